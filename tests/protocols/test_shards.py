@@ -194,7 +194,8 @@ def test_what_is_drawn_together_is_the_same_when_a_shard_is_computed_again() -> 
 
 def test_no_two_shards_draw_the_same_noise() -> None:
     """Or a row in the batch of one would be seen beside the noise of another's."""
-    size, count = 4 * BLOCK, 4
+    count = 4
+    size = 16 * count * BLOCK  # 128 bits a shard: equal by chance once in 2^125 runs
 
     def both(session: Session) -> Any:
         engine = meeting.engine_of(session, Profile("yao", shards=count))

@@ -1,9 +1,6 @@
 """A table of counts or sums over two parties' rows as a kind of job: small cells hidden, the others noisy or sealed.
 
-Neither party ever sees a number without noise. Numbers leave with noise, by which it is decided, too, which cells are
-small: all that is opened is private. Or they leave as shares that are sealed to the key of a third party: then both
-have one and the same file, which neither can read. Which cells are small is then decided in secret by exact numbers and
-opened; which others must be hidden, too, follows from that (`parties.alone.publish.hiding.patterns`).
+Neither party ever sees a number without noise: see `noisy_table` and `sealed_table`.
 """
 
 from __future__ import annotations
@@ -13,27 +10,26 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
 from typing_extensions import override
 
 from parties.base.arrays import Numbers
 from parties.base.canonical import job_digest
-from parties.base.extras import install_line, installed
 from parties.base.settings import required
 from parties.base.text import listed, quoted
 from parties.jobs.kind import Counted, Document, Estimate, Inputs, KindSettings, OnStep, Opened, State, Step
 from parties.jobs.publish import analyst
+from parties.jobs.publish.noisy_table import NoisyTable
+from parties.jobs.publish.sealed_table import SealedTable
+from parties.jobs.publish.table_form import TableForm
 from parties.jobs.publish.table_layout import NAME, Layout
-from parties.jobs.publish.table_result import noisy_cells, sealed_head, text
+from parties.jobs.publish.table_result import text
 from parties.jobs.publish.table_settings import JointTableExtra, JointTableSettings
 from parties.jobs.release import reading
-from parties.jobs.sentences import hidden, nothing_else_of_rows
-from parties.jobs.spending import KEPT_BY_NODES, Loss
+from parties.jobs.spending import Loss
 from parties.jobs.tabular import BySchema
 from parties.jobs.tabular_settings import check_names
 from parties.tables.schema import Schema
-from smc.errors import InputError, JointRefusalError
+from smc.errors import InputError
 
 if TYPE_CHECKING:
     from smc.counting import Program
@@ -77,13 +73,12 @@ class JointTable(BySchema):
     def alone(cls, settings: KindSettings, party: int) -> tuple[JointTable, Any, list[str]]:
         """See `Kind.alone`: the rows are a file too."""
         task = cls.planned(settings)
-        if party == 0 and (lacking := task.lacking()):
+        if party == 0 and (lacking := task.form.lacking):
             raise InputError(lacking)
-        if task.layout.noise is None and task.settings.out is None:
+        if task.form.lacks_file():
             raise InputError("--out is missing: the sealed table is a file, to be given to who can open it")
         counts, _ = task.rows_in_file(task.schema, task.layout.target)
-        remarks = [KEPT_BY_NODES]
-        return task, task.layout.own_numbers(counts), remarks if task.layout.noise is not None else []
+        return task, task.layout.own_numbers(counts), list(task.form.remarks)
 
     @property
     @override
@@ -127,6 +122,12 @@ class JointTable(BySchema):
         """The table that is counted."""
         return Layout(self.settings, self.schema)
 
+    @cached_property
+    def form(self) -> TableForm:
+        """How its numbers leave."""
+        form = SealedTable if self.settings.epsilon is None else NoisyTable
+        return form(self.layout, lambda: job_digest(self.specification()))
+
     # What is said of it.
 
     @property
@@ -139,9 +140,7 @@ class JointTable(BySchema):
     def question(self) -> str:
         what = "rows" if self.settings.summed is None else f"the sum of {self.settings.summed}"
         few = f"cells of fewer than {self.settings.threshold:,} rows hidden"
-        if self.layout.noise is not None:
-            few += f", with noise (epsilon {self.settings.epsilon:g})"
-        return f"a table of {what} by {listed(self.layout.axes)}, {few}"
+        return f"a table of {what} by {listed(self.layout.axes)}, {few}{self.form.words}"
 
     @override
     def parameters(self) -> dict[str, Any]:
@@ -151,59 +150,25 @@ class JointTable(BySchema):
 
     @override
     def reveals(self, peer: str) -> list[str]:
-        s = self.settings
-        if s.analyst is None:
-            return [
-                f"We and {peer} both learn, with noise that neither knows, the number of every cell and total of which "
-                f"the rows, with noise, are {s.threshold:,} or more; of the others only that they are fewer.",
-                f"{hidden(self.at_most, s.adjacency == 'replace').capitalize()} changes the chance of any result, "
-                f"hidden cells too, by a factor of at most e^{s.epsilon:g}.",
-                *nothing_else_of_rows(peer, s.max_rows),
-            ]
-        each = "we or the peer have" if s.against == "peer" else "we and the peer together have"
-        few = f"fewer than {s.threshold:,} rows" if s.zeros == "hidden" else f"1 to {s.threshold - 1:,} rows"
-        empty = "" if s.zeros == "hidden" else ", and which are empty"
-        lines = [
-            f"We and {peer} both learn in which cells and totals {each} {few}{empty}; no noise covers that, and it "
-            "costs no epsilon: its bits are counted.",
-            "Neither of us learns a number from that alone. The other cells are for who has the key of "
-            f"{analyst.in_full(s.analyst)}, as they are.",
-            f"Whoever holds that key and one party's rows has the other's numbers: {peer} has ours if it gets the key.",
-        ]
-        if s.against == "public":
-            lines.append("Who has rows in a cell can subtract them: of the other's rows alone nothing is promised.")
-        return [*lines, *nothing_else_of_rows(peer, s.max_rows)]
+        return self.form.reveals(peer, self.at_most)
 
     @override
     def opened(self, state: State, step: int | None = None) -> dict[str, int]:
-        visible = 0 if state is None else state["hidden"].count("0")
-        if self.layout.noise is not None:
-            cells = 0 if state is None else self.layout.problem.cells
-            return {"whether a number with noise is small": cells, "number with noise": visible}
-        return {
-            "whether a cell is small": 0 if state is None else self.layout.problem.cells,
-            "whether a cell is empty": 0
-            if state is None or self.settings.zeros == "hidden"
-            else self.layout.problem.cells,
-            "masked number": visible,
-        }
+        return self.form.opened(state)
 
     @override
     def bits(self, step: Step) -> int:
-        """See `Kind.bits`: what is small, what is empty, and the numbers that the analyst sees."""
-        return self.bits_at_most
+        return self.form.bits
 
     @property
     @override
     def bits_at_most(self) -> int:
-        if self.layout.noise is not None:
-            return 0
-        return self.layout.problem.cells * (1 + (self.settings.zeros == "shown") + self.layout.width + 1)
+        return self.form.bits
 
     @property
     @override
     def bits_at_least(self) -> int:
-        return self.bits_at_most
+        return self.form.bits
 
     @property
     @override
@@ -214,7 +179,7 @@ class JointTable(BySchema):
     @override
     def exact(self) -> bool:
         """See `Kind.exact`: numbers are sealed as they are, and which cells are small is opened as it is."""
-        return self.layout.noise is None
+        return isinstance(self.form, SealedTable)
 
     @property
     @override
@@ -226,12 +191,6 @@ class JointTable(BySchema):
     def analyst(self) -> str:
         return "" if self.settings.analyst is None else analyst.of(self.settings.analyst)
 
-    def lacking(self) -> str:
-        """Return what party 0 lacks to find the cells to hide, a sentence; nothing if it has it."""
-        if self.layout.noise is not None or installed("scipy"):
-            return ""
-        return f"party 0 finds the cells to hide, which takes a solver: {install_line('tables')}"
-
     @override
     def misfit(self, inputs: Inputs) -> str | None:
         """See `Kind.misfit`: our table names who may read it."""
@@ -239,58 +198,29 @@ class JointTable(BySchema):
         if self.analyst and self.analyst not in table.analysts:
             what = f"the table here is sealed to nobody with the fingerprint {self.analyst}"
             return f"{what}: its owner must name it under `analysts` of the table in party.toml"
-        return super().misfit(inputs) or (self.lacking() if inputs.party == 0 else "") or None
+        return super().misfit(inputs) or (self.form.lacking if inputs.party == 0 else "") or None
 
     # What it costs.
 
     @override
     def program(self, inputs: Inputs) -> Program:
         """See `Kind.program`: no cell is hidden."""
-        if self.layout.noise is None:
-            return self._program(0)
-        zeros = np.zeros((2, self.layout.problem.cells), dtype=np.int64)
-        return lambda engine: self._noisy(engine, zeros)
+        return self.form.program()
 
     @override
     def counted(self, extra: Any, inputs: Inputs) -> Counted:
-        """See `Kind.counted`: exactly, for a number of hidden cells; with noise it does not matter which they are."""
-        if self.layout.noise is not None:
-            if extra.hidden:
-                raise InputError("--hidden: with epsilon a hidden cell costs what others do: leave it out")
-            return super().counted(extra, inputs)
-        if extra.hidden >= self.layout.problem.cells:
-            raise InputError(
-                f"--hidden: the table has {self.layout.problem.cells} cells, totals too; some must be left"
-            )
-        if not extra.hidden:
-            return super().counted(extra, inputs)
-        return Counted(self._program(extra.hidden), "exact", f"a table with {extra.hidden} hidden cells")
-
-    def _program(self, hidden: int) -> Program:
-        from protocols.publish.small_cells import cell_states, chosen
-
-        mask = np.arange(self.layout.problem.cells) < hidden
-        zeros = np.zeros((2, self.layout.problem.cells), dtype=np.int64)
-
-        def program(engine: Engine) -> object:
-            states = cell_states(engine, self.layout.problem, zeros[0])
-            chosen(engine, states, mask if engine.party == 0 else None)
-            return self._leave(engine, zeros[1], mask)
-
-        return program
+        """See `Kind.counted`: exactly, for a number of hidden cells."""
+        return self.form.counted(extra.hidden) or super().counted(extra, inputs)
 
     @property
     @override
     def estimate(self) -> Estimate:
-        """See `Kind.estimate`: fewer cells leave a sealed table if some are hidden."""
-        return "at most" if self.layout.noise is None else "exact"
+        return self.form.estimate
 
     @property
     @override
     def assumed(self) -> str:
-        if self.layout.noise is not None:
-            return ""
-        return "a table of which no cell is hidden"
+        return self.form.assumed
 
     # How it is run.
 
@@ -308,67 +238,13 @@ class JointTable(BySchema):
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
         """See `Kind.run`; `data` are this party's numbers."""
-        if self.layout.noise is not None:
-            on_step(Step(0, self.layout.problem.cells, start, "adding noise"))
-            return self._noisy(engine, data)
-        from parties.alone.publish.hiding.patterns import hide_by_pattern
-        from protocols.publish.small_cells import ENOUGH, cell_states, chosen
-
-        on_step(Step(0, self.layout.problem.cells, start, "finding small cells"))
-        states = cell_states(engine, self.layout.problem, data[0])
-        if states[-1] != ENOUGH:
-            raise JointRefusalError(f"there are fewer than {self.settings.threshold:,} rows: nothing can be published")
-        pattern = None
-        if engine.party == 0:
-            zeros_shown = self.settings.zeros == "shown"
-            pattern = hide_by_pattern(states.reshape(self.layout.shape), self.settings.threshold, zeros_shown).reshape(
-                -1
-            )
-        hidden = chosen(engine, states, pattern)
-        if hidden.all():
-            raise JointRefusalError("every cell would be hidden: nothing can be published; take coarser columns")
-        return self._leave(engine, data[1], hidden)
-
-    def _noisy(self, engine: Engine, our_numbers: Numbers) -> State:
-        """Return which cells are hidden, and the numbers of the others, all by noise."""
-        from protocols.publish.small_cells import noisy_cells
-
-        layout = self.layout
-        assert layout.noise is not None
-        behind = layout.rows_noise
-        rows = None if behind is None else (layout.problem.width, behind.law(layout.samples))
-        law = layout.noise.law(layout.samples)
-        hidden, numbers = noisy_cells(engine, our_numbers, layout.width, law, self.settings.threshold, rows)
-        return {"hidden": "".join(map(str, hidden.astype(int))), "numbers": numbers.tolist()}
-
-    def _leave(self, engine: Engine, our_numbers: Numbers, hidden: NDArray[np.bool_]) -> State:
-        """Return the numbers of the cells that are not hidden, sealed, and which those are."""
-        state: dict[str, Any] = {"hidden": "".join(map(str, hidden.astype(int)))}
-        from parties.alone.publish.sealing import sealed, sealing
-        from protocols.publish.small_cells import masked_sums
-
-        masked, mine = masked_sums(engine, our_numbers[~hidden], self.layout.width)
-        state["masked"] = sealed.packed(masked).hex()
-        key = analyst.public_key(analyst.certificate(required(self.settings.analyst, f"{self.name}.analyst")))
-        seed = engine.session.contributions.bytes(sealing.SEED_BYTES).tobytes()
-        share = sealed.sealed_share(self._head(state), key, engine.party, mine, seed)
-        with engine.session.phase("sealed shares"):
-            engine.session.send("sealed", np.frombuffer(share, dtype=np.uint8))
-            theirs = engine.session.receive("sealed", np.uint8, (len(share),)).tobytes()
-        pair = (share, theirs) if engine.party == 0 else (theirs, share)
-        return {**state, "shares": [share_bytes.hex() for share_bytes in pair]}
-
-    def _head(self, state: State) -> Document:
-        """Return a sealed table but for its shares."""
-        return sealed_head(self.layout, state, job_digest(self.specification()))
+        return self.form.run(engine, data, start, on_step)
 
     # What it brings.
 
     @override
     def document(self, state: State) -> Document:
-        if self.layout.noise is None:
-            return {**self._head(state), "shares": state["shares"]}
-        return noisy_cells(self.layout, state, self.layout.noise)
+        return self.form.document(state)
 
     @classmethod
     @override

@@ -1,0 +1,89 @@
+"""A joint table whose numbers leave with noise. The noise decides, too, which cells are small: all that is opened is
+private.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from typing_extensions import override
+
+from parties.base.arrays import Numbers
+from parties.jobs.kind import Counted, Document, OnStep, State, Step
+from parties.jobs.publish.table_form import TableForm
+from parties.jobs.publish.table_result import noisy_cells as as_document
+from parties.jobs.release.noise import Noise
+from parties.jobs.sentences import hidden, nothing_else_of_rows
+from parties.jobs.spending import KEPT_BY_NODES
+from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from smc.counting import Program
+    from smc.engines import Engine
+
+
+@dataclass(frozen=True)
+class NoisyTable(TableForm):
+    """Every number of both with noise."""
+
+    remarks: tuple[str, ...] = (KEPT_BY_NODES,)
+
+    @property
+    def noise(self) -> Noise:
+        """The noise on each number."""
+        assert self.layout.noise is not None
+        return self.layout.noise
+
+    @property
+    @override
+    def words(self) -> str:
+        return f", with noise (epsilon {self.layout.settings.epsilon:g})"
+
+    @override
+    def reveals(self, peer: str, at_most: int | None) -> list[str]:
+        s = self.layout.settings
+        return [
+            f"We and {peer} both learn, with noise that neither knows, the number of every cell and total of which the "
+            f"rows, with noise, are {s.threshold:,} or more; of the others only that they are fewer.",
+            f"{hidden(at_most, s.adjacency == 'replace').capitalize()} changes the chance of any result, hidden cells "
+            f"too, by a factor of at most e^{s.epsilon:g}.",
+            *nothing_else_of_rows(peer, s.max_rows),
+        ]
+
+    @override
+    def opened(self, state: State) -> dict[str, int]:
+        cells, visible = (0, 0) if state is None else (self.cells, state["hidden"].count("0"))
+        return {"whether a number with noise is small": cells, "number with noise": visible}
+
+    @override
+    def program(self, hidden: int = 0) -> Program:
+        """See `TableForm.program`: a hidden cell costs what others do."""
+        zeros = np.zeros((2, self.cells), dtype=np.int64)
+        return lambda engine: self._computed(engine, zeros)
+
+    @override
+    def counted(self, hidden: int) -> Counted | None:
+        if hidden:
+            raise InputError("--hidden: with epsilon a hidden cell costs what others do: leave it out")
+        return None
+
+    @override
+    def run(self, engine: Engine, data: Numbers, start: State, on_step: OnStep) -> State:
+        on_step(Step(0, self.cells, start, "adding noise"))
+        return self._computed(engine, data)
+
+    def _computed(self, engine: Engine, our_numbers: Numbers) -> State:
+        """Return which cells are hidden, and the numbers of the others, all by noise."""
+        from protocols.publish.small_cells import noisy_cells
+
+        layout, behind = self.layout, self.layout.rows_noise
+        rows = None if behind is None else (layout.problem.width, behind.law(layout.samples))
+        law, threshold = self.noise.law(layout.samples), layout.settings.threshold
+        small, numbers = noisy_cells(engine, our_numbers, layout.width, law, threshold, rows)
+        return {"hidden": "".join(map(str, small.astype(int))), "numbers": numbers.tolist()}
+
+    @override
+    def document(self, state: State) -> Document:
+        return as_document(self.layout, state, self.noise)

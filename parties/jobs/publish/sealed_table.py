@@ -1,0 +1,150 @@
+"""A joint table whose numbers leave as shares that are sealed to the key of a third party.
+
+Both parties have one and the same file, which neither can read. Which cells are small is decided in secret by exact
+numbers and opened; which others must be hidden, too, follows from that (`parties.alone.publish.hiding.patterns`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from typing_extensions import override
+
+from parties.base.arrays import Numbers
+from parties.base.extras import install_line, installed
+from parties.base.settings import required
+from parties.jobs.kind import Counted, Document, Estimate, OnStep, State, Step
+from parties.jobs.publish import analyst
+from parties.jobs.publish.table_form import TableForm
+from parties.jobs.publish.table_layout import NAME
+from parties.jobs.publish.table_result import sealed_head
+from parties.jobs.sentences import nothing_else_of_rows
+from smc.errors import InputError, JointRefusalError
+
+if TYPE_CHECKING:
+    from smc.counting import Program
+    from smc.engines import Engine
+
+
+@dataclass(frozen=True)
+class SealedTable(TableForm):
+    """The exact numbers, for an analyst alone."""
+
+    estimate: Estimate = "at most"  # fewer cells leave if some are hidden
+    assumed = "a table of which no cell is hidden"
+
+    @property
+    def lacking(self) -> str:  # type: ignore[override]
+        """What party 0 lacks to find the cells to hide."""
+        if installed("scipy"):
+            return ""
+        return f"party 0 finds the cells to hide, which takes a solver: {install_line('tables')}"
+
+    @property
+    def bits(self) -> int:  # type: ignore[override]
+        """What is small, what is empty, and the numbers that the analyst sees."""
+        return self.cells * (1 + self._shows_zeros + self.layout.width + 1)
+
+    @property
+    def _shows_zeros(self) -> bool:
+        return self.layout.settings.zeros == "shown"
+
+    @override
+    def lacks_file(self) -> bool:
+        return self.layout.settings.out is None
+
+    @property
+    @override
+    def words(self) -> str:
+        return ""
+
+    @override
+    def reveals(self, peer: str, at_most: int | None) -> list[str]:
+        s = self.layout.settings
+        each = "we or the peer have" if s.against == "peer" else "we and the peer together have"
+        few = f"1 to {s.threshold - 1:,} rows" if self._shows_zeros else f"fewer than {s.threshold:,} rows"
+        empty = ", and which are empty" if self._shows_zeros else ""
+        lines = [
+            f"We and {peer} both learn in which cells and totals {each} {few}{empty}; no noise covers that, and it "
+            "costs no epsilon: its bits are counted.",
+            "Neither of us learns a number from that alone. The other cells are for who has the key of "
+            f"{analyst.in_full(required(s.analyst, f'{NAME}.analyst'))}, as they are.",
+            f"Whoever holds that key and one party's rows has the other's numbers: {peer} has ours if it gets the key.",
+        ]
+        if s.against == "public":
+            lines.append("Who has rows in a cell can subtract them: of the other's rows alone nothing is promised.")
+        return [*lines, *nothing_else_of_rows(peer, s.max_rows)]
+
+    @override
+    def opened(self, state: State) -> dict[str, int]:
+        cells, visible = (0, 0) if state is None else (self.cells, state["hidden"].count("0"))
+        return {
+            "whether a cell is small": cells,
+            "whether a cell is empty": cells if self._shows_zeros else 0,
+            "masked number": visible,
+        }
+
+    @override
+    def program(self, hidden: int = 0) -> Program:
+        from protocols.publish.small_cells import cell_states, chosen
+
+        mask, zeros = np.arange(self.cells) < hidden, np.zeros((2, self.cells), dtype=np.int64)
+
+        def program(engine: Engine) -> object:
+            states = cell_states(engine, self.layout.problem, zeros[0])
+            chosen(engine, states, mask if engine.party == 0 else None)
+            return self._leave(engine, zeros[1], mask)
+
+        return program
+
+    @override
+    def counted(self, hidden: int) -> Counted | None:
+        if hidden >= self.cells:
+            raise InputError(f"--hidden: the table has {self.cells} cells, totals too; some must be left")
+        return Counted(self.program(hidden), "exact", f"a table with {hidden} hidden cells") if hidden else None
+
+    @override
+    def run(self, engine: Engine, data: Numbers, start: State, on_step: OnStep) -> State:
+        from parties.alone.publish.hiding.patterns import hide_by_pattern
+        from protocols.publish.small_cells import ENOUGH, cell_states, chosen
+
+        on_step(Step(0, self.cells, start, "finding small cells"))
+        states, threshold = cell_states(engine, self.layout.problem, data[0]), self.layout.settings.threshold
+        if states[-1] != ENOUGH:
+            raise JointRefusalError(f"there are fewer than {threshold:,} rows: nothing can be published")
+        pattern = None
+        if engine.party == 0:
+            table = states.reshape(self.layout.shape)
+            pattern = hide_by_pattern(table, threshold, self._shows_zeros).reshape(-1)
+        hidden = chosen(engine, states, pattern)
+        if hidden.all():
+            raise JointRefusalError("every cell would be hidden: nothing can be published; take coarser columns")
+        return self._leave(engine, data[1], hidden)
+
+    def _leave(self, engine: Engine, our_numbers: Numbers, hidden: NDArray[np.bool_]) -> State:
+        """Return the numbers of the cells that are not hidden, sealed, and which those are."""
+        state: dict[str, Any] = {"hidden": "".join(map(str, hidden.astype(int)))}
+        from parties.alone.publish.sealing import sealed, sealing
+        from protocols.publish.small_cells import masked_sums
+
+        masked, mine = masked_sums(engine, our_numbers[~hidden], self.layout.width)
+        state["masked"] = sealed.packed(masked).hex()
+        certificate = analyst.certificate(required(self.layout.settings.analyst, f"{NAME}.analyst"))
+        seed = engine.session.contributions.bytes(sealing.SEED_BYTES).tobytes()
+        share = sealed.sealed_share(self._head(state), analyst.public_key(certificate), engine.party, mine, seed)
+        with engine.session.phase("sealed shares"):
+            engine.session.send("sealed", np.frombuffer(share, dtype=np.uint8))
+            theirs = engine.session.receive("sealed", np.uint8, (len(share),)).tobytes()
+        pair = (share, theirs) if engine.party == 0 else (theirs, share)
+        return {**state, "shares": [share_bytes.hex() for share_bytes in pair]}
+
+    def _head(self, state: State) -> Document:
+        """Return a sealed table but for its shares."""
+        return sealed_head(self.layout, state, self.digest())
+
+    @override
+    def document(self, state: State) -> Document:
+        return {**self._head(state), "shares": state["shares"]}

@@ -1,0 +1,67 @@
+"""The two ways in which a joint table's numbers leave: with noise, or sealed. What every way answers for."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from parties.base.arrays import Numbers
+from parties.jobs.kind import Counted, Document, Estimate, OnStep, State
+from parties.jobs.publish.table_layout import Layout
+
+if TYPE_CHECKING:
+    from smc.counting import Program
+    from smc.engines import Engine
+
+
+@dataclass(frozen=True)
+class TableForm(ABC):
+    """How the numbers of a table leave. `digest` returns that of the job, which a sealed table names."""
+
+    layout: Layout
+    digest: Callable[[], str]
+    remarks: tuple[str, ...] = ()
+    lacking = ""  # what party 0 lacks for its part, a sentence
+    bits = 0  # that are opened exactly
+    assumed = ""  # for what an estimate is counted
+    estimate: Estimate = "exact"
+
+    @property
+    def cells(self) -> int:
+        """The cells of the table, totals too."""
+        return self.layout.problem.cells
+
+    def lacks_file(self) -> bool:
+        """Return whether the result needs a file that is not named."""
+        return False
+
+    @property
+    @abstractmethod
+    def words(self) -> str:
+        """What is said of the form behind the question."""
+
+    @abstractmethod
+    def reveals(self, peer: str, at_most: int | None) -> list[str]:
+        """Return what both learn, in sentences; `at_most` rows of each person take part."""
+
+    @abstractmethod
+    def opened(self, state: State) -> dict[str, int]:
+        """Return what is opened, and how often, once the state is that."""
+
+    @abstractmethod
+    def program(self, hidden: int = 0) -> Program:
+        """Return the conversation of a table with so many hidden cells."""
+
+    @abstractmethod
+    def counted(self, hidden: int) -> Counted | None:
+        """Return what such a table costs; None if it is what the kind itself counts. `InputError` if it cannot be."""
+
+    @abstractmethod
+    def run(self, engine: Engine, data: Numbers, start: State, on_step: OnStep) -> State:
+        """Compute the table from this party's rows and numbers, int64[2, cells]; see `Kind.run`."""
+
+    @abstractmethod
+    def document(self, state: State) -> Document:
+        """Return the table as a result."""
