@@ -20,6 +20,11 @@ from smc.errors import InputError
 
 Edges: TypeAlias = tuple[float, ...]
 Bins: TypeAlias = int | Mapping[str, Sequence[float]] | None
+BINS = (  # what the parameter is
+    'numbers as categories: edges by column, such as `{"age": [40, 65]}` for `< 40`, `40 to 65` (without 65) and '
+    "`>= 65`; public, the same for both parties, listed by the schema (`parties.notebook.bin_labels`, `equal_width`). "
+    "Alone also the number of bins of equal width."
+)
 
 
 def equal_width(low: float, high: float, number: int) -> Edges:

@@ -21,9 +21,9 @@ from parties.base.settings import validated
 from parties.jobs.boost.boost import Boost
 from parties.jobs.boost.settings import BoostSettings
 from parties.jobs.running import Report
-from parties.link.settings import LinkSettings
 from parties.models.boosted import BoostedModel, Margins, xgboost_text
 from parties.notebook import coded
+from parties.notebook.parameters import parameters
 from parties.notebook.study import JointEstimator
 from parties.tables import categories
 from parties.tables import schema as schemas
@@ -42,12 +42,15 @@ PARAMETERS = (
 Own = TypeVar("Own", bound="_JointBoost")
 
 
+@parameters(
+    BoostSettings, "target",
+    then=("rounds", "depth", "bins", "rate", "reg_lambda", "gamma", "min_child_weight", "epsilon", "delta", "exact",
+          "max_rows"),
+    fixed={"rounds": None, "rate": None, "epsilon": None, "delta": None, "exact": False},
+    defaults=True, renamed={"reg_lambda": "regularisation"},
+)  # fmt: skip
 class _JointBoost(JointEstimator):
     """What the classifier and the regressor share.
-
-    Parameters. `schema`: the public schema, a file or a `Schema`, which a node has itself; others as for `smc boost`,
-    the same for both parties. `peer`: None; the way to the other party, a `party.toml` or a `LinkSettings`; or one's
-    own node, a `NodeClient`.
 
     After `fit`: `model_`; `document_`, the content of model.json; `cost_`, what the conversation cost (None alone);
     `job_`, the node's job (None otherwise).
@@ -56,26 +59,6 @@ class _JointBoost(JointEstimator):
     _squared = False
     schema: Schema | Path | str | None
     reg_lambda: float
-
-    def __init__(
-        self,
-        schema: Schema | Path | str | None = None,
-        target: str | None = None,
-        *,
-        rounds: int | None = None,
-        depth: int = DEFAULTS.depth,
-        bins: int = DEFAULTS.bins,
-        rate: float | None = None,
-        reg_lambda: float = DEFAULTS.regularisation,
-        gamma: float = DEFAULTS.gamma,
-        min_child_weight: float = DEFAULTS.min_child_weight,
-        epsilon: float | None = None,
-        delta: float | None = None,
-        exact: bool = False,
-        max_rows: int | None = None,
-        peer: LinkSettings | Path | str | Operator | None = None,
-    ) -> None:
-        self._keep(locals())
 
     def fit(
         self: Own,

@@ -30,7 +30,8 @@ from parties.models.trees.compiled import compiled
 from parties.models.trees.reading import asking
 from parties.models.trees.tree import Leaf, Node, TreeFile, places
 from parties.notebook import binning, fitting
-from parties.notebook.binning import Bins
+from parties.notebook.binning import BINS
+from parties.notebook.parameters import parameters
 from parties.notebook.reading import Reading
 from parties.notebook.showing import Showing
 from parties.party_file import load
@@ -46,18 +47,12 @@ DEFAULTS = Id3Settings()
 ALIKE = ("criterion", "k", "l", "splits", "prune", "plain", "tolerance", "min_rows", "max_depth", "max_rows", "engine")
 
 
+@parameters(
+    Id3Settings, "target", then=("epsilon", *ALIKE[:3], "t", *ALIKE[3:5], "holdout", *ALIKE[5:], "bins"),
+    defaults=True, described={"bins": BINS},
+)  # fmt: skip
 class JointID3Classifier(ClassifierMixin, Reading, Showing):  # type: ignore[misc]
     """A decision tree over categorical attributes, exact or with noise: of one's own rows, or of two organisations'.
-
-    Parameters. `schema`: the public schema, a file or a `Schema`; None, alone, derives it from the data. `target`:
-    the name of the class column; None means the schema's. `bins`: numbers as categories, edges by column, such as
-    `{"age": [40, 65]}` for `< 40`, `40 to 65` (without 65) and `>= 65`: public, the same for both parties, and
-    listed by the schema (`parties.notebook.bin_labels`, `equal_width`); alone also how many of equal width.
-    `epsilon`, `criterion`, `k`, `l`, `t`, `splits`, `prune`, `holdout`, `plain`, `tolerance`, `min_rows`, `max_depth`,
-    `max_rows`, `engine`: as for `smc id3`, with its defaults, the same for both parties: no leaf speaks of fewer than
-    five rows of a party, unless of none, and `plain` lifts that; `max_rows` None means 65535, or the bound of the
-    node's table.
-    `peer`: None; the way to the other party, a `party.toml` or a `LinkSettings`; or one's own node, a `NodeClient`.
 
     After `fit`: `tree_`; `tree_file_`, the same with target, tolerance and the schema's digest, whose `dump(path)`
     writes `tree.json`; `classes_`, in the schema's order and the type of y; `n_features_in_`, and `feature_names_in_`
@@ -73,47 +68,6 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing):  # type: ignore[mis
     schema_: Schema | None
     cost_: Report | None
     job_: str | None
-
-    def __init__(
-        self,
-        schema: Schema | Path | str | None = None,
-        target: str | None = None,
-        *,
-        epsilon: float | None = DEFAULTS.epsilon,
-        criterion: str = DEFAULTS.criterion,
-        k: int | None = DEFAULTS.k,
-        l: float = DEFAULTS.l,  # noqa: E741 (its name everywhere)
-        t: float = DEFAULTS.t,
-        splits: str | None = DEFAULTS.splits,
-        prune: str = DEFAULTS.prune,
-        holdout: float = DEFAULTS.holdout,
-        plain: bool = DEFAULTS.plain,
-        tolerance: float = DEFAULTS.tolerance,
-        min_rows: int = DEFAULTS.min_rows,
-        max_depth: int | None = DEFAULTS.max_depth,
-        max_rows: int | None = None,
-        engine: str = DEFAULTS.engine,
-        bins: Bins = None,
-        peer: LinkSettings | Path | str | Operator | None = None,
-    ) -> None:
-        self.schema = schema
-        self.target = target
-        self.epsilon = epsilon
-        self.criterion = criterion
-        self.k = k
-        self.l = l
-        self.t = t
-        self.splits = splits
-        self.prune = prune
-        self.holdout = holdout
-        self.plain = plain
-        self.tolerance = tolerance
-        self.min_rows = min_rows
-        self.max_depth = max_depth
-        self.max_rows = max_rows
-        self.engine = engine
-        self.bins = bins
-        self.peer = peer
 
     def fit(
         self,

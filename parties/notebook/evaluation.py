@@ -9,46 +9,27 @@ from typing_extensions import override
 
 from parties.base import files
 from parties.jobs.evaluate.report import Report
-from parties.link.settings import LinkSettings
+from parties.notebook.parameters import parameters
 from parties.notebook.study import JointStudy
 from parties.tables.schema import Schema
 
 if TYPE_CHECKING:
-    from parties.operator.interface import Operator
+    pass
 
 
+@parameters(
+    Report.Settings, "scores", "model",
+    then=("target", "target_value", "bins", "by", "cutoff", "where", "epsilon", "exact", "adjacency", "max_rows"),
+    described={"model": "the JSON file of a tree, a linear model, naive Bayes or boosted trees, instead of `scores`."},
+)  # fmt: skip
 class JointEvaluation(JointStudy):
     """A report on scores or a model by the rows of both parties: `smc evaluate report`.
-
-    Parameters. `schema`: the public schema, a file or a `Schema`, which a node has itself; `scores`: a column, or
-    `model`: the JSON file of a tree, a linear model, naive Bayes or boosted trees; others as for the command, and
-    None is what it takes. `peer`: see `parties.notebook.study`.
 
     After `fit`: `auc_`, `ks_`, `confusion_`, with their intervals as the JSON has them; `roc_`, `calibration_`,
     `lift_`, lists of points; for others see `JointStudy`.
     """
 
     kind = Report
-
-    def __init__(
-        self,
-        schema: Schema | Path | str | None = None,
-        scores: str | None = None,
-        model: Path | str | None = None,
-        *,
-        target: str | None = None,
-        target_value: str | None = None,
-        bins: int | None = None,
-        by: str | None = None,
-        cutoff: float | None = None,
-        where: str | None = None,
-        epsilon: float | None = None,
-        exact: bool | None = None,
-        adjacency: str | None = None,
-        max_rows: int | None = None,
-        peer: LinkSettings | Path | str | Operator | None = None,
-    ) -> None:
-        self._keep(locals())
 
     @override
     def _settings(self) -> dict[str, Any]:

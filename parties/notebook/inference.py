@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sklearn.base import TransformerMixin
@@ -16,49 +14,38 @@ from parties.jobs.inference.quantile import Quantile
 from parties.jobs.inference.rank import Rank
 from parties.jobs.inference.trend import Trend
 from parties.jobs.inference.welch import Welch
-from parties.link.settings import LinkSettings
+from parties.notebook.parameters import parameters
 from parties.notebook.study import JointStudy
 from parties.tables import categories
 from parties.tables.schema import Schema
 from smc.errors import InputError
 
 if TYPE_CHECKING:
-    from parties.operator.interface import Operator
+    pass
 
 TESTS = {kind.name.removeprefix("test "): kind for kind in (Chi2, Welch, Proportions, Trend)}
 
 
+SOME = ("columns", "column", "target", "value", "by", "alternative")  # which test takes which differs
+
+
+@parameters(
+    Welch.Settings,
+    "test",
+    then=(*SOME, "level", "where", "epsilon", "adjacency", "max_rows"),
+    fixed={"test": "chi2"},
+    described={
+        "test": "chi2, welch, proportions or trend.",
+        **dict.fromkeys(SOME, "as for the command `smc test` of that test."),
+    },
+)
 class JointTest(JointStudy):
     """A test of significance on both parties' rows, as `smc test` asks it.
-
-    Parameters. `schema`: the public schema, a file or a `Schema`, which a node has itself; `test`: "chi2", "welch",
-    "proportions" or "trend"; others as for the command, and None is what it takes. `peer`: see
-    `parties.notebook.study`.
 
     After `fit`: `differ_`, the verdict; for others see `JointStudy`.
     """
 
     test: str
-
-    def __init__(
-        self,
-        schema: Schema | Path | str | None = None,
-        test: str = "chi2",
-        *,
-        columns: Sequence[str] | None = None,
-        column: str | None = None,
-        target: str | None = None,
-        value: str | None = None,
-        by: str | None = None,
-        alternative: str | None = None,
-        level: float | None = None,
-        where: str | None = None,
-        epsilon: float | None = None,
-        adjacency: str | None = None,
-        max_rows: int | None = None,
-        peer: LinkSettings | Path | str | Operator | None = None,
-    ) -> None:
-        self._keep(locals())
 
     @property
     def kind(self) -> Any:
@@ -77,56 +64,27 @@ class JointTest(JointStudy):
         return super()._take(document, agreed)
 
 
+@parameters(
+    Quantile.Settings, "column", "at",
+    then=("round_to", "where", "epsilon", "exact", "adjacency", "max_rows"),
+)  # fmt: skip
 class JointQuantile(JointStudy):
     """Below which number lies a share of both parties' rows: `smc quantile`.
-
-    Parameters: as of `JointTest`; `column`, and `at`, the share.
 
     After `fit`: `document_`, with the number or the range as the command has it; for others see `JointStudy`.
     """
 
     kind = Quantile
 
-    def __init__(
-        self,
-        schema: Schema | Path | str | None = None,
-        column: str | None = None,
-        at: float | None = None,
-        *,
-        round_to: float | None = None,
-        where: str | None = None,
-        epsilon: float | None = None,
-        exact: bool | None = None,
-        adjacency: str | None = None,
-        max_rows: int | None = None,
-        peer: LinkSettings | Path | str | Operator | None = None,
-    ) -> None:
-        self._keep(locals())
 
-
+@parameters(Rank.Settings, "target", then=("columns", "measure", "first", "where", "max_rows"))
 class JointRanking(TransformerMixin, JointStudy):  # type: ignore[misc]
     """The columns that tell most of a target, in their order, by both parties' rows: `smc rank`; keeps the first.
-
-    Parameters: as of `JointTest`; `measure` and `first` as for the command.
 
     After `fit`: `order_`, the names; `transform` returns these columns of a frame. For others see `JointStudy`.
     """
 
     kind = Rank
-
-    def __init__(
-        self,
-        schema: Schema | Path | str | None = None,
-        target: str | None = None,
-        *,
-        columns: Sequence[str] | None = None,
-        measure: str | None = None,
-        first: int | None = None,
-        where: str | None = None,
-        max_rows: int | None = None,
-        peer: LinkSettings | Path | str | Operator | None = None,
-    ) -> None:
-        self._keep(locals())
 
     def transform(self, X: Any) -> Any:
         """Return the columns of a frame that were told, in their order. `InputError` if one is missing."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,26 +14,28 @@ from typing_extensions import override
 from parties.jobs.rules.rules import AssociationRules
 from parties.jobs.rules.settings import RulesSettings
 from parties.jobs.tabular import BySchema
-from parties.link.settings import LinkSettings
 from parties.models.rules import Rules, words
 from parties.notebook import coded
+from parties.notebook.parameters import parameters
 from parties.notebook.study import JointStudy
 from parties.tables import categories
 from parties.tables.delimited import Columns
 from parties.tables.schema import Schema
 
 if TYPE_CHECKING:
-    from parties.operator.interface import Operator
+    pass
 
 DEFAULTS = RulesSettings()
 
 
+@parameters(
+    RulesSettings, "columns",
+    then=("transaction", "support", "confidence", "lift", "max_length", "k", "show", "most", "epsilon", "first",
+          "adjacency", "max_rows"),
+    fixed={"columns": None, "transaction": None, "most": None, "epsilon": None, "first": None}, defaults=True,
+)  # fmt: skip
 class JointRules(TransformerMixin, JointStudy):  # type: ignore[misc]
     """Frequent sets and association rules of both parties' rows.
-
-    Parameters. `schema`: the public schema, a file or a `Schema`, which a node has itself; others as for `smc rules`,
-    the same for both parties. `peer`: None; the way to the other party, a `party.toml` or a `LinkSettings`; or one's
-    own node, a `NodeClient`.
 
     After `fit`: `sets_`, lists of "column=value"; `rules_`, {"if": [...], "then": [...]}; for others see `JointStudy`.
     """
@@ -42,27 +43,6 @@ class JointRules(TransformerMixin, JointStudy):  # type: ignore[misc]
     kind = AssociationRules
 
     transaction: str | None
-
-    def __init__(
-        self,
-        schema: Schema | Path | str | None = None,
-        columns: Sequence[str] | None = None,
-        *,
-        transaction: str | None = None,
-        support: float = DEFAULTS.support,
-        confidence: float = DEFAULTS.confidence,
-        lift: float = DEFAULTS.lift,
-        max_length: int = DEFAULTS.max_length,
-        k: int = DEFAULTS.k,
-        show: str = DEFAULTS.show,
-        most: int | None = None,
-        epsilon: float | None = None,
-        first: int | None = None,
-        adjacency: str = DEFAULTS.adjacency,
-        max_rows: int | None = None,
-        peer: LinkSettings | Path | str | Operator | None = None,
-    ) -> None:
-        self._keep(locals())
 
     @override
     def _rows_of(self, task: BySchema, frame: Any) -> Any:

@@ -9,7 +9,7 @@ What is learnt, and what that leaks, is that of the kind of job; alone, the same
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -36,11 +36,6 @@ class JointEstimator(BaseEstimator):  # type: ignore[misc]
     """What learns from joint data: its parameters, and once `document_` is there its result."""
 
     peer: Any
-
-    def _keep(self, parameters: Mapping[str, Any]) -> None:
-        """Set each parameter of the class as scikit-learn asks for it: under its name, as it is."""
-        for name in self._get_param_names():
-            setattr(self, name, parameters[name])
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "document_")

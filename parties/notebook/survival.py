@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sklearn.utils.validation import check_is_fitted
@@ -10,44 +9,26 @@ from typing_extensions import override
 
 from parties.jobs.survive.compare import Compare
 from parties.jobs.survive.curve import Curve
-from parties.link.settings import LinkSettings
+from parties.notebook.parameters import parameters
 from parties.notebook.study import JointStudy
 from parties.tables.schema import Schema
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from parties.operator.interface import Operator
 
-
+@parameters(
+    Curve.Settings, "time", "event", "arm",
+    then=("event_value", "where", "epsilon", "exact", "adjacency", "max_rows"),
+)  # fmt: skip
 class JointSurvival(JointStudy):
     """Kaplan-Meier curves of both parties' rows, as `smc survive curve` draws them.
-
-    Parameters. `schema`: the public schema, a file or a `Schema`, which a node has itself; `time`, `event`, `arm`:
-    columns; others as for the command, and None is what it takes. `peer`: see `parties.notebook.study`.
 
     After `fit`: `curves_`, of each value of the arm ("" without one) its points; `medians_`, of each its median, a dict
     of value, low, high; `log_rank_`, the test of the arms (None of one); for others see `JointStudy`.
     """
 
     kind = Curve
-
-    def __init__(
-        self,
-        schema: Schema | Path | str | None = None,
-        time: str | None = None,
-        event: str | None = None,
-        arm: str | None = None,
-        *,
-        event_value: str | None = None,
-        where: str | None = None,
-        epsilon: float | None = None,
-        exact: bool | None = None,
-        adjacency: str | None = None,
-        max_rows: int | None = None,
-        peer: LinkSettings | Path | str | Operator | None = None,
-    ) -> None:
-        self._keep(locals())
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the curves with their intervals on matplotlib's axes, or on new ones; returns them."""
@@ -76,30 +57,14 @@ class JointSurvival(JointStudy):
         return super()._take(document, agreed)
 
 
+@parameters(Compare.Settings, "time", "event", "arm", then=("event_value", "level", "where", "max_rows"))
 class JointLogRank(JointStudy):
     """Whether two arms of both parties' rows survive differently: `smc survive compare`, of which one bit is opened.
-
-    Parameters: as of `JointSurvival`; `level`, with what chance arms are told to differ that do not.
 
     After `fit`: `differ_`, true or false; for others see `JointStudy`.
     """
 
     kind = Compare
-
-    def __init__(
-        self,
-        schema: Schema | Path | str | None = None,
-        time: str | None = None,
-        event: str | None = None,
-        arm: str | None = None,
-        *,
-        event_value: str | None = None,
-        level: float | None = None,
-        where: str | None = None,
-        max_rows: int | None = None,
-        peer: LinkSettings | Path | str | Operator | None = None,
-    ) -> None:
-        self._keep(locals())
 
     @override
     def _take(self, document: dict[str, Any], agreed: Schema | None) -> JointLogRank:

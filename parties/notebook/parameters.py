@@ -1,0 +1,88 @@
+"""The parameters of a class for notebooks, from the settings of its kind of job: its signature, and their description.
+
+@parameters(CurveSettings, "time", "event", "arm", then=("epsilon", "max_rows"))
+class JointSurvival(JointStudy): ...
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from parties.base.settings import Settings
+
+Class = TypeVar("Class", bound=type)
+KINDS = inspect.Parameter
+SCHEMA = "the public schema, a file or a `Schema`; a node has its own."
+PEER = "None; the way to the other party, a `party.toml` or a `LinkSettings`; or your own node, a `NodeClient`."
+
+
+def parameters(
+    settings: type[Settings],
+    *first: str,
+    then: Sequence[str] = (),
+    fixed: Mapping[str, Any] | None = None,
+    defaults: bool = False,
+    renamed: Mapping[str, str] | None = None,
+    described: Mapping[str, str] | None = None,
+) -> Callable[[Class], Class]:
+    """Give a class its parameters: `schema`, settings of a kind of job, and `peer`.
+
+    Args:
+        settings: the settings of the kind; of several kinds, a class that has all of them.
+        first: those that may be given by their place, behind the schema.
+        then: those that are given by name.
+        fixed: default values, in place of the settings' own.
+        defaults: whether a default is that of the settings; else it is None, which leaves a setting out.
+        renamed: settings that have another name here, by that name.
+        described: what is said of a parameter, in place of the settings' help.
+
+    Returns:
+        A decorator. It sets `__init__`, which keeps each parameter under its name as scikit-learn asks, and adds a
+        description of every parameter to the docstring.
+    """
+    names, fixed = (*first, *then), {"max_rows": None, **(fixed or {})}
+    about = {
+        "schema": SCHEMA,
+        **{name: _help(settings, (renamed or {}).get(name, name)) for name in names},
+        "peer": PEER,
+    }
+    about |= described or {}
+
+    def default(name: str) -> Any:
+        if name in fixed:
+            return fixed[name]
+        field = settings.model_fields.get((renamed or {}).get(name, name))
+        return field.get_default() if defaults and field is not None else None
+
+    signature = inspect.Signature(
+        [
+            KINDS("self", KINDS.POSITIONAL_OR_KEYWORD),
+            KINDS("schema", KINDS.POSITIONAL_OR_KEYWORD, default=None),
+            *(KINDS(name, KINDS.POSITIONAL_OR_KEYWORD, default=default(name)) for name in first),
+            *(KINDS(name, KINDS.KEYWORD_ONLY, default=default(name)) for name in (*then, "peer")),
+        ]
+    )
+
+    def decorated(estimator: Class) -> Class:
+        def __init__(self: Any, *values: Any, **named: Any) -> None:  # noqa: N807 (it becomes that of the class)
+            bound = signature.bind(self, *values, **named)
+            bound.apply_defaults()
+            for name, value in [*bound.arguments.items()][1:]:
+                setattr(self, name, value)
+
+        __init__.__signature__ = signature  # type: ignore[attr-defined]
+        __init__.__qualname__ = f"{estimator.__qualname__}.__init__"
+        estimator.__init__ = __init__  # type: ignore[misc]
+        listed = [f"    {name}: {text[:1].upper()}{text[1:].rstrip('.')}." for name, text in about.items()]
+        estimator.__doc__ = "\n".join([inspect.cleandoc(estimator.__doc__ or ""), "", "Args:", *listed])
+        return estimator
+
+    return decorated
+
+
+def _help(settings: type[Settings], name: str) -> str:
+    """Return what the settings say of one of them."""
+    field = settings.model_fields.get(name)
+    return (field.description if field is not None else "") or "see the command."
