@@ -78,6 +78,7 @@ class Order:
     job: dict[str, Any]
     profile: Profile
     circuits: dict[Name, Netlist]
+    wait: float = WAIT_SECONDS
 
 
 class Processes(Shards):
@@ -179,6 +180,7 @@ class Processes(Shards):
             job,
             self._profile,
             recent(CIRCUITS),
+            WAIT_SECONDS,
         )
         return self._begin(number, order)
 
@@ -320,7 +322,7 @@ def serve(main: Any, order: Order) -> None:
         x509.load_pem_x509_certificate(order.peer_pem),
         listen=order.listen,
         connect=order.connect,
-        wait=WAIT_SECONDS,
+        wait=order.wait,
         shape=order.rate,
         kernels=order.profile.kernels,
         on_listening=lambda address: main.send(Address("", parse_address(address).port)),
