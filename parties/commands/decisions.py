@@ -41,7 +41,8 @@ def approve(
         console.err.print(job_text.shown(remark))
     if view.price is not None and view.price.effect:
         console.err.print(job_text.shown(view.price.effect))
-    if not yes and (more := more_than_usual(node, view)) and _may_approve(node, view):
+    fits = view.price is None or view.price.fits  # else the node refuses, and says for what
+    if not yes and fits and (more := more_than_usual(node, view)) and _may_approve(node, view):
         lines = map(job_text.shown, (question(view), *more))
         be_sure([*lines], "Approve all the same?", "it was not approved, and waits as before")
     tell(node.approve(view.id, read_inputs(view.protocol, inputs)), as_json)

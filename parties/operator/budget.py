@@ -61,6 +61,7 @@ class Price(View):
     of_table: float | None = None  # and of the whole table; `left` is the lesser
     after: float | None = None  # what is left once it is spent, and what `approved` is
     approved: int = 0  # jobs that we have approved, and that are not charged yet
+    fits: bool = True  # it by itself, and beside those
     enough_for: list[LeftFor] = Field(default_factory=list)  # after it
     repeats: str = ""  # the earlier job on the same versions whose result it returns: then it spends nothing
 
@@ -78,6 +79,8 @@ class Price(View):
             return ""
         jobs = f" and {self.approved} approved job{'s' * (self.approved > 1)}" if self.approved else ""
         then = f"after it{jobs} {self.after:.4g}, enough for {enough_for(self.enough_for)}"
+        if not self.fits:
+            then = f"and the job does not fit{f' beside {self.approved} approved before it' if jobs else ''}"
         whose = parts(self.of_share, self.of_table)
         return f"of the table's budget epsilon {self.left:.4g} is left{whose and f' to the peer ({whose})'}, {then}"
 

@@ -184,9 +184,10 @@ class _Reader:
         value = self._read_word(f"a value of {quoted(column)}")
         known = self._schema.attributes[column]
         if value not in known:
+            quotes = "; write one with a space in quotes" if any(" " in name for name in known) else ""
             raise InputError(
                 f"where: {quoted(column)} has no value {quoted(value)}{did_you_mean(value, known)}; "
-                f"it has {listed(known)}"
+                f"it has {listed(known)}{quotes}"
             )
         return value
 

@@ -48,6 +48,7 @@ def with_effect(known: Price, limits: Limits, uses: Sequence[Loss], approved: Li
         return known
     after = approved.with_uses(uses)
     changes = {"left": limits.left, "after": after.left, "enough_for": enough_for(after), "approved": jobs}
+    changes["fits"] = limits.fits(uses) and approved.fits(uses)
     of_share, of_table = parts(limits)
     return known.model_copy(update=changes | {"of_share": of_share, "of_table": of_table})
 

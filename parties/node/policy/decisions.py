@@ -58,7 +58,9 @@ def decide(rules: Iterable[Rule], request: Request, combine: Combine = "deny-ove
     if denying:
         return Decision("deny", tuple(rule.name for rule in denying), f"denied by {_because(denying, request)}")
     if request.exact and not any(rule.exact for rule in permitting):
-        return Decision("deny", (), f"denied: {_exactly(request)}; no rule permits it by exact = true")
+        return Decision(
+            "deny", (), f"denied: {_exactly(request)}; no rule permits it by exact = true ([[policy]], docs/policy.md)"
+        )
     if permitting:
         return Decision("permit", names, f"permitted by {_because(permitting, request)}{overridden}")
     return Decision("ask", (), "no rule applies: the operator decides")

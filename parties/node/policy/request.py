@@ -48,6 +48,7 @@ class Request:
     tls: str | None = None  # the version of the connection with the peer's node, the present or the last one
     key_exchange: str | None = None  # the group of its key exchange
     post_quantum: bool | None = None  # whether that is
+    engine: str | None = None  # that the job names
 
     def __post_init__(self) -> None:
         if self.at.tzinfo is None:
@@ -123,6 +124,7 @@ def request_for(
         tls=tls or None,
         key_exchange=key_exchange or None,
         post_quantum=post_quantum,
+        engine=None if parameters.get("engine") is None else str(parameters["engine"]),
     )
 
 

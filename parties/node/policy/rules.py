@@ -71,6 +71,7 @@ class Conditions(Settings):
     table: Names = ()
     columns: Columns = Field(default_factory=Columns.model_construct)
     protocol: Protocols = ()
+    engine: Names = ()  # that the job names: auto is none
     runs_today: Bounds = Field(default_factory=Bounds.model_construct)
     exact: Flag | None = None
     analyst: Fingerprints = ()  # to whom numbers are sealed
@@ -179,6 +180,7 @@ def conditions(rule: Rule) -> Iterator[Condition]:
     if any_of := rule.columns.any_of:
         yield Condition(f"a column is {_or(any_of)}", _attribute("columns"), lambda read: not read.isdisjoint(any_of))
     yield from _one_of("protocol", rule.protocol)
+    yield from _one_of("engine", rule.engine)
     for name in bounded():
         bounds: Bounds = getattr(rule, name)
         if words := bounds.words():

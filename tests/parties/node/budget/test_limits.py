@@ -110,7 +110,13 @@ def test_what_is_left_counts_jobs_that_are_approved_already() -> None:
     assert (price.left, price.after, price.approved) == (pytest.approx(0.5), pytest.approx(0.25), 2)
     assert "after it and 2 approved jobs 0.25" in price.effect
     world.spend("dave", pure(0.6))  # who left the file: now the whole table binds
-    assert effect(world, asked).after == 0, "together they do not fit"
+    together = effect(world, asked)
+    assert (together.after, together.fits) == (0, False)
+    assert together.effect.endswith("and the job does not fit beside 2 approved before it")
+    alone = effect(world, job("bob", pure(0.45)))
+    assert not alone.fits
+    world.open = []
+    assert effect(world, job("bob", pure(0.45))).effect.endswith("and the job does not fit")
 
 
 def approved(peer: str, number: int, *uses: Loss, repeats: str = "") -> Any:

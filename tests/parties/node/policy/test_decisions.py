@@ -62,6 +62,9 @@ CONDITIONS: list[tuple[dict[str, Any], dict[str, Any], bool]] = [
     # action
     ({"protocol": "id3"}, {}, True),
     ({"protocol": ["circuit", "millionaires"]}, {}, False),
+    ({"engine": "yao"}, {"engine": "yao"}, True),
+    ({"engine": "yao"}, {"engine": "auto"}, False),
+    ({"engine": ["yao"]}, {}, False),
     (DEPTH_4, {}, True),
     (DEPTH_4, {"max_depth": 5}, False),
     (DEPTH_4, {"max_depth": math.inf}, False),  # no limit is above every limit
@@ -350,7 +353,7 @@ def test_exact_results_only_where_a_rule_says_so() -> None:
         for rules in ([], [anything], [rule(exact=False)], [rule(exact=True, purpose="teaching")]):
             found = decide(rules, exact)
             assert (found.effect, found.rules) == ("deny", ())
-            assert found.reason == f"denied: {reason}; no rule permits it by exact = true"
+            assert found.reason == f"denied: {reason}; no rule permits it by exact = true ([[policy]], docs/policy.md)"
             assert found.is_past_consent
         assert decide([consent], exact).effect == "permit"
         others = (decide([consent], exact), decide([], noisy), decide([rule("deny", "no")], exact))
