@@ -64,7 +64,7 @@ CONDITIONS: list[tuple[dict[str, Any], dict[str, Any], bool]] = [
     ({"protocol": ["circuit", "millionaires"]}, {}, False),
     ({"engine": "yao"}, {"engine": "yao"}, True),
     ({"engine": "yao"}, {"engine": "auto"}, False),
-    ({"engine": ["yao"]}, {}, False),
+    ({"engine": ["yao", "gmw"]}, {"engine": "lean"}, False),
     (DEPTH_4, {}, True),
     (DEPTH_4, {"max_depth": 5}, False),
     (DEPTH_4, {"max_depth": math.inf}, False),  # no limit is above every limit
