@@ -37,6 +37,7 @@ from smc.session import Session
 
 SESSION_BYTES = 1 << 16  # that a session leaves at least, about
 WORTH_BYTES = 1 << 20  # of what sessions leave: then it is collected
+WHOLE = 32  # times that it is: once all that stays is looked through, too
 
 
 @dataclass(frozen=True)
@@ -126,10 +127,12 @@ class _Leavings:
     """What sessions have made goes in circles, megabytes of it: left for later, it grows in among what stays.
 
     So it is collected, once there may be enough of it: meanwhile nothing else in this process runs, for 30 ms and more.
+    What stays, such as the jobs, is not looked through each time (`gc.freeze`): that would take longer with every job
+    that a node keeps. One time in `WHOLE` all is, for what ran at the time before may be in circles by now.
     """
 
     def __init__(self) -> None:
-        self._lock, self._size = threading.Lock(), 0
+        self._lock, self._size, self._times = threading.Lock(), 0, 0
 
     def add(self, size: int) -> None:
         """Note that a session has ended that sent and received so many bytes."""
@@ -138,8 +141,13 @@ class _Leavings:
             is_enough = self._size >= WORTH_BYTES
             if is_enough:
                 self._size = 0
+                self._times += 1
         if is_enough:
+            if self._times % WHOLE == 1:
+                gc.unfreeze()
             gc.collect()
+            if self._times % WHOLE == 1:
+                gc.freeze()
 
 
 _leavings = _Leavings()

@@ -79,6 +79,30 @@ def test_what_sessions_leave_in_circles_is_gone_once_it_is_worth_it(
         gc.enable()
 
 
+def test_what_stays_is_not_looked_through_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thousand jobs that are kept cost a session nothing; circles among them are found one time in `WHOLE`."""
+
+    class Circle:
+        def __init__(self) -> None:
+            self.itself = self
+
+    leavings, frozen, before = executor._Leavings(), list[int](), gc.get_freeze_count()
+    kept = [Circle() for _ in range(1000)]
+    try:
+        leavings.add(executor.WORTH_BYTES)
+        assert gc.get_freeze_count() >= before + 1000
+        watched = ref(kept.pop())
+        for _ in range(executor.WHOLE - 1):
+            leavings.add(executor.WORTH_BYTES)
+            frozen.append(gc.get_freeze_count())
+            assert watched() is not None, "it was among what stays"
+        assert len(set(frozen)) == 1
+        leavings.add(executor.WORTH_BYTES)
+        assert watched() is None
+    finally:
+        gc.unfreeze()
+
+
 @pytest.mark.parametrize("depth", [2, 3])
 def test_two_trees_have_no_common_level(depth: int) -> None:
     with pytest.raises(ProtocolError, match="differ"):
