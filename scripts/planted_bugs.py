@@ -230,7 +230,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
-        "parties/jobs/publish/table.py",
+        "parties/jobs/publish/sealed_table.py",
         ("tests/parties/jobs/publish/test_table.py", "tests/parties/alone/publish/sealing/test_sealing.py"),
         [
             (

@@ -57,7 +57,7 @@ class ExactSettings(TabularSettings):
         0.001,
         "Tolerance",
         "Attributes whose conditional entropy is so near the best are as good: the delta of ID3-delta. Of a column "
-        "that is asked in two, three edges are compared at a node, with --plain all",
+        "that is asked in two, three edges are compared at a node; a plain tree compares all",
     )
     criterion: Criterion = criterion("entropy")
     min_rows: Count = public(0, "Fewest rows", "Nodes with at most so many rows, of both together, become leaves")
