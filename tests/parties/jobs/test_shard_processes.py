@@ -237,7 +237,7 @@ def test_processes_are_forks_where_that_is_safe(
         shard_processes, "sys", SimpleNamespace(platform=platform, version_info=version, modules=modules)
     )
     assert shard_processes._context().name == method
-    expected = ["parties.jobs.shard_processes", *shard_processes.COMMAND, "protocols.id3"]
+    expected = ["parties.jobs.fork_server", "parties.jobs.shard_processes", *shard_processes.COMMAND, "protocols.id3"]
     assert loaded == (expected if method == "forkserver" else [])
 
 
