@@ -68,15 +68,15 @@ def _host_or_network(value: str) -> str:
 
 def _ports(value: str) -> str:
     """Return a check that a string is a range of ports."""
-    first, dash, last = value.partition("-")
-    if not (dash and first.isdecimal() and last.isdecimal() and 1 <= int(first) <= int(last) <= 65535):
-        raise ValueError(f"must be a range of ports such as 7100-7163, not {quoted(value)}")
+    port_range(value)
     return value
 
 
 def port_range(value: str) -> range:
-    """Return the ports of a range that was checked."""
-    first, _, last = value.partition("-")
+    """Return the ports of a range. `ValueError` if it is none."""
+    first, dash, last = value.partition("-")
+    if not (dash and first.isdecimal() and last.isdecimal() and 1 <= int(first) <= int(last) <= 65535):
+        raise ValueError(f"must be a range of ports such as 7100-7163, not {quoted(value)}")
     return range(int(first), int(last) + 1)
 
 

@@ -138,16 +138,16 @@ class _Leavings:
         """Note that a session has ended that sent and received so many bytes."""
         with self._lock:
             self._size += SESSION_BYTES + size
-            is_enough = self._size >= WORTH_BYTES
-            if is_enough:
-                self._size = 0
-                self._times += 1
-        if is_enough:
-            if self._times % WHOLE == 1:
-                gc.unfreeze()
-            gc.collect()
-            if self._times % WHOLE == 1:
-                gc.freeze()
+            if self._size < WORTH_BYTES:
+                return
+            self._size = 0
+            is_whole = self._times % WHOLE == 0
+            self._times += 1
+        if is_whole:
+            gc.unfreeze()
+        gc.collect()
+        if is_whole:
+            gc.freeze()
 
 
 _leavings = _Leavings()

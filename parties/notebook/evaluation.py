@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from typing_extensions import override
 
@@ -12,9 +12,6 @@ from parties.jobs.evaluate.report import Report
 from parties.notebook.parameters import parameters
 from parties.notebook.study import JointStudy
 from parties.tables.schema import Schema
-
-if TYPE_CHECKING:
-    pass
 
 
 @parameters(

@@ -8,7 +8,7 @@ What is learnt, and what that leaks, is that of the kind `forest`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from parties.jobs.tree.forest import Forest
 from parties.jobs.tree.settings import ForestSettings
@@ -16,9 +16,6 @@ from parties.models.trees.tree import Node
 from parties.notebook.binning import BINS
 from parties.notebook.estimator import ALIKE, JointID3Classifier
 from parties.notebook.parameters import parameters
-
-if TYPE_CHECKING:
-    pass
 
 DEFAULTS = ForestSettings()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
@@ -19,9 +19,6 @@ from parties.notebook.study import JointStudy
 from parties.tables import categories
 from parties.tables.schema import Schema
 from smc.errors import InputError
-
-if TYPE_CHECKING:
-    pass
 
 TESTS = {kind.name.removeprefix("test "): kind for kind in (Chi2, Welch, Proportions, Trend)}
 

@@ -1,7 +1,9 @@
-"""The parameters of a class for notebooks, from the settings of its kind of job: its signature, and their description.
+"""The parameters of a class for notebooks, from the settings of its kind of job.
 
-@parameters(CurveSettings, "time", "event", "arm", then=("epsilon", "max_rows"))
-class JointSurvival(JointStudy): ...
+    @parameters(CurveSettings, "time", "event", "arm", then=("epsilon", "max_rows"))
+    class JointSurvival(JointStudy): ...
+
+The decorator makes the class's signature, and the description of each parameter.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +21,6 @@ from parties.notebook.study import JointStudy
 from parties.tables import categories
 from parties.tables.delimited import Columns
 from parties.tables.schema import Schema
-
-if TYPE_CHECKING:
-    pass
 
 DEFAULTS = RulesSettings()
 

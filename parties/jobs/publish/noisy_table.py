@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class NoisyTable(TableForm):
     """Every number of both with noise."""
 
-    remarks: tuple[str, ...] = (KEPT_BY_NODES,)
+    remarks = (KEPT_BY_NODES,)
 
     @property
     def noise(self) -> Noise:

@@ -16,7 +16,7 @@ from typing_extensions import override
 from parties.base.arrays import Numbers
 from parties.base.extras import install_line, installed
 from parties.base.settings import required
-from parties.jobs.kind import Counted, Document, Estimate, OnStep, State, Step
+from parties.jobs.kind import Counted, Document, OnStep, State, Step
 from parties.jobs.publish import analyst
 from parties.jobs.publish.table_form import TableForm
 from parties.jobs.publish.table_layout import NAME
@@ -33,18 +33,20 @@ if TYPE_CHECKING:
 class SealedTable(TableForm):
     """The exact numbers, for an analyst alone."""
 
-    estimate: Estimate = "at most"  # fewer cells leave if some are hidden
+    estimate = "at most"  # fewer cells leave if some are hidden
     assumed = "a table of which no cell is hidden"
 
     @property
-    def lacking(self) -> str:  # type: ignore[override]
+    @override
+    def lacking(self) -> str:
         """What party 0 lacks to find the cells to hide."""
         if installed("scipy"):
             return ""
         return f"party 0 finds the cells to hide, which takes a solver: {install_line('tables')}"
 
     @property
-    def bits(self) -> int:  # type: ignore[override]
+    @override
+    def bits(self) -> int:
         """What is small, what is empty, and the numbers that the analyst sees."""
         return self.cells * (1 + self._shows_zeros + self.layout.width + 1)
 
@@ -55,11 +57,6 @@ class SealedTable(TableForm):
     @override
     def lacks_file(self) -> bool:
         return self.layout.settings.out is None
-
-    @property
-    @override
-    def words(self) -> str:
-        return ""
 
     @override
     def reveals(self, peer: str, at_most: int | None) -> list[str]:

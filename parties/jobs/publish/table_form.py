@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from parties.base.arrays import Numbers
 from parties.jobs.kind import Counted, Document, Estimate, OnStep, State
@@ -22,25 +22,33 @@ class TableForm(ABC):
 
     layout: Layout
     digest: Callable[[], str]
-    remarks: tuple[str, ...] = ()
-    lacking = ""  # what party 0 lacks for its part, a sentence
-    bits = 0  # that are opened exactly
-    assumed = ""  # for what an estimate is counted
-    estimate: Estimate = "exact"
+    remarks: ClassVar[tuple[str, ...]] = ()
+    assumed: ClassVar[str] = ""  # for what an estimate is counted
+    estimate: ClassVar[Estimate] = "exact"
 
     @property
     def cells(self) -> int:
         """The cells of the table, totals too."""
         return self.layout.problem.cells
 
+    @property
+    def lacking(self) -> str:
+        """What party 0 lacks for its part, a sentence; empty if nothing."""
+        return ""
+
+    @property
+    def bits(self) -> int:
+        """The bits that are opened exactly."""
+        return 0
+
     def lacks_file(self) -> bool:
         """Return whether the result needs a file that is not named."""
         return False
 
     @property
-    @abstractmethod
     def words(self) -> str:
         """What is said of the form behind the question."""
+        return ""
 
     @abstractmethod
     def reveals(self, peer: str, at_most: int | None) -> list[str]:
