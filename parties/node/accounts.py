@@ -19,10 +19,9 @@ from parties.node.proposal import Proposal
 from parties.node.register import Register
 from parties.node.store import Record
 from parties.operator.budget import Exposure, Price, Simulation
-from parties.operator.interface import State
+from parties.operator.interface import OPEN
 from parties.sources.settings import TableSettings
 
-UNDER_WAY: tuple[State, ...] = ("waiting", "queued", "running", "interrupted")
 MOST_APPROVED = 1000  # jobs under way that a consent counts
 
 
@@ -177,7 +176,7 @@ class Accounts:
         names = self.names(record.table)
         return [
             job
-            for job in self._jobs.last(MOST_APPROVED, states=UNDER_WAY)
+            for job in self._jobs.last(MOST_APPROVED, states=OPEN)
             if job.id != record.id and job.table in names and job.charged is None
             if job.ours.verdict == "approved" and job.ours.proposal.task.spends and not self.earlier(job)
         ]
