@@ -195,7 +195,7 @@ def test_proposing_by_keyboard(site: Site) -> None:
     page.get_by_label("Tolerance").fill("a little")
     page.keyboard.press("Enter")
     page.get_by_role("alert").get_by_text("Tolerance: must be a number").wait_for()
-    assert page.evaluate("document.activeElement.id") == "tolerance"
+    page.wait_for_function("document.activeElement.id === 'tolerance'")
     assert page.get_by_label("Purpose").input_value() == "quality of care"
     page.get_by_label("Tolerance").fill("0.01")
     page.keyboard.press("Enter")
