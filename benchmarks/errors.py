@@ -11,6 +11,7 @@ results, and the settings in the results with those that the commands take today
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,7 @@ TARGET = RESULTS.parents[1] / "docs" / "errors.md"
 EPSILONS = ("0.1", "0.5", "1", "2")
 PEER = "mbi 2, AIM"
 ALLOWED = 1.15  # times the error that theory allows
+AS_GOOD = "†"  # beside an error that is no less than a constant answer's
 
 Row = dict[str, Any]
 Behind = dict[str, list[str]]  # which cells, by what `WHY` explains
@@ -37,7 +39,8 @@ longer those that a command takes by itself. The row bound is what `smc prepare`
 In brackets: the error divided by the best peer's. Others see all rows in one place, and of their settings the best is
 taken afterwards; ours follow from public numbers. **Bold** is what is behind: worse than the peer's mean by more than
 its spread (the standard deviation of its draws; of single answers twice the standard errors), or over 1.15 times what
-theory allows; [why](#where-we-are-behind).
+theory allows; [why](#where-we-are-behind). † is no better than the trivial answer: the commonest class, or one
+centroid. *Said* is how often the result says so itself: that a constant answer may be as good.
 """
 
 WHY = {
@@ -59,12 +62,13 @@ many rows have one number, ours does not.""",
 
 @dataclass(frozen=True)
 class Cell:
-    """An error of ours, and what it is compared with: the best peer's and its spread, or what theory allows."""
+    """An error of ours, beside the best peer's and its spread, what theory allows, and a constant answer's."""
 
     error: float
     peer: float | None = None
     spread: float = 0.0
     least: float | None = None
+    constant: float = math.inf
 
     @property
     def is_behind(self) -> bool:
@@ -73,9 +77,9 @@ class Cell:
         return by_peer or (self.least is not None and self.error > ALLOWED * self.least)
 
     def text(self, shown: Callable[[float], str]) -> str:
-        """The error, the ratio to the peer's in brackets, in bold if it is behind."""
+        """The error, the ratio to the peer's in brackets, in bold if it is behind, marked if a constant is as good."""
         ratio = f" ({self.error / self.peer:.2f})" if self.peer else ""
-        text = f"{shown(self.error)}{ratio}"
+        text = f"{shown(self.error)}{AS_GOOD if self.error >= self.constant else ''}{ratio}"
         return f"**{text}**" if self.is_behind else text
 
 
@@ -108,32 +112,44 @@ def classifiers(behind: Behind) -> str:
 
     def lines() -> Iterator[list[str]]:
         for name in dict.fromkeys(name for name, _ in ours):
-            rows = f"{name}, {ours[name, '1']['rows']:,} rows"
+            rows, constant = f"{name}, {ours[name, '1']['rows']:,} rows", 1 - ours[name, "1"]["majority"]
             for way, key, why in (("`smc id3`", "ordered", "tree"), ("`smc release naive-bayes`", "bayes", "bayes")):
                 cells = {
                     epsilon: Cell(
                         1 - ours[name, epsilon][key],
                         1 - theirs[name, epsilon]["accuracy"],
                         theirs[name, epsilon]["spread"],
+                        constant=constant,
                     )
                     for epsilon in EPSILONS
                 }
                 yield [rows, way, *compared(behind, why, name, cells, percent)]
                 rows = ""
+            yield ["", "said of naive Bayes, %", *(f"{100 * ours[name, e]['doubted']:.0f}" for e in EPSILONS)]
             peers = [theirs[name, epsilon] for epsilon in EPSILONS]
             yield ["", "diffprivlib's best", *(f"{percent(1 - p['accuracy'])} ± {percent(p['spread'])}" for p in peers)]
+            yield ["", "the commonest class", *[percent(constant)] * len(EPSILONS)]
 
     return table(("% of unseen rows wrong", "epsilon", *EPSILONS), lines())
 
 
 def regression(behind: Behind) -> str:
-    """Logistic regression on Adult."""
+    """Logistic regression on Adult, and on smaller tables."""
     found = results("regression")
     best = {e: max(share for epsilon, _, share in found["diffprivlib"] if epsilon == e) for e in EPSILONS}
-    cells = {e: Cell(1 - found["epsilon"][e]["gradient"]["accuracy"], 1 - best[e]) for e in EPSILONS}
-    ours = compared(behind, "regression", "Adult", cells, percent)
-    lines = [["`smc regress joint`", *ours], ["diffprivlib's best C", *(percent(1 - best[e]) for e in EPSILONS)]]
-    return table(("Adult, % of unseen rows wrong; epsilon", *EPSILONS), iter(lines))
+    adult = {e: found["epsilon"][e]["gradient"]["accuracy"] for e in EPSILONS}
+    tables = {"adult": {"rows": found["rows"], "majority": found["majority"], "gradient": adult, "diffprivlib": best}}
+
+    def lines() -> Iterator[list[str]]:
+        for name, kept in (tables | found["tables"]).items():
+            constant, theirs = 1 - kept["majority"], kept["diffprivlib"]
+            cells = {e: Cell(1 - kept["gradient"][e], 1 - theirs[e], constant=constant) for e in EPSILONS}
+            ours = compared(behind, "regression", name, cells, percent)
+            yield [f"{name}, {kept['rows']:,} rows", "`smc regress joint`", *ours]
+            yield ["", "diffprivlib's best C", *(percent(1 - theirs[e]) for e in EPSILONS)]
+            yield ["", "the commonest class", *[percent(constant)] * len(EPSILONS)]
+
+    return table(("% of unseen rows wrong", "epsilon", *EPSILONS), lines())
 
 
 def clusters(behind: Behind) -> str:
@@ -143,14 +159,16 @@ def clusters(behind: Behind) -> str:
     def lines() -> Iterator[list[str]]:
         for columns, rows in dict.fromkeys((row["columns"], row["rows"]) for row in found):
             here = {f"{row['epsilon']:g}": row for row in found if (row["columns"], row["rows"]) == (columns, rows)}
-            cells = {e: Cell(row[row["default"]], row["diffprivlib"]) for e, row in here.items()}
+            cells = {e: Cell(row[row["default"]], row["diffprivlib"], constant=row["one"]) for e, row in here.items()}
             texts = compared(behind, "clusters", f"{columns} columns", cells, "{:.2f}".format)
             yield [
                 f"{columns} columns, {rows:,} rows",
+                f"{next(iter(here.values()))['one']:.2f}",
                 *(f"{text} {row['default']}" for text, row in zip(texts, here.values(), strict=True)),
+                f"{100 * sum(row['doubted'] for row in here.values()) / len(here):.0f}",
             ]
 
-    return table(("inertia, 1 = without noise; epsilon", *EPSILONS), lines())
+    return table(("inertia, 1 = without noise", "one centroid; epsilon", *EPSILONS, "said, %"), lines())
 
 
 def sigma(behind: Behind) -> str:

@@ -8,7 +8,9 @@ of scikit-learn's tables in eight ranges of equal width (digits: four), Adult's 
 - `ordered`: `smc id3 --epsilon`, all defaults. An edge is an attribute of two values in the simulation, so edges that
   a branch has settled stay candidates: the protocol leaves them out.
 - `multiway`: the same with `--splits multiway`, and the depth that its defaults give then.
-- `bayes`: `smc release naive-bayes`, all defaults: the job itself, but that numpy draws the noise, `scale` of it.
+- `bayes`: `smc release naive-bayes`, all defaults: the job itself, but that numpy draws the noise, `scale` of it; in
+  `doubted` of the draws its result says that a constant answer may be as good.
+- `majority`: the accuracy of the commonest class.
 - `random`: a forest of cuts drawn at random, each of the trees by all rows with its part of epsilon for the classes of
   its leaves (Jagannathan, Pillaipakkamnatt, Wright 2009; Fletcher, Islam 2017): the best of 3, 7 and 15 trees of depth
   1 to 8. It is not built; this is why.
@@ -116,22 +118,32 @@ def bayes_task(table: Table, epsilon: str) -> NaiveBayes:
     return NaiveBayes.canonical(NaiveBayes.Settings.model_validate(asked), schema)
 
 
-def bayes(table: Table, epsilon: str) -> tuple[float, str, float]:
-    """Return the accuracy of naive Bayes, with the family and the scale of its noise."""
-    task, right = bayes_task(table, epsilon), []
+def bayes(table: Table, epsilon: str) -> Row:
+    """Return the accuracy of naive Bayes, the family and the scale of its noise, and how often it is doubted."""
+    task, right, doubted = bayes_task(table, epsilon), [], []
     (noise,) = task.query.mechanisms
     for learnt, others, draw in parts(table):
         own = task.own_rows(RowCounts(table.domains, table.classes, learnt.values, learnt.labels))
         drawn = draw.normal(0, float(noise.scale), own.shape) if task.settings.delta else 0
         noisy = np.rint(own + drawn).astype(np.int64) if task.settings.delta else _two_sided(own, noise.scale, draw)
-        model = NaiveBayesModel.parse(task.document(noisy.tolist()))
+        document = task.document(noisy.tolist())
+        doubted.append(document["mostly_noise"])
+        model = NaiveBayesModel.parse(document)
         score: NDArray[np.float64] = np.log(np.array(list(model.classes.values())) + 1) * np.ones(
             (len(others.labels), 1)
         )
         for values, table_of in zip(others.values.T, model.logarithms.values(), strict=True):
             score += np.array(list(table_of.values()))[values]
         right.append((score.argmax(axis=1) == others.labels).mean())
-    return float(np.mean(right)), noise.family, float(noise.scale)
+    return {
+        "bayes": round(float(np.mean(right)), 4), "doubted": round(float(np.mean(doubted)), 4),
+        "noise": noise.family, "scale": round(float(noise.scale), 4),
+    }  # fmt: skip
+
+
+def majority(table: Table) -> float:
+    """Return the share of the commonest class."""
+    return round(float(np.bincount(table.labels).max() / len(table.labels)), 4)
 
 
 def random_cuts(table: Table, epsilon: float) -> tuple[float, int, int]:
@@ -213,11 +225,10 @@ def compared(directory: Path, name: str, kept: Mapping[str, Row]) -> Iterator[Ro
     for epsilon in EPSILONS:
         accuracy, cell = tree(table, ordered, epsilon)
         multiway, _ = tree(table, ordered, epsilon, splits="multiway")
-        by_bayes, noise, scale = bayes(table, epsilon)
         row = {
-            "table": name, "rows": len(table.labels), "epsilon": epsilon, "ordered": accuracy, "depth": cell.depth,
-            "quality": cell.quality, "stop": cell.stop,
-            "multiway": multiway, "bayes": round(by_bayes, 4), "noise": noise, "scale": round(scale, 4),
+            "table": name, "rows": len(table.labels), "majority": majority(table), "epsilon": epsilon,
+            "ordered": accuracy, "depth": cell.depth, "quality": cell.quality, "stop": cell.stop,
+            "multiway": multiway, **bayes(table, epsilon),
         }  # fmt: skip
         if epsilon in kept:
             yield row | {key: kept[epsilon][key] for key in ("random", "trees", "levels")}

@@ -42,11 +42,21 @@ def file_of(config_file: Path | None) -> NodeFile:
 
 
 @dataclass(frozen=True)
+class _Seen:
+    """The entries about people up to the last entry of a log, which is a file's inode."""
+
+    log: int
+    last: int
+    entries: tuple[AuditEntry, ...]
+
+
+@dataclass(frozen=True)
 class _Logged(Beside):
     """The file of accounts beside a log whose last entry about them has its digest."""
 
     is_strict: bool
     _unmissed: list[object] = field(default_factory=list)  # how the log was when last nobody was missed
+    _seen: list[_Seen] = field(default_factory=list)  # at most one
 
     def read(self, path: Path) -> bytes:
         """Return its content. `InputError`, or one line, if that is not what the log has: `smc operator` mends it."""
@@ -83,11 +93,17 @@ class _Logged(Beside):
                 stamps.append(files.stamp(self.database.with_name(name)))
         return stamps
 
-    def _entries(self) -> list[AuditEntry]:
+    def _entries(self) -> tuple[AuditEntry, ...]:
+        """Return the log's entries about people: those read before, and what the log has gained since."""
         if not self.database.exists():
-            return []
+            return ()
         with database.reading(self.database) as connection:
-            return [audit.entry(row) for row in database.rows_of(connection, "operators")]
+            log, last = self.database.stat().st_ino, database.last_number(connection)
+            known = next((seen for seen in self._seen if seen.log == log and seen.last <= last), _Seen(log, 0, ()))
+            new = map(audit.entry, database.rows_of(connection, "operators", after=known.last))
+            seen = _Seen(log, last, (*known.entries, *new))
+        self._seen[:] = [seen]  # in one step: several threads ask
+        return seen.entries
 
     def _complain(self, why: str, advice: str) -> None:
         if self.is_strict:

@@ -305,9 +305,7 @@ class Cluster(Release):
         if self.on_grid:
             places, rows = self._of_grid(opened)
         elif self.begins_on_grid:
-            last = self.rounds[-1]
-            few = max(UNIT, 0 if last.noise is None else int(FEW * last.noise.scale))
-            places = moved(self.after_grid(opened[:1]), opened[1], few)
+            places = moved(self.after_grid(opened[:1]), opened[1], self._least)
             rows = rows_of(opened[1], len(self.axes), 2 * self.settings.max_rows)
         else:
             places, rows = self.lloyd.followed(opened)
@@ -319,7 +317,26 @@ class Cluster(Release):
         )
         if not self.exact:
             about["epsilons"] = [float(noise.epsilon) for noise in self.query.mechanisms]
+            about["mostly_noise"] = self.k > 1 and self._may_be_noise(opened, places)
         return {**about, **result.fields(self.axes, places, rows)}
+
+    def _may_be_noise(self, opened: Rounds, places: Points) -> bool:
+        """Return whether one centroid may be as good as several."""
+        from parties.jobs.cluster.doubt import grid_may_be_noise, round_may_be_noise
+
+        last = self.rounds[-1]
+        assert last.noise is not None
+        variance = float(last.noise.variance)
+        if self.on_grid:
+            return grid_may_be_noise(self.grid.places, opened[0], places, variance)
+        sums = np.array(opened[-1], dtype=np.int64).reshape(-1, 1 + len(self.axes))
+        return round_may_be_noise(sums, self._least, variance)
+
+    @property
+    def _least(self) -> int:
+        """The noisy count, times UNIT, from which a cluster of the last round has a mean."""
+        noise = self.rounds[-1].noise
+        return max(UNIT, 0 if noise is None else int(FEW * noise.scale))
 
     def _of_grid(self, opened: Rounds) -> tuple[Points, Numbers]:
         """Return the centroids of the noisy grid, and the rows of each."""

@@ -60,4 +60,5 @@ def notes(document: Document) -> list[str]:
         how = f"k-means on the counts of {document['cells']:,} cells{then}"
     if document["method"] != "grid" and "epsilons" in document:
         how += f", of epsilon {', '.join(f'{epsilon:.3g}' for epsilon in document['epsilons'])}"
-    return [*map(shown, about(document)), how]
+    doubt = ["the clusters may be noise alone: one centroid may be as good"] if document.get("mostly_noise") else []
+    return [*map(shown, about(document)), how, *doubt]

@@ -179,11 +179,16 @@ def rows(connection: sqlite3.Connection, after: int | None = None) -> Iterator[R
     return map(Row._make, connection.execute(f"SELECT {_COLUMNS} FROM audit {where} ORDER BY number", values))
 
 
-def rows_of(connection: sqlite3.Connection, *kinds: str) -> Iterator[Row]:
-    """Return all entries of these kinds."""
+def rows_of(connection: sqlite3.Connection, *kinds: str, after: int = 0) -> Iterator[Row]:
+    """Return all entries of these kinds (after the given number)."""
     marks = ", ".join("?" for _ in kinds)
-    query = f"SELECT {_COLUMNS} FROM audit WHERE kind IN ({marks}) ORDER BY number"
-    return map(Row._make, connection.execute(query, kinds))
+    query = f"SELECT {_COLUMNS} FROM audit WHERE number > ? AND kind IN ({marks}) ORDER BY number"
+    return map(Row._make, connection.execute(query, (after, *kinds)))
+
+
+def last_number(connection: sqlite3.Connection) -> int:
+    """Return the number of the last entry; 0 if there is none."""
+    return int(connection.execute("SELECT coalesce(max(number), 0) FROM audit").fetchone()[0])
 
 
 def rows_of_job(connection: sqlite3.Connection, job: str) -> list[Row]:

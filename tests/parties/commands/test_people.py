@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -19,6 +20,7 @@ from parties.commands.log_writing import accounts_of
 from parties.commands.serving import Page
 from parties.link.identity import Identity, create
 from parties.node.events import Events
+from parties.node.records import database
 from parties.node.settings import NodeSettings
 from parties.operator.accounts import Accounts, is_unix_user, unix_user
 from smc.errors import InputError
@@ -169,6 +171,37 @@ def test_accounts_that_were_taken_away_are_missed(smc: Smc, tmp_path: Path) -> N
     assert smc("operator remove bert")[0] == 0
     (state / "operators.json").unlink()  # there is nobody in it
     assert running.all() == accounts_of(state).all() == {}
+
+
+def test_of_a_log_that_has_grown_only_what_is_new_is_read(
+    smc: Smc, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A node asks at every call of its operator's; a log put back, which has other entries, is read anew."""
+    running, read, rows_of = accounts_of(tmp_path / "state"), list[int](), database.rows_of
+
+    def counted(*words: Any, **more: Any) -> list[database.Row]:
+        rows = list(rows_of(*words, **more))
+        read.append(len(rows))
+        return rows
+
+    added(smc, "anna", "--role administer")
+    added(smc, "bert", "--role approve")
+    older = shutil.copytree(tmp_path / "state", tmp_path / "older")
+    (tmp_path / "state" / "operators.json").unlink()
+    monkeypatch.setattr(database, "rows_of", counted)
+    for new in (2, 0, 1):
+        if new == 1:
+            assert added(smc, "carl", "--role see")[0] == 0
+            (tmp_path / "state" / "operators.json").unlink()
+            read.clear()
+        with pytest.raises(InputError, match="entry 3" if new == 1 else "entry 2"):
+            running.all()
+        assert read.pop() == new
+    shutil.rmtree(tmp_path / "state")
+    older.rename(tmp_path / "state")
+    (tmp_path / "state" / "operators.json").unlink()
+    with pytest.raises(InputError, match="entry 2"):
+        running.all()
 
 
 @pytest.mark.parametrize("words", ["password anna --password-file -", "add anna --role see", "remove anna"])
