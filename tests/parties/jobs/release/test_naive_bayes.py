@@ -72,7 +72,7 @@ def test_counts_of_noise_alone_are_said_to_be_and_those_of_a_column_that_tells_a
 
 
 @pytest.mark.parametrize(("columns", "values", "epsilon", "is_doubtful"), [
-    (13, 8, 0.1, True), (13, 8, 2.0, False), (1, 8, 0.1, False), (3, 2, 0.1, False), (13, 8, None, False),
+    (13, 8, 0.1, True), (13, 8, 2.0, False), (1, 8, 1.0, False), (3, 2, 0.1, False), (13, 8, None, False),
 ])  # fmt: skip
 def test_a_count_of_more_noise_than_rows_is_warned_of_before_the_budget_is_spent(
     columns: int, values: int, epsilon: float | None, is_doubtful: bool
