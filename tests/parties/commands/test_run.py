@@ -110,7 +110,7 @@ def test_values_of_different_number_are_an_error_at_both(processes: Processes) -
     zero, one = processes.pair([*common, "5,7,9", 8], [*common, "5,7", 8])
     for done in (zero, one):
         assert done.code == 4
-        assert "widths, batches or numbers of values differ" in done.message
+        assert "the numbers of values or their bits differ" in done.message
         assert done.out == ""
 
 
