@@ -47,8 +47,8 @@ class Agreement:
         parts = (step.encode(), words.encode(), content() if content is not None else b"")
         for chain, part in zip(self._chains, parts, strict=True):
             chain.update(len(part).to_bytes(8, "little") + part)
-        shown = ", ".join(f"{SHOWN_SIZES.get(name, name)} {_numbers(size)}" for name, size in sizes.items())
-        self._recent.append(f"{step} ({shown})"[:SHOWN_CHARACTERS] if shown else step)
+        in_words = ", ".join(f"{SHOWN_SIZES.get(name, name)} {_numbers(size)}" for name, size in sizes.items())
+        self._recent.append(f"{step} ({in_words})"[:SHOWN_CHARACTERS] if in_words else step)
         self.expect()
 
     def note_code(self, step: str) -> None:

@@ -70,7 +70,7 @@ def check_arguments(function: Found, values: Sequence[Any]) -> None:
     try:
         bound = signature.bind(None, *values)
     except TypeError as error:
-        wanted = " ".join(map(str, list(signature.parameters.values())[1:]))
+        wanted = " ".join(str(p.replace(annotation=p.empty)) for p in list(signature.parameters.values())[1:])
         raise InputError(f"the program's arguments: {error}; it takes {wanted or 'none'}") from None
     try:
         hints = get_type_hints(inspect.unwrap(function))
@@ -80,7 +80,9 @@ def check_arguments(function: Found, values: Sequence[Any]) -> None:
         if _is_list(hints.get(name)) and (value is None or isinstance(value, str | int | float | complex)):
             kind = signature.parameters[name].kind
             if kind not in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
-                raise InputError(f"argument {name}: {value!r} is one value, and the program takes a list: give {value},")
+                raise InputError(
+                    f"argument {name}: {value!r} is one value, and the program takes a list: give {value},"
+                )
 
 
 def _is_list(hint: Any) -> bool:
