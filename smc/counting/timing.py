@@ -24,7 +24,7 @@ def message_seconds(trace: Sequence[Event]) -> float:
 
 
 def predicted_seconds(traces: tuple[list[Event], list[Event]], shape: LinkShape, pace: float = 1.0) -> float:
-    """Predict seconds until both parties have ended their traces. ValueError if these do not fit each other.
+    """Predict seconds until both parties have ended their traces. InputError if these do not fit each other.
 
     Work takes `pace` times as long as on the usual machine.
     """
