@@ -120,9 +120,9 @@ def inertia(points: Any, places: Any) -> float:
     return float(apart.min(axis=1).mean())
 
 
-def found(task: Cluster, opened: list[int]) -> Any:
-    """The centroids in [-1, 1]^d."""
-    return np.array([one["centroid"] for one in task.document(opened)["clusters"]]) / UNIT - 1
+def found(document: Mapping[str, Any]) -> Any:
+    """The centroids of a result in [-1, 1]^d."""
+    return np.array([one["centroid"] for one in document["clusters"]]) / UNIT - 1
 
 
 class Peer:
@@ -163,9 +163,9 @@ def compared(rows: int, columns: int, epsilon: float, peer: Peer | None) -> Row:
         places = {} if peer is None else {"diffprivlib": peer.centroids(points, CLUSTERS[columns], epsilon, noises)}
         for method, task in tasks.items():
             numbers = own(task, points)
-            opened = [simulated(task, numbers, noise) for noise in noises]
-            places[method] = [found(task, one) for one in opened]
-            doubted += [task.document(one)["mostly_noise"] for one in opened if method == default]
+            documents = [task.document(simulated(task, numbers, noise)) for noise in noises]
+            places[method] = list(map(found, documents))
+            doubted += [document["mostly_noise"] for document in documents if method == default]
         places["one"] = [points.mean(axis=0)[None] / UNIT]
         for name, each in places.items():
             ratios.setdefault(name, []).extend(inertia(points, one) / best(rows, columns, seed) for one in each)
@@ -193,7 +193,7 @@ def protocol(method: str, profile: Profile) -> Row:
     return {
         "method": method, "profile": str(profile), "numbers": len(one), "seconds": round(seconds, 1),
         "bytes": cost.bytes_sent + cost.bytes_received, "and_gates": cost.and_gates, "rounds": cost.rounds,
-        "inertia": round(inertia(points, found(task, one)), 4),
+        "inertia": round(inertia(points, found(task.document(one))), 4),
     }  # fmt: skip
 
 

@@ -37,7 +37,9 @@ class Agreement:
 
     def __init__(self) -> None:
         self._chains = tuple(hashlib.sha256() for _ in CHAINS)
-        self._recent: deque[str] = deque(maxlen=SHOWN_NOTES)  # since the peer's digest was the same
+        self._recent: deque[tuple[str, dict[str, Size]]] = deque(
+            maxlen=SHOWN_NOTES
+        )  # since the peer's digest was the same
         self.is_told = self.is_heard = True
         self._holds_code = self._has_same_code = False
 
@@ -47,8 +49,7 @@ class Agreement:
         parts = (step.encode(), words.encode(), content() if content is not None else b"")
         for chain, part in zip(self._chains, parts, strict=True):
             chain.update(len(part).to_bytes(8, "little") + part)
-        in_words = ", ".join(f"{SHOWN_SIZES.get(name, name)} {_numbers(size)}" for name, size in sizes.items())
-        self._recent.append(f"{step} ({in_words})"[:SHOWN_CHARACTERS] if in_words else step)
+        self._recent.append((step, sizes))
         self.expect()
 
     def note_code(self, step: str) -> None:
@@ -84,13 +85,18 @@ class Agreement:
     def error(self, chain: int) -> SmcError:
         """Return the error for a difference in a chain: the peer's fault once it has named our protocol's code."""
         what, _ = CHAINS[min(chain, len(CHAINS) - 1)]
-        steps = f"{what}. Last steps here: {'; '.join(self._recent) or 'none'}"
+        steps = f"{what}. Last steps here: {'; '.join(_shown(*note) for note in self._recent) or 'none'}"
         if self._has_same_code:
             return ProtocolError(f"the peer does not compute what both parties agreed on: {steps}")
         return JobMismatchError(
             f"the two parties compute different functions: {steps}. "
             "Give both parties the same program, public arguments and release"
         )
+
+
+def _shown(step: str, sizes: dict[str, Size]) -> str:
+    words = ", ".join(f"{SHOWN_SIZES.get(name, name)} {_numbers(size)}" for name, size in sizes.items())
+    return f"{step} ({words})"[:SHOWN_CHARACTERS] if words else step
 
 
 def _numbers(size: Size) -> str:

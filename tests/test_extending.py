@@ -85,8 +85,12 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def environment_of(copy: Path) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
+
+
 def in_copy(copy: Path, *words: str) -> tuple[int, str, str]:
-    return smc({**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}, copy, *words)
+    return smc(environment_of(copy), copy, *words)
 
 
 ADDED = ("--engine", "traced", "--ot", "told")
@@ -100,8 +104,7 @@ def test_ot_engine_and_source_of_the_page_learn_a_tree_in_two_processes(copy: Pa
     (row,) = json.loads(out)["estimates"]
     assert (row["engine"], row["ot"]) == ("traced", "told")
     assert row["party1_sends"] > 2 * 16 * 32  # both keys of an OT for each bit of the evaluator's number
-    environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
-    processes = Processes(tmp_path, environment)
+    processes = Processes(tmp_path, environment_of(copy))
     try:
         words = ["millionaires", *ADDED, "--json", "--value"]
         zero, one = processes.pair([*words, "5"], [*words, "7"])
@@ -129,11 +132,7 @@ def test_ot_engine_and_source_of_the_page_learn_a_tree_in_two_processes(copy: Pa
 
 @pytest.mark.parametrize("engine", ["gmw", "mixed"])
 def test_a_kind_of_ot_works_in_both_directions(copy: Path, tmp_path: Path, engine: str) -> None:
-    code, _, said = smc(
-        {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"},
-        tmp_path,
-        *("demo", "--engine", engine, "--ot", "told"),
-    )
+    code, _, said = smc(environment_of(copy), tmp_path, "demo", "--engine", engine, "--ot", "told")
     assert code == 0, said
 
 

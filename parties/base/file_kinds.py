@@ -13,12 +13,11 @@ from typing import Any
 from parties.base import files
 from smc.errors import InputError
 
-TREE, FOREST, LINEAR, BOOSTED, BAYES = (
-    *("a tree", "a forest", "a linear model"),
-    *("a model of boosted trees", "a naive Bayes model"),
-)
+TREE, FOREST, LINEAR = "a tree", "a forest", "a linear model"
+BOOSTED, BAYES = "a model of boosted trees", "a naive Bayes model"
 RULES, SCHEMA, PARTY, CSV, JSON = "a file of rules", "a schema", "a party's file", "a CSV file", "a JSON file"
 SECRET = "a key or a certificate"
+OF_KEYS = {"intercept": LINEAR, "rules": RULES, "tree": TREE, "trees": FOREST, "classes": BAYES}  # of JSON, in order
 
 
 @contextmanager
@@ -68,11 +67,8 @@ def kind_of(path: Path) -> str | None:
 
 def _of_json(content: Any) -> str:
     keys = content.keys() if isinstance(content, dict) else set()
-    signs = (
-        *(("intercept", LINEAR), ("rules", RULES), ("tree", TREE)),
-        *(("trees", BOOSTED if "columns" in keys else FOREST), ("classes", BAYES)),
-    )
-    return next((kind for sign, kind in signs if sign in keys), JSON)
+    kind = next((kind for key, kind in OF_KEYS.items() if key in keys), JSON)
+    return BOOSTED if kind == FOREST and "columns" in keys else kind
 
 
 def _of_toml(content: dict[str, Any]) -> str | None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from parties.base.extras import installed, needing
@@ -121,9 +121,8 @@ def _found(settings: PlaceSettings) -> RowQuery:
 
         return local.open_files(settings)
     if scheme in OPENED_BY:
-        module, _, name = OPENED_BY[scheme].partition(":")
         try:
-            open_rows_of = getattr(import_module(module), name)
+            open_rows_of = resolve_name(OPENED_BY[scheme])
         except (ImportError, AttributeError) as error:
             raise InputError(f"parties/sources/opening.py: {scheme}:// has no {OPENED_BY[scheme]}: {error}") from None
         rows: RowQuery = open_rows_of(settings)

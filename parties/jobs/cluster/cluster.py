@@ -15,7 +15,8 @@ from parties.base.arrays import Numbers
 from parties.base.settings import required
 from parties.base.text import listed
 from parties.jobs.cluster import result
-from parties.jobs.cluster.lloyd import FEW, LEAST_ROUNDS, Lloyd, ends, planned, split, usual_rounds
+from parties.jobs.cluster.doubt import grid_may_be_noise, round_may_be_noise
+from parties.jobs.cluster.lloyd import LEAST_ROUNDS, Lloyd, ends, least_count, planned, split, usual_rounds
 from parties.jobs.cluster.points import Axis, Grid, OwnPoints, usual_parts
 from parties.jobs.cluster.settings import ClusterSettings
 from parties.jobs.kind import Document, OnStep, State, Step
@@ -305,7 +306,7 @@ class Cluster(Release):
         if self.on_grid:
             places, rows = self._of_grid(opened)
         elif self.begins_on_grid:
-            places = moved(self.after_grid(opened[:1]), opened[1], self._least)
+            places = moved(self.after_grid(opened[:1]), opened[1], least_count(self.rounds[-1]))
             rows = rows_of(opened[1], len(self.axes), 2 * self.settings.max_rows)
         else:
             places, rows = self.lloyd.followed(opened)
@@ -322,21 +323,13 @@ class Cluster(Release):
 
     def _may_be_noise(self, opened: Rounds, places: Points) -> bool:
         """Return whether one centroid may be as good as several."""
-        from parties.jobs.cluster.doubt import grid_may_be_noise, round_may_be_noise
-
         last = self.rounds[-1]
         assert last.noise is not None
         variance = float(last.noise.variance)
         if self.on_grid:
             return grid_may_be_noise(self.grid.places, opened[0], places, variance)
         sums = np.array(opened[-1], dtype=np.int64).reshape(-1, 1 + len(self.axes))
-        return round_may_be_noise(sums, self._least, variance)
-
-    @property
-    def _least(self) -> int:
-        """The noisy count, times UNIT, from which a cluster of the last round has a mean."""
-        noise = self.rounds[-1].noise
-        return max(UNIT, 0 if noise is None else int(FEW * noise.scale))
+        return round_may_be_noise(sums, least_count(last), variance)
 
     def _of_grid(self, opened: Rounds) -> tuple[Points, Numbers]:
         """Return the centroids of the noisy grid, and the rows of each."""

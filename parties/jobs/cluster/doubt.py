@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from parties.base.arrays import Numbers
-from protocols.release.centroids import UNIT, Points
+from protocols.release.centroids import UNIT, Points, nearest
 
 SURE_OF_GRID = 6  # standard deviations: the centroids were fitted to the very noise that is looked at
 SURE_OF_ROUND = 2  # of a round, whose noise is drawn after the centroids
@@ -31,11 +31,11 @@ def grid_may_be_noise(places: Points, counts: Sequence[int], centroids: Points, 
     Returns:
         True if one centroid may be as good.
     """
-    points, rows = places / UNIT, np.array(counts, dtype=np.float64)
+    rows = np.array(counts, dtype=np.float64)
     likely = np.maximum(rows, 0)
-    middle = (likely[:, None] * points).sum(axis=0) / max(likely.sum(), 1)
-    nearest = ((points[:, None] - centroids / UNIT) ** 2).sum(axis=2).min(axis=1)
-    gains = ((points - middle) ** 2).sum(axis=1) - nearest
+    middle = (likely[:, None] * places).sum(axis=0) / max(likely.sum(), 1)
+    apart = places - centroids[nearest(places, centroids)]
+    gains = (((places - middle) ** 2).sum(axis=1) - (apart**2).sum(axis=1)) / UNIT**2
     return bool((rows * gains).sum() <= SURE_OF_GRID * math.sqrt(variance * float((gains**2).sum())))
 
 

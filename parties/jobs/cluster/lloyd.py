@@ -40,7 +40,7 @@ class Lloyd:
     @property
     def least(self) -> list[int]:
         """The noisy count, times UNIT, from which a cluster of each round has a mean."""
-        return [max(UNIT, 0 if part.noise is None else int(FEW * part.noise.scale)) for part in self.parts]
+        return [least_count(part) for part in self.parts]
 
     def followed(self, opened: Rounds) -> tuple[Points, Numbers]:
         """Return the centroids after these rounds, and the rows of each."""
@@ -51,6 +51,11 @@ class Lloyd:
     def places(self, opened: Rounds) -> Points:
         """Return the centroids after these rounds."""
         return self.followed(opened)[0]
+
+
+def least_count(part: Part) -> int:
+    """Return the noisy count, times UNIT, from which a cluster of a round has a mean."""
+    return max(UNIT, 0 if part.noise is None else int(FEW * part.noise.scale))
 
 
 def ends(parts: Sequence[Part]) -> list[int]:

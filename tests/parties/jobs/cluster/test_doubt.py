@@ -16,9 +16,9 @@ def doubts(columns: int, rows: int, epsilon: float, method: str | None = None) -
     task, pairs = task_of(method, rows, columns, epsilon), []
     for seed in range(DRAWS):
         points = table(rows, columns, seed)
-        opened = simulated(task, own(task, points), seed)
+        document = task.document(simulated(task, own(task, points), seed))
         one = inertia(points, points.mean(axis=0)[None] / UNIT)
-        pairs.append((inertia(points, found(task, opened)) >= one, task.document(opened)["mostly_noise"]))
+        pairs.append((inertia(points, found(document)) >= one, document["mostly_noise"]))
     return pairs
 
 
