@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias, TypeVar
 
 from pydantic import Field
+from typing_extensions import override
 
 from parties.base.console import size
 from parties.jobs.inputs import Inputs
-from parties.jobs.kind import Kind, LargerThanForecastError, OnStep, Step
+from parties.jobs.kind import LargerThanForecastError, OnStep, Step
 from parties.jobs.settings import AnyField, public
+from parties.jobs.tabular import BySchema
 
 if TYPE_CHECKING:
     from smc.engines import Engine
 
+Own = TypeVar("Own", bound="StoppingKind")
 STOPPED_AT = 4  # times the forecast: twice what trees on public tables missed it by
 LEAST_STOP = 100_000_000  # bytes: a smaller run is not stopped, unless its settings say so
 
@@ -31,7 +34,7 @@ def most_bytes_field(step: str) -> AnyField:
     )
 
 
-class StoppingKind(Kind):
+class StoppingKind(BySchema):
     """A kind whose settings have `most_bytes`. Its runs call `stopping`."""
 
     enlarged: ClassVar[str]  # what may be larger than forecast, and its verb
@@ -92,3 +95,7 @@ class StoppingKind(Kind):
     def allowed_settings(self, most_bytes: int) -> Any:
         """Return the settings with this bound."""
         return self.settings.model_copy(update={"most_bytes": most_bytes})
+
+    @override
+    def allowing(self: Own, most_bytes: int) -> Own:
+        return type(self)(self.allowed_settings(most_bytes), self.schema)

@@ -112,6 +112,8 @@ def _rank(places: Sequence[int]) -> Any:
 class Scoring(Release):
     """A question about scores of rows."""
 
+    streamed = True
+
     @classmethod
     @override
     def planned(cls: type[Own], settings: Any) -> Own:
@@ -159,11 +161,6 @@ class Scoring(Release):
     @override
     def number_columns(self) -> tuple[str, ...]:
         return models.numbers(self.model) if self.model is not None else ()
-
-    @property
-    @override
-    def streamed(self) -> bool:
-        return True
 
     @override
     def parameters(self) -> Document:

@@ -50,6 +50,7 @@ class JointTree(BySchema):
     settings: Any  # of `Settings`
     target = ""  # of a task, the class column
     specified: ClassVar[tuple[str, ...]]  # its parameters in a specification, beside the schema and the profile
+    estimate: Estimate = "typical"  # nobody knows the tree
 
     def __init__(self, settings: ExactSettings, schema: Schema, target: str) -> None:
         super().__init__(settings, schema)
@@ -246,12 +247,6 @@ class JointTree(BySchema):
             return Counted(self.with_result(self.state_of(tree_file)), "exact", "this tree")
         except InputError as error:
             raise InputError(f"{extra.tree}: {error}") from None
-
-    @property
-    @override
-    def estimate(self) -> Estimate:
-        """See `Kind.estimate`: nobody knows the tree."""
-        return "typical"
 
     # How it is run.
 
