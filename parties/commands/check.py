@@ -113,8 +113,9 @@ def findings(file: NodeFile, path: Path, wait: float) -> Iterator[Finding]:
     yield from map(_shipping, file.records.ship)
     if file.node.oidc is not None:
         yield _provider(file.node.oidc)
+    is_usable = doctor.grpc_environment().ok
     for link, name, certificates in peers:
-        if not doctor.grpc_environment().ok:
+        if not is_usable:
             yield Finding(False, f"peer {name}".strip(), "not asked: gRPC's environment comes first")
         elif is_shut:
             called = name or next(map(common_name, certificates), "the peer")
