@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeAlias
 
 from pydantic import Field
 from typing_extensions import override
@@ -17,7 +17,6 @@ from parties.jobs.tabular import BySchema
 if TYPE_CHECKING:
     from smc.engines import Engine
 
-Own = TypeVar("Own", bound="StoppingKind")
 STOPPED_AT = 4  # times the forecast: twice what trees on public tables missed it by
 LEAST_STOP = 100_000_000  # bytes: a smaller run is not stopped, unless its settings say so
 
@@ -97,5 +96,5 @@ class StoppingKind(BySchema):
         return self.settings.model_copy(update={"most_bytes": most_bytes})
 
     @override
-    def allowing(self: Own, most_bytes: int) -> Own:
+    def allowing(self, most_bytes: int) -> Self:
         return type(self)(self.allowed_settings(most_bytes), self.schema)

@@ -6,7 +6,7 @@ import atexit
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from typing_extensions import override
 
@@ -22,7 +22,6 @@ from smc.errors import InputError
 if TYPE_CHECKING:
     from protocols.counts import Rows
 
-Own = TypeVar("Own", bound="BySchema")
 CELL_BYTES = 8  # of a file, about
 
 
@@ -42,7 +41,7 @@ class BySchema(Kind):
 
     @classmethod
     @abstractmethod
-    def canonical(cls: type[Own], settings: Any, schema: Schema) -> Own:
+    def canonical(cls, settings: Any, schema: Schema) -> Self:
         """Return the task of these settings, by a schema with more columns perhaps. `InputError` names what is
         wrong."""
 
@@ -137,7 +136,7 @@ class BySchema(Kind):
 
     @classmethod
     @override
-    def alone(cls: type[Own], settings: KindSettings, party: int) -> tuple[Own, Any, list[str]]:
+    def alone(cls, settings: KindSettings, party: int) -> tuple[Self, Any, list[str]]:
         """See `Kind.alone`: the rows are a file too."""
         task = cls.planned(settings)
         ordered = Schema({name: task.schema.attributes[name] for name in task.columns})
@@ -153,7 +152,7 @@ class BySchema(Kind):
 
     @classmethod
     @override
-    def proposed(cls: type[Own], settings: KindSettings, inputs: Inputs) -> Own:
+    def proposed(cls, settings: KindSettings, inputs: Inputs) -> Self:
         """See `Kind.proposed`: the bound of the table, unless the job has another."""
         table, schema = inputs.required()
         if "max_rows" not in settings.model_fields_set:
@@ -162,12 +161,12 @@ class BySchema(Kind):
 
     @classmethod
     @override
-    def agreed(cls: type[Own], specification: Mapping[str, Any]) -> Own:
+    def agreed(cls, specification: Mapping[str, Any]) -> Self:
         return cls.canonical(cls.settings_in(specification), Schema.from_public(specification.get("schema")))
 
     @classmethod
     @override
-    def planned(cls: type[Own], settings: Any) -> Own:
+    def planned(cls, settings: Any) -> Self:
         """See `Kind.planned`: the schema is a file."""
         return cls.canonical(settings, schemas.load(file_of(settings.schema_file, "schema")))
 

@@ -61,6 +61,7 @@ class Boost(OpenedSteps):
     afterwards = "smc predict --model model.json --data rows.csv predicts by it, on this machine alone."
     integers = True
     phases = True
+    picture = staticmethod(result.picture)  # which columns the trees ask
     settings: BoostSettings
     past_budget = True  # which splits are best is opened without noise
     estimate: Estimate = "at most"
@@ -465,12 +466,6 @@ class Boost(OpenedSteps):
     @override
     def text(cls, document: Document, party: int) -> str:
         return result.text(document)
-
-    @classmethod
-    @override
-    def picture(cls, document: Document) -> str:
-        """See `Kind.picture`: which columns the trees ask."""
-        return result.picture(document)
 
     @classmethod
     @override

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Self
 
 import numpy as np
 from pydantic import Field
@@ -30,7 +30,6 @@ from parties.tables.delimited import MISSING
 from parties.tables.schema import Schema
 from smc.errors import InputError
 
-Own = TypeVar("Own", bound="Scoring")
 MOST_MODEL = 200_000  # letters of a model in a job
 
 
@@ -116,7 +115,7 @@ class Scoring(Release):
 
     @classmethod
     @override
-    def planned(cls: type[Own], settings: Any) -> Own:
+    def planned(cls, settings: Any) -> Self:
         """See `Kind.planned`: the model is a file, too."""
         if settings.model_file is not None:
             text = files.read_text(settings.model_file)
@@ -127,7 +126,7 @@ class Scoring(Release):
 
     @classmethod
     @override
-    def canonical(cls: type[Own], settings: Any, schema: Schema) -> Own:
+    def canonical(cls, settings: Any, schema: Schema) -> Self:
         """See `Release.canonical`: columns that a model takes as numbers are numbers."""
         if (settings.scores is None) == (settings.classifier is None):
             raise InputError("scores: name the column of scores, or give a model (--model; classifier in a job)")

@@ -64,6 +64,7 @@ class RegressJoint(OpenedSteps):
     noun = "model"
     afterwards = "smc predict --model model.json --data rows.csv classifies rows with it, on this machine alone."
     phases = True
+    picture = staticmethod(result.picture)  # the weights
     settings: RegressSettings
 
     # How a task comes about.
@@ -296,12 +297,6 @@ class RegressJoint(OpenedSteps):
     @override
     def text(cls, document: Document, party: int) -> str:
         return result.text(document)
-
-    @classmethod
-    @override
-    def picture(cls, document: Document) -> str:
-        """See `Kind.picture`: the weights."""
-        return result.picture(document)
 
     @classmethod
     @override

@@ -46,6 +46,7 @@ class JointTree(BySchema):
     afterwards = "smc predict --tree tree.json --data rows.csv classifies rows with it, on this machine alone."
     integers = True
     phases = True
+    picture = staticmethod(result.picture)
     page = "tree"
     settings: Any  # of `Settings`
     target = ""  # of a task, the class column
@@ -298,11 +299,6 @@ class JointTree(BySchema):
     @override
     def text(cls, document: Document, party: int) -> str:
         return result.text(document)
-
-    @classmethod
-    @override
-    def picture(cls, document: Document) -> str:
-        return result.picture(document)
 
     @classmethod
     @override
