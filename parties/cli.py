@@ -262,7 +262,10 @@ def run(arguments: list[str] | None = None) -> int:
         _show_traceback()
         if isinstance(error, ImportError) and (line := extras.remedy(error)) is not None:
             return _fail(f"this {line}", 2)
-        return _fail(f"internal error, please report it: {type(error).__name__}; {TRACEBACK_VARIABLE}=1 shows more", 1)
+        what = type(error).__name__
+        if isinstance(error, ImportError | NameError):  # names of code alone, such as a module that is not there
+            what += f": {error}"
+        return _fail(f"internal error, please report it: {what}; {TRACEBACK_VARIABLE}=1 shows more", 1)
 
 
 def _check_text(arguments: list[str]) -> None:

@@ -21,11 +21,12 @@ DIFFERS = "another function"  # the last message of a party that has seen a diff
 ASIDE = "checkpoint."  # labels of what two nodes say between steps: no part of the function, so without a digest
 CHAINS = (
     ("their steps differ", 5),
-    ("widths, batches or numbers of values differ", 5),
+    ("the numbers of values or their bits differ", 5),
     ("circuits or public numbers differ", 6),
 )  # each with its bytes of the digest
 DIGEST_BYTES = sum(size for _, size in CHAINS)
 SHOWN_NOTES = 3
+SHOWN_SIZES = {"width": "bits", "widths": "bits", "batch": "values", "batches": "values"}  # in errors
 SHOWN_CHARACTERS = 120
 
 Size = int | Sequence[int]
@@ -46,7 +47,8 @@ class Agreement:
         parts = (step.encode(), words.encode(), content() if content is not None else b"")
         for chain, part in zip(self._chains, parts, strict=True):
             chain.update(len(part).to_bytes(8, "little") + part)
-        self._recent.append(f"{step} ({words})"[:SHOWN_CHARACTERS] if words else step)
+        in_words = ", ".join(f"{SHOWN_SIZES.get(name, name)} {_numbers(size)}" for name, size in sizes.items())
+        self._recent.append(f"{step} ({in_words})"[:SHOWN_CHARACTERS] if in_words else step)
         self.expect()
 
     def note_code(self, step: str) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parties.jobs.small.programs import arguments_of, load_program
+from parties.jobs.small.programs import arguments_of, check_arguments, load_program
 from parties.jobs.tree.exact import ExactTree
 from parties.jobs.tree.settings import Id3Settings
 from parties.tables import example, schema
@@ -260,6 +260,7 @@ def program_cases(program: str, arguments: Sequence[str], integers: bool) -> lis
     Nothing says which result is right, only what a run may cost.
     """
     run, inputs = load_program(program), arguments_of(arguments)
+    check_arguments(run, inputs)
     workload = Workload(
         program, lambda engine, batch: run(engine, *inputs), lambda result, batch: True, call=(program, *arguments)
     )

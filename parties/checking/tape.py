@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 from unittest.mock import patch
 
@@ -161,6 +162,7 @@ def spread(law: Any) -> float:
     return float(law.scale) if hasattr(law, "scale") else math.sqrt(variance(law))
 
 
+@lru_cache(maxsize=256)
 def variance(law: Any) -> float:
     """Return sigma^2 of Gaussian noise, from the law itself: of a table from how its weights fall, or of a sum of two.
 

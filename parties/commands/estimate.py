@@ -12,7 +12,7 @@ import click
 from parties.base import console
 from parties.base.settings import merge
 from parties.commands.kinds import missing_by_flag, options_of, read_flags
-from parties.commands.options import FILE, TABLE, json_option, program_arguments
+from parties.commands.options import FILE, TABLE, ProgramCommand, json_option, program_arguments
 from parties.commands.own_table import by_table, chosen
 from parties.commands.run import PROFILE, RunSettings
 from parties.commands.signature import by_signature
@@ -21,7 +21,7 @@ from parties.jobs.choosing import tiny
 from parties.jobs.inputs import Inputs
 from parties.jobs.kind import Counted, KindSettings
 from parties.jobs.settings import ENGINE, Parameter, parameters
-from parties.jobs.small.programs import arguments_of, load_program
+from parties.jobs.small.programs import arguments_of, check_arguments, load_program
 from parties.jobs.tabular_settings import TabularSettings
 from parties.link.pace import USUAL, own_pace
 from parties.party_file import load
@@ -73,6 +73,7 @@ def group() -> None:
 
 @group.command(
     "run",
+    cls=ProgramCommand,
     short_help="Any program written against the engine.",
     epilog="Example:  smc estimate run protocols.equality:equal 0,0,0 --link wan",
 )
@@ -93,6 +94,7 @@ def run_command(
     That is exact unless what is opened decides what follows.
     """
     function, values = load_program(program), arguments_of(arguments)
+    check_arguments(function, values)
     counted = Counted(lambda engine: function(engine, *values), "typical", "a run that opens zeros")
     _show(counted, integers, 1, link, as_json, {}, _named(RunSettings.model_construct(), PROFILE, flags))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -28,6 +29,19 @@ class _File(click.Path):
         if value == "":
             self.fail("the name of the file is empty", param, ctx)
         return super().convert(value, param, ctx)
+
+
+class ProgramCommand(click.Command):
+    """A command whose arguments may be negative numbers: -20, or -20,5."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse as click does; an unknown option is an error unless it begins like a number."""
+        self.make_parser(ctx).parse_args([_NEGATIVE.sub("0", word) for word in args])
+        ctx.ignore_unknown_options = True
+        return super().parse_args(ctx, args)
+
+
+_NEGATIVE = re.compile(r"-\.?\d.*", re.DOTALL)
 
 
 class Between(click.FloatRange):

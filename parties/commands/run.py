@@ -13,12 +13,12 @@ from parties.base.address import require_free
 from parties.base.code_digest import code_digest
 from parties.base.settings import merge
 from parties.commands.kinds import options_of, read_flags
-from parties.commands.options import file_and_link, json_option, link_options, program_arguments
+from parties.commands.options import ProgramCommand, file_and_link, json_option, link_options, program_arguments
 from parties.commands.signature import by_signature
 from parties.jobs.kind import KindSettings
 from parties.jobs.running import Connection
 from parties.jobs.settings import ENGINE, AnyEngine, engine_field, parameters
-from parties.jobs.small.programs import arguments_of, load_program, public_arguments
+from parties.jobs.small.programs import arguments_of, check_arguments, load_program, public_arguments
 from smc.counting import Program
 from smc.errors import InputError
 
@@ -32,7 +32,7 @@ class RunSettings(KindSettings):
 PROFILE = [option for option in parameters(RunSettings) if option.key in ENGINE]
 
 
-@click.command("run", epilog="Example:  smc run protocols.equality:equal 5,7 --config party.toml")
+@click.command("run", cls=ProgramCommand, epilog="Example:  smc run protocols.equality:equal 5,7 --config party.toml")
 @program_arguments
 @click.option(
     "--own", "own_names", multiple=True, metavar="NAME", help="A further argument of this party's own, repeatable."
@@ -52,9 +52,9 @@ def run(
 ) -> None:
     """Run FUNCTION(engine, ARGUMENT...) of a Python MODULE with the peer, who runs the same function.
 
-    Arguments are read as Python reads them (5, or 1,2,3, or a text); the result is printed. The first is this party's
-    own, and so is each named by --own. Both parties must give all others alike, name the same program and have the same
-    code. What the program reveals is its own affair.
+    Arguments are read as Python reads them: -5 is a number, 1,2,3 and 5, are lists, anything else is a text. The result
+    is printed. The first argument is this party's own, and so is each named by --own. Both parties must give all others
+    alike, name the same program and have the same code. What the program reveals is its own affair.
     """
     _, link = file_and_link(config_file, flags)
     if flags["ray"] is not None:
@@ -64,6 +64,7 @@ def run(
     read = read_flags(PROFILE, flags)
     settings = merge(RunSettings.model_construct(), {option.key: read[option.key] for option in PROFILE})
     function, inputs = load_program(program), arguments_of(arguments)
+    check_arguments(function, inputs)
     engine = {"engine": "auto"} if settings.engine == "auto" else {name: getattr(settings, name) for name in ENGINE}
     specification = {
         "protocol": "run",

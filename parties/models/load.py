@@ -7,7 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from parties.base import files
+from parties.base import file_kinds, files
+from parties.base.file_kinds import BAYES, BOOSTED, FOREST, JSON, LINEAR, TREE
 from parties.base.text import listed
 from parties.models import bayes, boosted, linear
 from parties.models.rules import Rules
@@ -19,11 +20,17 @@ from parties.tables.delimited import Columns
 from smc.errors import InputError
 
 Classifier: TypeAlias = bayes.NaiveBayesModel | linear.LinearModel | boosted.BoostedModel
+MODELS = ("a model", LINEAR, BOOSTED, BAYES, TREE, FOREST, JSON)  # trees have an error of their own
 AnyModel: TypeAlias = TreeFile | Classifier
 
 
 def load_model(path: Path) -> Classifier:
     """Read and check a model's file. `InputError` names the file and what is wrong with it."""
+    with file_kinds.expecting(path, MODELS, "give a file of a model that smc wrote"):
+        return _model(path)
+
+
+def _model(path: Path) -> Classifier:
     fields = files.read_json(path)
     try:
         json.dumps(fields, ensure_ascii=False).encode()
@@ -48,7 +55,8 @@ def load_model(path: Path) -> Classifier:
 
 def load_any(path: Path) -> AnyModel:
     """Read and check the file of a model or of trees. `InputError` as of `load_model`."""
-    fields = files.read_json(path)
+    with file_kinds.expecting(path, MODELS, "give a file of a model or of trees that smc wrote"):
+        fields = files.read_json(path)
     is_trees = isinstance(fields, dict) and "columns" not in fields and ("tree" in fields or "trees" in fields)
     return load_trees(path) if is_trees else load_model(path)
 

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from parties.base import files
+from parties.base import file_kinds, files
 from parties.tables.delimited import Columns
 from smc.errors import InputError
 
@@ -36,10 +36,11 @@ class Rules:
     @classmethod
     def load(cls, path: Path) -> Rules:
         """Read a file that `smc rules --out` wrote. `InputError` names it and what is wrong with it."""
-        try:
-            return cls.parse(files.read_json(path))
-        except ValueError as error:
-            raise InputError(f"{path}: these are no rules of smc rules: {error}") from None
+        with file_kinds.expecting(path, (file_kinds.RULES, file_kinds.JSON), "give a file that smc rules --out wrote"):
+            try:
+                return cls.parse(files.read_json(path))
+            except ValueError as error:
+                raise InputError(f"{path}: these are no rules of smc rules: {error}") from None
 
     @property
     def columns(self) -> tuple[str, ...]:

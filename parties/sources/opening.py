@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,14 @@ if TYPE_CHECKING:
     from parties.sources.source import Source
 
 LARGE = 1 << 26  # bytes of a file that an engine reads faster, and in less memory
-KNOWN = ("postgresql", "mysql", "spark")
+OPENED_BY = {  # the function for each scheme of a URL
+    "postgresql": "parties.sources.postgres:open_database",
+    "postgres": "parties.sources.postgres:open_database",
+    "mysql": "parties.sources.mysql:open_database",
+    "mariadb": "parties.sources.mysql:open_database",
+    "spark": "parties.sources.spark:open_session",
+}
+ALIASES = {"postgres", "mariadb"}  # schemes that errors do not list
 UNREAD = {  # databases that are known, and for which there is no engine here
     **dict.fromkeys(("mssql", "sqlserver"), "SQL Server"),
     "oracle": "Oracle",
@@ -112,22 +120,19 @@ def _found(settings: PlaceSettings) -> RowQuery:
         from parties.sources import local
 
         return local.open_files(settings)
-    if scheme in ("postgresql", "postgres"):
-        from parties.sources import postgres
-
-        return postgres.open_database(settings)
-    if scheme in ("mysql", "mariadb"):
-        from parties.sources import mysql
-
-        return mysql.open_database(settings)
-    if scheme == "spark":
-        from parties.sources import spark
-
-        return spark.open_session(settings)
+    if scheme in OPENED_BY:
+        module, _, name = OPENED_BY[scheme].partition(":")
+        try:
+            open_rows_of = getattr(import_module(module), name)
+        except (ImportError, AttributeError) as error:
+            raise InputError(f"parties/sources/opening.py: {scheme}:// has no {OPENED_BY[scheme]}: {error}") from None
+        rows: RowQuery = open_rows_of(settings)
+        return rows
     if (engine := UNREAD.get(scheme)) is not None:
         raise InputError(f"{settings.label}: {engine} is not read yet: export the table as Parquet")
-    hint = did_you_mean(scheme, KNOWN)
-    known = ", ".join(f"{name}://" for name in KNOWN)
+    schemes = [name for name in OPENED_BY if name not in ALIASES]
+    hint = did_you_mean(scheme, schemes)
+    known = ", ".join(f"{name}://" for name in schemes)
     raise InputError(f"{settings.label}: cannot read from {scheme}://{hint}; use a file or one of {known}")
 
 

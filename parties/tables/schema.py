@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from parties.base import files
+from parties.base import file_kinds, files
 from parties.base.settings import at_key, validated
 from parties.base.text import did_you_mean, instead, quoted
 from parties.tables.delimited import MISSING, Read, columns, in_words, separating
@@ -173,11 +173,12 @@ def load(path: Path) -> Schema:
     Values are strings; whole numbers are taken as their decimal digits. Other types are refused, because
     it would be a guess how the data spell them.
     """
-    table = files.read_toml(path)
-    for key in table:
-        if key not in ("target", "attributes"):
-            hint = did_you_mean(key, ("target", "attributes"))
-            raise InputError(f"{path}: unknown key {quoted(key)}{hint}")
+    with file_kinds.expecting(path, (file_kinds.SCHEMA,), "give a TOML file, as smc schema --out writes it"):
+        table = files.read_toml(path)
+        for key in table:
+            if key not in ("target", "attributes"):
+                hint = did_you_mean(key, ("target", "attributes"))
+                raise InputError(f"{path}: unknown key {quoted(key)}{hint}")
     attributes = table.get("attributes")
     if not isinstance(attributes, dict) or not attributes:
         raise InputError(f"{path}: attributes: must be a table of at least one attribute with its values")

@@ -125,9 +125,10 @@ def evaluate(netlist: Netlist, inputs: Sequence[BitMatrix]) -> list[BitMatrix]:
     if inputs:
         bits = np.concatenate(inputs).astype(np.uint8, copy=False).reshape(sum(widths), instances)
         state[FIRST_INPUT : FIRST_INPUT + sum(widths)] = np.packbits(bits, axis=1)
+    slots = list(state)  # a view each: to index the array for every gate takes longer than the gate
     for layer in netlist.layers:
-        for out, left, right in layer.xors:
-            np.bitwise_xor(state[left], state[right], out=state[out])
+        for out, left, right in layer.xors.tolist():
+            np.bitwise_xor(slots[left], slots[right], slots[out])
         state[layer.ands[:, 0]] = state[layer.ands[:, 1]] & state[layer.ands[:, 2]]
     ends = np.cumsum(netlist.output_widths, dtype=np.int64)
     outputs = np.unpackbits(state[netlist.outputs], axis=1, count=instances).reshape(len(netlist.outputs), *batch)

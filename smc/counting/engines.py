@@ -23,9 +23,10 @@ from smc.counting.session import BUILDING, CountingSession, no_values
 from smc.engines import Profile, YaoEngine
 from smc.engines.bits import Bits
 from smc.engines.gmw import GmwEngine
-from smc.engines.interface import XorSharedEngine
-from smc.engines.making import furnish
+from smc.engines.interface import Engine, XorSharedEngine
+from smc.engines.making import class_of, furnish
 from smc.engines.shards import ShardsHere, Work
+from smc.errors import InputError
 from smc.gmw.gates import AndGates, TableGates, TripleGates
 from smc.gmw.rows import BatchLayout, State
 from smc.gmw.triples import Counts, Parts, TripleSource
@@ -197,18 +198,25 @@ class CountingGmw(CountingEngine, GmwEngine):
         return no_values(np.dtype(np.uint8), (len(netlist.outputs), rows.batch))
 
 
+TWINS: dict[type[Engine], type[CountingEngine]] = {YaoEngine: CountingYao, GmwEngine: CountingGmw}
+
+
 def make_counting_engine(session: CountingSession, profile: Profile) -> CountingEngine:
     """Return the counting twin of `smc.engines.make_engine`."""
     if profile.recipe.circuits == "clear":
         raise ValueError(f"the engine {profile.engine} costs nothing that could be counted")
     session.note("engine")
+    kind = class_of(profile.engine)
+    if kind not in TWINS:
+        raise InputError(f"smc/counting/engines.py: {kind.__name__} has no twin that counts: add one to TWINS")
+    twin: Any = TWINS[kind]
     transfers = CountingTransfers(session, profile.ot)
     engine: CountingEngine
     if profile.garbles:
-        engine = CountingYao(session, transfers, profile.garbling)
+        engine = twin(session, transfers, profile.garbling)
     else:
         gates: AndGates = (TableGates if profile.uses_table_gates else _CountingTripleGates)(session, transfers)
-        engine = CountingGmw(session, gates)
+        engine = twin(session, gates)
     engine.transfers = transfers
     furnish(engine, transfers, profile)
     if profile.shards > 1:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from smc.counting.rates import FRAME_BYTES, HAND_OVER_SECONDS, SECONDS_PER_BYTE, SECONDS_PER_MESSAGE
 from smc.counting.session import Event
+from smc.errors import InputError
 from smc.link_shape import Direction, LinkShape
 
 
@@ -23,7 +24,7 @@ def message_seconds(trace: Sequence[Event]) -> float:
 
 
 def predicted_seconds(traces: tuple[list[Event], list[Event]], shape: LinkShape, pace: float = 1.0) -> float:
-    """Predict seconds until both parties have ended their traces. ValueError if these do not fit each other.
+    """Predict seconds until both parties have ended their traces. InputError if these do not fit each other.
 
     Work takes `pace` times as long as on the usual machine.
     """
@@ -46,7 +47,10 @@ def predicted_seconds(traces: tuple[list[Event], list[Event]], shape: LinkShape,
                 elif arrivals[party]:
                     size_, arrival = arrivals[party].popleft()
                     if size_ != amount:
-                        raise ValueError(f"a message of {size_:g} bytes meets a party that expects {amount:g}")
+                        raise InputError(
+                            f"the program sends {size_:g} bytes where the other party expects {amount:g}: "
+                            "give both ends of each message the same size"
+                        )
                     clock[party] = max(clock[party], arrival) + SECONDS_PER_MESSAGE + amount * SECONDS_PER_BYTE
                 else:
                     break
@@ -55,7 +59,8 @@ def predicted_seconds(traces: tuple[list[Event], list[Event]], shape: LinkShape,
         if not moved:
             break
     if any(place[party] < len(traces[party]) for party in (0, 1)) or any(arrivals):
-        raise ValueError(
-            "the two traces do not fit each other: a message is awaited that nobody sends, or sent in vain"
+        raise InputError(
+            "the two parties' messages do not fit: both wait for the other at once, or a message is not read; "
+            "let each message have one sender and one receiver (docs/extending.md, An oblivious transfer)"
         )
     return max(clock)

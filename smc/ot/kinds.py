@@ -25,11 +25,21 @@ def make_roles(
     kind: OTKind, session: Session, sender: str, receiver: str, twin: Twin = _itself
 ) -> tuple[Sender, Receiver]:
     """Return a sender and a receiver of a kind, by their names in the session; or `twin` of their classes."""
-    roles: tuple[type[Sender], type[Receiver]]
-    options: dict[str, int] = {}
+    (sender_class, receiver_class), options = _classes(kind)
+    for role in (sender_class, receiver_class):
+        lacking = sorted(getattr(role, "__abstractmethods__", ()))
+        if issubclass(role, Receiver) and not hasattr(role, "batch"):
+            lacking.append("batch")
+        if lacking:
+            raise InputError(f"{role.__module__}: {role.__name__} lacks {', '.join(lacking)}: see smc/ot/interface.py")
+    return twin(sender_class)(session, sender, **options), twin(receiver_class)(session, receiver, **options)
+
+
+def _classes(kind: OTKind) -> tuple[tuple[type[Sender], type[Receiver]], dict[str, int]]:
+    """Return the roles' classes and their options."""
     match kind:
         case "trapdoor":
-            roles = TrapdoorSender, TrapdoorReceiver
+            roles: tuple[type[Sender], type[Receiver]] = TrapdoorSender, TrapdoorReceiver
         case "iknp":
             roles = IknpSender, IknpReceiver
         case "ferret":
@@ -39,8 +49,7 @@ def make_roles(
         case "extension":
             roles = ExtensionSender, ExtensionReceiver
         case "softspoken2" | "softspoken4" | "softspoken8":
-            roles = SoftSpokenSender, SoftSpokenReceiver
-            options["k"] = int(kind.removeprefix("softspoken"))
+            return (SoftSpokenSender, SoftSpokenReceiver), {"k": int(kind.removeprefix("softspoken"))}
         case _:
-            raise InputError(f"smc/ot/kinds.py: the kind of OT '{kind}' has no roles: add a case to make_roles")
-    return twin(roles[0])(session, sender, **options), twin(roles[1])(session, receiver, **options)
+            raise InputError(f"smc/ot/kinds.py: the kind of OT '{kind}' has no roles: add a case to _classes")
+    return roles, {}

@@ -72,12 +72,12 @@ CASES: dict[str, tuple[Callable[[Engine], Any], Callable[[Engine], Any], str]] =
     "the batch": (
         lambda e: larger_by(e, 5),
         lambda e: larger_by(e, 5, NUMBERS[:, :2]),
-        "widths, batches or numbers of values",
+        "the numbers of values or their bits",
     ),
     "the width": (
         lambda e: larger_by(e, 5),
         lambda e: larger_by(e, 5, NUMBERS[:9]),
-        "widths, batches or numbers of values",
+        "the numbers of values or their bits",
     ),
     "the steps": (lambda e: larger_by(e, 5), lambda e: added(e, 5), "their steps differ"),
     "after an opening": (
@@ -123,7 +123,7 @@ def test_announced_openings_are_compared_before_a_share_leaves() -> None:
         lambda e: e.reveal(e.both(NUMBERS)[0][:9]),
         announced=True,
     )
-    assert_both_see(ends, "widths, batches or numbers of values")
+    assert_both_see(ends, "the numbers of values or their bits")
     assert not any(">reveal" in end.events for end in ends)
 
 

@@ -1,6 +1,6 @@
 """Run many quick jobs at two nodes, and measure what a job costs as the number of jobs grows.
 
-    python -m tests.support.many_jobs --jobs 2000 --out jobs.json
+    python -m tests.support.many_jobs --jobs 10000 --block 250 --out benchmarks/results/many_jobs.json
     python -m tests.support.many_jobs --write     # the table of docs/scale.md, from benchmarks/results/many_jobs.json
 
 The nodes are processes on this machine, joined by the real link over TLS. Each block of jobs gives a line: the
@@ -12,10 +12,11 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import psutil
 
@@ -31,7 +32,7 @@ RULE = '[[policy]]\nname = "all"\neffect = "permit"\n'
 PAGE = Path(__file__).parents[2] / "docs" / "scale.md"
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results" / "many_jobs.json"
 BEGIN, END = "<!-- made by tests/support/many_jobs.py -->\n", "<!-- until here -->\n"
-ROWS_SHOWN = 6
+ROWS_SHOWN = 10
 AT_ONCE = 8  # jobs that wait or run
 
 
@@ -83,18 +84,14 @@ def ended(node: NodeProcess, identifier: str) -> str:
     return view.state
 
 
-def table(builds: Mapping[str, Sequence[Mapping[str, float]]]) -> str:
-    """Return the Markdown table of what a job cost in some blocks, by build."""
-    head = "| build | jobs done | processor a job, a | b | time a job | memory a | b | database a |"
-    lines = [head, "|---|" + "---:|" * 7]
-    for build, all_blocks in builds.items():
-        step = max(1, len(all_blocks) // ROWS_SHOWN)
-        shown = [*all_blocks[::step][:-1], all_blocks[-1]]
-        lines += [
-            f"| {build} | {one['jobs']:,.0f} | {one['cpu_a']:.0f} ms | {one['cpu_b']:.0f} ms | {one['ms']:.0f} ms "
-            f"| {one['mb_a']:.0f} MB | {one['mb_b']:.0f} MB | {one['kb_a'] / 1e3:.1f} MB |"
-            for one in shown
-        ]
+def table(all_blocks: Sequence[dict[str, Any]]) -> str:
+    """Return the Markdown table of what a job cost in some blocks."""
+    lines = ["| jobs done | processor a job, a | b | time a job | memory a | b | database a |", "|" + "---:|" * 7]
+    lines += [
+        f"| {block['jobs']:,} | {block['cpu_a']:.0f} ms | {block['cpu_b']:.0f} ms | {block['ms']:.0f} ms "
+        f"| {block['mb_a']:.0f} MB | {block['mb_b']:.0f} MB | {block['kb_a'] / 1e3:.1f} MB |"
+        for block in all_blocks[:: -max(1, len(all_blocks) // ROWS_SHOWN)][::-1]
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -102,7 +99,7 @@ def write() -> None:
     """Put the table into its page."""
     before, rest = PAGE.read_text().split(BEGIN)
     after = rest.split(END, 1)[1]
-    files.write_text(PAGE, before + BEGIN + table(json.loads(RESULTS.read_text())) + END + after)
+    files.write_text(PAGE, before + BEGIN + table(json.loads(RESULTS.read_text())["blocks"]) + END + after)
 
 
 def main() -> int:
@@ -110,7 +107,6 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--jobs", type=int, default=2000, help="[2000]")
     parser.add_argument("--block", type=int, default=100, help="jobs a line  [100]")
-    parser.add_argument("--before", default="", help="Python that each node runs first, to measure another build")
     parser.add_argument("--out", type=Path, help="the blocks, as JSON")
     parser.add_argument("--write", action="store_true", help="run nothing; write the page's table")
     options = parser.parse_args()
@@ -122,14 +118,12 @@ def main() -> int:
         nodes = Nodes(Path(place))
         SCHEMA.save(Path(place) / "schema.toml")
         nodes.furnish(ROWS, (Path(place) / "schema.toml").read_text(), (RULE, RULE))
-        for node in (nodes.a, nodes.b):
-            node.program = f"{options.before}; {node.program}" if options.before else node.program
         try:
             nodes.start()
             for block in blocks(nodes, options.jobs, options.block):
                 found.append(block)
                 if options.out is not None:
-                    files.write_text(options.out, json_rows({"present": [asdict(block) for block in found]}) + "\n")
+                    files.write_text(options.out, json_rows({"blocks": [asdict(block) for block in found]}) + "\n")
                 print(block, flush=True)
         finally:
             nodes.close()

@@ -80,7 +80,17 @@ class Release(BySchema):
         task = cls.planned(settings)
         counts, _ = task.rows_in_file(task.schema, task.target)
         noisy = [KEPT_BY_NODES] if task.spends else []
-        return task, task.own_rows(counts), [f"exact, without noise: {task.told_exactly}"] if task.exact else noisy
+        remarks = [f"exact, without noise: {task.told_exactly}"] if task.exact else noisy
+        return task, task.own_rows(counts), [*remarks, *task.warnings]
+
+    @property
+    def warnings(self) -> list[str]:
+        """Why the answer may be of little use, by public numbers alone; a line each."""
+        return []
+
+    @override
+    def remarks(self, inputs: Inputs) -> list[str]:
+        return self.warnings
 
     @classmethod
     def named(cls, settings: Any) -> tuple[str, ...]:

@@ -74,6 +74,18 @@ class NaiveBayes(Release):
                 settings = settings.model_copy(update={"delta": small})
         return super().canonical(settings, schema)
 
+    @property
+    @override
+    def warnings(self) -> list[str]:
+        """A warning if a count has more noise than rows, even with all columns together."""
+        tables = [len(self.schema.attributes[name]) for name in self.settings.columns]
+        counts = len(self.schema.attributes[self.target]) * sum(tables)
+        rows = 2 * self.settings.max_rows * len(tables) / counts  # in a count, at the most
+        if self.exact or rows * math.sqrt(len(tables)) >= (off := math.sqrt(self.query.mechanisms[0].variance)):
+            return []
+        fact = f"a count has noise of {off:.3g} (standard deviation) and about {rows:.3g} rows"
+        return [f"{fact}: name fewer columns (--columns), or ask a tree (smc id3 --epsilon)"]
+
     @override
     def ask(self) -> Question:
         schema, where, most = self.schema, self.where, 2 * self.settings.max_rows

@@ -7,10 +7,11 @@ import importlib
 import inspect
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from hashlib import sha256
-from typing import Any
+from types import UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from parties.base.text import did_you_mean, quoted
 from smc.errors import InputError, SmcError
@@ -45,9 +46,51 @@ def load_program(text: str) -> Found:
         except SmcError:
             raise
         except Exception as error:  # it is not ours, so neither is the mistake
-            raise InputError(f"{text} failed: {type(error).__name__}: {error}") from error
+            single = isinstance(error, TypeError) and "is not iterable" in str(error)
+            remedy = "; a list of one value needs a comma: 5," if single else ""
+            raise InputError(f"{text} failed: {type(error).__name__}: {error}{remedy}") from error
 
     return guarded
+
+
+def check_arguments(function: Found, values: Sequence[Any]) -> None:
+    """Check arguments against a program's signature, and against its hints where these say a list.
+
+    Args:
+        function: A program; its first parameter is the engine.
+        values: The arguments after the engine.
+
+    Raises:
+        InputError: There are too few or too many, or a list is hinted and a single value given.
+    """
+    try:
+        signature = inspect.signature(function)
+    except ValueError:  # of a function that is not Python's there is no signature
+        return
+    try:
+        bound = signature.bind(None, *values)
+    except TypeError as error:
+        wanted = " ".join(str(p.replace(annotation=p.empty)) for p in list(signature.parameters.values())[1:])
+        raise InputError(f"the program's arguments: {error}; it takes {wanted or 'none'}") from None
+    try:
+        hints = get_type_hints(inspect.unwrap(function))
+    except Exception:  # a hint may name what is there for type checkers only
+        return
+    for name, value in bound.arguments.items():
+        if _is_list(hints.get(name)) and (value is None or isinstance(value, str | int | float | complex)):
+            kind = signature.parameters[name].kind
+            if kind not in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
+                raise InputError(
+                    f"argument {name}: {value!r} is one value, and the program takes a list: give {value},"
+                )
+
+
+def _is_list(hint: Any) -> bool:
+    """Return whether a type hint stands for lists alone."""
+    if get_origin(hint) in (Union, UnionType):
+        return all(map(_is_list, get_args(hint)))
+    kind = get_origin(hint) or hint
+    return isinstance(kind, type) and kind is not str and issubclass(kind, Iterable) and not issubclass(kind, Mapping)
 
 
 def public_arguments(function: Found, values: Sequence[Any], own_names: Sequence[str]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from parties.base import files
+from parties.base import file_kinds, files
 from parties.base.text import printable, quoted
 from smc.errors import InputError
 
@@ -175,10 +175,13 @@ class TreeFile:
     @classmethod
     def load(cls, path: Path) -> TreeFile:
         """Read and check `tree.json`. `InputError` names the file and the place in it."""
-        try:
-            return cls.parse(files.read_json(path, object_pairs_hook=_unique, parse_int=float, parse_constant=float))
-        except ValueError as error:
-            raise InputError(f"{path}: {error}") from None
+        remedy = "give a file that smc id3 --out or smc forest --out wrote"
+        with file_kinds.expecting(path, (file_kinds.TREE, file_kinds.FOREST, file_kinds.JSON), remedy):
+            try:
+                fields = files.read_json(path, object_pairs_hook=_unique, parse_int=float, parse_constant=float)
+                return cls.parse(fields)
+            except ValueError as error:
+                raise InputError(f"{path}: {error}") from None
 
 
 @dataclass(frozen=True)

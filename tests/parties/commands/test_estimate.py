@@ -168,8 +168,11 @@ def test_a_circuit_is_estimated(capsys: pytest.CaptureFixture[str], tmp_path: Pa
         (("circuit", "nothing.txt"), "nothing.txt"),
         (("id3", "--schema", "nothing.toml"), "nothing.toml"),
         (("id3", "--schema", DEMO.schema, "--tolerance", 2), "--tolerance: must be <= 1"),
-        (("id3", "--schema", DEMO.schema, "--tree", DEMO.schema), "not valid JSON"),
-        (("run", "protocols.equality:equal", "5"), "protocols.equality:equal failed: TypeError"),
+        (("id3", "--schema", DEMO.schema, "--tree", DEMO.schema), "this is a schema, not a tree: give"),
+        (
+            ("run", "protocols.equality:equal", "5"),
+            "argument values: 5 is one value, and the program takes a list: give 5,",
+        ),
         (("run", "protocols.equality:equall", "5"), "did you mean 'equal'"),
     ],
 )

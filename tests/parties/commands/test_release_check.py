@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -10,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from parties.checking import mechanisms
-from parties.checking.cases import CASES
+from parties.checking.cases import CASES, Case
 from parties.checking.mechanisms import MECHANISMS, UNCHECKED
 from parties.checking.promise import Promise
 from parties.commands import release_check
@@ -31,7 +32,16 @@ def run(*words: str) -> Result:
     return CliRunner().invoke(check_command, words, standalone_mode=False)
 
 
-def test_every_mechanism_by_default() -> None:
+@pytest.mark.parametrize(
+    "cases",
+    [
+        [case for case in CASES if case.kind in ("rules", "release histogram")],
+        pytest.param(CASES, marks=pytest.mark.campaign),  # tests/parties/checking/test_contract.py has them all
+    ],
+    ids=["some", "all"],
+)
+def test_every_mechanism_by_default(monkeypatch: pytest.MonkeyPatch, cases: Sequence[Case]) -> None:
+    monkeypatch.setattr(release_check, "CASES", cases)
     result = run("--samples", "1000")
     assert result.return_value == 0
     lines = result.output.splitlines()

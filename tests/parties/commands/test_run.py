@@ -14,6 +14,8 @@ from tests.support.processes import Processes
 from tests.support.refused import refused
 
 PROGRAMS = """
+from collections.abc import Sequence
+
 import numpy as np
 from protocols.equality import equal
 from smc.circuit import Builder
@@ -34,6 +36,10 @@ def larger_by(engine, values, margin, width=16):
     builder.output([x > y.wide_add(margin)])
     own = np.array([[value >> bit & 1 for value in values] for bit in range(width)], dtype=np.uint8)
     return engine.reveal(*engine.run(builder.build(), *engine.both(own)))[0].tolist()
+
+
+def hinted(engine, values: Sequence[int], margin: "int"):
+    return larger_by(engine, values, margin)
 
 
 def unkeyed(engine):
@@ -70,9 +76,9 @@ def test_both_get_the_result(processes: Processes) -> None:
 def test_the_result_as_text_by_the_engine_that_is_chosen(processes: Processes) -> None:
     """Arguments are read as Python reads them, and a program so small is settled without a measurement."""
     common = ["run", "mine:listed", "--engine", "auto"]
-    zero, one = processes.pair([*common, "1,2", "word", 0.5], [*common, "7"])
+    zero, one = processes.pair([*common, "1,2", "word", 0.5, "-20", "-1,2", "-.5"], [*common, "7"])
     assert (zero.code, one.code) == (0, 0), zero.err + one.err
-    assert (zero.out, one.out) == ("[0, [1, 2], 'word', 0.5]\n", "[1, 7]\n")
+    assert (zero.out, one.out) == ("[0, [1, 2], 'word', 0.5, -20, [-1, 2], -0.5]\n", "[1, 7]\n")
     assert "engine auto" not in zero.err
 
 
@@ -99,6 +105,12 @@ def test_a_program_that_fails_ends_the_peers_too(processes: Processes) -> None:
     assert 2 in (zero.code, one.code)
 
 
+def test_a_single_value_for_a_list_without_a_hint(processes: Processes) -> None:
+    for done in processes.pair(["run", "mine:larger_by", "5", "6"], ["run", "mine:larger_by", "7", "6"]):
+        assert done.code == 2
+        assert done.message.endswith("'int' object is not iterable; a list of one value needs a comma: 5,")
+
+
 def test_what_json_has_no_words_for(processes: Processes) -> None:
     for done in processes.pair(["run", "mine:unkeyed", "--json"], ["run", "mine:unkeyed", "--json"]):
         assert (done.code, done.out) == (2, "")
@@ -110,7 +122,8 @@ def test_values_of_different_number_are_an_error_at_both(processes: Processes) -
     zero, one = processes.pair([*common, "5,7,9", 8], [*common, "5,7", 8])
     for done in (zero, one):
         assert done.code == 4
-        assert "widths, batches or numbers of values differ" in done.message
+        assert "the numbers of values or their bits differ" in done.message
+        assert "batch" not in done.message
         assert done.out == ""
 
 
@@ -157,6 +170,21 @@ def test_which_arguments_are_public() -> None:
         (["broken:f"], "broken cannot be loaded: ModuleNotFoundError"),
         (["mine:lisred"], "mine has no function 'lisred' (did you mean 'listed'?)"),
         (["mine:number"], "mine has no function 'number'"),
+        (["mine:listed", "-5", "--engin", "yao"], "No such option '--engin'"),
+        (["mine:listed", "-five"], "No such option '-f'"),
+        (
+            ["mine:compared", "5"],
+            "the program's arguments: missing a required argument: 'width'; it takes values width",
+        ),
+        (
+            ["mine:hinted", "5,", "6", "7"],
+            "too many positional arguments; it takes values margin",
+        ),
+        (["mine:hinted", "5", "6"], "argument values: 5 is one value, and the program takes a list: give 5,"),
+        (
+            ["protocols.equality:equal", "-5", "8"],
+            "argument values: -5 is one value, and the program takes a list: give -5,",
+        ),
         (["mine:listed", "--engine", "none"], "Invalid value for '--engine'"),
         (["mine:listed", "--engine", "auto", "--ot", "ferret"], "engine auto chooses ot by itself"),
         (["mine:listed"], "--listen HOST:PORT"),

@@ -95,7 +95,7 @@ def test_what_is_wrong_with_the_command_is_a_line(tmp_path: Path, capsys: pytest
         (["--model", model, "--data", rows], "the model does not know 'week' (did you mean 'weak'?)"),
         (["--data", rows], "give --tree, --model or --rules, one of them"),
         (["--tree", model, "--model", model, "--data", rows], "give --tree, --model or --rules, one of them"),
-        (["--model", rows, "--data", rows], "not valid JSON"),
+        (["--model", rows, "--data", rows], "this is a CSV file, not a model: give a file of a model that smc wrote"),
     ):
         assert run(["predict", *words]) == 2
         told = capsys.readouterr().err

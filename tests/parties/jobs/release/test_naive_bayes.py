@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 import pytest
 
+from parties.jobs.inputs import Inputs
 from parties.jobs.release.naive_bayes import NaiveBayes, is_mostly_noise
 from parties.tables.schema import Schema
 
@@ -67,3 +69,21 @@ def test_counts_of_noise_alone_are_said_to_be_and_those_of_a_column_that_tells_a
     ]
     assert shares[0] > 0.75
     assert shares[1] < 0.05
+
+
+@pytest.mark.parametrize(("columns", "values", "epsilon", "is_doubtful"), [
+    (13, 8, 0.1, True), (13, 8, 2.0, False), (1, 8, 1.0, False), (3, 2, 0.1, False), (13, 8, None, False),
+])  # fmt: skip
+def test_a_count_of_more_noise_than_rows_is_warned_of_before_the_budget_is_spent(
+    columns: int, values: int, epsilon: float | None, is_doubtful: bool
+) -> None:
+    """Beside the peer's answer, by public numbers: 160 rows at most in three classes, 26 or 7 in a count."""
+    schema = Schema({**{f"c{i}": tuple(map(str, range(values))) for i in range(columns)}, "y": ("a", "b", "c")}, "y")
+    privacy = {"exact": True} if epsilon is None else {"epsilon": epsilon}
+    task = NaiveBayes.canonical(NaiveBayes.Settings.model_validate({"max_rows": 80, **privacy}), schema)
+    lines = task.remarks(Inputs())
+    assert bool(lines) == is_doubtful
+    if is_doubtful:
+        noise = math.sqrt(task.query.mechanisms[0].variance)
+        fact = f"a count has noise of {noise:.3g} (standard deviation) and about 6.67 rows: "
+        assert lines == [f"{fact}name fewer columns (--columns), or ask a tree (smc id3 --epsilon)"]

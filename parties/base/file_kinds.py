@@ -1,0 +1,94 @@
+"""Descriptions of files that were given in place of another one, for errors."""
+
+from __future__ import annotations
+
+import csv
+import json
+import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from parties.base import files
+from smc.errors import InputError
+
+TREE, FOREST, LINEAR, BOOSTED, BAYES = (
+    *("a tree", "a forest", "a linear model"),
+    *("a model of boosted trees", "a naive Bayes model"),
+)
+RULES, SCHEMA, PARTY, CSV, JSON = "a file of rules", "a schema", "a party's file", "a CSV file", "a JSON file"
+SECRET = "a key or a certificate"
+
+
+@contextmanager
+def expecting(path: Path, wanted: tuple[str, ...], remedy: str) -> Iterator[None]:
+    """Name the kind of the file in an error of the block, if it is not one that is wanted.
+
+    Args:
+        path: The file that the block reads.
+        wanted: Kinds of this module that are right; the error names the first.
+        remedy: Which file to give instead.
+
+    Raises:
+        InputError: The block has raised one.
+    """
+    try:
+        yield
+    except InputError:
+        kind = kind_of(path)
+        if kind is None or kind in wanted:
+            raise
+        raise InputError(f"{path}: this is {kind}, not {wanted[0]}: {remedy}") from None
+
+
+def kind_of(path: Path) -> str | None:
+    """Return the kind of a file; None if it is unknown or cannot be read.
+
+    Example:
+        >>> kind_of(Path("no such file")) is None
+        True
+    """
+    try:
+        text = files.read_text(path)
+    except InputError:
+        return None
+    if text.startswith("-----BEGIN"):
+        return SECRET
+    try:
+        return _of_json(json.loads(text))
+    except (ValueError, RecursionError):
+        pass
+    try:
+        return _of_toml(tomllib.loads(text))
+    except (ValueError, RecursionError):
+        pass
+    return CSV if _is_csv(text) else None
+
+
+def _of_json(content: Any) -> str:
+    keys = content.keys() if isinstance(content, dict) else set()
+    signs = (
+        *(("intercept", LINEAR), ("rules", RULES), ("tree", TREE)),
+        *(("trees", BOOSTED if "columns" in keys else FOREST), ("classes", BAYES)),
+    )
+    return next((kind for sign, kind in signs if sign in keys), JSON)
+
+
+def _of_toml(content: dict[str, Any]) -> str | None:
+    if "attributes" in content:
+        return SCHEMA
+    return PARTY if content.keys() & {"link", "node", "tables"} else None
+
+
+def _is_csv(text: str) -> bool:
+    """Return whether the first lines have two columns or more, each line as many."""
+    lines = [line for line in text.splitlines() if line][:5]
+    for mark in ",;\t":
+        try:
+            widths = {len(row) for row in csv.reader(lines, delimiter=mark, strict=True)}
+        except csv.Error:
+            continue
+        if len(lines) > 1 and "=" not in lines[0] and len(widths) == 1 and min(widths) > 1:
+            return True
+    return False
