@@ -41,14 +41,15 @@ REMEDY = {  # what the operator does about it
 
 def own_trouble(error: BaseException | None) -> str:
     """Return why this machine could not do its part, by an error or what caused it; empty if that is not the reason."""
-    for cause in causes(error):
-        if isinstance(cause, OSError) and cause.errno in REASONS:
-            return REASONS[cause.errno]
-        if type(cause).__module__.startswith(_DATABASES):
-            text = str(cause).lower()
-            if reason := next((reason for part, reason in _IN_WORDS if part in text), ""):
-                return reason
-    return ""
+    return next(filter(None, map(reason_of, causes(error))), "")
+
+
+def reason_of(cause: BaseException) -> str:
+    """Return the same of one error alone, whatever caused it."""
+    if isinstance(cause, OSError) and cause.errno in REASONS:
+        return REASONS[cause.errno]
+    is_database = type(cause).__module__.startswith(_DATABASES)
+    return next((reason for part, reason in _IN_WORDS if is_database and part in str(cause).lower()), "")
 
 
 def causes(error: BaseException | None) -> Iterator[BaseException]:

@@ -11,9 +11,10 @@ from rich.table import Table
 
 from parties.base import console, files
 from parties.base.text import quoted, visible
-from parties.commands.options import FILE, TABLE, check_proposal, json_option, proposal_option
+from parties.commands.options import TABLE, check_proposal, json_option, proposal_option
 from parties.commands.own_table import chosen
 from parties.commands.rows import tell_left_out
+from parties.commands.signature import command, option
 from parties.models import linear
 from parties.models.boosted import BoostedModel
 from parties.models.linear import LinearModel
@@ -34,34 +35,22 @@ MOST_NUMBERS = 10_000  # of a column, that are listed
 WHOLE = "0|-?[1-9][0-9]{0,8}"  # as it is listed: a cell 007 would be none of 0 to 9
 
 
-@click.command("schema", epilog="Example:  smc schema --data mine.csv --target play --out schema.toml")
-@click.option("--data", type=FILE, help="Own rows, a CSV or Parquet file.")
-@click.option("--schema", "own_file", type=FILE, help="Own proposal, instead of --data; with --merge or --edges.")
-@click.option("--merge", "their_file", type=FILE, help="The peer's proposal: what both together need.")
-@click.option("--edges", "edges_file", type=FILE, help="Edges for --schema: the result of `smc release edges`.")
-@click.option("--target", metavar="COLUMN", help="The class column.")
-@click.option("--exclude", metavar="COLUMN", multiple=True, help="Leave a column out; may be repeated.")
-@click.option(
-    "--numeric",
-    "numbers",
-    metavar="COLUMN=LOW:HIGH",
-    multiple=True,
-    help="A column of whole numbers between public bounds, never taken from the rows: all are listed; may be repeated.",
-)
-@click.option("--verbose", is_flag=True, help="With --merge, all that differs, column by column.")
-@proposal_option
-@json_option
+@command("schema", "smc schema --data mine.csv --target play --out schema.toml")
 def schema_command(
-    data: Path | None,
-    own_file: Path | None,
-    their_file: Path | None,
-    edges_file: Path | None,
-    target: str | None,
-    exclude: tuple[str, ...],
-    numbers: tuple[str, ...],
-    verbose: bool,
-    out: Path,
-    as_json: bool,
+    data: Path | None = option("Own rows, a CSV or Parquet file."),
+    own_file: Path | None = option("Own proposal, instead of --data; with --merge or --edges.", flag="--schema"),
+    their_file: Path | None = option("The peer's proposal: what both together need.", flag="--merge"),
+    edges_file: Path | None = option("Edges for --schema: the result of `smc release edges`."),
+    target: str | None = option("The class column.", "COLUMN"),
+    exclude: tuple[str, ...] = option("Leave a column out; may be repeated.", "COLUMN"),
+    numbers: tuple[str, ...] = option(
+        "A column of whole numbers between public bounds, never taken from the rows: all are listed; may be repeated.",
+        flag="--numeric",
+        metavar="COLUMN=LOW:HIGH",
+    ),
+    verbose: bool = option("With --merge, all that differs, column by column."),
+    out: Path = proposal_option,
+    as_json: bool = json_option,
 ) -> None:
     """Propose a schema from one's own file, for the operators to complete and agree on.
 
@@ -127,26 +116,16 @@ def _bounded(text: str) -> tuple[str, range]:
     return match[1], range(low, high + 1)
 
 
-@click.command(epilog="Example:  smc predict --tree tree.json --data raw.csv --config party.toml --score")
-@click.option("--tree", "tree_file", type=FILE, help="A tree that `smc id3 --out` wrote.")
-@click.option(
-    "--model", "model_file", type=FILE, help="A model of `smc release naive-bayes`, `smc regress` or `smc boost`."
-)
-@click.option("--rules", "rules_file", type=FILE, help="Rules that `smc rules --out` wrote: which speak of each row.")
-@click.option("--data", type=FILE, help="Rows to classify: a CSV or Parquet file; with --config as raw as the table's.")
-@click.option("--config", "config_file", type=FILE, help="party.toml: rows as its table is mapped to the schema.")
-@TABLE
-@click.option("--score", "only_score", is_flag=True, help="How often it is right on rows of known class, and when.")
-@json_option
+@command(example="smc predict --tree tree.json --data raw.csv --config party.toml --score")
 def predict(
-    tree_file: Path | None,
-    model_file: Path | None,
-    rules_file: Path | None,
-    data: Path | None,
-    config_file: Path | None,
-    table: str | None,
-    only_score: bool,
-    as_json: bool,
+    tree_file: Path | None = option("A tree that `smc id3 --out` wrote."),
+    model_file: Path | None = option("A model of `smc release naive-bayes`, `smc regress` or `smc boost`."),
+    rules_file: Path | None = option("Rules that `smc rules --out` wrote: which speak of each row."),
+    data: Path | None = option("Rows to classify: a CSV or Parquet file; with --config as raw as the table's."),
+    config_file: Path | None = option("party.toml: rows as its table is mapped to the schema."),
+    table: str | None = TABLE,
+    only_score: bool = option("How often it is right on rows of known class, and when.", flag="--score"),
+    as_json: bool = json_option,
 ) -> None:
     """Classify rows on this machine, one class a line; accuracy when the target column is there. Several trees vote.
 

@@ -27,6 +27,7 @@ from parties.commands.attack_tables import reconstruct_command
 from parties.commands.options import FILE, Between, json_option
 from parties.commands.outputs import FORCE, check_new
 from parties.commands.rows import CONFIG
+from parties.commands.signature import command, option
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -36,11 +37,11 @@ if TYPE_CHECKING:
 
 SHARE = Between(0, 1)
 
-KNOWN = click.option("--known", type=FILE, required=True, help="What the attacker knows: rows with true values.")
-PUBLISHED = click.option("--published", type=FILE, required=True, help="The published rows, CSV or Parquet.")
-COLUMNS = click.option("--columns", metavar="LIST", help="The known columns  [the plan's quasi-identifiers]")
-PLAN = click.option("--plan", "plan_file", type=FILE, help="The publication's plan: what its groups stand for.")
-TOLERANCE = click.option(
+KNOWN: Any = click.option("--known", type=FILE, required=True, help="What the attacker knows: rows with true values.")
+PUBLISHED: Any = click.option("--published", type=FILE, required=True, help="The published rows, CSV or Parquet.")
+COLUMNS: Any = click.option("--columns", metavar="LIST", help="The known columns  [the plan's quasi-identifiers]")
+PLAN: Any = click.option("--plan", "plan_file", type=FILE, help="The publication's plan: what its groups stand for.")
+TOLERANCE: Any = click.option(
     "--tolerance", multiple=True, metavar="COLUMN=NUMBER", help="A number's usual error, if it is known; several times."
 )
 
@@ -55,33 +56,19 @@ group.add_command(shadows_command)
 group.add_command(reconstruct_command)
 
 
-@group.command(
-    "link",
-    epilog="Example:  smc attack link --published out.csv --known rows.csv --columns zip,age,sex --tolerance age=2",
-)
-@PUBLISHED
-@KNOWN
-@COLUMNS
-@TOLERANCE
-@PLAN
-@click.option("--row", "row_column", metavar="COLUMN", help="Whose row it is, in both files: only to judge by.")
-@click.option("--threshold", type=Between(0), default=1.5, help="How far the best row must stand out  [1.5]")
-@click.option("--out", type=FILE, help="Write each known row's link, CSV; keep it to yourself.")
-@CONFIG
-@FORCE
-@json_option
+@command("link", "smc attack link --published out.csv --known rows.csv --columns zip,age,sex --tolerance age=2", group)
 def link_command(
-    published: Path,
-    known: Path,
-    columns: str | None,
-    tolerance: tuple[str, ...],
-    plan_file: Path | None,
-    row_column: str | None,
-    threshold: float,
-    out: Path | None,
-    config_file: Path | None,
-    force: bool,
-    as_json: bool,
+    published: Path = PUBLISHED,
+    known: Path = KNOWN,
+    columns: str | None = COLUMNS,
+    tolerance: tuple[str, ...] = TOLERANCE,
+    plan_file: Path | None = PLAN,
+    row_column: str | None = option("Whose row it is, in both files: only to judge by.", flag="--row COLUMN"),
+    threshold: float = option("How far the best row must stand out  [1.5]", Between(0), default=1.5),
+    out: Path | None = option("Write each known row's link, CSV; keep it to yourself."),
+    config_file: Path | None = CONFIG,
+    force: bool = FORCE,
+    as_json: bool = json_option,
 ) -> None:
     """Find people in published rows.
 
@@ -133,27 +120,18 @@ def _linked(step: dict[str, Any]) -> str:
     return words + (f", right {step['right']:,} ({step['confidence']:.1%} of these)" if "right" in step else "")
 
 
-@group.command(
-    "infer",
-    epilog="Example:  smc attack infer --published out.csv --known rows.csv --plan publish.toml --sensitive disease",
+@command(
+    "infer", "smc attack infer --published out.csv --known rows.csv --plan publish.toml --sensitive disease", group
 )
-@PUBLISHED
-@KNOWN
-@COLUMNS
-@TOLERANCE
-@PLAN
-@click.option("--sensitive", required=True, metavar="COLUMN", help="What is guessed; in both files.")
-@CONFIG
-@json_option
 def infer_command(
-    published: Path,
-    known: Path,
-    columns: str | None,
-    tolerance: tuple[str, ...],
-    plan_file: Path | None,
-    sensitive: str,
-    config_file: Path | None,
-    as_json: bool,
+    published: Path = PUBLISHED,
+    known: Path = KNOWN,
+    columns: str | None = COLUMNS,
+    tolerance: tuple[str, ...] = TOLERANCE,
+    plan_file: Path | None = PLAN,
+    sensitive: str = option("What is guessed; in both files.", "COLUMN"),
+    config_file: Path | None = CONFIG,
+    as_json: bool = json_option,
 ) -> None:
     """Guess a sensitive value from published rows.
 
@@ -193,18 +171,16 @@ def infer_command(
     tell(as_json, report, text)
 
 
-@group.command(
-    "presence",
-    epilog="Example:  smc attack presence --rate 0.07 --share 0.04 --worth 10000 --cost 100 --cost-of-absence 200",
+@command(
+    "presence", "smc attack presence --rate 0.07 --share 0.04 --worth 10000 --cost 100 --cost-of-absence 200", group
 )
-@click.option("--rate", type=SHARE, required=True, help="The share of all people who have the property (disease).")
-@click.option("--share", type=SHARE, required=True, help="The share of all people who are in the table.")
-@click.option("--worth", type=Between(0, min_open=True), required=True, help="What it is worth to know it of a person.")
-@click.option("--cost", type=Between(0), required=True, help="A gain by misuse that does not matter.")
-@click.option("--cost-of-absence", type=Between(0), help="The same of knowing that somebody is not there  [--cost]")
-@json_option
 def presence_command(
-    rate: float, share: float, worth: float, cost: float, cost_of_absence: float | None, as_json: bool
+    rate: float = option("The share of all people who have the property (disease).", SHARE),
+    share: float = option("The share of all people who are in the table.", SHARE),
+    worth: float = option("What it is worth to know it of a person.", Between(0, min_open=True)),
+    cost: float = option("A gain by misuse that does not matter.", Between(0)),
+    cost_of_absence: float | None = option("The same of knowing that somebody is not there  [--cost]", Between(0)),
+    as_json: bool = json_option,
 ) -> None:
     """Choose the bounds of presence from costs.
 

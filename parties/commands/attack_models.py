@@ -20,8 +20,9 @@ from parties.commands.attack_files import (
     names_of,
     tell,
 )
-from parties.commands.options import FILE, Between, json_option
+from parties.commands.options import Between, json_option
 from parties.commands.rows import CONFIG, chosen
+from parties.commands.signature import command, option
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -42,35 +43,20 @@ TREES = 20
 MOST_DISTANCES = 100_000_000  # of rows to synthetic rows: a minute
 
 
-@click.command(
-    "shadows",
-    epilog="Example:  smc attack shadows --data mine.csv --schema schema.toml --target play --model tree --epsilon 1",
-)
-@click.option("--data", type=FILE, required=True, help="Own rows, a CSV or Parquet file.")
-@click.option("--schema", "schema_file", type=FILE, required=True, help="The public schema, a TOML file.")
-@click.option("--target", metavar="COLUMN", help="The class column  [as in the schema]")
-@click.option("--model", type=click.Choice(MODELS), default="tree", help="What is learnt  [tree]")
-@click.option("--epsilon", type=Between(0, min_open=True), help="Of noise, as of the command that makes it  [no noise]")
-@click.option("--k", type=click.IntRange(1), help="Of exact trees: the fewest rows of a leaf  [5]")
-@click.option("--max-depth", type=click.IntRange(0), help="Of trees  [chosen; with --k 1 no bound]")
-@click.option("--trees", type=click.IntRange(2, 1000), help="Of a forest  [20]")
-@click.option("--select", type=click.Choice(["aim", "mst"]), help="Of synthetic rows, as of smc synthesise  [aim]")
-@click.option("--models", type=click.IntRange(8, 10_000), default=64, help="How many are learnt  [64]")
-@CONFIG
-@json_option
+@command("shadows", "smc attack shadows --data mine.csv --schema schema.toml --target play --model tree --epsilon 1")
 def shadows_command(
-    data: Path,
-    schema_file: Path,
-    target: str | None,
-    model: str,
-    epsilon: float | None,
-    k: int | None,
-    max_depth: int | None,
-    trees: int | None,
-    select: str | None,
-    models: int,
-    config_file: Path | None,
-    as_json: bool,
+    data: Path = option("Own rows, a CSV or Parquet file."),
+    schema_file: Path = option("The public schema, a TOML file."),
+    target: str | None = option("The class column  [as in the schema]", "COLUMN"),
+    model: str = option("What is learnt  [tree]", click.Choice(MODELS), default="tree"),
+    epsilon: float | None = option("Of noise, as of the command that makes it  [no noise]", Between(0, min_open=True)),
+    k: int | None = option("Of exact trees: the fewest rows of a leaf  [5]", click.IntRange(1)),
+    max_depth: int | None = option("Of trees  [chosen; with --k 1 no bound]", click.IntRange(0)),
+    trees: int | None = option("Of a forest  [20]", click.IntRange(2, 1000)),
+    select: str | None = option("Of synthetic rows, as of smc synthesise  [aim]", click.Choice(["aim", "mst"])),
+    models: int = option("How many are learnt  [64]", click.IntRange(8, 10_000), default=64),
+    config_file: Path | None = CONFIG,
+    as_json: bool = json_option,
 ) -> None:
     """Could a model tell who is in it?
 
@@ -82,9 +68,9 @@ def shadows_command(
     from parties.checking.shadows import Learning
 
     values = {"--epsilon": epsilon, "--k": k, "--max-depth": max_depth, "--trees": trees, "--select": select}
-    for option, value in values.items():
-        if value is not None and model not in OF[option]:
-            raise InputError(f"{option} is of {' or '.join(OF[option])}: leave it out, or say another --model")
+    for flag, value in values.items():
+        if value is not None and model not in OF[flag]:
+            raise InputError(f"{flag} is of {' or '.join(OF[flag])}: leave it out, or say another --model")
     if epsilon is not None and k is not None:
         raise InputError("--k is of exact trees: leave it out, or leave out --epsilon")
     with console.progress("reading") as status:
@@ -119,25 +105,15 @@ def shadows_command(
     tell(as_json, report, text)
 
 
-@click.command(
-    "membership",
-    epilog="Example:  smc attack membership --model tree.json --members learnt.csv --others fresh.csv",
-)
-@click.option("--model", "model_file", type=FILE, help="A published tree or model.")
-@click.option("--synthetic", type=FILE, help="Or published synthetic rows.")
-@click.option("--members", type=FILE, required=True, help="Rows that it was learnt from.")
-@click.option("--others", type=FILE, required=True, help="Rows of the same kind that it was not learnt from.")
-@click.option("--columns", metavar="LIST", help="With --synthetic: the columns that are compared  [all that it has]")
-@CONFIG
-@json_option
+@command("membership", "smc attack membership --model tree.json --members learnt.csv --others fresh.csv")
 def membership_command(
-    model_file: Path | None,
-    synthetic: Path | None,
-    members: Path,
-    others: Path,
-    columns: str | None,
-    config_file: Path | None,
-    as_json: bool,
+    model_file: Path | None = option("A published tree or model."),
+    synthetic: Path | None = option("Or published synthetic rows."),
+    members: Path = option("Rows that it was learnt from."),
+    others: Path = option("Rows of the same kind that it was not learnt from."),
+    columns: str | None = option("With --synthetic: the columns that are compared  [all that it has]", "LIST"),
+    config_file: Path | None = CONFIG,
+    as_json: bool = json_option,
 ) -> None:
     """Tell who something was learnt from.
 

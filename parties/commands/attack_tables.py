@@ -13,39 +13,26 @@ from parties.commands.attack_files import SEED, cells_of, column_of, tell, write
 from parties.commands.options import FILE, json_option
 from parties.commands.outputs import FORCE, check_new
 from parties.commands.rows import CONFIG
+from parties.commands.signature import command, option
 
 
-@click.command(
-    "reconstruct",
-    epilog="Example:  smc attack reconstruct --table county*benefit benefits.csv --table county*age ages.csv",
-)
-@click.option(
-    "--table",
-    "tables",
-    type=click.Tuple([str, FILE]),
-    metavar="COLUMN[*COLUMN...] FILE",
-    required=True,
-    multiple=True,
-    help="A published table of counts and its columns; once for each.",
-)
-@click.option("--slack", type=click.IntRange(0), default=0, help="By how much a count may be off: rounding, noise  [0]")
-@click.option("--truth", type=FILE, help="Own rows: how many were rebuilt?")
-@click.option("--draws", type=click.IntRange(1, 1000), default=20, help="How many solutions are drawn  [20]")
-@click.option("--seconds", type=click.IntRange(0), default=60, help="For proofs that a row is certain  [60]")
-@click.option("--out", type=FILE, help="Write the rows, the surest first, CSV.")
-@CONFIG
-@FORCE
-@json_option
+@command("reconstruct", "smc attack reconstruct --table county*benefit benefits.csv --table county*age ages.csv")
 def reconstruct_command(
-    tables: tuple[tuple[str, Path], ...],
-    slack: int,
-    truth: Path | None,
-    draws: int,
-    seconds: int,
-    out: Path | None,
-    config_file: Path | None,
-    force: bool,
-    as_json: bool,
+    tables: tuple[tuple[str, Path], ...] = option(
+        "A published table of counts and its columns; once for each.",
+        click.Tuple([str, FILE]),
+        flag="--table",
+        metavar="COLUMN[*COLUMN...] FILE",
+        required=True,
+    ),
+    slack: int = option("By how much a count may be off: rounding, noise  [0]", click.IntRange(0), default=0),
+    truth: Path | None = option("Own rows: how many were rebuilt?"),
+    draws: int = option("How many solutions are drawn  [20]", click.IntRange(1, 1000), default=20),
+    seconds: int = option("For proofs that a row is certain  [60]", click.IntRange(0), default=60),
+    out: Path | None = option("Write the rows, the surest first, CSV."),
+    config_file: Path | None = CONFIG,
+    force: bool = FORCE,
+    as_json: bool = json_option,
 ) -> None:
     """Rebuild rows from published tables.
 

@@ -6,10 +6,10 @@ The node may be running, but for `renew`, `archive` and `seal`.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from cryptography import x509
@@ -21,10 +21,8 @@ from parties.base.text import listed, printable, quoted, visible
 from parties.commands.audit_processing import processing
 from parties.commands.audit_review import review
 from parties.commands.options import (
-    FILE,
     FOLDER,
     Between,
-    Command,
     be_sure,
     find_party_file,
     json_option,
@@ -33,6 +31,7 @@ from parties.commands.options import (
     out_option,
 )
 from parties.commands.outputs import FORCE, check_new
+from parties.commands.signature import argument, command, option
 from parties.link.identity import read_certificate, short_fingerprint
 from parties.node.records import audit, beside, database, export, gaps, marker, sealed, shipped
 from parties.node.records.chain import STAYS, Checked, check, cross_check
@@ -49,12 +48,9 @@ FORGOTTEN = (
     "(smc identity revoke, or party.toml); smc operator list, if accounts were put back too"
 )
 MOST_SHOWN = 10  # problems of what is perhaps another file
-_STATE = click.option("--state", "state_directory", type=FOLDER, help="The node's state directory  [as in --config]")
-
-
-def place_options(command: Command) -> Command:
-    """Add --config and --state."""
-    return node_config(_STATE(command))
+_STATE: Any = click.option(
+    "--state", "state_directory", type=FOLDER, help="The node's state directory  [as in --config]"
+)
 
 
 @click.group("audit", epilog="Example:  smc audit verify --config party.toml")
@@ -66,23 +62,16 @@ group.add_command(processing)
 group.add_command(review)
 
 
-@group.command("verify", epilog="Example:  smc audit verify --config party.toml")
-@place_options
-@click.option("--export", "export_file", type=FILE, help="Check this exported file instead.")
-@click.option("--archive", "archives", type=FILE, multiple=True, help="A file of archived jobs; may be repeated.")
-@click.option("--certificate", type=FILE, help="The certificate of the log's owner  [as in --config]")
-@click.option("--against", type=FILE, help="The peer's exported log: does either contradict what was signed?")
-@click.option("--peer-certificate", type=FILE, help="The peer's certificate  [as in --config]")
-@json_option
+@command("verify", "smc audit verify --config party.toml", group)
 def verify_command(
-    config_file: Path | None,
-    state_directory: Path | None,
-    export_file: Path | None,
-    archives: Sequence[Path],
-    certificate: Path | None,
-    against: Path | None,
-    peer_certificate: Path | None,
-    as_json: bool,
+    config_file: Path | None = node_config,
+    state_directory: Path | None = _STATE,
+    export_file: Path | None = option("Check this exported file instead."),
+    archives: tuple[Path, ...] = option("A file of archived jobs; may be repeated.", flag="--archive"),
+    certificate: Path | None = option("The certificate of the log's owner  [as in --config]"),
+    against: Path | None = option("The peer's exported log: does either contradict what was signed?"),
+    peer_certificate: Path | None = option("The peer's certificate  [as in --config]"),
+    as_json: bool = json_option,
 ) -> None:
     """Check that nothing of what the node keeps was changed.
 
@@ -122,11 +111,13 @@ def verify_command(
         console.out.print(f"peer:  {printable(str(against))} is whole; neither log contradicts what its owner signed")
 
 
-@group.command("show", epilog="Example:  smc audit show --config party.toml --last 50")
-@place_options
-@click.option("--last", type=click.IntRange(1, 10**9), default=20, help="How many entries  [20]")
-@json_option
-def show_command(config_file: Path | None, state_directory: Path | None, last: int, as_json: bool) -> None:
+@command("show", "smc audit show --config party.toml --last 50", group)
+def show_command(
+    config_file: Path | None = node_config,
+    state_directory: Path | None = _STATE,
+    last: int = option("How many entries  [20]", click.IntRange(1, 10**9), default=20),
+    as_json: bool = json_option,
+) -> None:
     """Show the last entries."""
     with database.reading(_database(config_file, state_directory)) as connection:
         entries = [audit.entry(row) for row in reversed(database.last_rows(connection, last))]
@@ -141,25 +132,19 @@ def show_command(config_file: Path | None, state_directory: Path | None, last: i
             console.err.print(f"{what} not shown: --last {hidden + last} shows all")
 
 
-@group.command("export", epilog="Example:  smc audit export --config party.toml --out audit.jsonl")
-@place_options
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["jsonl", "csv"]),
-    default="jsonl",
-    help="Lines of JSON, which can be checked, or CSV  [jsonl]",
-)
-@click.option("--archive", type=FILE, help="Write this file of archived jobs instead, no more encrypted.")
-@out_option
-@FORCE
+@command("export", "smc audit export --config party.toml --out audit.jsonl", group)
 def export_command(
-    config_file: Path | None,
-    state_directory: Path | None,
-    form: str,
-    archive: Path | None,
-    out: Path | None,
-    force: bool,
+    config_file: Path | None = node_config,
+    state_directory: Path | None = _STATE,
+    form: str = option(
+        "Lines of JSON, which can be checked, or CSV  [jsonl]",
+        click.Choice(["jsonl", "csv"]),
+        flag="--format",
+        default="jsonl",
+    ),
+    archive: Path | None = option("Write this file of archived jobs instead, no more encrypted."),
+    out: Path | None = out_option,
+    force: bool = FORCE,
 ) -> None:
     """Write all entries and the signed head, for an auditor."""
     place = _database(config_file, state_directory)
@@ -180,10 +165,10 @@ def export_command(
         console.err.print(f"written: {out}")
 
 
-@group.command("renew", epilog="Example:  smc audit renew --config party.toml --former keys/a-2026.crt")
-@node_config
-@click.option("--former", type=FILE, required=True, help="The certificate that the log is signed with so far.")
-def renew_command(config_file: Path | None, former: Path) -> None:
+@command("renew", "smc audit renew --config party.toml --former keys/a-2026.crt", group)
+def renew_command(
+    config_file: Path | None = node_config, former: Path = option("The certificate that the log is signed with so far.")
+) -> None:
     """Go on with a new certificate.
 
     It is the one in --config. The log must be whole, and the node must not be running.
@@ -194,10 +179,8 @@ def renew_command(config_file: Path | None, former: Path) -> None:
     console.out.print(f"entry {renewed.number}: signed with {short_fingerprint(signer)} from here on")
 
 
-@group.command("shipped", epilog="Example:  smc audit shipped --config party.toml")
-@node_config
-@json_option
-def shipped_command(config_file: Path | None, as_json: bool) -> None:
+@command("shipped", "smc audit shipped --config party.toml", group)
+def shipped_command(config_file: Path | None = node_config, as_json: bool = json_option) -> None:
     """Show how far each target is that the log is shipped to.
 
     These are the [[records.ship]] of --config; the node may be running.
@@ -227,11 +210,12 @@ def shipped_command(config_file: Path | None, as_json: bool) -> None:
         console.out.print(printable(text + (f"; not shipped now: {at.why}" if at.why else "")))
 
 
-@group.command("gaps", epilog="Example:  smc audit gaps received.jsonl older.log")
-@click.argument("received", type=FILE, nargs=-1, required=True)
-@click.option("--first", type=click.IntRange(1), default=1, help="What came before this entry is elsewhere  [1]")
-@json_option
-def gaps_command(received: Sequence[Path], first: int, as_json: bool) -> None:
+@command("gaps", "smc audit gaps received.jsonl older.log", group)
+def gaps_command(
+    received: tuple[Path, ...] = argument(required=True),
+    first: int = option("What came before this entry is elsewhere  [1]", click.IntRange(1), default=1),
+    as_json: bool = json_option,
+) -> None:
     """Find gaps in what was received of a log.
 
     Files of entries as they were shipped, also with what a syslog server has put before them, in any order. Exit code 0
@@ -266,12 +250,13 @@ def gaps_command(received: Sequence[Path], first: int, as_json: bool) -> None:
         raise InputError(f"what was received is not the whole log: {printable(state.problems[0])}")
 
 
-@group.command("archive", epilog="Example:  smc audit archive --config party.toml --days 365")
-@node_config
-@click.option("--days", type=click.IntRange(0, 36525), help="Jobs that ended so many days ago  [as party.toml says]")
-@click.option("--out", type=FILE, help="The new file  [one in the state directory]")
-@click.option("--yes", is_flag=True, help="With --days 0: all jobs that have ended, without a question.")
-def archive_command(config_file: Path | None, days: int | None, out: Path | None, yes: bool) -> None:
+@command("archive", "smc audit archive --config party.toml --days 365", group)
+def archive_command(
+    config_file: Path | None = node_config,
+    days: int | None = option("Jobs that ended so many days ago  [as party.toml says]", click.IntRange(0, 36525)),
+    out: Path | None = option("The new file  [one in the state directory]"),
+    yes: bool = option("With --days 0: all jobs that have ended, without a question."),
+) -> None:
     """Let old jobs leave the node's database for a file.
 
     Results and texts go; what was spent of budgets stays, and the log can be verified, with the file or without.
@@ -304,11 +289,14 @@ def archive_command(config_file: Path | None, days: int | None, out: Path | None
         console.err.print(printable(f"{place}-wal may still have what left: somebody reads it; run this again later"))
 
 
-@group.command("seal", epilog="Example:  smc audit seal --config party.toml")
-@node_config
-@click.option("--passphrase-file", type=FILE, help="Its first line is the new passphrase; - is standard input.")
-@click.option("--remove", is_flag=True, help="Let it be encrypted no more.")
-def seal_command(config_file: Path | None, passphrase_file: Path | None, remove: bool) -> None:
+@command("seal", "smc audit seal --config party.toml", group)
+def seal_command(
+    config_file: Path | None = node_config,
+    passphrase_file: Path | None = option(
+        "Its first line is the new passphrase; - is standard input.", flag="--passphrase-file"
+    ),
+    remove: bool = option("Let it be encrypted no more."),
+) -> None:
     """Encrypt what the node keeps with a passphrase.
 
     Or with another one than before. That is its database, with jobs and log, and beside it the archives, people's
@@ -346,26 +334,23 @@ def seal_command(config_file: Path | None, passphrase_file: Path | None, remove:
         )
 
 
-@group.command("accept-rollback", epilog="Example:  smc audit accept-rollback --config party.toml --peer b")
-@node_config
-@click.option("--peer", help="Only with this peer  [all]")
-@click.option(
-    "--lost",
-    type=Between(0),
-    metavar="EPSILON",
-    help="Lost jobs have spent no more of a table's budget than this  [all that the peer may spend]",
-)
-@click.option(
-    "--lost-delta",
-    type=Between(0, 1, max_open=True),
-    metavar="DELTA",
-    help="And no more of delta than this, by Gaussian noise or a delta of their own  [all of the peer's share]",
-)
-@click.option(
-    "--lost-bits", type=click.IntRange(0), help="Nor opened more exact bits of a table  [all that the peer may have]"
-)
+@command("accept-rollback", "smc audit accept-rollback --config party.toml --peer b", group)
 def accept_rollback_command(
-    config_file: Path | None, peer: str | None, lost: float | None, lost_delta: float | None, lost_bits: int | None
+    config_file: Path | None = node_config,
+    peer: str | None = option("Only with this peer  [all]"),
+    lost: float | None = option(
+        "Lost jobs have spent no more of a table's budget than this  [all that the peer may spend]",
+        Between(0),
+        metavar="EPSILON",
+    ),
+    lost_delta: float | None = option(
+        "And no more of delta than this, by Gaussian noise or a delta of their own  [all of the peer's share]",
+        Between(0, 1, max_open=True),
+        metavar="DELTA",
+    ),
+    lost_bits: int | None = option(
+        "Nor opened more exact bits of a table  [all that the peer may have]", click.IntRange(0)
+    ),
 ) -> None:
     """Go on though records were rolled back.
 

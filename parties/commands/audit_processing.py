@@ -12,8 +12,9 @@ import click
 from parties.base import console, files
 from parties.base.settings import required
 from parties.base.text import printable
-from parties.commands.options import FILE, find_party_file, node_config, out_option
+from parties.commands.options import find_party_file, node_config, out_option
 from parties.commands.outputs import FORCE, check_new
+from parties.commands.signature import command, option
 from parties.link.identity import read_certificate
 from parties.node.records import audit, database
 from parties.tables import schema
@@ -24,15 +25,14 @@ if TYPE_CHECKING:
     from parties.node.governance.processing import Evidence
 
 
-@click.command("processing", epilog="Example:  smc audit processing --config party.toml --dpia --report report.json")
-@node_config
-@click.option("--format", "form", type=click.Choice(["md", "json"]), default="md", help="Markdown, or JSON  [md]")
-@click.option("--dpia", is_flag=True, help="Add a draft of the impact assessment, with the risks that were measured.")
-@click.option("--report", "reports", type=FILE, multiple=True, help="With --dpia: a report of smc publish; repeatable.")
-@out_option
-@FORCE
+@command("processing", "smc audit processing --config party.toml --dpia --report report.json")
 def processing(
-    config_file: Path | None, form: str, dpia: bool, reports: tuple[Path, ...], out: Path | None, force: bool
+    config_file: Path | None = node_config,
+    form: str = option("Markdown, or JSON  [md]", click.Choice(["md", "json"]), flag="--format", default="md"),
+    dpia: bool = option("Add a draft of the impact assessment, with the risks that were measured."),
+    reports: tuple[Path, ...] = option("With --dpia: a report of smc publish; repeatable.", flag="--report"),
+    out: Path | None = out_option,
+    force: bool = FORCE,
 ) -> None:
     """Write the record of processing (GDPR, article 30).
 

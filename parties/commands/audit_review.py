@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import click
-
 from parties.base import console
 from parties.base.text import printable
 from parties.commands.log_writing import accounts_of, appending, entries_of, file_of
 from parties.commands.options import json_option, node_config
+from parties.commands.signature import argument, command, option
 from parties.node.governance import reviews
 from parties.node.governance.reviews import Emergency
 from parties.node.settings import NodeFile
@@ -17,12 +16,13 @@ from parties.operator.accounts import unix_user
 from smc.errors import InputError
 
 
-@click.command("review", epilog="Example:  smc audit review --job 3f2a 'the ward had asked; within its rights'")
-@click.option("--job", metavar="JOB", help="The job, by the first digits of it.")
-@click.argument("text", required=False)
-@node_config
-@json_option
-def review(job: str | None, text: str | None, config_file: Path | None, as_json: bool) -> None:
+@command("review", "smc audit review --job 3f2a 'the ward had asked; within its rights'")
+def review(
+    job: str | None = option("The job, by the first digits of it.", "JOB"),
+    text: str | None = argument(),
+    config_file: Path | None = node_config,
+    as_json: bool = json_option,
+) -> None:
     """List what ran for an emergency, or review it.
 
     That is jobs whose purpose is one of `emergency` under [node] in party.toml. Where people have names, it is

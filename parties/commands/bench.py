@@ -12,42 +12,31 @@ from parties.base import console
 from parties.bench import survey
 from parties.bench.cases import LONGEST_SECONDS, Case, default_cases, program_cases
 from parties.commands.options import FOLDER, json_option
+from parties.commands.signature import command, option
 from smc.errors import InputError
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 
-@click.command(
-    short_help="Measure what each protocol costs.",
-    epilog="Example:  smc bench --only millionaires --links 'lan;50mbit,80ms'",
+@command(
+    example="smc bench --only millionaires --links 'lan;50mbit,80ms'", short_help="Measure what each protocol costs."
 )
-@click.option("--only", default="", metavar="TEXT", help="Only cases with TEXT in their title, such as 'gmw'.")
-@click.option("--program", metavar="MODULE:FUNCTION", help="Measure FUNCTION(engine, ARGUMENT...) instead.")
-@click.option("--argument", "arguments", multiple=True, metavar="ARGUMENT", help="Of the program, for both parties.")
-@click.option("--integers", is_flag=True, help="The program computes with integers: measure the engines for them, too.")
-@click.option(
-    "--links",
-    default="loopback,lan,wan",
-    metavar="LINKS",
-    help="Presets, or RATE,ROUND-TRIP between semicolons  [loopback,lan,wan]",
-)
-@click.option("--repeats", type=click.IntRange(1, 100), default=3, help="Runs of each case  [3]")
-@click.option(
-    "--out",
-    type=FOLDER,
-    help="Write bench.json and pictures to this directory; measures more for the pictures.",
-)
-@json_option
 def bench(
-    only: str,
-    program: str | None,
-    arguments: tuple[str, ...],
-    integers: bool,
-    links: str,
-    repeats: int,
-    out: Path | None,
-    as_json: bool,
+    only: str = option("Only cases with TEXT in their title, such as 'gmw'.", "TEXT", default=""),
+    program: str | None = option("Measure FUNCTION(engine, ARGUMENT...) instead.", "MODULE:FUNCTION"),
+    arguments: tuple[str, ...] = option("Of the program, for both parties.", flag="--argument ARGUMENT"),
+    integers: bool = option("The program computes with integers: measure the engines for them, too."),
+    links: str = option(
+        "Presets, or RATE,ROUND-TRIP between semicolons  [loopback,lan,wan]",
+        default="loopback,lan,wan",
+        metavar="LINKS",
+    ),
+    repeats: int = option("Runs of each case  [3]", click.IntRange(1, 100), default=3),
+    out: Path | None = option(
+        "Write bench.json and pictures to this directory; measures more for the pictures.", FOLDER
+    ),
+    as_json: bool = json_option,
 ) -> None:
     """Measure each protocol and profile between two processes of this machine, over gRPC with mutual TLS.
 

@@ -11,34 +11,29 @@ from parties.base import console
 from parties.commands.options import FILE, Between, json_option
 from parties.commands.outputs import FORCE, check_new
 from parties.commands.rows import CONFIG, TABLE, opened, paths
+from parties.commands.signature import by_signature, command, option
 from smc.errors import InputError
 
-PLAN = click.option(
+PLAN: Any = click.option(
     "--plan", "plan_file", type=FILE, help="What is blurred how: blur.toml, the same for both sides.  [required]"
 )
-DATA = click.option("--data", metavar="SOURCE", help="The rows: a file, or a database's URL.  [required]")
+DATA: Any = click.option("--data", metavar="SOURCE", help="The rows: a file, or a database's URL.  [required]")
 
 
 @click.group(
     "blur", invoke_without_command=True, epilog="Example:  smc blur --plan blur.toml --data rows.csv --out blurred.csv"
 )
-@PLAN
-@DATA
-@TABLE
-@CONFIG
-@click.option("--out", type=FILE, help="The blurred rows: CSV, or Parquet if named so.")
-@FORCE
-@json_option
+@by_signature
 @click.pass_context
 def group(
     context: click.Context,
-    plan_file: Path | None,
-    data: str | None,
-    table: str | None,
-    config_file: Path | None,
-    out: Path | None,
-    force: bool,
-    as_json: bool,
+    plan_file: Path | None = PLAN,
+    data: str | None = DATA,
+    table: str | None = TABLE,
+    config_file: Path | None = CONFIG,
+    out: Path | None = option("The blurred rows: CSV, or Parquet if named so."),
+    force: bool = FORCE,
+    as_json: bool = json_option,
 ) -> None:
     """Blur one's own rows before they are given away, with noise from this machine's random source."""
     if context.invoked_subcommand is not None:
@@ -60,14 +55,13 @@ def group(
     console.err.print(f"written: {out}, {count:,} rows")
 
 
-@click.command("reconstruct", epilog="Example:  smc reconstruct --plan blur.toml --data blurred.csv --by disease")
-@PLAN
-@DATA
-@TABLE
-@click.option("--by", metavar="COLUMN", help="A distribution for each value of this column, which is not blurred.")
-@json_option
+@command("reconstruct", "smc reconstruct --plan blur.toml --data blurred.csv --by disease")
 def reconstruct_command(
-    plan_file: Path | None, data: str | None, table: str | None, by: str | None, as_json: bool
+    plan_file: Path | None = PLAN,
+    data: str | None = DATA,
+    table: str | None = TABLE,
+    by: str | None = option("A distribution for each value of this column, which is not blurred.", "COLUMN"),
+    as_json: bool = json_option,
 ) -> None:
     """The distributions of the true values behind blurred rows, by Bayes' rule, iterated."""
     from parties.alone.blurring.plan import load
@@ -80,14 +74,13 @@ def reconstruct_command(
     console.tell(as_json, document, distributions_text(document))
 
 
-@group.command("attack", epilog="Example:  smc blur attack --plan blur.toml --data blurred.csv --truth rows.csv")
-@PLAN
-@DATA
-@TABLE
-@click.option("--truth", metavar="SOURCE", help="The true rows in the same order, to say how near the attack comes.")
-@json_option
+@command("attack", "smc blur attack --plan blur.toml --data blurred.csv --truth rows.csv", group)
 def attack_command(
-    plan_file: Path | None, data: str | None, table: str | None, truth: str | None, as_json: bool
+    plan_file: Path | None = PLAN,
+    data: str | None = DATA,
+    table: str | None = TABLE,
+    truth: str | None = option("The true rows in the same order, to say how near the attack comes.", "SOURCE"),
+    as_json: bool = json_option,
 ) -> None:
     """What blurred rows give away all the same. By spectral filtering, and with privacy as entropy."""
     from contextlib import ExitStack
@@ -105,35 +98,22 @@ def attack_command(
     console.tell(as_json, document, attack_text(document))
 
 
-@group.command(
-    "rules", epilog="Example:  smc blur rules --plan blur.toml --data blurred.csv --support 0.1 --confidence 0.8"
-)
-@PLAN
-@DATA
-@TABLE
-@click.option("--columns", metavar="LIST", help="Whose values may stand in rules, with commas  [all categories]")
-@click.option("--support", type=Between(0, 1, min_open=True), default=0.1, help="Of a frequent set at least  [0.1]")
-@click.option("--confidence", type=Between(0, 1), default=0.8, help="Of a rule at least  [0.8]")
-@click.option("--lift", type=Between(0, 1000), default=1.0, help="Of a rule at least; 0 for any  [1]")
-@click.option("--max-length", type=click.IntRange(2, 8), default=4, help="Values of a set at most  [4]")
-@click.option(
-    "--show",
-    type=click.Choice(["non-redundant", "maximal", "all"]),
-    default="non-redundant",
-    help="Rules that a shorter one does not say already, or those of maximal sets, or all  [non-redundant]",
-)
-@json_option
+@command("rules", "smc blur rules --plan blur.toml --data blurred.csv --support 0.1 --confidence 0.8", group)
 def rules_command(
-    plan_file: Path | None,
-    data: str | None,
-    table: str | None,
-    columns: str | None,
-    support: float,
-    confidence: float,
-    lift: float,
-    max_length: int,
-    show: str,
-    as_json: bool,
+    plan_file: Path | None = PLAN,
+    data: str | None = DATA,
+    table: str | None = TABLE,
+    columns: str | None = option("Whose values may stand in rules, with commas  [all categories]", "LIST"),
+    support: float = option("Of a frequent set at least  [0.1]", Between(0, 1, min_open=True), default=0.1),
+    confidence: float = option("Of a rule at least  [0.8]", Between(0, 1), default=0.8),
+    lift: float = option("Of a rule at least; 0 for any  [1]", Between(0, 1000), default=1.0),
+    max_length: int = option("Values of a set at most  [4]", click.IntRange(2, 8), default=4),
+    show: str = option(
+        "Rules that a shorter one does not say already, or those of maximal sets, or all  [non-redundant]",
+        click.Choice(["non-redundant", "maximal", "all"]),
+        default="non-redundant",
+    ),
+    as_json: bool = json_option,
 ) -> None:
     """Rules of the true rows, estimated. Which values go together there, and what follows from which."""
     from parties.alone.blurring.plan import load

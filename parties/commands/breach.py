@@ -14,13 +14,14 @@ from parties.base.text import printable
 from parties.commands.log_writing import appending, entries_of, file_of
 from parties.commands.options import find_party_file, json_option, known_table, node_config, out_option
 from parties.commands.outputs import FORCE, check_new
+from parties.commands.signature import argument, command, option
 from parties.node.governance import activities, breaches
 from parties.node.governance.breaches import Breach
 from parties.node.records.kinds import Step
 from smc.errors import InputError
 
 TOLD: dict[str, Step] = {"authority": "authority told", "people": "people told", "peer": "peer told"}
-_BREACH = click.argument("breach", metavar="BREACH")
+_BREACH: Any = click.argument("breach", metavar="BREACH")
 
 
 @click.group("breach", epilog="Example:  smc breach list --config party.toml")
@@ -31,14 +32,13 @@ def group() -> None:
     """
 
 
-@group.command("found", epilog="Example:  smc breach found 'a laptop with patients.csv is lost' --table patients")
-@click.argument("what")
-@click.option("--table", "tables", multiple=True, help="Whose rows, by its name in party.toml; repeatable.")
-@click.option("--known", metavar="TIME", help="Since when it is known, in this machine's time: 2026-11-25T14:00  [now]")
-@node_config
-@json_option
+@command("found", "smc breach found 'a laptop with patients.csv is lost' --table patients", group)
 def found_command(
-    what: str, tables: tuple[str, ...], known: str | None, config_file: Path | None, as_json: bool
+    what: str = argument(),
+    tables: tuple[str, ...] = option("Whose rows, by its name in party.toml; repeatable.", flag="--table"),
+    known: str | None = option("Since when it is known, in this machine's time: 2026-11-25T14:00  [now]", "TIME"),
+    config_file: Path | None = node_config,
+    as_json: bool = json_option,
 ) -> None:
     """Begin with what was found: from when it is known 72 hours count."""
     file, now = file_of(config_file), datetime.now(UTC)
@@ -53,23 +53,25 @@ def found_command(
     _tell(breach, now, as_json)
 
 
-@group.command("note", epilog="Example:  smc breach note 3f2a 'the disk was encrypted'")
-@_BREACH
-@click.argument("text")
-@node_config
-@json_option
-def note_command(breach: str, text: str, config_file: Path | None, as_json: bool) -> None:
+@command("note", "smc breach note 3f2a 'the disk was encrypted'", group)
+def note_command(
+    breach: str = _BREACH,
+    text: str = argument(),
+    config_file: Path | None = node_config,
+    as_json: bool = json_option,
+) -> None:
     """Add what was found out, or done."""
     _step(config_file, breach, "noted", text, as_json)
 
 
-@group.command("told", epilog="Example:  smc breach told 3f2a authority 'by its form, number 2026/881'")
-@_BREACH
-@click.argument("whom", type=click.Choice(list(TOLD)))
-@click.argument("text")
-@node_config
-@json_option
-def told_command(breach: str, whom: str, text: str, config_file: Path | None, as_json: bool) -> None:
+@command("told", "smc breach told 3f2a authority 'by its form, number 2026/881'", group)
+def told_command(
+    breach: str = _BREACH,
+    whom: str = argument(click.Choice(list(TOLD))),
+    text: str = argument(),
+    config_file: Path | None = node_config,
+    as_json: bool = json_option,
+) -> None:
     """Put down who was told, and how.
 
     That is the authority, the people, or the peer. After 72 hours the authority is told the reasons for the delay too.
@@ -77,12 +79,13 @@ def told_command(breach: str, whom: str, text: str, config_file: Path | None, as
     _step(config_file, breach, TOLD[whom], text, as_json)
 
 
-@group.command("close", epilog="Example:  smc breach close 3f2a 'nothing was read; the disk is back'")
-@_BREACH
-@click.argument("text")
-@node_config
-@json_option
-def close_command(breach: str, text: str, config_file: Path | None, as_json: bool) -> None:
+@command("close", "smc breach close 3f2a 'nothing was read; the disk is back'", group)
+def close_command(
+    breach: str = _BREACH,
+    text: str = argument(),
+    config_file: Path | None = node_config,
+    as_json: bool = json_option,
+) -> None:
     """End it, with the reason.
 
     That is also why the authority was not told, if it was not.
@@ -90,10 +93,8 @@ def close_command(breach: str, text: str, config_file: Path | None, as_json: boo
     _step(config_file, breach, "closed", text, as_json)
 
 
-@group.command("list", epilog="Example:  smc breach list --config party.toml")
-@node_config
-@json_option
-def list_command(config_file: Path | None, as_json: bool) -> None:
+@command("list", "smc breach list --config party.toml", group)
+def list_command(config_file: Path | None = node_config, as_json: bool = json_option) -> None:
     """List all breaches, with the time that is left."""
     register, now = breaches.read(entries_of(file_of(config_file), "breach")), datetime.now(UTC)
     if as_json:
@@ -107,12 +108,10 @@ def list_command(config_file: Path | None, as_json: bool) -> None:
         console.err.print("no breach is in the log")
 
 
-@group.command("draft", epilog="Example:  smc breach draft 3f2a --out notice.md")
-@_BREACH
-@node_config
-@out_option
-@FORCE
-def draft_command(breach: str, config_file: Path | None, out: Path | None, force: bool) -> None:
+@command("draft", "smc breach draft 3f2a --out notice.md", group)
+def draft_command(
+    breach: str = _BREACH, config_file: Path | None = node_config, out: Path | None = out_option, force: bool = FORCE
+) -> None:
     """Write a draft of the notice to the authority, as Markdown.
 
     It is made from party.toml and the log; what only people know stands there as TODO.

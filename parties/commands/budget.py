@@ -11,10 +11,11 @@ import click
 from parties.base import console, files
 from parties.base.text import listed
 from parties.commands import job_text
-from parties.commands.node_options import node_of, node_options
-from parties.commands.options import find_party_file, out_option
+from parties.commands.node_options import NODE_CONFIG, STATE, node_of, node_options
+from parties.commands.options import find_party_file, json_option, out_option
 from parties.commands.outputs import FORCE, check_new
 from parties.commands.proposed import Proposed, at_file
+from parties.commands.signature import command, option
 from parties.jobs.spending import EXACT
 from parties.operator.budget import Simulation, TableBudget, Totals, enough_for, parts
 from smc.errors import InputError
@@ -31,10 +32,13 @@ def group() -> None:
     """Show, simulate and publish what jobs spend of tables' privacy."""
 
 
-@group.command("show", epilog="Example:  smc budget show --config party.toml --group 4")
-@click.option("--group", "rows", type=click.IntRange(1, 1000), default=1, help="Tell the price of so many rows  [1]")
-@node_options
-def show_command(rows: int, config_file: Path | None, state: Path | None, as_json: bool) -> None:
+@command("show", "smc budget show --config party.toml --group 4", group)
+def show_command(
+    rows: int = option("Tell the price of so many rows  [1]", click.IntRange(1, 1000), flag="--group", default=1),
+    config_file: Path | None = NODE_CONFIG,
+    state: Path | None = STATE,
+    as_json: bool = json_option,
+) -> None:
     """Show what was spent of each table, and what is left. Also with which peer, and by which jobs.
 
     A budget is for one row, and so are what is spent and left of it. With --group 4 all other numbers are those of a
@@ -77,11 +81,14 @@ def _simulate(
 group.add_command(Proposed("budget simulate", _simulate, node_options))
 
 
-@group.command("export", epilog="Example:  smc budget export --config party.toml --out epsilons.json")
-@out_option
-@FORCE
-@node_options
-def export_command(out: Path | None, force: bool, config_file: Path | None, state: Path | None, as_json: bool) -> None:
+@command("export", "smc budget export --config party.toml --out epsilons.json", group)
+def export_command(
+    out: Path | None = out_option,
+    force: bool = FORCE,
+    config_file: Path | None = NODE_CONFIG,
+    state: Path | None = STATE,
+    as_json: bool = json_option,
+) -> None:
     """Write our entry for a public register of epsilons. It is signed with our key, and JSON in any case.
 
     It has tables, budgets, and of each release its day, kind, mechanisms and losses; no peer, purpose or column.

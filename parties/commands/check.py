@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-import click
 from cryptography import x509
 
 from parties.base import console, files
@@ -22,6 +21,7 @@ from parties.commands import doctor
 from parties.commands.doctor import Finding
 from parties.commands.options import Between, find_party_file, json_option, party_config
 from parties.commands.rows import words_of
+from parties.commands.signature import command, option
 from parties.link import tls
 from parties.link.identity import (
     SOON,
@@ -46,13 +46,12 @@ ANSWER_SECONDS = 1.0  # for the answer to a call, at least
 WAIT = 5.0  # seconds for the peer to answer
 
 
-@click.command("check", epilog="Example:  smc check --config party.toml")
-@party_config
-@click.option(
-    "--wait", type=Between(0.1, MOST_SECONDS), default=WAIT, help=f"Seconds for the peer to answer  [{WAIT:g}]"
-)
-@json_option
-def check(config_file: Path | None, wait: float, as_json: bool) -> int:
+@command("check", "smc check --config party.toml")
+def check(
+    config_file: Path | None = party_config,
+    wait: float = option(f"Seconds for the peer to answer  [{WAIT:g}]", Between(0.1, MOST_SECONDS), default=WAIT),
+    as_json: bool = json_option,
+) -> int:
     """Check the machine, identity, clock, peer, state, tables, ports, shipping and log-in provider.
 
     Of the machine: space, locks, temporary files, caches, gRPC's environment, processor. Nothing is changed.
@@ -114,8 +113,9 @@ def findings(file: NodeFile, path: Path, wait: float) -> Iterator[Finding]:
     yield from map(_shipping, file.records.ship)
     if file.node.oidc is not None:
         yield _provider(file.node.oidc)
+    is_usable = doctor.grpc_environment().ok
     for link, name, certificates in peers:
-        if not doctor.grpc_environment().ok:
+        if not is_usable:
             yield Finding(False, f"peer {name}".strip(), "not asked: gRPC's environment comes first")
         elif is_shut:
             called = name or next(map(common_name, certificates), "the peer")

@@ -4,45 +4,30 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import click
-
 from parties.base import console, files
-from parties.commands.options import FILE, TABLE, json_option
+from parties.commands.options import TABLE, json_option
 from parties.commands.outputs import FORCE, check_new
 from parties.commands.own_table import chosen
 from parties.commands.rows import CONFIG, choose, paths, place, tell_left_out
+from parties.commands.signature import command, option
 from parties.party_file import load
 from parties.sources.settings import PlaceSettings
 from smc.errors import InputError
 
 
-@click.command(
-    "compare",
-    epilog="Example:  smc compare --data mine.csv --synthetic made.csv --schema schema.toml --page report.html",
-)
-@click.option("--data", "original", type=FILE, help="Own rows, a CSV or Parquet file  [the table of --config]")
-@click.option("--synthetic", type=FILE, required=True, help="The table to hold against them.")
-@click.option("--schema", "schema_file", type=FILE, help="The public schema, a TOML file  [that of --config's table]")
-@click.option("--target", metavar="COLUMN", help="The class that models shall find  [as in the schema]")
-@click.option("--report", "report_file", type=FILE, help="Write the report as JSON; keep it to yourself.")
-@click.option("--page", "page_file", type=FILE, help="Write the report as a page, HTML.")
-@click.option("--svg", "svg_file", type=FILE, help="Draw the report.")
-@CONFIG
-@TABLE
-@FORCE
-@json_option
+@command("compare", "smc compare --data mine.csv --synthetic made.csv --schema schema.toml --page report.html")
 def compare_command(
-    original: Path | None,
-    synthetic: Path,
-    schema_file: Path | None,
-    target: str | None,
-    report_file: Path | None,
-    page_file: Path | None,
-    svg_file: Path | None,
-    config_file: Path | None,
-    table: str | None,
-    force: bool,
-    as_json: bool,
+    original: Path | None = option("Own rows, a CSV or Parquet file  [the table of --config]", flag="--data"),
+    synthetic: Path = option("The table to hold against them."),
+    schema_file: Path | None = option("The public schema, a TOML file  [that of --config's table]"),
+    target: str | None = option("The class that models shall find  [as in the schema]", "COLUMN"),
+    report_file: Path | None = option("Write the report as JSON; keep it to yourself."),
+    page_file: Path | None = option("Write the report as a page, HTML."),
+    svg_file: Path | None = option("Draw the report."),
+    config_file: Path | None = CONFIG,
+    table: str | None = TABLE,
+    force: bool = FORCE,
+    as_json: bool = json_option,
 ) -> None:
     """Hold a synthetic table against own rows: what was lost, what can be learnt from it, whether it copies rows.
 

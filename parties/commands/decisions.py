@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import click
-
 from parties.base import console
 from parties.commands import job_text
-from parties.commands.node_options import node_of, node_options
+from parties.commands.node_options import NODE_CONFIG, STATE, node_of
 from parties.commands.operator import job_argument, tell
-from parties.commands.options import be_sure
+from parties.commands.options import be_sure, json_option
 from parties.commands.proposed import input_options, read_inputs
+from parties.commands.signature import command, option
 from parties.operator.accounts import unix_user
 from parties.operator.cautions import more_than_usual, question
 from parties.operator.client import NodeClient
@@ -19,13 +18,14 @@ from parties.operator.interface import JobView
 from smc.errors import InputError
 
 
-@click.command(epilog="Example:  smc approve 3f2a")
-@job_argument
-@input_options
-@click.option("--yes", is_flag=True, help="Even if it tells more than the jobs done on the table so far.")
-@node_options
+@command(example="smc approve 3f2a")
 def approve(
-    job: str, inputs: tuple[str, ...], yes: bool, config_file: Path | None, state: Path | None, as_json: bool
+    job: str = job_argument,
+    inputs: tuple[str, ...] = input_options,
+    yes: bool = option("Even if it tells more than the jobs done on the table so far."),
+    config_file: Path | None = NODE_CONFIG,
+    state: Path | None = STATE,
+    as_json: bool = json_option,
 ) -> None:
     """Consent to a job that waits for it; look at it with smc show before.
 
@@ -48,20 +48,26 @@ def approve(
     tell(node.approve(view.id, read_inputs(view.protocol, inputs)), as_json)
 
 
-@click.command(epilog="Example:  smc refuse 3f2a --why 'the purpose is not covered by our agreement'")
-@job_argument
-@click.option("--why", metavar="TEXT", default="", help="The peer is told  [what does not fit here, if anything]")
-@node_options
-def refuse(job: str, why: str, config_file: Path | None, state: Path | None, as_json: bool) -> None:
+@command(example="smc refuse 3f2a --why 'the purpose is not covered by our agreement'")
+def refuse(
+    job: str = job_argument,
+    why: str = option("The peer is told  [what does not fit here, if anything]", "TEXT", default=""),
+    config_file: Path | None = NODE_CONFIG,
+    state: Path | None = STATE,
+    as_json: bool = json_option,
+) -> None:
     """Decline a job."""
     tell(node_of(config_file, state).refuse(job, why), as_json, wanted="refused")
 
 
-@click.command(epilog="Example:  smc cancel 3f2a --why 'wrong table'")
-@job_argument
-@click.option("--why", metavar="TEXT", default="", help="The peer is told.")
-@node_options
-def cancel(job: str, why: str, config_file: Path | None, state: Path | None, as_json: bool) -> None:
+@command(example="smc cancel 3f2a --why 'wrong table'")
+def cancel(
+    job: str = job_argument,
+    why: str = option("The peer is told.", "TEXT", default=""),
+    config_file: Path | None = NODE_CONFIG,
+    state: Path | None = STATE,
+    as_json: bool = json_option,
+) -> None:
     """Withdraw a job, or stop it where it is."""
     tell(node_of(config_file, state).cancel(job, why), as_json, wanted="cancelled")
 

@@ -13,8 +13,8 @@ from parties.base import console
 from parties.base.settings import merge
 from parties.base.temporary import HeldDirectory
 from parties.commands.kinds import options_of
-from parties.commands.options import FILE
 from parties.commands.outputs import FORCE, Outputs
+from parties.commands.signature import by_signature, option
 from parties.jobs.running import kernels_of
 from parties.jobs.settings import ENGINE, parameters
 from parties.jobs.tree.id3 import Id3
@@ -32,9 +32,8 @@ ANNOUNCEMENT = "listening on "
 
 @click.command(epilog="Example:  smc demo --svg tree.svg")
 @options_of([parameter for parameter in parameters(Id3Settings) if parameter.key in ENGINE])
-@click.option("--svg", type=FILE, help="Draw the tree.")
-@FORCE
-def demo(svg: Path | None, force: bool, **flags: str | None) -> None:
+@by_signature
+def demo(svg: Path | None = option("Draw the tree."), force: bool = FORCE, **flags: str | None) -> None:
     """Two clinics learn one decision tree: fresh identities, mutual TLS on loopback, bundled data.
 
     Each clinic is a process of its own that reads its own seven rows; this command only starts them. So few rows make

@@ -15,6 +15,7 @@ from parties.commands.kinds import missing_by_flag, options_of, read_flags
 from parties.commands.options import FILE, TABLE, ProgramCommand, json_option, program_arguments
 from parties.commands.own_table import by_table, chosen
 from parties.commands.run import PROFILE, RunSettings
+from parties.commands.signature import by_signature
 from parties.jobs import kinds, profiles
 from parties.jobs.choosing import tiny
 from parties.jobs.inputs import Inputs
@@ -30,7 +31,7 @@ from smc.engines import Profile
 from smc.errors import InputError
 from smc.link_shape import LinkShape
 
-_LINK = click.option(
+_LINK: Any = click.option(
     "--link", default="loopback", metavar="LINK", help="RATE,ROUND-TRIP[,WINDOW] or loopback, lan, wan  [loopback]"
 )
 _CONFIG = click.option("--config", "config_file", type=FILE, help="A party.toml, for its table's schema and bound.")
@@ -79,10 +80,14 @@ def group() -> None:
 @program_arguments
 @click.option("--integers", is_flag=True, help="It computes with integers: count the engines for them, too.")
 @options_of(PROFILE)
-@_LINK
-@json_option
+@by_signature
 def run_command(
-    program: str, arguments: tuple[str, ...], integers: bool, link: str, as_json: bool, **flags: Any
+    program: str,
+    arguments: tuple[str, ...],
+    integers: bool,
+    link: str = _LINK,
+    as_json: bool = json_option,
+    **flags: Any,
 ) -> None:
     """Estimate `smc run` of any program written against the engine. What it opens counts as zeros.
 
@@ -101,10 +106,13 @@ def _estimate_of(name: str) -> click.Command:
     extra = list(parameters(kind.Extra))
     engine = [option for option in parameters(kind.Settings) if option.key in ENGINE]
 
-    @_LINK
-    @json_option
+    @by_signature
     def estimate(
-        link: str, as_json: bool, config_file: Path | None = None, table: str | None = None, **flags: Any
+        link: str = _LINK,
+        as_json: bool = json_option,
+        config_file: Path | None = None,
+        table: str | None = None,
+        **flags: Any,
     ) -> None:
         in_file = kind.Settings()
         if config_file is not None:

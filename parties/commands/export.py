@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from parties.base import console, files
-from parties.commands.options import FILE, TABLE, out_option
+from parties.commands.options import TABLE, out_option
 from parties.commands.outputs import FORCE, check_new
 from parties.commands.own_table import chosen
+from parties.commands.signature import command, option
 from parties.models.load import load_any
 from parties.party_file import load
 from smc.errors import InputError
@@ -19,31 +20,21 @@ if TYPE_CHECKING:
     from parties.sources.settings import TableSettings
 
 
-@click.command("export", epilog="Example:  smc export --model tree.json --to sql --config party.toml --out tree.sql")
-@click.option("--model", "model_file", type=FILE, required=True, help="Trees or a model, as `smc predict` takes them.")
-@click.option("--to", "form", type=click.Choice(["sql", "onnx", "pmml", "lightgbm"]), required=True, help="Which form.")
-@click.option("--schema", "schema_file", type=FILE, help="Cells are raw, as this schema's types have them.")
-@click.option("--config", "config_file", type=FILE, help="Cells are as raw as those of a table of this party.toml.")
-@TABLE
-@click.option("--rows", metavar="NAME", default="rows", help="SQL: the name of the table that is asked  [rows]")
-@click.option(
-    "--dialect",
-    type=click.Choice(["duckdb", "postgres", "mysql", "spark"]),
-    default="duckdb",
-    help="SQL: for which database  [duckdb]",
-)
-@out_option
-@FORCE
+@command("export", "smc export --model tree.json --to sql --config party.toml --out tree.sql")
 def export(
-    model_file: Path,
-    form: Literal["sql", "onnx", "pmml", "lightgbm"],
-    schema_file: Path | None,
-    config_file: Path | None,
-    table: str | None,
-    rows: str,
-    dialect: str,
-    out: Path | None,
-    force: bool,
+    model_file: Path = option("Trees or a model, as `smc predict` takes them."),
+    form: Literal["sql", "onnx", "pmml", "lightgbm"] = option(
+        "Which form.", click.Choice(["sql", "onnx", "pmml", "lightgbm"]), flag="--to"
+    ),
+    schema_file: Path | None = option("Cells are raw, as this schema's types have them."),
+    config_file: Path | None = option("Cells are as raw as those of a table of this party.toml."),
+    table: str | None = TABLE,
+    rows: str = option("SQL: the name of the table that is asked  [rows]", "NAME", default="rows"),
+    dialect: str = option(
+        "SQL: for which database  [duckdb]", click.Choice(["duckdb", "postgres", "mysql", "spark"]), default="duckdb"
+    ),
+    out: Path | None = out_option,
+    force: bool = FORCE,
 ) -> None:
     """Write a model as SQL, ONNX, PMML 4.4 or LightGBM's text. It says of rows what `smc predict` says.
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import click
-
 from parties.base import console
 from parties.commands import job_text
-from parties.commands.node_options import node_of, node_options
+from parties.commands.node_options import NODE_CONFIG, STATE, node_of
 from parties.commands.operator import tell
-from parties.commands.options import known_table
+from parties.commands.options import json_option, known_table
+from parties.commands.signature import command, option
 from parties.jobs import kinds
 from parties.jobs.settings import private_parameters
 from parties.operator.client import NodeClient
@@ -22,22 +21,15 @@ WITHDRAWN = "both parties' records say so; what was copied before is not called 
 AGAIN = " To learn it without those rows, take them out of the table, then:  smc forget --job {job} --again"
 
 
-@click.command(epilog="Example:  smc forget --job 3f2a --why 'erasure of a patient, art. 17'")
-@click.option("--table", metavar="NAME", help="List what was learnt from this table of ours.")
-@click.option("--job", metavar="JOB", help="Withdraw the result of this job: the first digits of it, or latest.")
-@click.option(
-    "--why", metavar="TEXT", default="", help="With --job, needed to withdraw: the peer is told; name nobody."
-)
-@click.option("--again", is_flag=True, help="With --job, when it is withdrawn: propose the same job anew.")
-@node_options
+@command(example="smc forget --job 3f2a --why 'erasure of a patient, art. 17'")
 def forget(
-    table: str | None,
-    job: str | None,
-    why: str,
-    again: bool,
-    config_file: Path | None,
-    state: Path | None,
-    as_json: bool,
+    table: str | None = option("List what was learnt from this table of ours.", "NAME"),
+    job: str | None = option("Withdraw the result of this job: the first digits of it, or latest.", "JOB"),
+    why: str = option("With --job, needed to withdraw: the peer is told; name nobody.", "TEXT", default=""),
+    again: bool = option("With --job, when it is withdrawn: propose the same job anew."),
+    config_file: Path | None = NODE_CONFIG,
+    state: Path | None = STATE,
+    as_json: bool = json_option,
 ) -> None:
     """List what was learnt from a table, withdraw one result by a signed statement at both parties, or learn it anew.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -11,9 +12,10 @@ from parties.base import console, files
 from parties.base.files import is_in_token
 from parties.base.settings import required
 from parties.base.text import printable
-from parties.commands.node_options import node_of, node_options
+from parties.commands.node_options import NODE_CONFIG, STATE, node_of
 from parties.commands.options import FILE, FOLDER, find_party_file, json_option, new_secret, node_config
 from parties.commands.outputs import FORCE, check_new
+from parties.commands.signature import argument, command, option
 from parties.link import tls
 from parties.link.identity import (
     create,
@@ -28,7 +30,7 @@ from parties.link.identity import (
 from parties.party_file import load
 from smc.errors import InputError
 
-_PASSPHRASE_FILE = click.option(
+_PASSPHRASE_FILE: Any = click.option(
     "--passphrase-file", type=FILE, help="Its first line is the new passphrase; - is standard input."
 )
 
@@ -38,20 +40,16 @@ def group() -> None:
     """Make and look at keys and certificates."""
 
 
-@group.command("create", epilog="Example:  smc identity create clinic-a --host a.example.org --out keys")
-@click.argument("name")
-@click.option(
-    "--host",
-    "hosts",
-    multiple=True,
-    help="IP address or DNS name of this party, for people to see; may be repeated  [localhost]",
-)
-@click.option("--passphrase", "encrypted", is_flag=True, help="Encrypt NAME.key with a passphrase, asked for twice.")
-@_PASSPHRASE_FILE
-@click.option("--token", type=FILE, metavar="URI", help="The key is in a token (PKCS#11), or made there; no NAME.key.")
-@click.option("--out", type=FOLDER, default=Path(), help="Directory for the two files  [.]")
+@command("create", "smc identity create clinic-a --host a.example.org --out keys", group)
 def create_command(
-    name: str, hosts: tuple[str, ...], encrypted: bool, passphrase_file: Path | None, token: Path | None, out: Path
+    name: str = argument(),
+    hosts: tuple[str, ...] = option(
+        "IP address or DNS name of this party, for people to see; may be repeated  [localhost]", flag="--host"
+    ),
+    encrypted: bool = option("Encrypt NAME.key with a passphrase, asked for twice.", flag="--passphrase"),
+    passphrase_file: Path | None = _PASSPHRASE_FILE,
+    token: Path | None = option("The key is in a token (PKCS#11), or made there; no NAME.key.", "URI"),
+    out: Path = option("Directory for the two files  [.]", FOLDER, default=Path()),
 ) -> None:
     """Make a private key, NAME.key, and its certificate.
 
@@ -73,10 +71,8 @@ def create_command(
     console.out.print(f"fingerprint   {fingerprint(identity.certificate)}")
 
 
-@group.command("passphrase", epilog="Example:  smc identity passphrase keys/clinic-a.key")
-@click.argument("key", type=FILE)
-@_PASSPHRASE_FILE
-def passphrase_command(key: Path, passphrase_file: Path | None) -> None:
+@command("passphrase", "smc identity passphrase keys/clinic-a.key", group)
+def passphrase_command(key: Path = argument(), passphrase_file: Path | None = _PASSPHRASE_FILE) -> None:
     """Encrypt a private key with a passphrase, or with another one.
 
     Commands and nodes look for it in systemd's credential NAME.passphrase, in the file NAME.passphrase beside the key,
@@ -94,16 +90,14 @@ def passphrase_command(key: Path, passphrase_file: Path | None) -> None:
         )
 
 
-@group.command(
-    "succeed",
-    epilog="Example:  smc identity succeed new.crt --until 2026-12-31 --config party.toml --out a.next",
-)
-@click.argument("certificate", type=FILE)
-@click.option("--until", type=click.DateTime(["%Y-%m-%d"]), required=True, help="The last day of the present one.")
-@node_config
-@click.option("--out", type=FILE, required=True, help="The signed word, for the peers.")
-@FORCE
-def succeed_command(certificate: Path, until: datetime, config_file: Path | None, out: Path, force: bool) -> None:
+@command("succeed", "smc identity succeed new.crt --until 2026-12-31 --config party.toml --out a.next", group)
+def succeed_command(
+    certificate: Path = argument(),
+    until: datetime = option("The last day of the present one.", click.DateTime(["%Y-%m-%d"])),
+    config_file: Path | None = node_config,
+    out: Path = option("The signed word, for the peers."),
+    force: bool = FORCE,
+) -> None:
     """Sign that a new certificate takes the place of ours.
 
     With the present key. The peer's operator names the file as successor under [peer], or in [[peers]], and starts
@@ -124,11 +118,14 @@ def succeed_command(certificate: Path, until: datetime, config_file: Path | None
     console.out.print(f"new           {fingerprint(successor)}")
 
 
-@group.command("revoke", epilog="Example:  smc identity revoke clinic-b --why 'its key was copied' --config party.toml")
-@click.argument("peer")
-@click.option("--why", default="", help="For the log; the peer does not read it.")
-@node_options
-def revoke_command(peer: str, why: str, config_file: Path | None, state: Path | None, as_json: bool) -> None:
+@command("revoke", "smc identity revoke clinic-b --why 'its key was copied' --config party.toml", group)
+def revoke_command(
+    peer: str = argument(),
+    why: str = option("For the log; the peer does not read it.", default=""),
+    config_file: Path | None = NODE_CONFIG,
+    state: Path | None = STATE,
+    as_json: bool = json_option,
+) -> None:
     """Trust a peer's certificate no more, at the node that runs.
 
     Its link ends now, running sessions are cut, and the node never again makes one with this certificate, also after a
@@ -141,10 +138,8 @@ def revoke_command(peer: str, why: str, config_file: Path | None, state: Path | 
     console.out.print(printable(f"{peer}: its certificate is revoked; the link has ended"))
 
 
-@group.command("show", epilog="Example:  smc identity show keys/clinic-a.crt")
-@click.argument("certificate", type=FILE)
-@json_option
-def show_command(certificate: Path, as_json: bool) -> None:
+@command("show", "smc identity show keys/clinic-a.crt", group)
+def show_command(certificate: Path = argument(), as_json: bool = json_option) -> None:
     """Show name, hosts, validity and fingerprint of a certificate. Also the oldest TLS that links use with it."""
     fields = describe(load_certificate(certificate)) | {"oldest_tls": tls.VERSION}
     if as_json:

@@ -15,6 +15,7 @@ from parties.base.address import Address, parse_address
 from parties.base.settings import validated
 from parties.base.text import quoted
 from parties.commands.options import FOLDER, PARTY_FILE
+from parties.commands.signature import command, option
 from parties.jobs.settings import MAX_ROWS
 from parties.link.identity import create, load_identity, short_fingerprint
 from parties.node.settings import NodeFile
@@ -117,42 +118,24 @@ class PartyDraft:
         files.write_text(self.path, self.text())
 
 
-@click.command(
-    "init", epilog="Example:  smc init --name anna --peer-name bert --listen 0.0.0.0:7001 --table days=days.csv"
-)
-@click.option("--name", help="This party; its key and certificate are made unless NAME.key is there.")
-@click.option(
-    "--peer-name",
-    "peers",
-    metavar="NAME[=HOST:PORT]",
-    multiple=True,
-    help="A peer, whose certificate will be NAME.crt; of several, where to dial those that do not dial us.",
-)
-@click.option("--listen", metavar="HOST:PORT", help="Wait for the peer here. 0.0.0.0 is all of IPv4, [::] IPv6 too.")
-@click.option("--connect", metavar="HOST:PORT", help="Be the party that dials the peer, there.")
-@click.option(
-    "--host", metavar="HOST", help="This machine as the peer names it: in the certificate, in the peer's file."
-)
-@click.option(
-    "--port",
-    type=click.IntRange(1, 65535 - HEALTH),
-    help=f"Of the operator's page  [{PAGE_PORT}; {PAGE_PORT + ASIDE} for who dials]",
-)
-@click.option("--table", "tables", metavar="NAME=SOURCE", multiple=True, help="Own rows: a file, or a database's URL.")
-@click.option("--state", type=FOLDER, help="Where the node keeps its records  [state, beside party.toml]")
-@click.option("--out", type=FOLDER, default=Path(), help="Directory for the files  [.]")
-@click.option("--peer-out", type=FOLDER, help="Write the peer's party.toml, too, to this directory.")
+@command("init", "smc init --name anna --peer-name bert --listen 0.0.0.0:7001 --table days=days.csv")
 def init(
-    name: str | None,
-    peers: tuple[str, ...],
-    listen: str | None,
-    connect: str | None,
-    host: str | None,
-    port: int | None,
-    tables: tuple[str, ...],
-    state: Path | None,
-    out: Path,
-    peer_out: Path | None,
+    name: str | None = option("This party; its key and certificate are made unless NAME.key is there."),
+    peers: tuple[str, ...] = option(
+        "A peer, whose certificate will be NAME.crt; of several, where to dial those that do not dial us.",
+        flag="--peer-name",
+        metavar="NAME[=HOST:PORT]",
+    ),
+    listen: str | None = option("Wait for the peer here. 0.0.0.0 is all of IPv4, [::] IPv6 too.", "HOST:PORT"),
+    connect: str | None = option("Be the party that dials the peer, there.", "HOST:PORT"),
+    host: str | None = option("This machine as the peer names it: in the certificate, in the peer's file.", "HOST"),
+    port: int | None = option(
+        f"Of the operator's page  [{PAGE_PORT}; {PAGE_PORT + ASIDE} for who dials]", click.IntRange(1, 65535 - HEALTH)
+    ),
+    tables: tuple[str, ...] = option("Own rows: a file, or a database's URL.", flag="--table NAME=SOURCE"),
+    state: Path | None = option("Where the node keeps its records  [state, beside party.toml]", FOLDER),
+    out: Path = option("Directory for the files  [.]", FOLDER, default=Path()),
+    peer_out: Path | None = option("Write the peer's party.toml, too, to this directory.", FOLDER),
 ) -> None:
     """Write party.toml, and make this party's identity. What no flag says is asked, on a terminal.
 

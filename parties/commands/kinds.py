@@ -26,6 +26,7 @@ from parties.commands.options import (
     typed_line,
 )
 from parties.commands.outputs import FORCE, Outputs
+from parties.commands.signature import by_signature
 from parties.jobs import kinds
 from parties.jobs.inputs import Inputs
 from parties.jobs.settings import Parameter, parameters
@@ -62,13 +63,12 @@ def command_of(name: str) -> click.Command:
     roles = {option.role for option in options}
     is_typed = "private" in roles and "file" not in roles  # whole: a node needs to be told no more
 
-    @FORCE
-    @json_option
+    @by_signature
     @link_options
     def run(
         config_file: Path | None,
-        as_json: bool,
-        force: bool,
+        force: bool = FORCE,
+        as_json: bool = json_option,
         table: str | None = None,
         alone: bool = False,
         node: str | None = None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,6 +12,7 @@ from parties.base import console, files
 from parties.commands.options import FILE, json_option
 from parties.commands.outputs import FORCE, check_new
 from parties.commands.rows import TABLE, opened, paths
+from parties.commands.signature import command, option
 from protocols.release.promise import much
 from smc.errors import InputError
 
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
     from parties.alone.local.mechanism import Mechanism, Reports
     from parties.alone.local.plan import LocalPlan
 
-PLAN = click.option("--plan", "plan_file", type=FILE, required=True, help="The question, and how it is answered.")
-SOURCES = click.option(
+PLAN: Any = click.option("--plan", "plan_file", type=FILE, required=True, help="The question, and how it is answered.")
+SOURCES: Any = click.option(
     "--reports", "sources", type=FILE, multiple=True, required=True, help="Reports or tallies; several times."
 )
 
@@ -30,15 +31,12 @@ def group() -> None:
     """Answer with noise made at the source, and decode what many answered; no network, no second party."""
 
 
-@group.command("key", epilog="Example:  smc local key --total 3 --out device.key")
-@click.option("--out", type=FILE, required=True, help="The new key.")
-@click.option(
-    "--total", type=float, metavar="EPSILON", help="What all answers of the person may spend: an account is kept."
-)
-@click.option(
-    "--total-delta", type=float, metavar="DELTA", help="Also of their deltas: answers of gauss have one. Default: none."
-)
-def key_command(out: Path, total: float | None, total_delta: float | None) -> None:
+@command("key", "smc local key --total 3 --out device.key", group)
+def key_command(
+    out: Path = option("The new key."),
+    total: float | None = option("What all answers of the person may spend: an account is kept.", "EPSILON"),
+    total_delta: float | None = option("Also of their deltas: answers of gauss have one. Default: none.", "DELTA"),
+) -> None:
     """Make a device's key, from which its lasting answers come. Restore it from a backup, never make it anew."""
     from parties.alone.local import account, device
 
@@ -52,10 +50,8 @@ def key_command(out: Path, total: float | None, total_delta: float | None) -> No
         console.err.print(line)
 
 
-@group.command("spent", epilog="Example:  smc local spent --key device.key")
-@click.option("--key", "key_file", type=FILE, required=True, help="The device's key, made with --total.")
-@json_option
-def spent_command(key_file: Path, as_json: bool) -> None:
+@command("spent", "smc local spent --key device.key", group)
+def spent_command(key_file: Path = option("The device's key, made with --total."), as_json: bool = json_option) -> None:
     """What a person's answers have spent of the total, and what is left."""
     from parties.alone.local import account, device
 
@@ -67,24 +63,16 @@ def spent_command(key_file: Path, as_json: bool) -> None:
         console.out.print(account.text(document), end="")
 
 
-@group.command("plan", epilog="Example:  smc local plan --values 1000 --epsilon 1 --reports 100000")
-@click.option("--values", type=click.IntRange(2, 1 << 16), help="Which of so many categories is it?")
-@click.option("--texts", type=click.IntRange(1), help="Which text is it? So many candidates are looked for.")
-@click.option("--low", type=float, help="Which number is it? The least that there is.")
-@click.option("--high", type=float, help="The greatest number.")
-@click.option("--epsilon", type=float, required=True, help="The privacy of a person's answer.")
-@click.option("--delta", type=float, help="Of numbers also gauss, with this chance that epsilon does not hold.")
-@click.option("--reports", "count", type=click.IntRange(1, 1 << 40), required=True, help="How many people answer.")
-@json_option
+@command("plan", "smc local plan --values 1000 --epsilon 1 --reports 100000", group)
 def plan_command(
-    values: int | None,
-    texts: int | None,
-    low: float | None,
-    high: float | None,
-    epsilon: float,
-    delta: float | None,
-    count: int,
-    as_json: bool,
+    values: int | None = option("Which of so many categories is it?", click.IntRange(2, 1 << 16)),
+    texts: int | None = option("Which text is it? So many candidates are looked for.", click.IntRange(1)),
+    low: float | None = option("Which number is it? The least that there is."),
+    high: float | None = option("The greatest number."),
+    epsilon: float = option("The privacy of a person's answer."),
+    delta: float | None = option("Of numbers also gauss, with this chance that epsilon does not hold."),
+    count: int = option("How many people answer.", click.IntRange(1, 1 << 40), flag="--reports"),
+    as_json: bool = json_option,
 ) -> None:
     """Which mechanism to take, by its error with so many reports."""
     from parties.alone.local import advice
@@ -107,26 +95,17 @@ def plan_command(
         console.out.print(f"\n{advice.verdict(document)}")
 
 
-@group.command("report", epilog="Example:  smc local report --plan local.toml --key device.key --value Padua")
-@PLAN
-@click.option("--key", "key_file", type=FILE, help="The device's key; needed unless the plan says memoise = false.")
-@click.option("--value", help="This person's answer.")
-@click.option("--data", metavar="SOURCE", help="The answers of many, to try it: a file, or a database's URL.")
-@TABLE
-@click.option("--column", metavar="NAME", help="Where the answers are.")
-@click.option("--person", metavar="NAME", help="The column that tells persons apart; without it each row is a person.")
-@click.option("--out", type=FILE, help="The reports, a line each; without it they are printed.")
-@FORCE
+@command("report", "smc local report --plan local.toml --key device.key --value Padua", group)
 def report_command(
-    plan_file: Path,
-    key_file: Path | None,
-    value: str | None,
-    data: str | None,
-    table: str | None,
-    column: str | None,
-    person: str | None,
-    out: Path | None,
-    force: bool,
+    plan_file: Path = PLAN,
+    key_file: Path | None = option("The device's key; needed unless the plan says memoise = false."),
+    value: str | None = option("This person's answer."),
+    data: str | None = option("The answers of many, to try it: a file, or a database's URL.", "SOURCE"),
+    table: str | None = TABLE,
+    column: str | None = option("Where the answers are.", "NAME"),
+    person: str | None = option("The column that tells persons apart; without it each row is a person.", "NAME"),
+    out: Path | None = option("The reports, a line each; without it they are printed."),
+    force: bool = FORCE,
 ) -> None:
     """Randomise an answer on the device that has it."""
     from parties.alone.local import account, device, reports
@@ -171,12 +150,13 @@ def report_command(
     console.err.print(f"written: {out}, {written:,} reports")
 
 
-@group.command("tally", epilog="Example:  smc local tally --plan local.toml --reports monday.txt --out monday.json")
-@PLAN
-@SOURCES
-@click.option("--out", type=FILE, required=True, help="The tally, JSON; tallies of several collectors add up.")
-@FORCE
-def tally_command(plan_file: Path, sources: tuple[Path, ...], out: Path, force: bool) -> None:
+@command("tally", "smc local tally --plan local.toml --reports monday.txt --out monday.json", group)
+def tally_command(
+    plan_file: Path = PLAN,
+    sources: tuple[Path, ...] = SOURCES,
+    out: Path = option("The tally, JSON; tallies of several collectors add up."),
+    force: bool = FORCE,
+) -> None:
     """Count reports, for another collector to add to its own. They are as private as the reports."""
     from parties.alone.local import reports
     from parties.alone.local.plan import load
@@ -191,27 +171,21 @@ def tally_command(plan_file: Path, sources: tuple[Path, ...], out: Path, force: 
     console.err.print(f"written: {out}")
 
 
-@group.command("decode", epilog="Example:  smc local decode --plan local.toml --reports monday.txt --page found.html")
-@PLAN
-@SOURCES
-@click.option("--candidates", "candidate_file", type=FILE, help="Texts to look for, one a line (rappor, sketch).")
-@click.option("--projected", is_flag=True, help="Also the nearest shares from 0 up of sum 1: less error, but biased.")
-@click.option(
-    "--shuffled", "delta", type=click.FloatRange(0, 1, min_open=True, max_open=True), metavar="DELTA",
-    help="Also what the reports would give away, at this delta, if they were shuffled: a figure, no promise.",
-)  # fmt: skip
-@click.option("--page", type=FILE, help="The estimates as an HTML page with a picture of the intervals.")
-@FORCE
-@json_option
+@command("decode", "smc local decode --plan local.toml --reports monday.txt --page found.html", group)
 def decode_command(
-    plan_file: Path,
-    sources: tuple[Path, ...],
-    candidate_file: Path | None,
-    projected: bool,
-    delta: float | None,
-    page: Path | None,
-    force: bool,
-    as_json: bool,
+    plan_file: Path = PLAN,
+    sources: tuple[Path, ...] = SOURCES,
+    candidate_file: Path | None = option("Texts to look for, one a line (rappor, sketch).", flag="--candidates"),
+    projected: bool = option("Also the nearest shares from 0 up of sum 1: less error, but biased."),
+    delta: float | None = option(
+        "Also what the reports would give away, at this delta, if they were shuffled: a figure, no promise.",
+        click.FloatRange(0, 1, min_open=True, max_open=True),
+        flag="--shuffled",
+        metavar="DELTA",
+    ),
+    page: Path | None = option("The estimates as an HTML page with a picture of the intervals."),
+    force: bool = FORCE,
+    as_json: bool = json_option,
 ) -> None:
     """What the answers say together. Estimates are without bias, and have their intervals."""
     from parties.alone.local import decoded, reports

@@ -11,6 +11,7 @@ import click
 
 from parties.base import console
 from parties.commands.options import find_party_file, json_option, party_config
+from parties.commands.signature import command, option
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,21 +19,17 @@ if TYPE_CHECKING:
     from parties.node.settings import NodeFile
 
 
-@click.command(
-    "node", epilog="Example:  smc node --config party.toml; before an upgrade also: smc node --upgrade-check"
-)
-@party_config
-@click.option(
-    "--log-level",
-    type=click.Choice(["info", "warning", "error"]),
-    default="info",
-    help="The least grave events that the log tells of; on a terminal in words, elsewhere in JSON  [info]",
-)
-@click.option(
-    "--upgrade-check", is_flag=True, help="Say what this release makes of the state that is there; start nothing."
-)
-@json_option
-def node(config_file: Path | None, log_level: LogLevel, upgrade_check: bool, as_json: bool) -> None:
+@command("node", "smc node --config party.toml; before an upgrade also: smc node --upgrade-check")
+def node(
+    config_file: Path | None = party_config,
+    log_level: LogLevel = option(
+        "The least grave events that the log tells of; on a terminal in words, elsewhere in JSON  [info]",
+        click.Choice(["info", "warning", "error"]),
+        default="info",
+    ),
+    upgrade_check: bool = option("Say what this release makes of the state that is there; start nothing."),
+    as_json: bool = json_option,
+) -> None:
     """Stay up: hold the connection to the peer's node, take proposals, run what rules or operator allow.
 
     Ctrl-C or SIGTERM stops it in order: running sessions have [node] stop seconds to finish; what is not finished goes

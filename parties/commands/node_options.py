@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -10,14 +11,16 @@ from parties.commands.options import FILE, FOLDER, Command, find_party_file, jso
 from parties.operator.client import NodeClient
 from smc.errors import InputError
 
+NODE_CONFIG: Any = click.option(
+    "--config", "config_file", type=FILE, help="The party.toml that the node was started with  [./party.toml]"
+)
+STATE: Any = click.option("--state", type=FOLDER, help="The node's state directory, instead of --config.")
+
 
 def node_options(command: Command) -> Command:
     """Add --config and --state, which say where the node is, and --json."""
-    config = click.option(
-        "--config", "config_file", type=FILE, help="The party.toml that the node was started with  [./party.toml]"
-    )
-    state = click.option("--state", type=FOLDER, help="The node's state directory, instead of --config.")
-    return config(state(json_option(command)))
+    decorated: Command = NODE_CONFIG(STATE(json_option(command)))
+    return decorated
 
 
 def node_of(config_file: Path | None, state: Path | None) -> NodeClient:

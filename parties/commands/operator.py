@@ -11,16 +11,17 @@ import click
 from parties.base import console
 from parties.commands import cost_text, job_text
 from parties.commands.following import FOLLOW, check_end, follow
-from parties.commands.node_options import node_of, node_options
-from parties.commands.options import Command, find_party_file
+from parties.commands.node_options import NODE_CONFIG, STATE, node_of, node_options
+from parties.commands.options import Command, find_party_file, json_option
 from parties.commands.outputs import Outputs, output_options
 from parties.commands.proposed import Proposed, at_file
+from parties.commands.signature import command, option
 from parties.jobs import kinds
 from parties.operator.client import NodeClient
 from parties.operator.interface import ENDED, JobView, State
 from smc.errors import InputError
 
-job_argument = click.argument("job", metavar="JOB")  # the first digits of its identifier, or latest
+job_argument: Any = click.argument("job", metavar="JOB")  # the first digits of its identifier, or latest
 
 
 def _submit_options(command: Command) -> Command:
@@ -49,13 +50,14 @@ def _submit(
 submit = Proposed("submit", _submit, _submit_options)
 
 
-@click.command(epilog="Example:  smc jobs --only waiting")
-@click.option("--only", metavar="STATE", type=click.Choice(get_args(State)), help="Only jobs in this state.")
-@click.option("--last", type=click.IntRange(1, 500), default=50, help="At most so many  [50]")
-@click.option("--before", metavar="JOB", help="Older ones than this job.")
-@node_options
+@command(example="smc jobs --only waiting")
 def jobs(
-    only: State | None, last: int, before: str | None, config_file: Path | None, state: Path | None, as_json: bool
+    only: State | None = option("Only jobs in this state.", click.Choice(get_args(State)), metavar="STATE"),
+    last: int = option("At most so many  [50]", click.IntRange(1, 500), default=50),
+    before: str | None = option("Older ones than this job.", "JOB"),
+    config_file: Path | None = NODE_CONFIG,
+    state: Path | None = STATE,
+    as_json: bool = json_option,
 ) -> None:
     """List the last jobs, the newest first; before them, marked with !, those that wait for our consent or input."""
     node = node_of(config_file, state)
@@ -74,11 +76,14 @@ def jobs(
     _mention_link(node)
 
 
-@click.command(epilog="Example:  smc show 3f2a")
-@job_argument
-@click.option("--watch", is_flag=True, help=FOLLOW)
-@node_options
-def show(job: str, watch: bool, config_file: Path | None, state: Path | None, as_json: bool) -> None:
+@command(example="smc show 3f2a")
+def show(
+    job: str = job_argument,
+    watch: bool = option(FOLLOW),
+    config_file: Path | None = NODE_CONFIG,
+    state: Path | None = STATE,
+    as_json: bool = json_option,
+) -> None:
     """Show all about a job: what is computed on what, what it reveals to whom and costs, who has decided what.
 
     JOB is its identifier, or the first digits of it, at least 4; or latest, for the newest.
@@ -104,13 +109,18 @@ def show(job: str, watch: bool, config_file: Path | None, state: Path | None, as
         check_end(view)
 
 
-@click.command(epilog="Example:  smc result 3f2a --out tree.json --svg tree.svg")
-@job_argument
-@click.option("--wait", is_flag=True, help=FOLLOW)
+@command(example="smc result 3f2a --out tree.json --svg tree.svg")
 @output_options
 @node_options
 def result(
-    job: str, wait: bool, config_file: Path | None, state: Path | None, as_json: bool, force: bool, **paths: Path | None
+    job: str = job_argument,
+    wait: bool = option(FOLLOW),
+    *,
+    config_file: Path | None,
+    state: Path | None,
+    as_json: bool,
+    force: bool,
+    **paths: Path | None,
 ) -> None:
     """Print what a job has brought, what was opened for it, and its cost.
 
@@ -138,10 +148,13 @@ def result(
     console.err.print(f"opened to both parties: {opened or 'nothing'}")
 
 
-@click.command(epilog="Example:  smc web --open")
-@click.option("--open", "open_", is_flag=True, help="Open it in the browser, whose command line other users may see.")
-@node_options
-def web(open_: bool, config_file: Path | None, state: Path | None, as_json: bool) -> None:
+@command(example="smc web --open")
+def web(
+    open_: bool = option("Open it in the browser, whose command line other users may see.", flag="--open"),
+    config_file: Path | None = NODE_CONFIG,
+    state: Path | None = STATE,
+    as_json: bool = json_option,
+) -> None:
     """Print a fresh link to the node's page, good for one login."""
     url = node_of(config_file, state).login()
     if as_json:

@@ -60,11 +60,11 @@ FILE = _File(path_type=Path, dir_okay=False)
 FOLDER = click.Path(path_type=Path, file_okay=False)
 
 # Options that several commands have.
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-node_config = click.option("--config", "config_file", type=FILE, help="The node's party.toml  [./party.toml]")
-party_config = click.option("--config", "config_file", type=FILE, help="The party's TOML file  [./party.toml]")
-out_option = click.option("--out", type=FILE, help="Where to  [standard output]")
-proposal_option = click.option("--out", type=FILE, required=True, help="The proposal, a new TOML file.")
+json_option: Any = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+node_config: Any = click.option("--config", "config_file", type=FILE, help="The node's party.toml  [./party.toml]")
+party_config: Any = click.option("--config", "config_file", type=FILE, help="The party's TOML file  [./party.toml]")
+out_option: Any = click.option("--out", type=FILE, help="Where to  [standard output]")
+proposal_option: Any = click.option("--out", type=FILE, required=True, help="The proposal, a new TOML file.")
 
 PARTY_FILE = Path("party.toml")
 
@@ -122,7 +122,9 @@ def link_options(command: Command) -> Command:
     return command
 
 
-TABLE = click.option("--table", metavar="NAME", help="Own rows: which of [tables.NAME] in --config, if it has several.")
+TABLE: Any = click.option(
+    "--table", metavar="NAME", help="Own rows: which of [tables.NAME] in --config, if it has several."
+)
 
 
 def program_arguments(command: Command) -> Command:

@@ -7,7 +7,7 @@ import os
 import secrets
 from collections.abc import Callable
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import click
 
@@ -15,15 +15,16 @@ from parties.base import console
 from parties.base.settings import validated
 from parties.base.text import quoted
 from parties.commands.log_writing import accounts_of
-from parties.commands.options import FILE, Command, find_party_file, json_option, new_secret, node_config
+from parties.commands.options import FILE, find_party_file, json_option, new_secret, node_config
 from parties.commands.publish_log import log_of
+from parties.commands.signature import command, option
 from parties.operator.accounts import NAME, Account, Accounts, content, is_unix_user, protected, unix_user
 from parties.operator.interface import Role
 from parties.party_file import state_directory
 from smc.errors import InputError
 
-_NAME = click.argument("name")
-_PASSWORD = click.option(
+_NAME: Any = click.argument("name")
+_PASSWORD: Any = click.option(
     "--password-file", type=FILE, help="Its first line is the password; - is standard input  [asked twice]"
 )
 Changed = tuple[str, Account | None]  # what was done, and the account as it is now
@@ -34,27 +35,15 @@ def group() -> None:
     """Give people names, roles and passwords; without any, whoever can read the node's state may do all."""
 
 
-def _changing(command: Command) -> Command:
-    return node_config(json_option(command))
-
-
-@group.command("add", epilog="Example:  smc operator add anna --role propose,approve --config party.toml")
-@_NAME
-@click.option("--role", "roles", metavar="ROLE,...", help=f"Of {', '.join(get_args(Role))}; see comes with each.")
-@click.option("--unix", metavar="USER", help="Commands of this Unix user, the node's own, are this person's.")
-@click.option(
-    "--oidc", metavar="NAME", help="What [node.oidc]'s provider calls this person; a password is optional then."
-)
-@_PASSWORD
-@_changing
+@command("add", "smc operator add anna --role propose,approve --config party.toml", group)
 def add_command(
-    name: str,
-    roles: str | None,
-    unix: str | None,
-    oidc: str | None,
-    password_file: Path | None,
-    config_file: Path | None,
-    as_json: bool,
+    name: str = _NAME,
+    roles: str | None = option(f"Of {', '.join(get_args(Role))}; see comes with each.", flag="--role ROLE,..."),
+    unix: str | None = option("Commands of this Unix user, the node's own, are this person's.", "USER"),
+    oidc: str | None = option("What [node.oidc]'s provider calls this person; a password is optional then.", "NAME"),
+    password_file: Path | None = _PASSWORD,
+    config_file: Path | None = node_config,
+    as_json: bool = json_option,
 ) -> None:
     """Give a person an account, or other roles.
 
@@ -86,11 +75,13 @@ def add_command(
         console.err.print(f"--unix: this machine has no user {quoted(unix)} now: nobody's commands are {name}'s")
 
 
-@group.command("password", epilog="Example:  smc operator password anna --config party.toml")
-@_NAME
-@_PASSWORD
-@_changing
-def password_command(name: str, password_file: Path | None, config_file: Path | None, as_json: bool) -> None:
+@command("password", "smc operator password anna --config party.toml", group)
+def password_command(
+    name: str = _NAME,
+    password_file: Path | None = _PASSWORD,
+    config_file: Path | None = node_config,
+    as_json: bool = json_option,
+) -> None:
     """Give a person another password.
 
     Sessions on the page that were begun with the old one end.
@@ -107,10 +98,8 @@ def password_command(name: str, password_file: Path | None, config_file: Path | 
     )
 
 
-@group.command("remove", epilog="Example:  smc operator remove anna --config party.toml")
-@_NAME
-@_changing
-def remove_command(name: str, config_file: Path | None, as_json: bool) -> None:
+@command("remove", "smc operator remove anna --config party.toml", group)
+def remove_command(name: str = _NAME, config_file: Path | None = node_config, as_json: bool = json_option) -> None:
     """Take a person's account away.
 
     Its sessions on the page end at once.
@@ -118,9 +107,8 @@ def remove_command(name: str, config_file: Path | None, as_json: bool) -> None:
     _change(config_file, _accounts(config_file), name, lambda _: ("removed", None), as_json)
 
 
-@group.command("list", epilog="Example:  smc operator list --config party.toml")
-@_changing
-def list_command(config_file: Path | None, as_json: bool) -> None:
+@command("list", "smc operator list --config party.toml", group)
+def list_command(config_file: Path | None = node_config, as_json: bool = json_option) -> None:
     """List who has an account, with roles, Unix user and OIDC name."""
     _accounts(config_file, is_strict=True).check_present()
     accounts = _accounts(config_file).all()

@@ -13,7 +13,8 @@ import click
 from parties.base import console, files
 from parties.base.settings import at_key
 from parties.base.text import quoted
-from parties.commands.options import FILE, find_party_file, json_option, node_config
+from parties.commands.options import find_party_file, json_option, node_config
+from parties.commands.signature import command, option
 from parties.node.point import xacml
 from parties.node.point.xacml import Word, said
 from parties.node.policy.decisions import decide
@@ -29,44 +30,30 @@ if TYPE_CHECKING:
 HOLDS = {True: "yes", False: "no", None: "not known"}
 
 
-@click.command("policy", epilog="Example:  smc policy --config party.toml --job job.toml --at 2026-01-31T22:15")
-@node_config
-@click.option("--job", "job_file", type=FILE, help="Try the rules on this job, as it is given to smc submit.")
-@click.option(
-    "--proposed-by",
-    type=click.Choice(["peer", "us"]),
-    default="peer",
-    help="Who proposes it; `table` is the proposer's, `peer_table` the other one's  [peer]",
-)
-@click.option("--at", metavar="DATE-TIME", help="When, ISO 8601, such as 2026-01-31T22:15  [now]")
-@click.option("--peer", "peer_name", metavar="NAME", help="With which peer, if the file names several.")
-@click.option("--address", metavar="IP", help="The peer's address  [not known]")
-@click.option(
-    "--post-quantum/--classical",
-    "post_quantum",
-    default=None,
-    help="Whether the key exchange with the peer's node is post-quantum  [not known]",
-)
-@click.option(
-    "--key-exchange",
-    metavar="GROUP",
-    help="The group of that key exchange, such as X25519MLKEM768; says whether it is post-quantum, too  [not known]",
-)
-@click.option("--runs", type=click.IntRange(0, 10**9), default=0, help="How often the table was used that day  [0]")
-@click.option("--ask", is_flag=True, help="Ask the decision point of [decision] about the job, too.")
-@json_option
+@command("policy", "smc policy --config party.toml --job job.toml --at 2026-01-31T22:15")
 def policy(
-    config_file: Path | None,
-    job_file: Path | None,
-    proposed_by: Literal["us", "peer"],
-    at: str | None,
-    peer_name: str | None,
-    address: str | None,
-    post_quantum: bool | None,
-    key_exchange: str | None,
-    runs: int,
-    ask: bool,
-    as_json: bool,
+    config_file: Path | None = node_config,
+    job_file: Path | None = option("Try the rules on this job, as it is given to smc submit."),
+    proposed_by: Literal["us", "peer"] = option(
+        "Who proposes it; `table` is the proposer's, `peer_table` the other one's  [peer]",
+        click.Choice(["peer", "us"]),
+        default="peer",
+    ),
+    at: str | None = option("When, ISO 8601, such as 2026-01-31T22:15  [now]", "DATE-TIME"),
+    peer_name: str | None = option("With which peer, if the file names several.", flag="--peer NAME"),
+    address: str | None = option("The peer's address  [not known]", "IP"),
+    post_quantum: bool | None = option(
+        "Whether the key exchange with the peer's node is post-quantum  [not known]",
+        flag="--post-quantum/--classical",
+        default=None,
+    ),
+    key_exchange: str | None = option(
+        "The group of that key exchange, such as X25519MLKEM768; says whether it is post-quantum, too  [not known]",
+        "GROUP",
+    ),
+    runs: int = option("How often the table was used that day  [0]", click.IntRange(0, 10**9), default=0),
+    ask: bool = option("Ask the decision point of [decision] about the job, too."),
+    as_json: bool = json_option,
 ) -> None:
     """Show the rules, and what they would decide on a job, and why. Nothing is proposed or recorded.
 

@@ -8,15 +8,14 @@ import tomllib
 from contextlib import suppress
 from pathlib import Path
 
-import click
-
 from parties.base import console, files
 from parties.base.extras import require
 from parties.base.text import listed
-from parties.commands.options import FILE, FOLDER, PARTY_FILE, check_proposal, json_option
+from parties.commands.options import FOLDER, PARTY_FILE, check_proposal, json_option
 from parties.commands.outputs import FORCE, check_new
 from parties.commands.own_table import chosen
 from parties.commands.rows import paths, place
+from parties.commands.signature import argument, command, option
 from parties.party_file import files_of, load
 from parties.sources.formats import format_of
 from parties.sources.settings import FormatSettings, PlaceSettings, TableSettings
@@ -26,28 +25,18 @@ from smc.errors import InputError
 WRITTEN = {"columns", "format"}  # what stands of a table in party.toml, and is written anew by --force
 
 
-@click.command("prepare", epilog="Example:  smc prepare raw.csv --target outcome --out clinic")
-@click.argument("raw", required=False)
-@click.option("--config", "config_file", type=FILE, help="Instead of RAW, a party.toml: a table that it has.")
-@click.option("--target", metavar="COLUMN", help="The class column: what a tree or a model shall predict.")
-@click.option("--schema", "agreed", type=FILE, help="A schema that exists: map the table to it, propose none.")
-@click.option("--exclude", metavar="COLUMN", multiple=True, help="Leave a column out; may be repeated.")
-@click.option("--table", metavar="NAME", help="Of a database or --config, which table; of a file, what to call it.")
-@click.option("--page", type=FILE, help="The same as an HTML page, to look at. Private.")
-@click.option("--out", type=FOLDER, help="Directory for schema.toml and party.toml  [that of --config]")
-@FORCE
-@json_option
+@command("prepare", "smc prepare raw.csv --target outcome --out clinic")
 def prepare(
-    raw: str | None,
-    config_file: Path | None,
-    target: str | None,
-    agreed: Path | None,
-    exclude: tuple[str, ...],
-    table: str | None,
-    page: Path | None,
-    out: Path | None,
-    force: bool,
-    as_json: bool,
+    raw: str | None = argument(),
+    config_file: Path | None = option("Instead of RAW, a party.toml: a table that it has."),
+    target: str | None = option("The class column: what a tree or a model shall predict.", "COLUMN"),
+    agreed: Path | None = option("A schema that exists: map the table to it, propose none.", flag="--schema"),
+    exclude: tuple[str, ...] = option("Leave a column out; may be repeated.", "COLUMN"),
+    table: str | None = option("Of a database or --config, which table; of a file, what to call it.", "NAME"),
+    page: Path | None = option("The same as an HTML page, to look at. Private."),
+    out: Path | None = option("Directory for schema.toml and party.toml  [that of --config]", FOLDER),
+    force: bool = FORCE,
+    as_json: bool = json_option,
 ) -> None:
     """Look at a raw table, and write what computing on it needs: a schema and the table's mapping.
 

@@ -30,7 +30,7 @@ HEAD = {  # of every kind
     "purpose": ("TEXT", "What for; rules and the peer's operator may refuse a job without"),
 }
 _PEER = click.option("--peer", metavar="NAME", help="Which peer, if the node has several  [as in the file]")
-input_options = click.option(
+input_options: Any = click.option(
     "--input",
     "inputs",
     multiple=True,

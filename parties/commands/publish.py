@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,30 +16,33 @@ from parties.commands import publish_masks, publish_pseudonyms
 from parties.commands.options import FILE, Between, check_outputs, check_proposal, json_option, proposal_option
 from parties.commands.outputs import FORCE, check_new
 from parties.commands.publish_invariant import invariant_command
-from parties.commands.publish_log import log_options, recording
+from parties.commands.publish_log import LOG_CONFIG, PURPOSE, recording
 from parties.commands.publish_open import open_command
 from parties.commands.publish_options import (
     ESCAPE,
+    HISTORY,
+    PERSON,
     PLAN,
+    ROW,
+    TELLING,
     Telling,
     history_of,
-    history_options,
-    report_options,
     tell_beginning,
 )
 from parties.commands.publish_protect import protect_command
 from parties.commands.publish_table import table_command
 from parties.commands.publish_tables import tables_command
 from parties.commands.rows import CONFIG, TABLE, choose, chosen, paths, place
+from parties.commands.signature import command, option
 from parties.tables.toml_text import toml_lines
 from smc.errors import InputError
 
 if TYPE_CHECKING:
     from parties.alone.publish.settings import PublishPlan
 
-OUT = click.option("--out", type=FILE, help="The published rows: CSV, or Parquet if named so.")
+OUT: Any = click.option("--out", type=FILE, help="The published rows: CSV, or Parquet if named so.")
 MOST = 0.5  # of a column: so much more is worth a line
-INTO = click.option("--into", metavar="TABLE", help="Instead of --out: a new table of the source's database.")
+INTO: Any = click.option("--into", metavar="TABLE", help="Instead of --out: a new table of the source's database.")
 
 
 @click.group("publish", epilog="Example:  smc publish plan --data patients.csv --out publish.toml")
@@ -56,13 +59,14 @@ group.add_command(open_command)
 group.add_command(invariant_command)
 
 
-@group.command("plan", epilog="Example:  smc publish plan --data patients.csv --out publish.toml")
-@click.option("--data", "source", metavar="SOURCE", required=True, help="The rows: a file, or a database's URL.")
-@TABLE
-@CONFIG
-@proposal_option
-@json_option
-def plan_command(source: str, table: str | None, config_file: Path | None, out: Path, as_json: bool) -> None:
+@command("plan", "smc publish plan --data patients.csv --out publish.toml", group)
+def plan_command(
+    source: str = option("The rows: a file, or a database's URL.", flag="--data SOURCE"),
+    table: str | None = TABLE,
+    config_file: Path | None = CONFIG,
+    out: Path = proposal_option,
+    as_json: bool = json_option,
+) -> None:
     """Propose a plan for a table, to be completed by who knows it. Columns that single people out are named.
 
     The plan says how a file is spelled: with --config as smc prepare described it, else as it looks.
@@ -85,12 +89,13 @@ def plan_command(source: str, table: str | None, config_file: Path | None, out: 
     console.err.print(f"written: {out}; say which columns are sensitive, and how the others are generalised")
 
 
-@group.command("check", epilog="Example:  smc publish check --plan publish.toml --data published.csv")
-@PLAN
-@click.option("--data", metavar="SOURCE", help="A published table  [the plan's own source]")
-@FORCE
-@report_options
-def check_command(plan_file: Path, data: str | None, force: bool, telling: Telling) -> None:
+@command("check", "smc publish check --plan publish.toml --data published.csv", group)
+def check_command(
+    plan_file: Path = PLAN,
+    data: str | None = option("A published table  [the plan's own source]", "SOURCE"),
+    force: bool = FORCE,
+    telling: Telling = TELLING,
+) -> None:
     """Check a table against the plan's models, and say what could be done with it. Exit code 2 if a model fails."""
     from parties.alone.publish.recoding.checking import check
     from parties.alone.publish.settings import load
@@ -105,38 +110,25 @@ def check_command(plan_file: Path, data: str | None, force: bool, telling: Telli
         raise InputError(f"the table does not satisfy {', '.join(failed)}")
 
 
-@group.command("anonymise", epilog="Example:  smc publish anonymise --plan publish.toml --out published.csv")
-@PLAN
-@OUT
-@INTO
-@click.option("--recoding", "recoding_file", type=FILE, help="Write the recoding, for smc publish apply.")
-@click.option(
-    "--algorithm",
-    help="flash, samarati, incognito, mondrian, mondrian-relaxed, top-down  [as in the plan; or by the columns]",
-)
-@click.option("--utility", help="discernibility, ncp, class-size, entropy  [as in the plan]")
-@click.option("--max-suppressed", type=float, help="The share of rows that may be left out  [as in the plan]")
-@ESCAPE
-@FORCE
-@history_options
-@log_options
-@report_options
+@command("anonymise", "smc publish anonymise --plan publish.toml --out published.csv", group)
 def anonymise_command(
-    plan_file: Path,
-    out: Path | None,
-    into: str | None,
-    recoding_file: Path | None,
-    algorithm: str | None,
-    utility: str | None,
-    max_suppressed: float | None,
-    escape_formulas: bool,
-    force: bool,
-    history_file: Path | None,
-    row_column: str | None,
-    person_column: str | None,
-    config_file: Path | None,
-    purpose: str | None,
-    telling: Telling,
+    plan_file: Path = PLAN,
+    out: Path | None = OUT,
+    into: str | None = INTO,
+    recoding_file: Path | None = option("Write the recoding, for smc publish apply."),
+    algorithm: str | None = option(
+        "flash, samarati, incognito, mondrian, mondrian-relaxed, top-down  [as in the plan; or by the columns]"
+    ),
+    utility: str | None = option("discernibility, ncp, class-size, entropy  [as in the plan]"),
+    max_suppressed: float | None = option("The share of rows that may be left out  [as in the plan]"),
+    escape_formulas: bool = ESCAPE,
+    force: bool = FORCE,
+    history_file: Path | None = HISTORY,
+    row_column: str | None = ROW,
+    person_column: str | None = PERSON,
+    config_file: Path | None = LOG_CONFIG,
+    purpose: str | None = PURPOSE,
+    telling: Telling = TELLING,
 ) -> None:
     """Recode a table so that every class satisfies the plan's models, and write it."""
     from parties.alone.publish.recoding.anonymising import anonymised, cells_of, masks_of, order_of
@@ -196,39 +188,24 @@ def anonymise_command(
         console.err.print(f"most is lost of {shares}: rules for them, fewer quasi-identifiers or a smaller k keep more")
 
 
-@group.command(
-    "apply", epilog="Example:  smc publish apply --recoding recoding.json --data june.csv --out june-public.csv"
-)
-@click.option("--recoding", "recoding_file", type=FILE, required=True, help="What smc publish anonymise wrote.")
-@click.option("--data", metavar="SOURCE", required=True, help="Later rows, with the same columns.")
-@TABLE
-@OUT
-@INTO
-@click.option("--max-suppressed", type=Between(0, 1), help="The share that may be left out  [as recoded]")
-@click.option("--public", metavar="SOURCE", help="For presence: a table of all who could be among these rows.")
-@click.option("--public-table", metavar="NAME", help="Which table of it, if it is a database.")
-@ESCAPE
-@FORCE
-@history_options
-@log_options
-@report_options
+@command("apply", "smc publish apply --recoding recoding.json --data june.csv --out june-public.csv", group)
 def apply_command(
-    recoding_file: Path,
-    data: str,
-    table: str | None,
-    out: Path | None,
-    into: str | None,
-    max_suppressed: float | None,
-    public: str | None,
-    public_table: str | None,
-    escape_formulas: bool,
-    force: bool,
-    history_file: Path | None,
-    row_column: str | None,
-    person_column: str | None,
-    config_file: Path | None,
-    purpose: str | None,
-    telling: Telling,
+    recoding_file: Path = option("What smc publish anonymise wrote."),
+    data: str = option("Later rows, with the same columns.", "SOURCE"),
+    table: str | None = TABLE,
+    out: Path | None = OUT,
+    into: str | None = INTO,
+    max_suppressed: float | None = option("The share that may be left out  [as recoded]", Between(0, 1)),
+    public: str | None = option("For presence: a table of all who could be among these rows.", "SOURCE"),
+    public_table: str | None = option("Which table of it, if it is a database.", "NAME"),
+    escape_formulas: bool = ESCAPE,
+    force: bool = FORCE,
+    history_file: Path | None = HISTORY,
+    row_column: str | None = ROW,
+    person_column: str | None = PERSON,
+    config_file: Path | None = LOG_CONFIG,
+    purpose: str | None = PURPOSE,
+    telling: Telling = TELLING,
 ) -> None:
     """Recode later rows as earlier ones, and check them again. What does not fit is left out, up to the bound."""
     from parties.alone.publish.applying import apply

@@ -4,32 +4,24 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import click
-
 from parties.base import console
-from parties.commands.options import FILE
 from parties.commands.outputs import FORCE, check_new
-from parties.commands.publish_log import log_options, recording
-from parties.commands.publish_options import ESCAPE, PLAN, Telling, history_of, report_options, tell_beginning
+from parties.commands.publish_log import LOG_CONFIG, PURPOSE, recording
+from parties.commands.publish_options import ESCAPE, PLAN, TELLING, Telling, history_of, tell_beginning
 from parties.commands.rows import choose, paths
+from parties.commands.signature import command, option
 from smc.errors import InputError
 
 
-@click.command("invariant", epilog="Example:  smc publish invariant --plan growing.toml --out july.csv")
-@PLAN
-@click.option("--out", type=FILE, required=True, help="The published rows: CSV, or Parquet if named so.")
-@ESCAPE
-@FORCE
-@log_options
-@report_options
+@command("invariant", "smc publish invariant --plan growing.toml --out july.csv")
 def invariant_command(
-    plan_file: Path,
-    out: Path,
-    escape_formulas: bool,
-    force: bool,
-    config_file: Path | None,
-    purpose: str | None,
-    telling: Telling,
+    plan_file: Path = PLAN,
+    out: Path = option("The published rows: CSV, or Parquet if named so."),
+    escape_formulas: bool = ESCAPE,
+    force: bool = FORCE,
+    config_file: Path | None = LOG_CONFIG,
+    purpose: str | None = PURPOSE,
+    telling: Telling = TELLING,
 ) -> None:
     """Publish a growing table again, and each row could always have one of the same m values.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from parties.commands.options import FILE, Command, known_table
+from parties.commands.options import FILE, known_table
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -20,13 +20,10 @@ if TYPE_CHECKING:
     from parties.node.settings import NodeFile
     from parties.sources import PlaceSettings
 
-_CONFIG = click.option("--config", "config_file", type=FILE, help="party.toml: put this on record in its audit log.")
-_PURPOSE = click.option("--purpose", help="What for, for the record: as you like, and only with --config.")
-
-
-def log_options(command: Command) -> Command:
-    """Add --config and --purpose."""
-    return _CONFIG(_PURPOSE(command))
+LOG_CONFIG: Any = click.option(
+    "--config", "config_file", type=FILE, help="party.toml: put this on record in its audit log."
+)
+PURPOSE: Any = click.option("--purpose", help="What for, for the record: as you like, and only with --config.")
 
 
 class PublicationLog:

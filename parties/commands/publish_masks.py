@@ -7,27 +7,27 @@ from pathlib import Path
 import click
 
 from parties.base import console, files
-from parties.commands.options import FILE
 from parties.commands.outputs import FORCE, check_new
-from parties.commands.publish_log import log_options, recording
+from parties.commands.publish_log import LOG_CONFIG, PURPOSE, recording
 from parties.commands.publish_options import ESCAPE, PLAN
 from parties.commands.rows import CONFIG, choose, paths
+from parties.commands.signature import command, option
 
 
 def add_to(group: click.Group) -> None:
     """Make these commands part of a group."""
-    for command in (mask, view):
-        group.add_command(command)
+    for added in (mask, view):
+        group.add_command(added)
 
 
-@click.command("mask", epilog="Example:  smc publish mask --plan publish.toml --out masked.csv")
-@PLAN
-@click.option("--out", type=FILE, required=True, help="The rows: CSV, or Parquet if named so.")
-@ESCAPE
-@FORCE
-@log_options
+@command("mask", "smc publish mask --plan publish.toml --out masked.csv")
 def mask(
-    plan_file: Path, out: Path, escape_formulas: bool, force: bool, config_file: Path | None, purpose: str | None
+    plan_file: Path = PLAN,
+    out: Path = option("The rows: CSV, or Parquet if named so."),
+    escape_formulas: bool = ESCAPE,
+    force: bool = FORCE,
+    config_file: Path | None = LOG_CONFIG,
+    purpose: str | None = PURPOSE,
 ) -> None:
     """Write a table through the plan's masks. Its other columns stay as they are, but for identifiers.
 
@@ -48,14 +48,15 @@ def mask(
     console.err.print(f"written: {out} ({written.rows} rows)")
 
 
-@click.command("view", epilog="Example:  smc publish view --plan publish.toml --name cards --role cashier")
-@PLAN
-@click.option("--name", required=True, help="What the view is called.")
-@click.option("--role", help="Whose view it is: columns that the plan unmasks for this role stand in clear.")
-@click.option("--out", type=FILE, help="Write the statement here  [standard output]")
-@FORCE
-@CONFIG
-def view(plan_file: Path, name: str, role: str | None, out: Path | None, force: bool, config_file: Path | None) -> None:
+@command("view", "smc publish view --plan publish.toml --name cards --role cashier")
+def view(
+    plan_file: Path = PLAN,
+    name: str = option("What the view is called."),
+    role: str | None = option("Whose view it is: columns that the plan unmasks for this role stand in clear."),
+    out: Path | None = option("Write the statement here  [standard output]"),
+    force: bool = FORCE,
+    config_file: Path | None = CONFIG,
+) -> None:
     """The SQL statement of a view that shows a table through its masks, to be run by who owns the table.
 
     With --config it shows no row that a table of party.toml there leaves out by `where` or consent.

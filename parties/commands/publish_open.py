@@ -4,25 +4,23 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import click
-
 from parties.base import console, files
 from parties.commands.options import FILE, json_option
 from parties.commands.outputs import FORCE, check_new
 from parties.commands.publish_options import ESCAPE
+from parties.commands.signature import argument, command, option
 from parties.link.identity import load_key
 from smc.errors import InputError
 
 
-@click.command("open", epilog="Example:  smc publish open from-a.json from-b.json --key analyst.key --out table.csv")
-@click.argument("sealed_files", metavar="FILE...", type=FILE, nargs=-1, required=True)
-@click.option("--key", type=FILE, required=True, help="Your own key, for your eyes only (mode 0600).")
-@click.option("--out", type=FILE, required=True, help="The table, CSV, for your eyes only (mode 0600).")
-@ESCAPE
-@FORCE
-@json_option
+@command("open", "smc publish open from-a.json from-b.json --key analyst.key --out table.csv")
 def open_command(
-    sealed_files: tuple[Path, ...], key: Path, out: Path, escape_formulas: bool, force: bool, as_json: bool
+    sealed_files: tuple[Path, ...] = argument(metavar="FILE...", type=FILE, nargs=-1, required=True),
+    key: Path = option("Your own key, for your eyes only (mode 0600)."),
+    out: Path = option("The table, CSV, for your eyes only (mode 0600)."),
+    escape_formulas: bool = ESCAPE,
+    force: bool = FORCE,
+    as_json: bool = json_option,
 ) -> None:
     """Read a table that smc publish joint-table --to has sealed to your certificate.
 

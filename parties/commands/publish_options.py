@@ -19,26 +19,21 @@ if TYPE_CHECKING:
     from parties.alone.publish.settings import HistoryPlan
     from parties.alone.publish.versions import History
 
-PLAN = click.option("--plan", "plan_file", type=FILE, required=True, help="The table's plan, a TOML file.")
-ESCAPE = click.option(
+PLAN: Any = click.option("--plan", "plan_file", type=FILE, required=True, help="The table's plan, a TOML file.")
+ESCAPE: Any = click.option(
     "--escape-formulas", is_flag=True, help="In CSV put ' before text that a spreadsheet would compute (= + - @)."
 )
-_HISTORY = click.option(
+HISTORY: Any = click.option(
     "--history", "history_file", type=FILE, help="What was published before: a private file  [the plan's; or none]"
 )
-_ROW = click.option(
+ROW: Any = click.option(
     "--row", "row_column", metavar="COLUMN", help="With --history: the column that says whose row each is."
 )
-_PERSON = click.option(
+PERSON: Any = click.option(
     "--person", "person_column", metavar="COLUMN", help="If people have several rows: whose; --row tells rows apart."
 )
 _REPORT = click.option("--report", "report_file", type=FILE, help="Write the report as JSON.")
 _PAGE = click.option("--page", "page_file", type=FILE, help="Write the report as a page, HTML.")
-
-
-def history_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add --history, --row and --person."""
-    return _HISTORY(_ROW(_PERSON(command)))
 
 
 def history_of(
@@ -99,14 +94,13 @@ class Telling:
         console.tell(self.as_json, report, to_text(report))
 
 
-def report_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add --report, --page and --json; the command is called with them as `telling`."""
+def _report_options(command: Callable[..., None]) -> Callable[..., None]:
 
-    @_REPORT
-    @_PAGE
-    @json_option
     @wraps(command)
     def call(*, report_file: Path | None, page_file: Path | None, as_json: bool, **others: Any) -> None:
         command(telling=Telling(report_file, page_file, as_json), **others)
 
-    return call
+    return _REPORT(_PAGE(json_option(call)))
+
+
+TELLING: Any = _report_options  # adds --report, --page and --json; the command has them as one parameter, `telling`

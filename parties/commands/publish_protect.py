@@ -4,33 +4,25 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import click
-
 from parties.base import console, files
-from parties.commands.options import FILE, json_option
+from parties.commands.options import json_option
 from parties.commands.outputs import FORCE, check_new
-from parties.commands.publish_log import log_options, recording
+from parties.commands.publish_log import LOG_CONFIG, PURPOSE, recording
 from parties.commands.publish_options import ESCAPE, PLAN
 from parties.commands.rows import choose, paths
+from parties.commands.signature import command, option
 
 
-@click.command("protect", epilog="Example:  smc publish protect --plan protect.toml --out protected.csv")
-@PLAN
-@click.option("--out", type=FILE, required=True, help="The published rows: CSV, or Parquet if named so.")
-@ESCAPE
-@FORCE
-@click.option("--report", "report_file", type=FILE, help="Write as JSON what was lost and is left to fear.")
-@log_options
-@json_option
+@command("protect", "smc publish protect --plan protect.toml --out protected.csv")
 def protect_command(
-    plan_file: Path,
-    out: Path,
-    escape_formulas: bool,
-    force: bool,
-    report_file: Path | None,
-    config_file: Path | None,
-    purpose: str | None,
-    as_json: bool,
+    plan_file: Path = PLAN,
+    out: Path = option("The published rows: CSV, or Parquet if named so."),
+    escape_formulas: bool = ESCAPE,
+    force: bool = FORCE,
+    report_file: Path | None = option("Write as JSON what was lost and is left to fear."),
+    config_file: Path | None = LOG_CONFIG,
+    purpose: str | None = PURPOSE,
+    as_json: bool = json_option,
 ) -> None:
     """Swap, average, blur, sample or hide values by the plan's methods, and write the rows. Identifiers are dropped."""
     from parties.alone.attacks.protected import attacks

@@ -4,32 +4,32 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import click
 
 from parties.base import console, files
 from parties.commands.options import FILE, json_option, typed_line
 from parties.commands.outputs import FORCE, check_new
-from parties.commands.publish_log import log_options, recording
+from parties.commands.publish_log import LOG_CONFIG, PURPOSE, recording
 from parties.commands.publish_options import ESCAPE, PLAN
 from parties.commands.rows import TABLE, choose, paths
 from parties.commands.rows import opened as rows_at
+from parties.commands.signature import command, option
 from smc.errors import InputError
 
-MASTER = click.option("--master", type=FILE, required=True, help="The master key, that none but you can read.")
-KEYS = click.option("--keys", type=FILE, required=True, help="The file of keys, wrapped by the master key.")
+MASTER: Any = click.option("--master", type=FILE, required=True, help="The master key, that none but you can read.")
+KEYS: Any = click.option("--keys", type=FILE, required=True, help="The file of keys, wrapped by the master key.")
 
 
 def add_to(group: click.Group) -> None:
     """Make these commands part of a group."""
-    for command in (keys, pseudonyms, restore, rotate, forget, records):
-        group.add_command(command)
+    for added in (keys, pseudonyms, restore, rotate, forget, records):
+        group.add_command(added)
 
 
-@click.command("keys", epilog="Example:  smc publish keys --master master.key --keys keys.db")
-@MASTER
-@KEYS
-def keys(master: Path, keys: Path) -> None:
+@command("keys", "smc publish keys --master master.key --keys keys.db")
+def keys(master: Path = MASTER, keys: Path = KEYS) -> None:
     """Make a file of keys, and the master key that wraps them if it is not there yet; keep them apart."""
     from parties.alone.publish.keys.keyring import make_keyring, make_master, read_master, refuse_existing
 
@@ -46,26 +46,16 @@ def keys(master: Path, keys: Path) -> None:
     console.err.print(f"written: {keys}; who has {master} too can restore all pseudonyms")
 
 
-@click.command(
-    "pseudonyms",
-    epilog="Example:  smc publish pseudonyms --plan publish.toml --master master.key --keys keys.db --out rows.csv",
-)
-@PLAN
-@MASTER
-@KEYS
-@click.option("--out", type=FILE, required=True, help="The rows: CSV, or Parquet if named so.")
-@ESCAPE
-@FORCE
-@log_options
+@command("pseudonyms", "smc publish pseudonyms --plan publish.toml --master master.key --keys keys.db --out rows.csv")
 def pseudonyms(
-    plan_file: Path,
-    master: Path,
-    keys: Path,
-    out: Path,
-    escape_formulas: bool,
-    force: bool,
-    config_file: Path | None,
-    purpose: str | None,
+    plan_file: Path = PLAN,
+    master: Path = MASTER,
+    keys: Path = KEYS,
+    out: Path = option("The rows: CSV, or Parquet if named so."),
+    escape_formulas: bool = ESCAPE,
+    force: bool = FORCE,
+    config_file: Path | None = LOG_CONFIG,
+    purpose: str | None = PURPOSE,
 ) -> None:
     """Write a table with pseudonyms for identifiers, as the plan says.
 
@@ -98,30 +88,20 @@ def pseudonyms(
     console.err.print(f"written: {out} ({written.rows} rows); they are still about people: whom, the keys tell")
 
 
-@click.command(
+@command(
     "restore",
-    epilog="Example:  smc publish restore --data rows.csv --column patient --master master.key --keys keys.db"
+    "smc publish restore --data rows.csv --column patient --master master.key --keys keys.db"
     ' --purpose "recall of a drug" --out restored.csv',
 )
-@click.option("--data", metavar="SOURCE", required=True, help="A table with pseudonyms.")
-@TABLE
-@click.option(
-    "--column", "columns", metavar="NAME[=KEY]", multiple=True, required=True, help="A column of them, and its key."
-)
-@MASTER
-@KEYS
-@click.option("--purpose", required=True, help="Why, for the record.")
-@click.option("--out", type=FILE, required=True, help="The restored rows: CSV, or Parquet if named so.")
-@FORCE
 def restore(
-    data: str,
-    table: str | None,
-    columns: tuple[str, ...],
-    master: Path,
-    keys: Path,
-    purpose: str,
-    out: Path,
-    force: bool,
+    data: str = option("A table with pseudonyms.", "SOURCE"),
+    table: str | None = TABLE,
+    columns: tuple[str, ...] = option("A column of them, and its key.", flag="--column NAME[=KEY]", required=True),
+    master: Path = MASTER,
+    keys: Path = KEYS,
+    purpose: str = option("Why, for the record."),
+    out: Path = option("The restored rows: CSV, or Parquet if named so."),
+    force: bool = FORCE,
 ) -> None:
     """Put values back in the place of pseudonyms; that it was done is on record with the keys."""
     from parties.alone.publish import pseudonyms as made
@@ -137,12 +117,13 @@ def restore(
     console.err.print(f"written: {out} ({written.rows} rows){lost}; this is on record")
 
 
-@click.command("rotate", epilog="Example:  smc publish rotate --master master.key --keys keys.db --column patient")
-@MASTER
-@KEYS
-@click.option("--column", "columns", metavar="KEY", multiple=True, help="A column's key to make anew.")
-@click.option("--new-master", type=FILE, help="Wrap all keys by a new master key, written here.")
-def rotate(master: Path, keys: Path, columns: tuple[str, ...], new_master: Path | None) -> None:
+@command("rotate", "smc publish rotate --master master.key --keys keys.db --column patient")
+def rotate(
+    master: Path = MASTER,
+    keys: Path = KEYS,
+    columns: tuple[str, ...] = option("A column's key to make anew.", flag="--column KEY"),
+    new_master: Path | None = option("Wrap all keys by a new master key, written here."),
+) -> None:
     """Make columns' keys anew, or the master key. Older pseudonyms stay restorable, and do not join with later ones."""
     from parties.alone.publish.keys.keyring import make_master, opened, read_master
 
@@ -158,16 +139,14 @@ def rotate(master: Path, keys: Path, columns: tuple[str, ...], new_master: Path 
         console.err.print(f"written: {new_master}; destroy {master} to make older copies of {keys} useless")
 
 
-@click.command("forget", epilog="Example:  smc publish forget --master master.key --keys keys.db --subject -")
-@MASTER
-@KEYS
-@click.option(
-    "--subject", required=True, help="Who: the value in the plan's subject column; - reads it from standard input."
-)
-@click.option("--table", metavar="NAME", help="Of which table of party.toml, for the record; with --config.")
-@log_options
+@command("forget", "smc publish forget --master master.key --keys keys.db --subject -")
 def forget(
-    master: Path, keys: Path, subject: str, table: str | None, config_file: Path | None, purpose: str | None
+    master: Path = MASTER,
+    keys: Path = KEYS,
+    subject: str = option("Who: the value in the plan's subject column; - reads it from standard input."),
+    table: str | None = option("Of which table of party.toml, for the record; with --config.", "NAME"),
+    config_file: Path | None = LOG_CONFIG,
+    purpose: str | None = PURPOSE,
 ) -> None:
     """Destroy a subject's key: none of their pseudonyms can be restored. It is on record that one was, not whose."""
     from parties.alone.publish.keys.keyring import opened, read_master
@@ -186,11 +165,8 @@ def forget(
     )
 
 
-@click.command("records", epilog="Example:  smc publish records --master master.key --keys keys.db --json")
-@MASTER
-@KEYS
-@json_option
-def records(master: Path, keys: Path, as_json: bool) -> None:
+@command("records", "smc publish records --master master.key --keys keys.db --json")
+def records(master: Path = MASTER, keys: Path = KEYS, as_json: bool = json_option) -> None:
     """What was done with the keys: every restore, rotation and erasure; checked for changes."""
     from parties.alone.publish.keys.keyring import opened, read_master
     from parties.base.text import visible

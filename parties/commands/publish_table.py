@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from parties.base import console, files
-from parties.commands.options import FILE, json_option
+from parties.commands.options import json_option
 from parties.commands.outputs import FORCE, check_new
-from parties.commands.publish_log import log_options, recording
+from parties.commands.publish_log import LOG_CONFIG, PURPOSE, recording
 from parties.commands.publish_options import ESCAPE
 from parties.commands.rows import TABLE, choose, paths, place
+from parties.commands.signature import command, option
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,45 +24,28 @@ if TYPE_CHECKING:
 DOMINANCE = click.Tuple([int, float])
 
 
-@click.command(
-    "table", epilog="Example:  smc publish table --data people.csv --by county --across benefit --out table.csv"
-)
-@click.option("--data", "source", metavar="SOURCE", required=True, help="The rows: a file, or a database's URL.")
-@TABLE
-@click.option("--by", required=True, metavar="COLUMN", help="A row of the table for each of its values.")
-@click.option("--across", metavar="COLUMN", help="A column of the table for each of its values.")
-@click.option("--sum", "summed", metavar="COLUMN", help="Add these numbers up  [count the rows]")
-@click.option("--threshold", type=int, help="Hide cells of fewer rows  [3, if no other rule is given]")
-@click.option("--dominance", type=DOMINANCE, metavar="N K", help="Hide sums of which the N largest are over K%.")
-@click.option("--p-percent", type=float, metavar="P", help="Hide sums whose largest could be estimated to within P%.")
-@click.option("--margin", type=float, metavar="P", help="Doubt to leave about a sum of too few rows, in %  [20]")
-@click.option("--base", type=int, help="Round counts to multiples of it, instead of hiding any.")
-@click.option("--rounding", type=click.Choice(["controlled", "random"]), help="Do totals stay sums?  [controlled]")
-@click.option("--out", type=FILE, required=True, help="The published table, CSV.")
-@ESCAPE
-@FORCE
-@click.option("--report", "report_file", type=FILE, help="Write as JSON what was hidden and why; keep it to yourself.")
-@log_options
-@json_option
+@command("table", "smc publish table --data people.csv --by county --across benefit --out table.csv")
 def table_command(
-    source: str,
-    table: str | None,
-    by: str,
-    across: str | None,
-    summed: str | None,
-    threshold: int | None,
-    dominance: tuple[int, float] | None,
-    p_percent: float | None,
-    margin: float | None,
-    base: int | None,
-    rounding: str | None,
-    out: Path,
-    escape_formulas: bool,
-    force: bool,
-    report_file: Path | None,
-    config_file: Path | None,
-    purpose: str | None,
-    as_json: bool,
+    source: str = option("The rows: a file, or a database's URL.", flag="--data SOURCE"),
+    table: str | None = TABLE,
+    by: str = option("A row of the table for each of its values.", "COLUMN"),
+    across: str | None = option("A column of the table for each of its values.", "COLUMN"),
+    summed: str | None = option("Add these numbers up  [count the rows]", flag="--sum COLUMN"),
+    threshold: int | None = option("Hide cells of fewer rows  [3, if no other rule is given]"),
+    dominance: tuple[int, float] | None = option(
+        "Hide sums of which the N largest are over K%.", DOMINANCE, metavar="N K"
+    ),
+    p_percent: float | None = option("Hide sums whose largest could be estimated to within P%.", "P"),
+    margin: float | None = option("Doubt to leave about a sum of too few rows, in %  [20]", "P"),
+    base: int | None = option("Round counts to multiples of it, instead of hiding any."),
+    rounding: str | None = option("Do totals stay sums?  [controlled]", click.Choice(["controlled", "random"])),
+    out: Path = option("The published table, CSV."),
+    escape_formulas: bool = ESCAPE,
+    force: bool = FORCE,
+    report_file: Path | None = option("Write as JSON what was hidden and why; keep it to yourself."),
+    config_file: Path | None = LOG_CONFIG,
+    purpose: str | None = PURPOSE,
+    as_json: bool = json_option,
 ) -> None:
     """Publish a table with totals. Cells that the rules hide stay hidden from who adds and subtracts the others."""
     from parties.alone.publish.hiding.cell_rules import CellRules

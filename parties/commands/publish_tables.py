@@ -11,10 +11,11 @@ import click
 from parties.base import console, files
 from parties.commands.options import FILE, json_option
 from parties.commands.outputs import FORCE, check_new
-from parties.commands.publish_log import log_options, recording
+from parties.commands.publish_log import LOG_CONFIG, PURPOSE, recording
 from parties.commands.publish_options import ESCAPE
 from parties.commands.publish_table import DOMINANCE
 from parties.commands.rows import TABLE, choose, paths, place
+from parties.commands.signature import command, option
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,47 +28,32 @@ MOST_UNKNOWNS = 5_000  # combinations up to which it is tried
 SECONDS = 10.0
 
 
-@click.command(
-    "tables",
-    epilog="Example:  smc publish tables --data people.csv --cross county*benefit benefits.csv "
-    "--cross county*age ages.csv",
+@command(
+    "tables", "smc publish tables --data people.csv --cross county*benefit benefits.csv --cross county*age ages.csv"
 )
-@click.option("--data", "source", metavar="SOURCE", required=True, help="The rows: a file, or a database's URL.")
-@TABLE
-@click.option(
-    "--cross",
-    "crosses",
-    type=click.Tuple([str, FILE]),
-    metavar="COLUMN[*COLUMN] FILE",
-    required=True,
-    multiple=True,
-    help="A table and where it goes, CSV; once for each.",
-)
-@click.option("--sum", "summed", metavar="COLUMN", help="Add these numbers up  [count the rows]")
-@click.option("--threshold", type=int, help="Hide cells of fewer rows  [3, if no other rule is given]")
-@click.option("--dominance", type=DOMINANCE, metavar="N K", help="Hide sums of which the N largest are over K%.")
-@click.option("--p-percent", type=float, metavar="P", help="Hide sums whose largest could be estimated to within P%.")
-@click.option("--margin", type=float, metavar="P", help="Doubt to leave about a sum of too few rows, in %  [20]")
-@ESCAPE
-@FORCE
-@click.option("--report", "report_file", type=FILE, help="Write as JSON what was hidden and why; keep it to yourself.")
-@log_options
-@json_option
 def tables_command(
-    source: str,
-    table: str | None,
-    crosses: tuple[tuple[str, Path], ...],
-    summed: str | None,
-    threshold: int | None,
-    dominance: tuple[int, float] | None,
-    p_percent: float | None,
-    margin: float | None,
-    escape_formulas: bool,
-    force: bool,
-    report_file: Path | None,
-    config_file: Path | None,
-    purpose: str | None,
-    as_json: bool,
+    source: str = option("The rows: a file, or a database's URL.", flag="--data SOURCE"),
+    table: str | None = TABLE,
+    crosses: tuple[tuple[str, Path], ...] = option(
+        "A table and where it goes, CSV; once for each.",
+        click.Tuple([str, FILE]),
+        flag="--cross",
+        metavar="COLUMN[*COLUMN] FILE",
+        required=True,
+    ),
+    summed: str | None = option("Add these numbers up  [count the rows]", flag="--sum COLUMN"),
+    threshold: int | None = option("Hide cells of fewer rows  [3, if no other rule is given]"),
+    dominance: tuple[int, float] | None = option(
+        "Hide sums of which the N largest are over K%.", DOMINANCE, metavar="N K"
+    ),
+    p_percent: float | None = option("Hide sums whose largest could be estimated to within P%.", "P"),
+    margin: float | None = option("Doubt to leave about a sum of too few rows, in %  [20]", "P"),
+    escape_formulas: bool = ESCAPE,
+    force: bool = FORCE,
+    report_file: Path | None = option("Write as JSON what was hidden and why; keep it to yourself."),
+    config_file: Path | None = LOG_CONFIG,
+    purpose: str | None = PURPOSE,
+    as_json: bool = json_option,
 ) -> None:
     """Publish linked tables: what one of them hides cannot be computed from the others."""
     from parties.alone.publish.hiding import linked

@@ -14,8 +14,9 @@ from parties.alone.regression.perturbation import Way, perturbed
 from parties.base import console, files
 from parties.base.randomness import private
 from parties.base.settings import validated
-from parties.commands.options import FILE, Between, json_option
+from parties.commands.options import Between, json_option
 from parties.commands.outputs import FORCE, check_new
+from parties.commands.signature import command, option
 from parties.jobs.oneself import run_alone
 from parties.jobs.regress import result
 from parties.jobs.regress.joint import RegressJoint
@@ -32,78 +33,46 @@ from protocols.release.promise import LEAST_EPSILON, MOST_EPSILON
 from smc.errors import InputError
 
 
-@click.command(
+@command(
     "alone",
-    epilog="Example:  smc regress alone --data mine.csv --schema schema.toml --target outcome --epsilon 1 "
+    "smc regress alone --data mine.csv --schema schema.toml --target outcome --epsilon 1 "
     "--lambda 0.003 --out model.json",
 )
-@click.option("--data", type=FILE, required=True, help="Own rows, a CSV or Parquet file.")
-@click.option("--schema", "schema_file", type=FILE, required=True, help="Their columns and values, which are public.")
-@click.option(
-    "--target",
-    metavar="COLUMN",
-    help="The class column, of two classes; of least squares and ridge, of numbers  [target in the schema]",
-)
-@click.option("--columns", metavar="LIST", help="The columns to predict from, with commas  [all of the schema]")
-@click.option("--numeric", metavar="LIST", help="Which of them are numbers, bounded by the values in the schema")
-@click.option(
-    "--method",
-    type=click.Choice(["objective", "output", *SQUARES]),
-    default="objective",
-    help="Where the noise is: in what is minimised, or on the minimiser; of a target of numbers, on second moments  "
-    "[objective]",
-)
-@click.option(
-    "--loss",
-    "named",
-    type=click.Choice(["logistic", "huber"]),
-    default="logistic",
-    help="What a wrong score costs  [logistic]",
-)
-@click.option(
-    "--huber",
-    type=Between(0, 1, min_open=True, max_open=True),
-    default=0.5,
-    help="Half its corner  [0.5]",
-)
-@click.option(
-    "--lambda",
-    "regularisation",
-    type=Between(0, 1, min_open=True),
-    help="Regularisation, chosen without a look at the rows; ridge: 0.001 if left out",
-)
-@click.option("--epsilon", type=Between(LEAST_EPSILON, MOST_EPSILON), required=True, help="Privacy loss of a row.")
-@click.option(
-    "--delta",
-    type=Between(0, 1, min_open=True, max_open=True),
-    help="Least squares, ridge: the chance that epsilon does not hold  [a thousandth of one over all rows, or less]",
-)
-@click.option(
-    "--max-rows",
-    type=click.IntRange(1, 1 << 31),
-    help=f"Least squares, ridge: public bound on the rows  [{MAX_ROWS}]",
-)
-@click.option("--out", type=FILE, help="Write the model as JSON.")
-@click.option("--svg", type=FILE, help="Draw the weights.")
-@FORCE
-@json_option
 def alone(
-    data: Path,
-    schema_file: Path,
-    target: str | None,
-    columns: str | None,
-    numeric: str | None,
-    method: Way | Method,
-    named: LossName,
-    huber: float,
-    regularisation: float | None,
-    epsilon: float,
-    delta: float | None,
-    max_rows: int | None,
-    out: Path | None,
-    svg: Path | None,
-    force: bool,
-    as_json: bool,
+    data: Path = option("Own rows, a CSV or Parquet file."),
+    schema_file: Path = option("Their columns and values, which are public."),
+    target: str | None = option(
+        "The class column, of two classes; of least squares and ridge, of numbers  [target in the schema]", "COLUMN"
+    ),
+    columns: str | None = option("The columns to predict from, with commas  [all of the schema]", "LIST"),
+    numeric: str | None = option("Which of them are numbers, bounded by the values in the schema", "LIST"),
+    method: Way | Method = option(
+        "Where the noise is: in what is minimised, or on the minimiser; of a target of numbers, on second moments  "
+        "[objective]",
+        click.Choice(["objective", "output", *SQUARES]),
+        default="objective",
+    ),
+    named: LossName = option(
+        "What a wrong score costs  [logistic]", click.Choice(["logistic", "huber"]), flag="--loss", default="logistic"
+    ),
+    huber: float = option("Half its corner  [0.5]", Between(0, 1, min_open=True, max_open=True), default=0.5),
+    regularisation: float | None = option(
+        "Regularisation, chosen without a look at the rows; ridge: 0.001 if left out",
+        Between(0, 1, min_open=True),
+        flag="--lambda",
+    ),
+    epsilon: float = option("Privacy loss of a row.", Between(LEAST_EPSILON, MOST_EPSILON)),
+    delta: float | None = option(
+        "Least squares, ridge: the chance that epsilon does not hold  [a thousandth of one over all rows, or less]",
+        Between(0, 1, min_open=True, max_open=True),
+    ),
+    max_rows: int | None = option(
+        f"Least squares, ridge: public bound on the rows  [{MAX_ROWS}]", click.IntRange(1, 1 << 31)
+    ),
+    out: Path | None = option("Write the model as JSON."),
+    svg: Path | None = option("Draw the weights."),
+    force: bool = FORCE,
+    as_json: bool = json_option,
 ) -> None:
     """Learn a linear classifier from one's own rows, with noise (Chaudhuri, Monteleoni, Sarwate 2011).
 

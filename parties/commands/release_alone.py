@@ -20,6 +20,7 @@ from parties.base import console, files
 from parties.base.text import quoted
 from parties.commands.options import FILE, Between, json_option
 from parties.commands.outputs import FORCE, check_new
+from parties.commands.signature import by_signature
 from parties.jobs.release.noise import laplace
 from parties.jobs.small.programs import load_program
 from parties.jobs.spending import YOURS, exact
@@ -61,8 +62,7 @@ _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
     help=f"What is computed on each block: {', '.join(FUNCTIONS)}, or MODULE:FUNCTION of an array (blocks)",
 )
 @click.option("--out", type=FILE, help="Write the result as JSON.")
-@FORCE
-@json_option
+@by_signature
 def alone(
     data: Path,
     column: str,
@@ -70,8 +70,8 @@ def alone(
     high: int | None,
     way: str,
     out: Path | None,
-    force: bool,
-    as_json: bool,
+    force: bool = FORCE,
+    as_json: bool = json_option,
     **flags: Any,
 ) -> None:
     """Tell the median of one's own numbers with noise; no second party.

@@ -16,6 +16,7 @@ from parties.checking.mechanisms import BROKEN, MECHANISMS, UNCHECKED
 from parties.checking.promise import Promise
 from parties.checking.statistics.losses import Finding
 from parties.commands.options import json_option
+from parties.commands.signature import argument, command, option
 
 SAMPLES = 200_000
 MOST_SAMPLES = 10_000_000  # of each table: all outcomes are kept in memory
@@ -26,22 +27,20 @@ PEOPLE = (None, 2)  # rows of a person in the tables of a contract; None for row
 EXAMPLE = "Example:  smc release check count top --epsilon 0.5 --samples 100000"
 
 
-@click.command("check", epilog=f"Mechanisms:  {' '.join(MECHANISMS)}\n\n{EXAMPLE}")
-@click.argument("mechanisms", metavar="[MECHANISM]...", nargs=-1, type=click.Choice([*MECHANISMS, *BROKEN, CONTRACT]))
-@click.option("--epsilon", default="1", metavar="NUMBER", help="What it is asked to keep  [1]")
-@click.option("--delta", default="0.00001", metavar="NUMBER", help="For those that need one  [0.00001]")
-@click.option(
-    "--adjacency",
-    type=click.Choice(["add-remove", "replace"]),
-    default="add-remove",
-    help="Neighbouring tables differ by a row more or less, or by one replaced  [add-remove]",
-)
-@click.option(
-    "--samples", type=click.IntRange(1000, MOST_SAMPLES), default=SAMPLES, help=f"From either table  [{SAMPLES:,}]"
-)
-@json_option
+@command("check", epilog=f"Mechanisms:  {' '.join(MECHANISMS)}\n\n{EXAMPLE}")
 def check_command(
-    mechanisms: Sequence[str], epsilon: str, delta: str, adjacency: Any, samples: int, as_json: bool
+    mechanisms: tuple[str, ...] = argument(
+        metavar="[MECHANISM]...", type=click.Choice([*MECHANISMS, *BROKEN, CONTRACT])
+    ),
+    epsilon: str = option("What it is asked to keep  [1]", "NUMBER", default="1"),
+    delta: str = option("For those that need one  [0.00001]", "NUMBER", default="0.00001"),
+    adjacency: Any = option(
+        "Neighbouring tables differ by a row more or less, or by one replaced  [add-remove]",
+        click.Choice(["add-remove", "replace"]),
+        default="add-remove",
+    ),
+    samples: int = option(f"From either table  [{SAMPLES:,}]", click.IntRange(1000, MOST_SAMPLES), default=SAMPLES),
+    as_json: bool = json_option,
 ) -> int:
     """Test the noise of this program on tables that differ by one row; on this machine, with no peer.
 

@@ -15,14 +15,13 @@ from parties.base import console, files
 from parties.base.text import quoted
 from parties.commands.log_writing import appending, entries_of, file_of
 from parties.commands.options import (
-    FILE,
-    Command,
     check_outputs,
     find_party_file,
     json_option,
     known_table,
     node_config,
 )
+from parties.commands.signature import argument, command, option
 from parties.node.records.kinds import Request
 from parties.node.settings import NodeFile
 from parties.sources.settings import ObjectionsSettings, TableSettings
@@ -44,24 +43,24 @@ def group() -> None:
     """
 
 
-def _request(command: Command) -> Command:
-    """Add what all requests have."""
-    case = click.option("--case", default="", metavar="TEXT", help="Your number of the request, for the log; no name.")
-    table = click.option("--table", required=True, metavar="NAME", help="The table, by its name in party.toml.")
-    return table(case(node_config(command)))
+_TABLE: Any = click.option("--table", required=True, metavar="NAME", help="The table, by its name in party.toml.")
+_CASE: Any = click.option(
+    "--case", default="", metavar="TEXT", help="Your number of the request, for the log; no name."
+)
+_PERSON: Any = click.option(
+    "--person", required=True, help="Who asks, as the table calls them; - reads standard input."
+)
 
 
-_PERSON = click.option("--person", required=True, help="Who asks, as the table calls them; - reads standard input.")
-
-
-@group.command("access", epilog="Example:  smc rights access --table patients --person 1747 --out answer.json")
-@_request
-@_PERSON
-@click.option("--column", help="The column that says whose row it is  [that of objections, or person]")
-@click.option("--out", type=FILE, required=True, help="The answer, a new file that only you can read.")
-@click.option("--format", "form", type=click.Choice(["json", "csv"]), default="json", help="[json]")
+@command("access", "smc rights access --table patients --person 1747 --out answer.json", group)
 def access_command(
-    table: str, case: str, config_file: Path | None, person: str, column: str | None, out: Path, form: str
+    table: str = _TABLE,
+    case: str = _CASE,
+    config_file: Path | None = node_config,
+    person: str = _PERSON,
+    column: str | None = option("The column that says whose row it is  [that of objections, or person]"),
+    out: Path = option("The answer, a new file that only you can read."),
+    form: str = option("[json]", click.Choice(["json", "csv"]), flag="--format", default="json"),
 ) -> None:
     """Write all rows of a person (articles 15 and 20).
 
@@ -90,12 +89,15 @@ def access_command(
         console.err.print(f"{unknown} archived jobs are not among the recipients, for the log has no table: {ARCHIVES}")
 
 
-@group.command("object", epilog="Example:  smc rights object --table patients --person 1747 --case 2026-14")
-@_request
-@_PERSON
-@click.option("--withdraw", is_flag=True, help="The objection is withdrawn: take the person off the list.")
-@json_option
-def object_command(table: str, case: str, config_file: Path | None, person: str, withdraw: bool, as_json: bool) -> None:
+@command("object", "smc rights object --table patients --person 1747 --case 2026-14", group)
+def object_command(
+    table: str = _TABLE,
+    case: str = _CASE,
+    config_file: Path | None = node_config,
+    person: str = _PERSON,
+    withdraw: bool = option("The objection is withdrawn: take the person off the list."),
+    as_json: bool = json_option,
+) -> None:
     """Leave a person's rows out from now on (article 21).
 
     The person becomes a line of the file that `objections` of the table names. How many rows of the table are this
@@ -122,10 +124,13 @@ def object_command(table: str, case: str, config_file: Path | None, person: str,
     console.err.print(AFTERWARDS.format(table=table))
 
 
-@group.command("done", epilog="Example:  smc rights done rectification --table patients --case 2026-15")
-@click.argument("what", type=click.Choice(DONE_ELSEWHERE))
-@_request
-def done_command(what: str, table: str, case: str, config_file: Path | None) -> None:
+@command("done", "smc rights done rectification --table patients --case 2026-15", group)
+def done_command(
+    what: str = argument(click.Choice(DONE_ELSEWHERE)),
+    table: str = _TABLE,
+    case: str = _CASE,
+    config_file: Path | None = node_config,
+) -> None:
     """Put on record what you did to rows where they live.
 
     You have changed or erased them, or restricted their use (articles 16 to 18). Rows are never changed by this
@@ -138,10 +143,8 @@ def done_command(what: str, table: str, case: str, config_file: Path | None) -> 
     console.err.print(AFTERWARDS.format(table=table))
 
 
-@group.command("list", epilog="Example:  smc rights list --config party.toml")
-@node_config
-@json_option
-def list_command(config_file: Path | None, as_json: bool) -> None:
+@command("list", "smc rights list --config party.toml", group)
+def list_command(config_file: Path | None = node_config, as_json: bool = json_option) -> None:
     """List what was asked and done: when, of which table, your number."""
     entries = entries_of(file_of(config_file), "rights")
     if as_json:

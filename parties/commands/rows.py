@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from parties.sources import PlaceSettings
     from parties.sources.opened import RowQuery
 
-CONFIG = click.option(
+CONFIG: Any = click.option(
     "--config", "config_file", type=FILE, help="party.toml: the table there says the spelling, and who is left out."
 )
-TABLE = click.option("--table", metavar="NAME", help="Which table, if the source is a database.")
+TABLE: Any = click.option("--table", metavar="NAME", help="Which table, if the source is a database.")
 
 
 def paths(source: str) -> list[Path]:

@@ -14,6 +14,7 @@ from parties.base.code_digest import code_digest
 from parties.base.settings import merge
 from parties.commands.kinds import options_of, read_flags
 from parties.commands.options import ProgramCommand, file_and_link, json_option, link_options, program_arguments
+from parties.commands.signature import by_signature
 from parties.jobs.kind import KindSettings
 from parties.jobs.running import Connection
 from parties.jobs.settings import ENGINE, AnyEngine, engine_field, parameters
@@ -39,14 +40,14 @@ PROFILE = [option for option in parameters(RunSettings) if option.key in ENGINE]
 @click.option("--integers", is_flag=True, help="It computes with integers: engine auto may choose engines for them.")
 @options_of(PROFILE)
 @link_options
-@json_option
+@by_signature
 def run(
     program: str,
     arguments: tuple[str, ...],
     own_names: tuple[str, ...],
     integers: bool,
     config_file: Path | None,
-    as_json: bool,
+    as_json: bool = json_option,
     **flags: Any,
 ) -> None:
     """Run FUNCTION(engine, ARGUMENT...) of a Python MODULE with the peer, who runs the same function.

@@ -10,8 +10,9 @@ import click
 
 from parties.base import console, files, keyfile
 from parties.base.address import Address, require_free
-from parties.commands.options import FILE, TABLE
+from parties.commands.options import TABLE
 from parties.commands.own_table import chosen
+from parties.commands.signature import command, option
 from parties.link.identity import load_identity
 from parties.models.load import load_any
 from parties.party_file import load
@@ -20,28 +21,20 @@ from smc.errors import InputError
 SHORTEST = 20  # letters of a token
 
 
-@click.command("serve", epilog="Example:  smc serve --model tree.json --config party.toml --port 8400")
-@click.option("--model", "model_file", type=FILE, required=True, help="Trees or a model, as `smc predict` takes them.")
-@click.option("--schema", "schema_file", type=FILE, help="Cells are raw, as this schema's types have them.")
-@click.option("--config", "config_file", type=FILE, help="Cells are as raw as those of a table of this party.toml.")
-@TABLE
-@click.option("--host", default="127.0.0.1", help="Where to listen; elsewhere with a token and TLS  [127.0.0.1]")
-@click.option("--port", type=click.IntRange(0, 65535), default=8400, help="0 takes any free port  [8400]")
-@click.option("--token-file", type=FILE, help="A secret that requests must bring, as Authorization: Bearer TOKEN.")
-@click.option("--identity", type=FILE, help="Private key for TLS  [link.identity of --config, if --host is elsewhere]")
-@click.option("--certificate", type=FILE, help="Its certificate, which callers must trust  [link.certificate]")
-@click.option("--socket", "socket_file", type=FILE, help="Listen at this Unix socket instead, for your user alone.")
+@command("serve", "smc serve --model tree.json --config party.toml --port 8400")
 def serve(
-    model_file: Path,
-    schema_file: Path | None,
-    config_file: Path | None,
-    table: str | None,
-    host: str,
-    port: int,
-    token_file: Path | None,
-    identity: Path | None,
-    certificate: Path | None,
-    socket_file: Path | None,
+    model_file: Path = option("Trees or a model, as `smc predict` takes them."),
+    schema_file: Path | None = option("Cells are raw, as this schema's types have them."),
+    config_file: Path | None = option("Cells are as raw as those of a table of this party.toml."),
+    table: str | None = TABLE,
+    host: str = option("Where to listen; elsewhere with a token and TLS  [127.0.0.1]", default="127.0.0.1"),
+    port: int = option("0 takes any free port  [8400]", click.IntRange(0, 65535), default=8400),
+    token_file: Path | None = option(
+        "A secret that requests must bring, as Authorization: Bearer TOKEN.", flag="--token-file"
+    ),
+    identity: Path | None = option("Private key for TLS  [link.identity of --config, if --host is elsewhere]"),
+    certificate: Path | None = option("Its certificate, which callers must trust  [link.certificate]"),
+    socket_file: Path | None = option("Listen at this Unix socket instead, for your user alone."),
 ) -> None:
     """Answer POST /predict with predictions of a model, on this machine only unless told otherwise.
 

@@ -15,7 +15,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import ValidationError
 
@@ -33,7 +33,6 @@ if TYPE_CHECKING:  # what takes its time to load is loaded where it is used: at 
     from smc.engines import Engine, Profile
 
 State = Any
-Own = TypeVar("Own", bound="Kind")
 
 
 @dataclass(frozen=True)
@@ -103,23 +102,23 @@ class Kind(ABC):
     # How a task comes about.
 
     @classmethod
-    def proposed(cls: type[Own], settings: KindSettings, inputs: Inputs) -> Own:
+    def proposed(cls, settings: KindSettings, inputs: Inputs) -> Self:
         """Return the task that these settings mean for a party's table. `InputError` names what is wrong."""
         return cls(settings)
 
     @classmethod
-    def agreed(cls: type[Own], specification: Mapping[str, Any]) -> Own:
+    def agreed(cls, specification: Mapping[str, Any]) -> Self:
         """Return the task of a specification, which may come from the peer. `InputError` or ValueError if it is
         none."""
         return cls(cls.settings_in(specification))
 
     @classmethod
-    def planned(cls: type[Own], settings: KindSettings) -> Own:
+    def planned(cls, settings: KindSettings) -> Self:
         """Return the task that a command's settings mean, with the files that they name but without private data."""
         return cls(settings)
 
     @classmethod
-    def alone(cls: type[Own], settings: KindSettings, party: int) -> tuple[Own, Any, list[str]]:
+    def alone(cls, settings: KindSettings, party: int) -> tuple[Self, Any, list[str]]:
         """Return the task and this party's data from the files and values in a command's settings, and remarks on
         them."""
         task = cls.planned(settings)
@@ -331,7 +330,7 @@ class Kind(ABC):
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
         """Run the protocol, from a state on to the end; `on_step` is told of every step before it begins."""
 
-    def allowing(self: Own, most_bytes: int) -> Own:
+    def allowing(self, most_bytes: int) -> Self:
         """Return the task that may cost so many bytes, both ways, before it stops; see `LargerThanForecastError`."""
         return self
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeAlias
 
 from pydantic import Field
+from typing_extensions import override
 
 from parties.base.console import size
 from parties.jobs.inputs import Inputs
-from parties.jobs.kind import Kind, LargerThanForecastError, OnStep, Step
+from parties.jobs.kind import LargerThanForecastError, OnStep, Step
 from parties.jobs.settings import AnyField, public
+from parties.jobs.tabular import BySchema
 
 if TYPE_CHECKING:
     from smc.engines import Engine
@@ -31,7 +33,7 @@ def most_bytes_field(step: str) -> AnyField:
     )
 
 
-class StoppingKind(Kind):
+class StoppingKind(BySchema):
     """A kind whose settings have `most_bytes`. Its runs call `stopping`."""
 
     enlarged: ClassVar[str]  # what may be larger than forecast, and its verb
@@ -92,3 +94,7 @@ class StoppingKind(Kind):
     def allowed_settings(self, most_bytes: int) -> Any:
         """Return the settings with this bound."""
         return self.settings.model_copy(update={"most_bytes": most_bytes})
+
+    @override
+    def allowing(self, most_bytes: int) -> Self:
+        return type(self)(self.allowed_settings(most_bytes), self.schema)

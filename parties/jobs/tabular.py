@@ -6,12 +6,12 @@ import atexit
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from typing_extensions import override
 
 from parties.base.text import listed
-from parties.jobs.kind import Document, Inputs, Kind, KindSettings, Opened
+from parties.jobs.kind import Document, Inputs, Kind, KindSettings, Opened, State
 from parties.jobs.settings import ENGINE, public_parameters
 from parties.jobs.tabular_settings import file_of, own_table
 from parties.tables import schema as schemas
@@ -22,7 +22,6 @@ from smc.errors import InputError
 if TYPE_CHECKING:
     from protocols.counts import Rows
 
-Own = TypeVar("Own", bound="BySchema")
 CELL_BYTES = 8  # of a file, about
 
 
@@ -42,7 +41,7 @@ class BySchema(Kind):
 
     @classmethod
     @abstractmethod
-    def canonical(cls: type[Own], settings: Any, schema: Schema) -> Own:
+    def canonical(cls, settings: Any, schema: Schema) -> Self:
         """Return the task of these settings, by a schema with more columns perhaps. `InputError` names what is
         wrong."""
 
@@ -137,7 +136,7 @@ class BySchema(Kind):
 
     @classmethod
     @override
-    def alone(cls: type[Own], settings: KindSettings, party: int) -> tuple[Own, Any, list[str]]:
+    def alone(cls, settings: KindSettings, party: int) -> tuple[Self, Any, list[str]]:
         """See `Kind.alone`: the rows are a file too."""
         task = cls.planned(settings)
         ordered = Schema({name: task.schema.attributes[name] for name in task.columns})
@@ -153,7 +152,7 @@ class BySchema(Kind):
 
     @classmethod
     @override
-    def proposed(cls: type[Own], settings: KindSettings, inputs: Inputs) -> Own:
+    def proposed(cls, settings: KindSettings, inputs: Inputs) -> Self:
         """See `Kind.proposed`: the bound of the table, unless the job has another."""
         table, schema = inputs.required()
         if "max_rows" not in settings.model_fields_set:
@@ -162,12 +161,12 @@ class BySchema(Kind):
 
     @classmethod
     @override
-    def agreed(cls: type[Own], specification: Mapping[str, Any]) -> Own:
+    def agreed(cls, specification: Mapping[str, Any]) -> Self:
         return cls.canonical(cls.settings_in(specification), Schema.from_public(specification.get("schema")))
 
     @classmethod
     @override
-    def planned(cls: type[Own], settings: Any) -> Own:
+    def planned(cls, settings: Any) -> Self:
         """See `Kind.planned`: the schema is a file."""
         return cls.canonical(settings, schemas.load(file_of(settings.schema_file, "schema")))
 
@@ -186,3 +185,25 @@ class BySchema(Kind):
     def parameters(self) -> dict[str, Any]:
         """See `Kind.parameters`: several columns are one text."""
         return {name: ", ".join(v) if isinstance(v, tuple) else v for name, v in super().parameters().items()}
+
+
+class OpenedSteps(BySchema):
+    """A task whose state is what was opened, a tuple of integers for each step."""
+
+    beginning: State = ()
+
+    @override
+    def steps(self, state: State) -> int:
+        return len(state)
+
+    @override
+    def cut(self, state: State, steps: int) -> State:
+        return state[:steps]
+
+    @override
+    def encode(self, state: State) -> Any:
+        return [list(step) for step in state] or None
+
+    @override
+    def decode(self, value: Any) -> State:
+        return tuple(tuple(map(int, step)) for step in value or ())

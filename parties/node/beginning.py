@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import errno
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from parties.base.own_trouble import causes
+from parties.base.own_trouble import causes, reason_of
 from parties.link.identity import Identity
 from parties.node.events import Events
 from parties.node.ledger import Ledger
@@ -18,9 +17,12 @@ from parties.node.policy.rules import Rule, remarks, unbounded
 from parties.node.records import marker
 from parties.node.records.audit import other_certificate
 from parties.node.records.database import signed_head
-from parties.node.records.sealed import errors
 from parties.sources.opening import open_table
 from smc.errors import InputError, MachineError
+
+PASSING = (
+    "the disk is full", "the disk quota is used up", "the disk fails", "another program holds the database",
+)  # fmt: skip
 
 
 def refuse_changed_records(ledger: Ledger, connection: sqlite3.Connection, identity: Identity, state: Path) -> None:
@@ -65,13 +67,7 @@ def passing_troubles() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if cause := next(filter(_is_passing, causes(error)), None):
+        if cause := next((cause for cause in causes(error) if reason_of(cause) in PASSING), None):
             said = str(error) if isinstance(error, InputError) else f"the node cannot start: {cause}"
             raise MachineError(said) from error
         raise
-
-
-def _is_passing(error: BaseException) -> bool:
-    if isinstance(error, errors(name="OperationalError")):
-        return any(word in str(error) for word in ("is full", "is locked", "disk I/O error"))
-    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO)

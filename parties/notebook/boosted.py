@@ -10,7 +10,7 @@ What is learnt, and what that leaks, is that of `smc boost`; alone, the same pro
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +39,6 @@ DEFAULTS = BoostSettings()
 PARAMETERS = (
     "target", "rounds", "depth", "bins", "rate", "gamma", "min_child_weight", "epsilon", "delta", "exact", "max_rows",
 )  # fmt: skip
-Own = TypeVar("Own", bound="_JointBoost")
 
 
 @parameters(
@@ -61,7 +60,7 @@ class _JointBoost(JointEstimator):
     reg_lambda: float
 
     def fit(
-        self: Own,
+        self,
         X: Any = None,
         y: Any = None,
         *,
@@ -70,7 +69,7 @@ class _JointBoost(JointEstimator):
         purpose: str | None = None,
         job: str | None = None,
         deadline: float | None = None,
-    ) -> Own:
+    ) -> Self:
         """Learn the trees; returns the estimator itself.
 
         Alone or with the peer: X is a data frame with the schema's columns, or an array of them in the schema's order,
@@ -105,7 +104,7 @@ class _JointBoost(JointEstimator):
         check_is_fitted(self)
         Path(path).write_text(xgboost_text(self.document_), encoding="utf-8")
 
-    def _take(self: Own, document: dict[str, Any]) -> Own:
+    def _take(self, document: dict[str, Any]) -> Self:
         self.document_, self.model_ = document, BoostedModel.parse(document)
         self.n_features_in_ = len(self.model_.columns)
         if self.model_.classes is not None:

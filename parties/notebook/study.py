@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from sklearn.base import BaseEstimator
 
@@ -27,8 +27,6 @@ from smc.errors import InputError
 if TYPE_CHECKING:
     from parties.operator.interface import Operator
 
-Alike = TypeVar("Alike", bound="JointEstimator")
-Own = TypeVar("Own", bound="JointStudy")
 NOT_SETTINGS = ("schema", "peer")  # of the parameters
 
 
@@ -40,7 +38,7 @@ class JointEstimator(BaseEstimator):  # type: ignore[misc]
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "document_")
 
-    def __sklearn_clone__(self: Alike) -> Alike:
+    def __sklearn_clone__(self) -> Self:
         return type(self)(**self.get_params(deep=False))
 
     def __getstate__(self) -> dict[str, Any]:
@@ -60,7 +58,7 @@ class JointStudy(JointEstimator):
     schema: Schema | Path | str | None
 
     def fit(
-        self: Own,
+        self,
         X: Any = None,
         y: Any = None,
         *,
@@ -69,7 +67,7 @@ class JointStudy(JointEstimator):
         purpose: str | None = None,
         job: str | None = None,
         deadline: float | None = None,
-    ) -> Own:
+    ) -> Self:
         """Ask, and keep what is learnt; returns the estimator itself. `y` is not read.
 
         Alone or with the peer: X is a data frame with the schema's columns. At a node: `table` is its name for the
@@ -110,7 +108,7 @@ class JointStudy(JointEstimator):
         order = (*task.schema.features(task.target), task.target)
         return coded.counted(task, coded.columns_of(frame.to_native(), order))
 
-    def _take(self: Own, document: dict[str, Any], agreed: Schema | None) -> Own:
+    def _take(self, document: dict[str, Any], agreed: Schema | None) -> Self:
         self.document_, self.schema_ = document, agreed
         return self
 

@@ -19,13 +19,13 @@ from parties.jobs.boost.columns import Features
 from parties.jobs.boost.growing import Growing, OwnRows
 from parties.jobs.boost.objectives import OBJECTIVES, Objective
 from parties.jobs.boost.settings import DEFAULT_BITS, MOST_ROUNDS, BoostSettings
-from parties.jobs.kind import Document, File, Inputs, KindSettings, OnStep, State, Step
+from parties.jobs.kind import Document, Estimate, File, Inputs, KindSettings, OnStep, State, Step
 from parties.jobs.release import values
 from parties.jobs.release.noise import Noise, gauss
 from parties.jobs.release.settings import default_delta
 from parties.jobs.sentences import changed, nothing_else_of_rows
 from parties.jobs.spending import EXACT, KEPT_BY_NODES, ConcentratedLoss, Loss, exact
-from parties.jobs.tabular import BySchema
+from parties.jobs.tabular import OpenedSteps
 from parties.jobs.tabular_settings import check_names
 from parties.tables.schema import Schema
 from parties.tables.types import NumberType, type_of
@@ -46,7 +46,7 @@ MOST_CLASSES = 64
 LEAVES = {True: "exact number", False: "number with noise"}
 
 
-class Boost(BySchema):
+class Boost(OpenedSteps):
     """Learn boosted trees of the rows of both parties, or one regression tree.
 
     Which splits are best is opened, nothing of how good they are; the leaves' weights have noise, or are exact.
@@ -61,7 +61,12 @@ class Boost(BySchema):
     afterwards = "smc predict --model model.json --data rows.csv predicts by it, on this machine alone."
     integers = True
     phases = True
+    picture = staticmethod(result.picture)  # which columns the trees ask
     settings: BoostSettings
+    past_budget = True  # which splits are best is opened without noise
+    estimate: Estimate = "at most"
+    assumed = "trees whose nodes are all split"
+    streamed = True
 
     # How a task comes about.
 
@@ -244,12 +249,6 @@ class Boost(BySchema):
 
     @property
     @override
-    def past_budget(self) -> bool:
-        """See `Kind.past_budget`: which splits are best is opened without noise."""
-        return True
-
-    @property
-    @override
     def spends(self) -> tuple[Loss, ...]:
         return () if self.noise is None else (self.noise.loss,)
 
@@ -331,16 +330,6 @@ class Boost(BySchema):
         nodes = self.rounds * self.trees << self.settings.depth
         return nodes * len(self.features.candidates) <= COUNTABLE * 64
 
-    @property
-    @override
-    def estimate(self) -> Any:
-        return "at most"
-
-    @property
-    @override
-    def assumed(self) -> str:
-        return "trees whose nodes are all split"
-
     @override
     def program(self, inputs: Inputs) -> Program:
         def program(engine: CountingEngine) -> None:
@@ -367,11 +356,6 @@ class Boost(BySchema):
             growing.step([0] * (2 * leaves))
 
     # How it is run.
-
-    @property
-    @override
-    def streamed(self) -> bool:
-        return True
 
     @override
     def own_rows(self, source: Rows) -> OwnRows:
@@ -449,27 +433,9 @@ class Boost(BySchema):
 
     # Its states: what was opened, step by step.
 
-    beginning: State = ()
-
-    @override
-    def steps(self, state: State) -> int:
-        return len(state)
-
     @override
     def is_done(self, state: State) -> bool:
         return len(self._grown(state).rounds) == self.rounds
-
-    @override
-    def cut(self, state: State, steps: int) -> State:
-        return state[:steps]
-
-    @override
-    def encode(self, state: State) -> Any:
-        return [list(step) for step in state] or None
-
-    @override
-    def decode(self, value: Any) -> State:
-        return tuple(tuple(map(int, step)) for step in value or ())
 
     # What it brings.
 
@@ -500,12 +466,6 @@ class Boost(BySchema):
     @override
     def text(cls, document: Document, party: int) -> str:
         return result.text(document)
-
-    @classmethod
-    @override
-    def picture(cls, document: Document) -> str:
-        """See `Kind.picture`: which columns the trees ask."""
-        return result.picture(document)
 
     @classmethod
     @override

@@ -51,11 +51,7 @@ class Drift(Release):
     example = "--data mine.csv --schema schema.toml --columns age,score --config party.toml"
     estimate_example = "--schema schema.toml --columns age,score "
     noun = "answer"
-
-    @property
-    @override
-    def streamed(self) -> bool:
-        return True
+    streamed = True
 
     @override
     def ask(self) -> Question:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Self
 
 import numpy as np
 from pydantic import Field
@@ -30,7 +30,6 @@ from parties.tables.delimited import MISSING
 from parties.tables.schema import Schema
 from smc.errors import InputError
 
-Own = TypeVar("Own", bound="Scoring")
 MOST_MODEL = 200_000  # letters of a model in a job
 
 
@@ -112,9 +111,11 @@ def _rank(places: Sequence[int]) -> Any:
 class Scoring(Release):
     """A question about scores of rows."""
 
+    streamed = True
+
     @classmethod
     @override
-    def planned(cls: type[Own], settings: Any) -> Own:
+    def planned(cls, settings: Any) -> Self:
         """See `Kind.planned`: the model is a file, too."""
         if settings.model_file is not None:
             text = files.read_text(settings.model_file)
@@ -125,7 +126,7 @@ class Scoring(Release):
 
     @classmethod
     @override
-    def canonical(cls: type[Own], settings: Any, schema: Schema) -> Own:
+    def canonical(cls, settings: Any, schema: Schema) -> Self:
         """See `Release.canonical`: columns that a model takes as numbers are numbers."""
         if (settings.scores is None) == (settings.classifier is None):
             raise InputError("scores: name the column of scores, or give a model (--model; classifier in a job)")
@@ -159,11 +160,6 @@ class Scoring(Release):
     @override
     def number_columns(self) -> tuple[str, ...]:
         return models.numbers(self.model) if self.model is not None else ()
-
-    @property
-    @override
-    def streamed(self) -> bool:
-        return True
 
     @override
     def parameters(self) -> Document:

@@ -49,11 +49,7 @@ class Quantile(Release):
     name, title, noun, Settings = "quantile", "Quantile", "quantile", QuantileSettings
     example = "--data mine.csv --schema schema.toml --column age --at 0.5 --epsilon 1 --config party.toml"
     estimate_example = "--schema schema.toml --column age --epsilon 1 "
-
-    @property
-    @override
-    def streamed(self) -> bool:
-        return True
+    streamed = True
 
     @override
     def ask(self) -> Question:

@@ -51,6 +51,7 @@ class PublishJoint(Recoded, StoppingKind):
     estimate_example = "--schema schema.toml --recode age,sex,zip --k 10 "
     settings: JointSettings
     enlarged, smaller = "the recoding is", "raise --k"
+    assumed = f"a recoding with {TYPICAL_CLASSES:,} classes, or as many as the rows allow"
 
     # How a task comes about.
 
@@ -127,11 +128,6 @@ class PublishJoint(Recoded, StoppingKind):
 
     @property
     @override
-    def assumed(self) -> str:
-        return f"a recoding with {TYPICAL_CLASSES:,} classes, or as many as the rows allow"
-
-    @property
-    @override
     def is_countable(self) -> bool:
         """See `Kind.is_countable`; by what was measured."""
         weight = 1
@@ -140,10 +136,6 @@ class PublishJoint(Recoded, StoppingKind):
         return sum(self.problem.domains) * weight <= COUNTABLE
 
     # How it is run.
-
-    @override
-    def allowing(self, most_bytes: int) -> PublishJoint:
-        return type(self)(self.allowed_settings(most_bytes), self.schema)
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:

@@ -68,6 +68,7 @@ class PublishLattice(Recoded):
     estimate_example = "--schema schema.toml --plan publish.toml --k 10 "
     job_example = "--recode age,zip --rules 'age ranges 5 10 20; zip prefixes 4 3' --k 10"
     settings: LatticeSettings
+    assumed = "the levels that take most to find"
 
     # How a task comes about.
 
@@ -187,11 +188,6 @@ class PublishLattice(Recoded):
 
         node = self._node_in(path)
         return lambda engine: cost_model.with_node(engine, self.full_domain, node)
-
-    @property
-    @override
-    def assumed(self) -> str:
-        return "the levels that take most to find"
 
     @property
     @override

@@ -70,6 +70,7 @@ class Recoded(BySchema):
     phases = True
     Extra = RecodedExtra
     settings: RecodedSettings
+    estimate: Estimate = "typical"  # nobody knows the recoding
 
     # How a task comes about.
 
@@ -193,12 +194,6 @@ class Recoded(BySchema):
         if extra.recoding is None:
             return super().counted(extra, inputs)
         return Counted(self.with_recoding(extra.recoding), "exact", "this recoding")
-
-    @property
-    @override
-    def estimate(self) -> Estimate:
-        """See `Kind.estimate`: nobody knows the recoding."""
-        return "typical"
 
     @abstractmethod
     def with_recoding(self, path: Path) -> Program:

@@ -57,6 +57,7 @@ class JointTable(BySchema):
     noun = "table"
     afterwards = "If it is sealed, the analyst opens it with smc publish open."
     settings: JointTableSettings
+    told_exactly = "whoever holds the analyst's key and one party's rows has the other's numbers"
 
     # How a task comes about.
 
@@ -180,11 +181,6 @@ class JointTable(BySchema):
     def exact(self) -> bool:
         """See `Kind.exact`: numbers are sealed as they are, and which cells are small is opened as it is."""
         return isinstance(self.form, SealedTable)
-
-    @property
-    @override
-    def told_exactly(self) -> str:
-        return "whoever holds the analyst's key and one party's rows has the other's numbers"
 
     @property
     @override

@@ -29,12 +29,7 @@ class Chosen(Method):
     what = "choice"
     words = "choosing"
     mechanism: ClassVar[str]  # as the ledger names it
-
-    @property
-    @override
-    def numbers(self) -> int:
-        """See `Method.numbers`: the index of a weight."""
-        return 1
+    numbers = 1  # the index of a weight
 
     @property
     @override

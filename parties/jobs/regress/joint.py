@@ -29,7 +29,7 @@ from parties.jobs.regress.squares import Squares
 from parties.jobs.release.reading import fingerprint
 from parties.jobs.sentences import changed
 from parties.jobs.spending import KEPT_BY_NODES, Loss
-from parties.jobs.tabular import BySchema
+from parties.jobs.tabular import OpenedSteps
 from parties.tables.schema import Schema
 from parties.tables.types import NumberType, type_of
 from parties.tables.unfit import UnfitError
@@ -50,7 +50,7 @@ WAYS = {
 }
 
 
-class RegressJoint(BySchema):
+class RegressJoint(OpenedSteps):
     """Learn a linear classifier from the rows of both parties. Both learn its weights, found with noise.
 
     By gradient descent, each party sums the gradients of its own rows, and both learn the sums of the two with noise.
@@ -64,6 +64,7 @@ class RegressJoint(BySchema):
     noun = "model"
     afterwards = "smc predict --model model.json --data rows.csv classifies rows with it, on this machine alone."
     phases = True
+    picture = staticmethod(result.picture)  # the weights
     settings: RegressSettings
 
     # How a task comes about.
@@ -267,27 +268,9 @@ class RegressJoint(BySchema):
 
     # Its states: what was opened, step by step.
 
-    beginning: State = ()
-
-    @override
-    def steps(self, state: State) -> int:
-        return len(state)
-
     @override
     def is_done(self, state: State) -> bool:
         return len(state) == self.method.steps
-
-    @override
-    def cut(self, state: State, steps: int) -> State:
-        return state[:steps]
-
-    @override
-    def encode(self, state: State) -> Any:
-        return [list(step) for step in state] or None
-
-    @override
-    def decode(self, value: Any) -> State:
-        return tuple(tuple(map(int, step)) for step in value or ())
 
     # What it brings.
 
@@ -314,12 +297,6 @@ class RegressJoint(BySchema):
     @override
     def text(cls, document: Document, party: int) -> str:
         return result.text(document)
-
-    @classmethod
-    @override
-    def picture(cls, document: Document) -> str:
-        """See `Kind.picture`: the weights."""
-        return result.picture(document)
 
     @classmethod
     @override

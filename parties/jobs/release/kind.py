@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from typing_extensions import override
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from smc.counting import Program
     from smc.engines import Engine
 
-Own = TypeVar("Own", bound="Release")
 COUNTABLE = 1 << 14  # numbers of a question whose cost is counted in a few seconds
 
 
@@ -58,7 +57,7 @@ class Release(BySchema):
     # How a task comes about.
 
     @classmethod
-    def canonical(cls: type[Own], settings: Any, schema: Schema) -> Own:
+    def canonical(cls, settings: Any, schema: Schema) -> Self:
         """Return the task of these settings, by a schema with more columns perhaps. `InputError` names what is
         wrong."""
         predicates = parse(settings.where or "", schema)
@@ -76,7 +75,7 @@ class Release(BySchema):
 
     @classmethod
     @override
-    def alone(cls: type[Own], settings: KindSettings, party: int) -> tuple[Own, Any, list[str]]:
+    def alone(cls, settings: KindSettings, party: int) -> tuple[Self, Any, list[str]]:
         """See `Kind.alone`: the rows are a file too."""
         task = cls.planned(settings)
         counts, _ = task.rows_in_file(task.schema, task.target)

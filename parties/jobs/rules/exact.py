@@ -34,6 +34,8 @@ class ExactRules(RulesOfBoth, StoppingKind):
     """Rules that are decided in secret, length by length (Apriori): both learn which hold, and no number."""
 
     enlarged, smaller = "the sets are", "raise --support"
+    estimate: Estimate = "typical"
+    beginning: State = Found()
 
     @override
     def check(self) -> None:
@@ -98,11 +100,6 @@ class ExactRules(RulesOfBoth, StoppingKind):
 
     @property
     @override
-    def estimate(self) -> Estimate:
-        return "typical"
-
-    @property
-    @override
     def assumed(self) -> str:
         *sets, rules = self.likely
         return f"{sum(sets):,} sets of values and {rules:,} rules that are decided"
@@ -141,10 +138,6 @@ class ExactRules(RulesOfBoth, StoppingKind):
     # How it is run.
 
     @override
-    def allowing(self, most_bytes: int) -> ExactRules:
-        return type(self)(self.allowed_settings(most_bytes), self.schema)
-
-    @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
         """See `Kind.run`; `data` is what `own_rows` returns."""
         from protocols import association
@@ -175,11 +168,6 @@ class ExactRules(RulesOfBoth, StoppingKind):
         return state
 
     # Its states.
-
-    @property
-    @override
-    def beginning(self) -> State:
-        return Found()
 
     @override
     def steps(self, state: Found) -> int:

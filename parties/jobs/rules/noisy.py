@@ -44,6 +44,8 @@ class NoisyRules(RulesOfBoth):
     A row that is replaced leaves a basket for another: each number changes by 1 at most, that of all baskets, too.
     """
 
+    estimate: Estimate = "at most"
+
     @cached_property
     def first(self) -> int:
         """How many sets are chosen: no more than there are."""
@@ -112,11 +114,6 @@ class NoisyRules(RulesOfBoth):
         from protocols.release.frequent_sets import count_at_most
 
         return lambda engine: count_at_most(engine, self.problem, self.first, self.laws)
-
-    @property
-    @override
-    def estimate(self) -> Estimate:
-        return "at most"
 
     # How it is run.
 

@@ -40,6 +40,7 @@ class Forest(SeveralTrees, ExactTree):
         "seed",
         *(name for name in ExactTree.specified if name not in ("t", "distance")),
     )
+    edges = None  # all, of which each node draws some
 
     @override
     def completed(self) -> Any:
@@ -49,12 +50,6 @@ class Forest(SeveralTrees, ExactTree):
             number = math.isqrt(max(1, len(self.questions.domains)) - 1) + 1
             settings = settings.model_copy(update={"attributes": number})
         return settings
-
-    @property
-    @override
-    def edges(self) -> int | None:
-        """See `ExactTree.edges`: all, of which each node draws some."""
-        return None
 
     @cached_property
     @override

@@ -46,10 +46,12 @@ class JointTree(BySchema):
     afterwards = "smc predict --tree tree.json --data rows.csv classifies rows with it, on this machine alone."
     integers = True
     phases = True
+    picture = staticmethod(result.picture)
     page = "tree"
     settings: Any  # of `Settings`
     target = ""  # of a task, the class column
     specified: ClassVar[tuple[str, ...]]  # its parameters in a specification, beside the schema and the profile
+    estimate: Estimate = "typical"  # nobody knows the tree
 
     def __init__(self, settings: ExactSettings, schema: Schema, target: str) -> None:
         super().__init__(settings, schema)
@@ -247,12 +249,6 @@ class JointTree(BySchema):
         except InputError as error:
             raise InputError(f"{extra.tree}: {error}") from None
 
-    @property
-    @override
-    def estimate(self) -> Estimate:
-        """See `Kind.estimate`: nobody knows the tree."""
-        return "typical"
-
     # How it is run.
 
     @override
@@ -303,11 +299,6 @@ class JointTree(BySchema):
     @override
     def text(cls, document: Document, party: int) -> str:
         return result.text(document)
-
-    @classmethod
-    @override
-    def picture(cls, document: Document) -> str:
-        return result.picture(document)
 
     @classmethod
     @override

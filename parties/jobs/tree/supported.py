@@ -42,6 +42,7 @@ class SupportedTree(ExactTree):
     """`protocols.id3`, then `protocols.release.leaf_counts`."""
 
     specified = (*ExactTree.specified, "support_epsilon", "adjacency")
+    past_budget = True  # the tree is opened without noise, as if there were no counts
 
     @cached_property
     def noise(self) -> Noise:
@@ -55,12 +56,6 @@ class SupportedTree(ExactTree):
     def spends(self) -> tuple[Loss, ...]:
         """See `Kind.spends`: the counts of all leaves, once; the tree itself spends nothing."""
         return (PureLoss("leaf counts, discrete Laplace", self.noise.epsilon, adjacency=self.settings.adjacency),)
-
-    @property
-    @override
-    def past_budget(self) -> bool:
-        """See `Kind.past_budget`: the tree is opened without noise, as if there were no counts."""
-        return True
 
     @override
     def reveals(self, peer: str) -> list[str]:

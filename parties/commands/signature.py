@@ -1,0 +1,98 @@
+"""A command from a function: the default of a parameter is the option or argument that fills it.
+
+    @command("apply", "smc publish apply --recoding recoding.json --out out.csv", group)
+    def apply_command(
+        recoding: Path = option("The recoding, a JSON file."),
+        force: bool = FORCE,
+    ) -> None: ...
+
+The flag is the parameter's name without `_file`, and its annotation says the type: a `bool` is a flag, a `Path` is a
+file, a `tuple[..., ...]` is given several times. An option is required unless it has a default, or may be None.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from parties.commands.options import FILE
+
+TYPES = {"Path": FILE, "int": int, "float": float}
+
+
+class _Waiting:
+    """An option or argument that waits for the parameter that it fills."""
+
+    def __init__(self, flag: str | None, fields: dict[str, Any], is_argument: bool = False) -> None:
+        self.flag, self.fields, self.is_argument = flag, fields, is_argument
+
+    def of(self, parameter: inspect.Parameter) -> Callable[[Any], Any]:
+        """Return the decorator that adds it to a command."""
+        plain, _, other = parameter.annotation.partition(" | ")
+        item = plain.removeprefix("tuple[").removesuffix(", ...]") if plain.endswith(", ...]") else plain
+        fields: dict[str, Any] = {"type": TYPES[item]} if item in TYPES else {}
+        if self.is_argument:
+            fields |= {"nargs": -1} if item != plain else {"required": not other}
+            return click.argument(parameter.name, **{**fields, **self.fields})
+        if item != plain:
+            fields["multiple"] = True
+        elif plain == "bool" and not other:
+            fields["is_flag"] = True
+        elif not other and "default" not in self.fields:
+            fields["required"] = True
+        flag = self.flag or f"--{parameter.name.removesuffix('_file').replace('_', '-')}"
+        return click.option(flag, parameter.name, **{**fields, **self.fields})
+
+
+def option(text: str, kind: Any = None, /, flag: str | None = None, **fields: Any) -> Any:
+    """Return an option as the default of a parameter.
+
+    Args:
+        text: its help.
+        kind: its type, unless the parameter's annotation says all; or its metavar.
+        flag: its flag, unless that is the parameter's name, and behind a space its metavar, if it has one.
+        fields: what `click.option` takes besides.
+    """
+    name, _, metavar = (flag or "").partition(" ")
+    if isinstance(kind, str):
+        kind, metavar = None, kind
+    more = {key: value for key, value in (("type", kind), ("metavar", metavar)) if value}
+    return _Waiting(name or None, {"help": text, **more, **fields})
+
+
+def argument(kind: Any = None, /, **fields: Any) -> Any:
+    """Return an argument as the default of a parameter.
+
+    Args:
+        kind: its type, unless the parameter's annotation says all.
+        fields: what `click.argument` takes besides.
+    """
+    return _Waiting(None, fields if kind is None else {"type": kind, **fields}, is_argument=True)
+
+
+def by_signature(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options and arguments to a function that the defaults of its parameters are, in their order."""
+    for parameter in [*inspect.signature(function).parameters.values()][::-1]:
+        default = parameter.default
+        add = default.of(parameter) if isinstance(default, _Waiting) else default
+        if callable(add) and add is not parameter.empty:
+            function = add(function)
+    return function
+
+
+def command(
+    name: str | None = None, example: str = "", of: click.Group | None = None, **fields: Any
+) -> Callable[[Callable[..., Any]], click.Command]:
+    """Make a function the command of this name; see this module.
+
+    Args:
+        name: the command's name; None takes the function's.
+        example: of a command line, with which its help ends.
+        of: the group that it belongs to, if that is in the same module.
+        fields: what `click.command` takes besides.
+    """
+    make: Callable[..., Any] = click.command if of is None else of.command
+    return lambda function: make(name, **{"epilog": f"Example:  {example}", **fields})(by_signature(function))
