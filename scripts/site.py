@@ -36,6 +36,7 @@ PACKAGES = (
 NAVIGATION: dict[str, tuple[str, ...]] = {
     "Start": (
         "README.md",
+        "docs/two-machines.md",
         "docs/choosing.md",
         "docs/security.md",
         "SECURITY.md",
