@@ -38,6 +38,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "README.md",
         "docs/choosing.md",
         "docs/security.md",
+        "docs/security-disk.md",
         "SECURITY.md",
         "docs/tutorial.md",
         "docs/notes.md",
