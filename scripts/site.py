@@ -46,6 +46,8 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
     ),
     "Questions": (
         "docs/release.md",
+        "docs/release-guarantee.md",
+        "docs/release-check.md",
         "docs/boosting.md",
         "docs/clusters.md",
         "docs/regression.md",
