@@ -61,6 +61,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
     "Running": (
         "docs/tables.md",
         "docs/policy.md",
+        "docs/policy-points.md",
         "docs/records.md",
         "docs/questionnaire.md",
         "docs/scale.md",
