@@ -72,6 +72,10 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
     "Inside": (
         "docs/architecture.md",
         "docs/protocols.md",
+        "docs/protocols-tables.md",
+        "docs/protocols-noise.md",
+        "docs/protocols-engines.md",
+        "docs/protocols-limits.md",
         "docs/measured.md",
         "docs/errors.md",
         "docs/cost.md",
