@@ -40,6 +40,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "docs/security.md",
         "SECURITY.md",
         "docs/tutorial.md",
+        "docs/tutorial-server.md",
         "docs/notes.md",
         "examples/README.md",
     ),
@@ -57,6 +58,10 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
     ),
     "Running": (
         "docs/tables.md",
+        "docs/tables-schema.md",
+        "docs/tables-source.md",
+        "docs/tables-rows.md",
+        "docs/tables-models.md",
         "docs/policy.md",
         "docs/records.md",
         "docs/questionnaire.md",
