@@ -80,6 +80,8 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "docs/errors.md",
         "docs/cost.md",
         "docs/extending.md",
+        "docs/extending-models.md",
+        "docs/extending-engines.md",
     ),
     "More": (),
 }
