@@ -21,13 +21,13 @@ from parties.base.settings import validated
 from parties.jobs.boost.boost import Boost
 from parties.jobs.boost.settings import BoostSettings
 from parties.jobs.running import Report
-from parties.models.boosted import BoostedModel, Margins, xgboost_text
+from parties.models.boosted import BoostedModel, xgboost_text
+from parties.models.scored import Margins
 from parties.notebook import coded
 from parties.notebook.parameters import parameters
 from parties.notebook.study import JointEstimator
 from parties.tables import categories
 from parties.tables import schema as schemas
-from parties.tables.delimited import Columns
 from parties.tables.schema import Schema
 from protocols.counts import RowCounts
 from smc.errors import InputError
@@ -114,8 +114,7 @@ class _JointBoost(JointEstimator):
     def _margins(self, X: Any) -> Margins:
         check_is_fitted(self)
         columns = coded.columns_of(X, tuple(self.model_.columns))
-        cells = {column.name: [categories.spell(cell) for cell in column.cells] for column in columns}
-        return self.model_.margins(Columns(Path("X"), cells, range(len(columns[0].cells)), unit="row"))
+        return self.model_.margins(coded.spelled(columns, len(columns[0].cells)))
 
 
 class JointBoostClassifier(ClassifierMixin, _JointBoost):  # type: ignore[misc]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from parties.jobs.running import Connection, Report
 from parties.jobs.tabular import BySchema
@@ -16,7 +17,7 @@ from parties.link.settings import LinkSettings
 from parties.notebook.fitting import NEVER, Log, at_node
 from parties.party_file import load
 from parties.tables import categories
-from parties.tables.delimited import MISSING
+from parties.tables.delimited import MISSING, Columns
 from parties.tables.types import Domain, NumberType, exactly
 from protocols.counts import RowCounts
 from smc.engines import Profile, engine_of
@@ -36,6 +37,25 @@ def columns_of(X: Any, names: tuple[str, ...]) -> list[categories.Column]:
     if cells.ndim != 2 or cells.shape[1] != len(names):
         raise InputError(f"X must have the {len(names)} columns {', '.join(names)}")
     return categories.array_columns(cells, names, names)
+
+
+class Spelled(Columns):
+    """Rows in memory as text."""
+
+    @override
+    def where(self, row: int, column: str) -> str:
+        return categories.Column(column, ()).where(row)
+
+
+def spelled(columns: Sequence[categories.Column], rows: int) -> Columns:
+    """Return so many rows as a model reads them."""
+    return Spelled(Path("X"), {column.name: texts(column) for column in columns}, range(rows))
+
+
+def texts(column: categories.Column) -> list[str]:
+    """Return the category of every cell as the cell spells it."""
+    known = {cell: categories.spell(cell) for cell in set(column.cells)}
+    return [known[cell] for cell in column.cells]
 
 
 def counted(task: BySchema, columns: Sequence[categories.Column]) -> RowCounts:

@@ -26,10 +26,10 @@ from parties.jobs.tree.forest import Forest
 from parties.jobs.tree.id3 import Id3
 from parties.jobs.tree.settings import Id3Settings
 from parties.link.settings import LinkSettings
-from parties.models.trees.compiled import compiled
+from parties.models.trees import prediction
 from parties.models.trees.reading import asking
-from parties.models.trees.tree import Leaf, Node, TreeFile, places
-from parties.notebook import binning, fitting
+from parties.models.trees.tree import Leaf, Node, TreeFile, domains, places
+from parties.notebook import binning, coded, fitting
 from parties.notebook.binning import BINS
 from parties.notebook.parameters import parameters
 from parties.notebook.reading import Reading
@@ -114,16 +114,11 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing):  # type: ignore[mis
         on a row's path are looked at. `NotFittedError` before fit.
         """
         check_is_fitted(self)
-        trees = [compiled(tree) for tree in asking(self.tree_file_).trees]
-        domains = {name: values for tree in trees for name, values in tree.domains.items()}
-        columns, rows = self._columns(X, self.attributes_, reset=False, wanted=domains)
-        cells = {column.name: column for column in self._binned(columns)}
-        names = [categories.spell(name) for name in self.classes_.tolist()]
-        votes: NDArray[np.int64] = np.zeros((rows, len(names)), dtype=np.int64)
-        for tree in trees:
-            places_of_labels = np.array([names.index(label) for label in tree.labels])
-            votes[np.arange(rows), places_of_labels[tree.predict(cells, rows)]] += 1
-        return self.classes_[votes.argmax(axis=1)]
+        trees = asking(self.tree_file_).trees
+        columns, rows = self._columns(X, self.attributes_, reset=False, wanted=domains(trees))
+        labels = prediction.vote(trees, coded.spelled(self._binned(columns), rows))
+        places = {categories.spell(name): place for place, name in enumerate(self.classes_.tolist())}
+        return self.classes_[[places[label] for label in labels]]
 
     @property
     def tree_(self) -> Node:

@@ -75,8 +75,8 @@ class JointRules(TransformerMixin, JointStudy):  # type: ignore[misc]
         cells: dict[str, list[str]] = {}
         for column in coded.columns_of(frame.to_native(), self.model_.columns) if self.model_.columns else ():
             if self.schema_ is None:
-                cells[column.name] = [categories.spell(cell) for cell in column.cells]
+                cells[column.name] = coded.texts(column)
             else:
                 values = self.schema_.attributes[column.name]
                 cells[column.name] = [values[code] for code in coded.codes(column, values)]
-        return Columns(Path("X"), cells, range(1, len(frame) + 1), unit="row")
+        return coded.Spelled(Path("X"), cells, range(len(frame)))
