@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,9 @@ from parties.link.settings import LinkSettings
 from parties.notebook.fitting import NEVER, Log, at_node
 from parties.party_file import load
 from parties.tables import categories
+from parties.tables import schema as schemas
 from parties.tables.delimited import MISSING, Columns
+from parties.tables.schema import Schema
 from parties.tables.types import Domain, NumberType, exactly
 from protocols.counts import RowCounts
 from smc.engines import Profile, engine_of
@@ -37,6 +39,11 @@ def columns_of(X: Any, names: tuple[str, ...]) -> list[categories.Column]:
     if cells.ndim != 2 or cells.shape[1] != len(names):
         raise InputError(f"X must have the {len(names)} columns {', '.join(names)}")
     return categories.array_columns(cells, names, names)
+
+
+def agreed(schema: Schema | Path | str | None) -> Schema | None:
+    """Return the public schema, if one is given: itself, or as its file."""
+    return schemas.load(Path(schema)) if isinstance(schema, str | Path) else schema
 
 
 class Spelled(Columns):
@@ -115,9 +122,18 @@ class InBaskets:
         return self.lines
 
 
-def alone(task: BySchema, counts: RowCounts | InBaskets) -> Any:
-    """Learn from one's own rows by the same program on the clear engine; the peer's part has no rows."""
-    schema = task.schema
+def alone(task: BySchema, counts: Any, own: Callable[[Any], Any] | None = None) -> Any:
+    """Learn from one's own rows by the same program on the clear engine; the peer's part has no rows.
+
+    Args:
+        task: the task.
+        counts: the rows, or a source of their counts.
+        own: returns what the task takes of a party's rows; by default its `own_rows`.
+
+    Returns:
+        The task's last state.
+    """
+    schema, own = task.schema, own or task.own_rows
     domains = [len(schema.attributes[name]) for name in schema.features(task.target)]
     nothing = np.zeros((0, len(domains) + 2), dtype=np.int64)
     classes = len(schema.attributes[task.target])
@@ -125,7 +141,7 @@ def alone(task: BySchema, counts: RowCounts | InBaskets) -> Any:
     profile = Profile("clear")
 
     def program(session: Any) -> Any:
-        rows = task.own_rows((counts, nobody)[session.party])
+        rows = own((counts, nobody)[session.party])
         return task.run(engine_of(session, profile), rows, task.beginning, lambda step: None)
 
     return run_local(program, timeout=NEVER, kernels=profile.kernels)[0]

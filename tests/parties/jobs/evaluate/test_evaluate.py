@@ -280,7 +280,7 @@ def of_model(fields: dict[str, Any]) -> dict[str, Any]:
         ({"bins": 300}, "bins"),
         ({"classifier": "[]", "scores": None}, "model: these are no trees, linear or naive Bayes model"),
         (of_model({**LINEAR, "target": "flu"}), "model: the model is of another schema: there is no column 'flu'"),
-        (of_model({**BAYES, "columns": {"sex": {"m": [7, 1]}}}), "of another schema: it knows no 'f' of 'sex'"),
+        (of_model({**BAYES, "columns": {"sex": {"m": [7, 1]}}}), "'sex': the model does not know 'f'"),
         (of_model({**BAYES, "columns": {"hair": {"m": [7, 1]}}}), "there is no column 'hair'"),
         (of_model({**TREE, "tree": {"attribute": "sex", "branches": {"m": {"class": "yes"}}}}), "no branch for 'f'"),
         (of_model({**BOOSTED, "classes": ["ill", "well"]}), "it knows no class 'yes'"),
