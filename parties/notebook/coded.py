@@ -122,18 +122,18 @@ class InBaskets:
         return self.lines
 
 
-def alone(task: BySchema, counts: Any, own: Callable[[Any], Any] | None = None) -> Any:
+def alone(task: BySchema, counts: Any, rows_of: Callable[[Any], Any] | None = None) -> Any:
     """Learn from one's own rows by the same program on the clear engine; the peer's part has no rows.
 
     Args:
         task: the task.
         counts: the rows, or a source of their counts.
-        own: returns what the task takes of a party's rows; by default its `own_rows`.
+        rows_of: returns what the task takes of a party's rows; by default its `own_rows`.
 
     Returns:
         The task's last state.
     """
-    schema, own = task.schema, own or task.own_rows
+    schema, rows_of = task.schema, rows_of or task.own_rows
     domains = [len(schema.attributes[name]) for name in schema.features(task.target)]
     nothing = np.zeros((0, len(domains) + 2), dtype=np.int64)
     classes = len(schema.attributes[task.target])
@@ -141,7 +141,7 @@ def alone(task: BySchema, counts: Any, own: Callable[[Any], Any] | None = None) 
     profile = Profile("clear")
 
     def program(session: Any) -> Any:
-        rows = own((counts, nobody)[session.party])
+        rows = rows_of((counts, nobody)[session.party])
         return task.run(engine_of(session, profile), rows, task.beginning, lambda step: None)
 
     return run_local(program, timeout=NEVER, kernels=profile.kernels)[0]

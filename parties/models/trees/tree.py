@@ -209,11 +209,11 @@ def places(tree: Node) -> list[Place]:
 
 def domains(trees: Sequence[Node]) -> dict[str, tuple[str, ...]]:
     """Return the values of each attribute that trees ask for, in reading order."""
-    splits = [place.node for tree in trees for place in places(tree) if isinstance(place.node, Split)]
-    found: dict[str, tuple[str, ...]] = {}
-    for split in splits:
-        found.setdefault(split.attribute, split.values)
-    return found
+    values: dict[str, tuple[str, ...]] = {}
+    for place in (place for tree in trees for place in places(tree)):
+        if isinstance(place.node, Split):
+            values.setdefault(place.node.attribute, place.node.values)
+    return values
 
 
 def size(tree: Node) -> Size:

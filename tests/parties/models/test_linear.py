@@ -51,6 +51,12 @@ def test_a_cell_that_the_model_does_not_know(line: str, message: str, tmp_path: 
         loaded(tmp_path).predict(columns(tmp_path / "rows.csv"))
 
 
+def test_the_first_line_with_an_unknown_cell_is_named(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("wind,hours\nweak,1\nweak,one\nweek,two\n")
+    with pytest.raises(InputError, match=r"line 3, column 'hours': 'one' is no number"):
+        loaded(tmp_path).predict(columns(tmp_path / "rows.csv"))
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
