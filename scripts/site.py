@@ -36,8 +36,10 @@ PACKAGES = (
 NAVIGATION: dict[str, tuple[str, ...]] = {
     "Start": (
         "README.md",
+        "docs/two-machines.md",
         "docs/choosing.md",
         "docs/security.md",
+        "docs/security-disk.md",
         "SECURITY.md",
         "docs/tutorial.md",
         "docs/notes.md",
@@ -45,6 +47,8 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
     ),
     "Questions": (
         "docs/release.md",
+        "docs/release-guarantee.md",
+        "docs/release-check.md",
         "docs/boosting.md",
         "docs/clusters.md",
         "docs/regression.md",
@@ -58,13 +62,21 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
     "Running": (
         "docs/tables.md",
         "docs/policy.md",
+        "docs/policy-points.md",
         "docs/records.md",
+        "docs/records-budgets.md",
+        "docs/records-shipping.md",
+        "docs/records-duties.md",
         "docs/questionnaire.md",
         "docs/scale.md",
     ),
     "Inside": (
         "docs/architecture.md",
         "docs/protocols.md",
+        "docs/protocols-tables.md",
+        "docs/protocols-noise.md",
+        "docs/protocols-engines.md",
+        "docs/protocols-limits.md",
         "docs/measured.md",
         "docs/errors.md",
         "docs/cost.md",

@@ -15,6 +15,7 @@ from typing_extensions import override
 from parties.base import files
 from parties.base.settings import at_key
 from parties.base.text import listed
+from parties.commands.brief_help import BriefCommand
 from parties.commands.kinds import missing_by_flag, options_of, read_flags, read_private
 from parties.commands.options import FILE
 from parties.jobs import kinds
@@ -119,7 +120,7 @@ class Proposed(click.Group):
                 self._act({"protocol": name} | _present(head | read), None, **others)
 
         example = f"Example:  smc {self._path} {name} {_example_of(name, options)}"
-        command = click.command(name, help=kinds.line(name), epilog=example)(
+        command = click.command(name, BriefCommand, help=kinds.line(name), epilog=example)(
             options_of(options)(_PEER(self._options(of_kind)))
         )
         named = (("--" + key.replace("_", "-"), key, *words) for key, words in HEAD.items())
