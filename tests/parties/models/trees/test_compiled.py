@@ -40,5 +40,7 @@ def test_all_rows_at_once_go_where_each_goes_alone(seed: int, rows: int, depth: 
         expected.append(node.label)
     assert predict(tree, table) == expected
     arrays = compiled(choice(tree))
-    codes = {name: np.array([domains[name].index(cell) for cell in column]) for name, column in cells.items()}
+    codes = {}
+    for name, values in domains.items():
+        codes[name] = np.array([values.index(cell) if cell in values else -1 for cell in cells[name]], dtype=np.int64)
     assert [arrays.ends[end].label for end in arrays.route(codes, rows)] == expected
