@@ -16,10 +16,9 @@ from parties.commands.own_table import chosen
 from parties.commands.rows import tell_left_out
 from parties.commands.signature import command, option
 from parties.models import linear
-from parties.models.boosted import BoostedModel
-from parties.models.linear import LinearModel
 from parties.models.load import AnyModel, columns_of, load_model, load_trees, predicted, schema_for
 from parties.models.rules import Rules, words
+from parties.models.scored import Scored
 from parties.models.trees import prediction
 from parties.models.trees.prediction import Predicted, Score
 from parties.models.trees.tree import NoBranchError, TreeFile
@@ -151,13 +150,13 @@ def predict(
             raw = "" if config_file is not None else "; if the rows are as raw as a table's, give its --config"
             raise InputError(f"{error}{raw}") from None
     actual = rows.values.get(model.target)
-    if isinstance(model, LinearModel | BoostedModel) and model.classes is None:
+    if isinstance(model, Scored) and model.classes is None:
         _show_numbers(labels, model, actual, only_score, as_json)
         return
     score = prediction.score(labels, actual) if actual is not None else None
     calibration: list[Predicted] = []
     if actual is not None and (only_score or as_json):
-        scores = model.scores(rows) if isinstance(model, LinearModel | BoostedModel) else None
+        scores = model.scores(rows) if isinstance(model, Scored) else None
         calibration = prediction.calibration(labels, actual, scores)
     if only_score and (score is None or score.accuracy is None):
         raise InputError(f"--score: the rows have no column {quoted(model.target)} with classes to compare with")
@@ -192,9 +191,7 @@ def _tree(path: Path) -> TreeFile:
         raise InputError(f"--tree: {path} is a model, not a tree: give it by --model") from None
 
 
-def _show_numbers(
-    numbers: list[str], model: LinearModel | BoostedModel, actual: list[str] | None, only_score: bool, as_json: bool
-) -> None:
+def _show_numbers(numbers: list[str], model: Scored, actual: list[str] | None, only_score: bool, as_json: bool) -> None:
     """Show what a model of numbers says, and how far it is from rows whose number is known."""
     score = None if actual is None else linear.score(numbers, actual)
     if only_score and score is None:

@@ -1,4 +1,4 @@
-"""`make docs`: each page is in the site and in its menu, and nothing comes from the network; .ci/run builds all of it."""
+"""`make docs`: each page is in the site and its menu, and nothing comes from the network; .ci/run builds all of it."""
 
 from __future__ import annotations
 

@@ -25,6 +25,7 @@ from parties.jobs.settings import BooleanSettings, own_file, public
 from parties.jobs.tabular_settings import Name, TabularSettings
 from parties.models.boosted import BoostedModel
 from parties.models.linear import LinearModel
+from parties.models.load import columns_of, numbers_of
 from parties.models.trees.tree import TreeFile
 from parties.tables.delimited import MISSING
 from parties.tables.schema import Schema
@@ -135,11 +136,11 @@ class Scoring(Release):
             target = settings.target or model.target
             if target != model.target:
                 raise InputError(f"target: the model's is {quoted(model.target)}, not {quoted(target)}")
-            for name in (target, *models.columns(model)):
+            for name in (target, *columns_of(model)):
                 if name not in schema.attributes:
                     raise InputError(f"model: {models.ANOTHER}: there is no column {quoted(name)}")
             settings = settings.model_copy(update={"target": target})
-            schema = schema.numeric(models.numbers(model))
+            schema = schema.numeric(numbers_of(model))
         return super().canonical(settings, schema)
 
     @classmethod
@@ -149,7 +150,7 @@ class Scoring(Release):
         columns = super().named(settings)
         if settings.classifier is None:
             return columns
-        return tuple(dict.fromkeys([*columns, *models.columns(_model(settings.classifier))]))
+        return tuple(dict.fromkeys([*columns, *columns_of(_model(settings.classifier))]))
 
     @property
     def model(self) -> models.Model | None:
@@ -159,7 +160,7 @@ class Scoring(Release):
     @property
     @override
     def number_columns(self) -> tuple[str, ...]:
-        return models.numbers(self.model) if self.model is not None else ()
+        return numbers_of(self.model) if self.model is not None else ()
 
     @override
     def parameters(self) -> Document:
