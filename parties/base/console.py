@@ -178,9 +178,9 @@ def typed_secret(question: str) -> str:
     return answer
 
 
-def print_json(value: object) -> None:
-    """Print one JSON document on standard output."""
-    print(json.dumps(value, ensure_ascii=False, indent=2))
+def print_json(value: object, ascii_only: bool = False) -> None:
+    """Print one JSON document on standard output; in ASCII where others' texts in it may be meant for the terminal."""
+    print(json.dumps(value, ensure_ascii=ascii_only, indent=2))
 
 
 def tell(as_json: bool, document: object, text: str) -> None:

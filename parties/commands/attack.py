@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from parties.base import console
+from parties.base import console, files
+from parties.base.report import Report, csv_text
 from parties.base.text import quoted
 from parties.commands.attack_files import (
     LEAVE_OUT,
+    NAMES,
     SEED,
     cells_beside,
     cells_of,
     check_shared,
     column_of,
     names_of,
-    tell,
-    write_csv,
 )
 from parties.commands.attack_models import membership_command, shadows_command
 from parties.commands.attack_tables import reconstruct_command
-from parties.commands.options import FILE, Between, json_option
+from parties.commands.options import FILE, Between
 from parties.commands.outputs import FORCE, check_new
 from parties.commands.rows import CONFIG
 from parties.commands.signature import command, option
@@ -36,6 +36,15 @@ if TYPE_CHECKING:
     from parties.tables.delimited import Columns
 
 SHARE = Between(0, 1)
+LINKED = "{linked:,} ({share:.1%})"
+INFERRED = {
+    "right by naive Bayes": "{classifier:.1%} ({gain_of_classifier:+.1%})",
+    "right by rows that could be theirs": "{class:.1%} ({gain_of_class:+.1%})",
+    "right by the nearest row": "{nearest:.1%}",
+    "right by the ten nearest rows": "{neighbours:.1%}",
+    "right by the rarest match": "{rare:.1%}",
+}
+TRIED = {"known rows that were tried": "{known:,}", "columns": "{columns:list}"}
 
 KNOWN: Any = click.option("--known", type=FILE, required=True, help="What the attacker knows: rows with true values.")
 PUBLISHED: Any = click.option("--published", type=FILE, required=True, help="The published rows, CSV or Parquet.")
@@ -68,8 +77,7 @@ def link_command(
     out: Path | None = option("Write each known row's link, CSV; keep it to yourself."),
     config_file: Path | None = CONFIG,
     force: bool = FORCE,
-    as_json: bool = json_option,
-) -> None:
+) -> Report:
     """Find people in published rows.
 
     By what is known of them, exactly or with errors (Narayanan, Shmatikov 2008). A link is made if the best
@@ -96,28 +104,27 @@ def link_command(
         right = hits["rare match"].astype(np.int64)
         sure = {name: guess.sure for name, guess in named.items()}
         first = strongest.headline(hits, sure, 1 / len(release.lines))
-    report = first | linking.report(links, right, threshold)
-    report |= {"published": len(release.lines), "columns": pairs.names}
+    data = first | linking.report(links, right, threshold)
+    data |= {"published": len(release.lines), "columns": pairs.names}
     far = named["nearest row"].sure >= attackers.STANDS_OUT * np.log(max(2, len(release.lines)))
-    report["nearest"] = {"linked": int(far.sum()), "share": float(far.mean())}
+    data["nearest"] = {"linked": int(far.sum()), "share": float(far.mean())}
     if right is not None:
         of_those = int(hits["nearest row"][far].sum())
-        report["nearest"] |= {"right": of_those, "confidence": of_those / max(1, int(far.sum()))}
+        data["nearest"] |= {"right": of_those, "confidence": of_those / max(1, int(far.sum()))}
     if out is not None:
         rows = zip(pairs.rows.tolist(), links.best.tolist(), links.eccentricity.tolist(), strict=True)
         lines = [(mine.lines[row], release.lines[best], f"{far:.4g}") for row, best, far in rows]
-        write_csv(out, ["known_line", "published_line", "eccentricity"], lines)
-    text = strongest.words(first) if first else []
-    text += [("known rows that were tried", f"{report['known']:,}"), ("columns", ", ".join(pairs.names))]
-    text += [("linked, half as far as the next", _linked(report["nearest"]))]
-    text += [(f"linked, eccentricity {threshold:g}", _linked(report))]
-    text += [(f"linked, from {step['eccentricity']:g}", _linked(step)) for step in report["thresholds"]]
-    tell(as_json, report, text)
-
-
-def _linked(step: dict[str, Any]) -> str:
-    words = f"{step['linked']:,} ({step['share']:.1%})"
-    return words + (f", right {step['right']:,} ({step['confidence']:.1%} of these)" if "right" in step else "")
+        header = ("known_line", "published_line", "eccentricity")
+        files.write_text(out, csv_text([header, *lines]), private=True)
+    report = Report(data, width=NAMES)
+    report.facts(strongest.FACTS if first else {})
+    report.facts(TRIED)
+    linked = LINKED if right is None else f"{LINKED}, right {{right:,}} ({{confidence:.1%}} of these)"
+    report.facts({"linked, half as far as the next": linked}, data["nearest"])
+    report.facts({f"linked, eccentricity {threshold:g}": linked})
+    for step in data["thresholds"]:
+        report.facts({f"linked, from {step['eccentricity']:g}": linked}, step)
+    return report
 
 
 @command(
@@ -131,8 +138,7 @@ def infer_command(
     plan_file: Path | None = PLAN,
     sensitive: str = option("What is guessed; in both files.", "COLUMN"),
     config_file: Path | None = CONFIG,
-    as_json: bool = json_option,
-) -> None:
+) -> Report:
     """Guess a sensitive value from published rows.
 
     How much better than without them? By the rows that could be theirs, the nearest ones, the rarest match, and
@@ -153,22 +159,11 @@ def infer_command(
         if not measured(truth, values, ranges=False):
             check_shared(sensitive, truth, values, published, "")
         status.doing("guessing")
-        report = inference.infer(pairs.columns, values, [truth[row] for row in pairs.rows])
-    report |= {
-        "sensitive": sensitive,
-        "known": len(pairs.rows),
-        "published": len(release.lines),
-        "columns": pairs.names,
-    }
-    text = strongest.words(report)
-    text += [("known rows that were tried", f"{report['known']:,}"), ("columns", ", ".join(pairs.names))]
-    text += [(f"right by the most frequent {sensitive}", f"{report['prior']:.1%}")]
-    text += [("right by naive Bayes", f"{report['classifier']:.1%} ({report['gain_of_classifier']:+.1%})")]
-    text += [("right by rows that could be theirs", f"{report['class']:.1%} ({report['gain_of_class']:+.1%})")]
-    text += [("right by the nearest row", f"{report['nearest']:.1%}")]
-    text += [("right by the ten nearest rows", f"{report['neighbours']:.1%}")]
-    text += [("right by the rarest match", f"{report['rare']:.1%}")]
-    tell(as_json, report, text)
+        data = inference.infer(pairs.columns, values, [truth[row] for row in pairs.rows])
+    many = {"known": len(pairs.rows), "published": len(release.lines)}
+    report = Report(data | {"sensitive": sensitive, **many, "columns": pairs.names}, width=NAMES)
+    report.facts(strongest.FACTS | TRIED | {f"right by the most frequent {sensitive}": "{prior:.1%}"} | INFERRED)
+    return report
 
 
 @command(
@@ -180,8 +175,7 @@ def presence_command(
     worth: float = option("What it is worth to know it of a person.", Between(0, min_open=True)),
     cost: float = option("A gain by misuse that does not matter.", Between(0)),
     cost_of_absence: float | None = option("The same of knowing that somebody is not there  [--cost]", Between(0)),
-    as_json: bool = json_option,
-) -> None:
+) -> Report:
     """Choose the bounds of presence from costs.
 
     How sure may somebody be that a person is in a table, if that is misused? Everybody in the table has the
@@ -191,8 +185,9 @@ def presence_command(
 
     absence = cost if cost_of_absence is None else cost_of_absence
     least, most = bounds(rate, share, cost / worth, absence / worth)
-    model = f'[[models]]\nmodel = "presence"\nleast = {least:.4f}\nmost = {most:.4f}\n'
-    console.tell(as_json, {"least": least, "most": most}, model)
+    report = Report({"least": least, "most": most})
+    report.lines(("[[models]]", 'model = "presence"', f"least = {least:.4f}", f"most = {most:.4f}"))
+    return report
 
 
 class _Pairs:

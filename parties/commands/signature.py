@@ -7,18 +7,20 @@
     ) -> None: ...
 
 The flag is the parameter's name without `_file`, and its annotation says the type: a `bool` is a flag, a `Path` is a
-file, a `tuple[..., ...]` is given several times. An option is required unless it has a default, or may be None.
+file, a `tuple[..., ...]` is given several times. An option is required unless it has a default, or may be None. A
+command that returns a `Report` has --json too, and what it returns is printed.
 """
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable
 from typing import Any
 
 import click
 
-from parties.commands.options import FILE
+from parties.commands.options import FILE, json_option
 
 TYPES = {"Path": FILE, "int": int, "float": float}
 
@@ -75,12 +77,27 @@ def argument(kind: Any = None, /, **fields: Any) -> Any:
 
 def by_signature(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options and arguments to a function that the defaults of its parameters are, in their order."""
-    for parameter in [*inspect.signature(function).parameters.values()][::-1]:
+    parameters = [*inspect.signature(function).parameters.values()]
+    if function.__annotations__.get("return") == "Report":
+        function = reporting(function)
+    for parameter in parameters[::-1]:
         default = parameter.default
         add = default.of(parameter) if isinstance(default, _Waiting) else default
         if callable(add) and add is not parameter.empty:
             function = add(function)
     return function
+
+
+def reporting(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Print the report that a function returns, and add --json, by which it is printed as JSON."""
+
+    @functools.wraps(function)
+    def call(*args: Any, as_json: bool, **others: Any) -> int:
+        code: int = function(*args, **others).show(as_json)
+        return code
+
+    added: Callable[..., Any] = json_option(call)
+    return added
 
 
 def command(
