@@ -18,9 +18,10 @@ import io
 import string
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from parties.base import console
+from parties.base import console, files
 from parties.base.text import printable, visible
 from smc.errors import InputError
 
@@ -146,6 +147,11 @@ class Report:
         filled = ((name, self._filled(template, source)) for name, template in facts.items())
         self._add_facts([(name, text) for name, text in filled if text is not None])
 
+    def all_facts(self) -> None:
+        """Add all fields of the document; the names are the keys, in words."""
+        forms = {key: ":list" if isinstance(value, list) else "" for key, value in self.data.items()}
+        self.facts({key.replace("_", " "): f"{{{key}{form}}}" for key, form in forms.items()})
+
     def table(
         self,
         columns: Columns,
@@ -165,6 +171,13 @@ class Report:
             in_pages: Whether sentences are wrapped in a pipe, too.
         """
         self.parts.append(Part("table", table=self._table(columns, list(rows), title, strong, in_pages)))
+
+    def listing(self, columns: Columns, rows: Sequence[Any], none: str) -> None:
+        """Add a table; if there is no row, note instead that there is none, unless JSON says so."""
+        if rows:
+            self.table(columns, rows)
+        else:
+            self.note(none, always=False)
 
     def section(self, title: str, about: str = "", key: str = "") -> None:
         """Begin a section of a page, with a sentence about it and a name in the page."""
@@ -186,6 +199,11 @@ class Report:
         """Note the files that were written, those that are not None; nothing if there is none."""
         if names := [str(path) for path in paths if path is not None]:
             self.note(f"written: {', '.join(names)}")
+
+    def save(self, path: Path | None) -> None:
+        """Write the document as JSON to a file, if one is given."""
+        if path is not None:
+            files.write_json(path, self.data)
 
     def show(self, as_json: bool) -> int:
         """Print the report, and return the exit code. Raise `InputError` with its failure, if it has one."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from parties.base import console, files
-from parties.commands.options import FILE, json_option
+from parties.base import files
+from parties.base.report import Report
+from parties.commands.options import FILE
 from parties.commands.outputs import FORCE, check_new
 from parties.commands.publish_options import ESCAPE
 from parties.commands.signature import argument, command, option
@@ -20,8 +21,7 @@ def open_command(
     out: Path = option("The table, CSV, for your eyes only (mode 0600)."),
     escape_formulas: bool = ESCAPE,
     force: bool = FORCE,
-    as_json: bool = json_option,
-) -> None:
+) -> Report:
     """Read a table that smc publish joint-table --to has sealed to your certificate.
 
     One party's file is enough. Ask both for theirs: they must be the same, and then neither party has changed it alone.
@@ -45,7 +45,7 @@ def open_command(
     ]
     files.write_text(out, as_csv(first.by, first.columns, first.rows, texts, escape_formulas), private=True)
     about = first.model_dump(include={"job", "by", "across", "sum", "threshold", "against", "zeros"})
-    about |= {"cells": mask.size, "hidden": int(mask.sum())}
-    lines = (f"{name:28}{value}\n" for name, value in about.items() if value is not None)
-    console.tell(as_json, about, "".join(lines))
-    console.err.print(f"written: {out}")
+    report = Report(about | {"cells": mask.size, "hidden": int(mask.sum())}, width=27)
+    report.all_facts()
+    report.written(out)
+    return report

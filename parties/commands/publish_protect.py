@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from parties.base import console, files
-from parties.commands.options import json_option
+from parties.base import console
+from parties.base.report import Report
 from parties.commands.outputs import FORCE, check_new
 from parties.commands.publish_log import LOG_CONFIG, PURPOSE, recording
 from parties.commands.publish_options import ESCAPE, PLAN
@@ -22,8 +22,7 @@ def protect_command(
     report_file: Path | None = option("Write as JSON what was lost and is left to fear."),
     config_file: Path | None = LOG_CONFIG,
     purpose: str | None = PURPOSE,
-    as_json: bool = json_option,
-) -> None:
+) -> Report:
     """Swap, average, blur, sample or hide values by the plan's methods, and write the rows. Identifiers are dropped."""
     from parties.alone.attacks.protected import attacks
     from parties.alone.publish.protecting import protecting
@@ -41,12 +40,12 @@ def protect_command(
         with rows_of(plan) as opened:
             source = protecting.read(opened, plan)
         status.doing("protecting")
-        rows, report = protecting.protect(source, plan)
+        rows, data = protecting.protect(source, plan)
         status.doing("attacking")
-        report["attacks"] = attacks(source, rows, plan.named("sensitive"), private())
+        data["attacks"] = attacks(source, rows, plan.named("sensitive"), private())
         protecting.write(rows, out, escape_formulas)
         log.published(plan, list(rows.columns), [method.method for method in plan.methods], out)
-    if report_file is not None:
-        files.write_json(report_file, report)
-    console.tell(as_json, report, protecting.to_text(report))
-    console.err.print("written: " + ", ".join(str(path) for path in (out, report_file) if path is not None))
+    report = protecting.report_of(data)
+    report.save(report_file)
+    report.written(out, report_file)
+    return report

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from parties.base import console, files
-from parties.commands.options import json_option
+from parties.base.report import Report
 from parties.commands.outputs import FORCE, check_new
 from parties.commands.publish_log import LOG_CONFIG, PURPOSE, recording
 from parties.commands.publish_options import ESCAPE
@@ -45,8 +44,7 @@ def table_command(
     report_file: Path | None = option("Write as JSON what was hidden and why; keep it to yourself."),
     config_file: Path | None = LOG_CONFIG,
     purpose: str | None = PURPOSE,
-    as_json: bool = json_option,
-) -> None:
+) -> Report:
     """Publish a table with totals. Cells that the rules hide stay hidden from who adds and subtracts the others."""
     from parties.alone.publish.hiding.cell_rules import CellRules
     from parties.alone.publish.hiding.table_text import as_csv
@@ -71,15 +69,15 @@ def table_command(
         with open_rows(where) as rows:
             tabulated = tabulate(rows, by, across, summed, rules.largest)
         status.doing("hiding cells" if base is None else "rounding cells")
-        texts, report = _told(tabulated, rules, base, rounding, summed is not None)
+        texts, data = _told(tabulated, rules, base, rounding, summed is not None)
         files.write_text(out, as_csv(by, tabulated.column_names, tabulated.row_names, texts, escape_formulas))
         columns = [name for name in (by, across, summed) if name is not None]
         log.published(where, columns, [rules.words if base is None else f"rounded to multiples of {base}"], out)
-    if report_file is not None:
-        files.write_text(report_file, json.dumps(report, indent=2) + "\n")
-    lines = (f"{name.replace('_', ' '):28}{value}\n" for name, value in report.items())
-    console.tell(as_json, report, "".join(lines))
-    console.err.print("written: " + ", ".join(str(path) for path in (out, report_file) if path is not None))
+    report = Report(data, width=27)
+    report.all_facts()
+    report.save(report_file)
+    report.written(out, report_file)
+    return report
 
 
 def _told(

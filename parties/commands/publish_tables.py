@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from parties.base import console, files
-from parties.commands.options import FILE, json_option
+from parties.base.report import Report
+from parties.commands.options import FILE
 from parties.commands.outputs import FORCE, check_new
 from parties.commands.publish_log import LOG_CONFIG, PURPOSE, recording
 from parties.commands.publish_options import ESCAPE
@@ -53,8 +54,7 @@ def tables_command(
     report_file: Path | None = option("Write as JSON what was hidden and why; keep it to yourself."),
     config_file: Path | None = LOG_CONFIG,
     purpose: str | None = PURPOSE,
-    as_json: bool = json_option,
-) -> None:
+) -> Report:
     """Publish linked tables: what one of them hides cannot be computed from the others."""
     from parties.alone.publish.hiding import linked
     from parties.alone.publish.hiding.cell_rules import CellRules
@@ -77,7 +77,7 @@ def tables_command(
         with open_rows(where) as rows:
             tables = [tabulate(rows, by, across, summed, rules.largest) for by, across in axes]
         status.doing("hiding cells")
-        masks, report = _hidden(axes, tables, rules, summed is not None)
+        masks, data = _hidden(axes, tables, rules, summed is not None)
         names = [summed] if summed is not None else []
         for (by, across), tabulated, mask, (_, out) in zip(axes, tables, masks, crosses, strict=True):
             texts = _texts(tabulated, mask)
@@ -86,13 +86,12 @@ def tables_command(
             log.published(where, [*columns, *names], [rules.words, f"{len(axes)} linked tables"], out)
         if summed is None:
             status.doing("trying to rebuild rows")
-            report["rows_certain"] = _certain(crosses)
-    if report_file is not None:
-        files.write_json(report_file, report)
-    lines = (f"{name.replace('_', ' '):28}{value}\n" for name, value in report.items())
-    console.tell(as_json, report, "".join(lines))
-    written = [*(out for _, out in crosses), *([report_file] if report_file is not None else [])]
-    console.err.print("written: " + ", ".join(map(str, written)))
+            data["rows_certain"] = _certain(crosses)
+    report = Report(data, width=27)
+    report.all_facts()
+    report.save(report_file)
+    report.written(*(out for _, out in crosses), report_file)
+    return report
 
 
 def _certain(crosses: Sequence[tuple[str, Path]]) -> int | None:

@@ -12,12 +12,12 @@ from typing import Any, get_args
 import click
 
 from parties.base import console, files
+from parties.base.report import Report, csv_text
 from parties.base.text import quoted
 from parties.commands.log_writing import appending, entries_of, file_of
 from parties.commands.options import (
     check_outputs,
     find_party_file,
-    json_option,
     known_table,
     node_config,
 )
@@ -67,7 +67,7 @@ def access_command(
     And with whom answers from the table were computed, and for what. All columns of the source, also those that no
     job reads; of CSV the rows alone.
     """
-    from parties.alone.rights import answer, to_csv
+    from parties.alone.rights import answer
     from parties.node.governance.activities import ARCHIVES
 
     file = file_of(config_file)
@@ -78,7 +78,7 @@ def access_command(
     columns, rows = answer(settings, name, _read_person(person))
     recipients, unknown = _recipients(file, table)
     document = {"table": table, "columns": columns, "rows": rows, "recipients": recipients}
-    text = to_csv(columns, rows) if form == "csv" else json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+    text = csv_text([columns, *rows]) if form == "csv" else json.dumps(document, ensure_ascii=False, indent=2) + "\n"
     with appending(file) as append:
         append("rights", {"what": "access", "table": table, "case": case})
         files.create_private(out, text.encode())
@@ -96,8 +96,7 @@ def object_command(
     config_file: Path | None = node_config,
     person: str = _PERSON,
     withdraw: bool = option("The objection is withdrawn: take the person off the list."),
-    as_json: bool = json_option,
-) -> None:
+) -> Report:
     """Leave a person's rows out from now on (article 21).
 
     The person becomes a line of the file that `objections` of the table names. How many rows of the table are this
@@ -116,12 +115,11 @@ def object_command(
         append("rights", {"what": what, "table": table, "case": case})  # from here on no other command writes
         _put(objections, who, withdraw)
     rows, about_rows = _rows_of(file.tables[table], objections.column, who)
-    if as_json:
-        console.print_json({"table": table, "what": what, "people": len(objections.people()), "rows": rows})
-    else:
-        console.out.print(f"noted: {what}; it acts when the table is next opened, and the log has it")
-        console.err.print(about_rows)
-    console.err.print(AFTERWARDS.format(table=table))
+    report = Report({"table": table, "what": what, "people": len(objections.people()), "rows": rows})
+    report.line(f"noted: {what}; it acts when the table is next opened, and the log has it")
+    report.note(about_rows, always=False)
+    report.note(AFTERWARDS.format(table=table))
+    return report
 
 
 @command("done", "smc rights done rectification --table patients --case 2026-15", group)
@@ -144,18 +142,13 @@ def done_command(
 
 
 @command("list", "smc rights list --config party.toml", group)
-def list_command(config_file: Path | None = node_config, as_json: bool = json_option) -> None:
+def list_command(config_file: Path | None = node_config) -> Report:
     """List what was asked and done: when, of which table, your number."""
     entries = entries_of(file_of(config_file), "rights")
-    if as_json:
-        console.print_json([{"at": entry.at, **_without_blind(entry.fields)} for entry in entries])
-    elif entries:
-        table = console.columns(("at (UTC)", "what", "table", "case", "by"), ())
-        for entry in entries:
-            table.add_row(entry.at[:16], *(entry.fields[name] for name in ("what", "table", "case", "person")))
-        console.show(table)
-    else:
-        console.err.print("no request is in the log")
+    report = Report([{"at": entry.at, **_without_blind(entry.fields)} for entry in entries])
+    columns = {"at (UTC)": "{at:.16}", "what": "{what}", "table": "{table}", "case": "{case}", "by": "{person}"}
+    report.listing(columns, report.data, "no request is in the log")
+    return report
 
 
 def _rows_of(table: TableSettings, column: str, person: str) -> tuple[int | None, str]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
+
+from parties.base.report import csv_text
 
 HIDDEN = "x"
 
@@ -27,7 +27,4 @@ def as_csv(
         from parties.alone.publish.writing import escaped_text
 
         by, columns, rows = escaped_text([by])[0], escaped_text(columns), escaped_text(rows)
-    stream = io.StringIO()
-    lines = [[by, *columns], *([name, *line] for name, line in zip(rows, texts, strict=True))]
-    csv.writer(stream, lineterminator="\n").writerows(lines)
-    return stream.getvalue()
+    return csv_text([[by, *columns], *([name, *line] for name, line in zip(rows, texts, strict=True))])
