@@ -28,19 +28,19 @@ class _Lines:
     """Standard output or error: lines of plain text as they are, all else through rich, which takes long to load."""
 
     def __init__(self, name: str) -> None:
-        self._name = name
+        self.name = name
 
     def print(self, *what: Any, end: str = "\n", **form: Any) -> None:
         """Print a text, or what only rich can print."""
         (text, *more) = what or ("",)
         if form or more or _shown or not isinstance(text, str) or FORMS.search(text):
-            _screen(self._name).print(*what, end=end, **form)
-        elif (stream := getattr(sys, f"std{self._name}")) is not None:
+            _screen(self.name).print(*what, end=end, **form)
+        elif (stream := getattr(sys, f"std{self.name}")) is not None:
             stream.write(text + end)
             stream.flush()
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(_screen(self._name), name)
+        return getattr(_screen(self.name), name)
 
 
 @cache
@@ -191,7 +191,7 @@ def tell(as_json: bool, document: object, text: str) -> None:
         _Lines("out").print(text, end="")
 
 
-def show(table: Table, screen: Console | None = None, in_pages: bool = False) -> None:
+def show(table: Table, screen: Console | _Lines | None = None, in_pages: bool = False) -> None:
     """Print a table, on standard output unless told otherwise, with no cell cut, however narrow the terminal.
 
     On a terminal columns that may be wrapped are, to its width, or to `NARROW` letters each; elsewhere a row is a line,
@@ -200,6 +200,8 @@ def show(table: Table, screen: Console | None = None, in_pages: bool = False) ->
     from rich.measure import Measurement
 
     screen = screen or _screen("out")
+    if isinstance(screen, _Lines):
+        screen = _screen(screen.name)  # which has the width
     wraps = screen.is_terminal or in_pages
     wrapped = [column for column in table.columns if not column.no_wrap] if wraps else []
     for column in wrapped:

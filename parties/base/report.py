@@ -34,22 +34,35 @@ MARKS = {"holds": "good", "fails": "bad"}  # cells that a page colours
 
 
 class _Fill(string.Formatter):
-    """Fill templates in from mappings or objects."""
+    """Fill templates in from mappings or objects; `nothing` stands for None."""
+
+    def __init__(self, nothing: str) -> None:
+        self.nothing = nothing
 
     def get_value(self, key: int | str, args: Sequence[Any], kwargs: Any) -> Any:
         """Return what a key stands for in a mapping, or the attribute of an object."""
         return kwargs[key] if isinstance(kwargs, Mapping) else getattr(kwargs, str(key))
 
     def format_field(self, value: Any, format_spec: str) -> str:
-        """Format a value as `format` does; - for None."""
+        """Format a value as `format` does, and None, sizes and lists."""
         if value is None:
-            return "-"
+            return self.nothing
         if format_spec == "list":
             return ", ".join(value)
         return console.size(value) if format_spec == "size" else str(format(value, format_spec))
 
 
-_fill = _Fill()
+_FACT, _CELL = _Fill("-"), _Fill("")
+
+
+def _filled(fill: _Fill, template: str, source: Any) -> str | None:
+    """Return a template that is filled in; None if it is left out where keys are missing, and one is."""
+    try:
+        return fill.vformat(template.removeprefix("?"), (), source)
+    except (KeyError, AttributeError):
+        if template.startswith("?"):
+            return None
+        raise
 
 
 def csv_text(rows: Iterable[Sequence[object]]) -> str:
@@ -144,7 +157,7 @@ class Report:
     def facts(self, facts: Mapping[str, str], data: Any = None) -> None:
         """Add names with templates, which are filled in from `data`, or the document."""
         source = self.data if data is None else data
-        filled = ((name, self._filled(template, source)) for name, template in facts.items())
+        filled = ((name, _filled(_FACT, template, source)) for name, template in facts.items())
         self._add_facts([(name, text) for name, text in filled if text is not None])
 
     def all_facts(self) -> None:
@@ -258,15 +271,6 @@ class Report:
     def _clean(self, text: str) -> str:
         return visible(text) if self.is_foreign else printable(text)
 
-    def _filled(self, template: str, source: Any) -> str | None:
-        """Return a template that is filled in; None if it is left out where keys are missing, and one is."""
-        try:
-            return _fill.vformat(template.removeprefix("?"), (), source)
-        except (KeyError, AttributeError):
-            if template.startswith("?"):
-                return None
-            raise
-
     def _add_facts(self, facts: list[tuple[str, str]]) -> None:
         facts = [(self._clean(name), self._clean(text)) for name, text in facts]
         if self.parts and self.parts[-1].kind == "facts":  # they are aligned with those before
@@ -288,7 +292,7 @@ class Report:
         cells = []
         for row in rows:
             ready = iter(()) if any(templates) else iter(row)
-            texts = (self._filled(template, row) if template else str(next(ready)) for template in templates)
+            texts = (_filled(_CELL, template, row) if template else str(next(ready)) for template in templates)
             cells.append([self._clean(text or "") for text in texts])
         heads = [Column(heading, kind) for (heading, _), kind in zip(pairs, kinds, strict=True)]
         bold = frozenset(place for place, row in enumerate(rows) if strong(row))

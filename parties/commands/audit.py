@@ -16,8 +16,9 @@ from cryptography import x509
 
 from parties import party_file
 from parties.base import console, files, keyfile
+from parties.base.report import Report
 from parties.base.settings import required
-from parties.base.text import listed, printable, quoted, visible
+from parties.base.text import listed, printable, quoted
 from parties.commands.audit_processing import processing
 from parties.commands.audit_review import review
 from parties.commands.options import (
@@ -25,7 +26,6 @@ from parties.commands.options import (
     Between,
     be_sure,
     find_party_file,
-    json_option,
     new_secret,
     node_config,
     out_option,
@@ -71,8 +71,7 @@ def verify_command(
     certificate: Path | None = option("The certificate of the log's owner  [as in --config]"),
     against: Path | None = option("The peer's exported log: does either contradict what was signed?"),
     peer_certificate: Path | None = option("The peer's certificate  [as in --config]"),
-    as_json: bool = json_option,
-) -> None:
+) -> Report:
     """Check that nothing of what the node keeps was changed.
 
     Of the log: no entry changed, moved, removed or inserted. Of a state directory also the jobs, and what else is
@@ -106,9 +105,10 @@ def verify_command(
         checked.problems.extend(cross_check(checked, owner, theirs, peer))
     if other:
         console.err.print(other)
-    _tell(checked, owner, as_json)
-    if against is not None and not as_json:
-        console.out.print(f"peer:  {printable(str(against))} is whole; neither log contradicts what its owner signed")
+    report = _verdict(checked, owner)
+    if against is not None and not report.failure:
+        report.line(f"peer:  {against} is whole; neither log contradicts what its owner signed")
+    return report
 
 
 @command("show", "smc audit show --config party.toml --last 50", group)
@@ -116,20 +116,17 @@ def show_command(
     config_file: Path | None = node_config,
     state_directory: Path | None = _STATE,
     last: int = option("How many entries  [20]", click.IntRange(1, 10**9), default=20),
-    as_json: bool = json_option,
-) -> None:
+) -> Report:
     """Show the last entries."""
     with database.reading(_database(config_file, state_directory)) as connection:
         entries = [audit.entry(row) for row in reversed(database.last_rows(connection, last))]
-    if as_json:
-        console.print_json([entry.model_dump(mode="json") for entry in entries])
-    else:
-        console.out.print("entry  at (UTC)             kind          job       fields")
-        for entry in entries:
-            console.out.print(_line(entry))
-        if hidden := entries[0].number - 1 if entries else 0:
-            what = "1 earlier entry is" if hidden == 1 else f"{hidden:,} earlier entries are"
-            console.err.print(f"{what} not shown: --last {hidden + last} shows all")
+    report = Report([entry.model_dump(mode="json") for entry in entries], is_foreign=True)
+    report.line("entry  at (UTC)             kind          job       fields")
+    report.lines(map(_line, entries))
+    if hidden := entries[0].number - 1 if entries else 0:
+        what = "1 earlier entry is" if hidden == 1 else f"{hidden:,} earlier entries are"
+        report.note(f"{what} not shown: --last {hidden + last} shows all", always=False)
+    return report
 
 
 @command("export", "smc audit export --config party.toml --out audit.jsonl", group)
@@ -180,7 +177,7 @@ def renew_command(
 
 
 @command("shipped", "smc audit shipped --config party.toml", group)
-def shipped_command(config_file: Path | None = node_config, as_json: bool = json_option) -> None:
+def shipped_command(config_file: Path | None = node_config) -> Report:
     """Show how far each target is that the log is shipped to.
 
     These are the [[records.ship]] of --config; the node may be running.
@@ -193,29 +190,22 @@ def shipped_command(config_file: Path | None = node_config, as_json: bool = json
     with database.reading(place) as connection:
         last = max((row.number for row in database.last_rows(connection, 1)), default=0)
         known = {target.called: shipped.of(connection, target.called) for target in targets}
-    if as_json:
-        console.print_json(
-            [
-                {"target": target.called, "to": target.where, "entries": last, **known[target.called]._asdict()}
-                for target in targets
-            ]
-        )
-        return
+    head = {target.called: {"target": target.called, "to": target.where, "entries": last} for target in targets}
+    report = Report([fields | known[name]._asdict() for name, fields in head.items()])
     if not targets:
-        console.out.print("the log is shipped nowhere: [[records.ship]] in party.toml says where to")
-    for target in targets:
-        at = known[target.called]
+        report.line("the log is shipped nowhere: [[records.ship]] in party.toml says where to")
+    for name, at in known.items():
         behind = f"{last - at.number} behind" if last > at.number else "has all"
-        text = f"{target.called}: entry {at.number} of {last}, {behind}; last at {at.at or 'no time'}"
-        console.out.print(printable(text + (f"; not shipped now: {at.why}" if at.why else "")))
+        text = f"{name}: entry {at.number} of {last}, {behind}; last at {at.at or 'no time'}"
+        report.line(text + (f"; not shipped now: {at.why}" if at.why else ""))
+    return report
 
 
 @command("gaps", "smc audit gaps received.jsonl older.log", group)
 def gaps_command(
     received: tuple[Path, ...] = argument(required=True),
     first: int = option("What came before this entry is elsewhere  [1]", click.IntRange(1), default=1),
-    as_json: bool = json_option,
-) -> None:
+) -> Report:
     """Find gaps in what was received of a log.
 
     Files of entries as they were shipped, also with what a syslog server has put before them, in any order. Exit code 0
@@ -225,29 +215,20 @@ def gaps_command(
     state = audit.state(Checked(problems=all_received.problems))
     last = max(all_received.rows, default=0)
     head = {"number": last, "hash": all_received.rows[last].hash} if last else None
-    if as_json:
-        whole = {
-            "ok": state.ok,
-            "problems": state.problems,
-            "entries": len(all_received.rows),
-            "repeats": all_received.repeats,
-            "empty": all_received.empty,
-        }
-        console.print_json({**whole, "head": head})
-    elif head is not None and state.ok:
-        console.out.print(f"no gap: entries {first} to {last}; {all_received.repeats} came more than once")
+    whole = {"ok": state.ok, "problems": state.problems, "entries": len(all_received.rows)}
+    report = Report({**whole, "repeats": all_received.repeats, "empty": all_received.empty, "head": head})
+    if head is not None and state.ok:
+        report.line(f"no gap: entries {first} to {last}; {all_received.repeats} came more than once")
         if all_received.empty:
-            console.out.print(
-                f"empty:  {all_received.empty} without content: archived before they came, or taken away since"
-            )
-        console.out.print(f"last:   entry {last}, hash {head['hash']}")
+            report.line(f"empty:  {all_received.empty} without content: archived before they came, or taken away since")
+        report.line(f"last:   entry {last}, hash {head['hash']}")
     else:
-        for problem in state.problems[:MOST_SHOWN]:
-            console.out.print(printable(problem))
+        report.lines(state.problems[:MOST_SHOWN])
         if (more := len(state.problems) - MOST_SHOWN) > 0:
-            console.out.print(f"and {more:,} more: --json names all")
+            report.line(f"and {more:,} more: --json names all")
     if not state.ok:
-        raise InputError(f"what was received is not the whole log: {printable(state.problems[0])}")
+        report.failure = f"what was received is not the whole log: {state.problems[0]}"
+    return report
 
 
 @command("archive", "smc audit archive --config party.toml --days 365", group)
@@ -438,29 +419,27 @@ def _own_database(config_file: Path | None) -> Path:
     return party_file.state_directory(file) / database.FILE_NAME
 
 
-def _tell(checked: Checked, owner: x509.Certificate, as_json: bool) -> None:
-    """Print what a check has found. `InputError`, for the exit code, if it has found a problem."""
+def _verdict(checked: Checked, owner: x509.Certificate) -> Report:
+    """Return what a check has found; it has failed if there is a problem."""
     state = audit.state(checked)
     last = max(checked.hashes, default=0)
-    if as_json:
-        head = {"number": last, "hash": checked.hashes[last]} if last else None
-        archived = {"archived": checked.archived, "read": checked.filled}
-        console.print_json({**state.model_dump(), "head": head, "statements": len(checked.statements), **archived})
-    elif state.ok:
-        console.out.print(f"whole: {state.entries} entries, {len(checked.statements)} signed by both parties")
-        if checked.archived:
-            there = f"the content of {checked.filled} was there to check"
-            console.out.print(f"archived: {checked.archived} of the entries; {there}")
-        console.out.print(f"head:  entry {last}, hash {checked.hashes[last]}, signed by {short_fingerprint(owner)}…")
-    else:
-        for problem in state.problems:
-            console.out.print(printable(problem))
+    head = {"number": last, "hash": checked.hashes[last]} if last else None
+    archived = {"archived": checked.archived, "read": checked.filled}
+    report = Report({**state.model_dump(), "head": head, "statements": len(checked.statements), **archived})
     if not state.ok:
-        raise InputError(f"the records are not whole: {printable(state.problems[0])}")
+        report.lines(state.problems)
+        report.failure = f"the records are not whole: {state.problems[0]}"
+        return report
+    report.line(f"whole: {state.entries} entries, {len(checked.statements)} signed by both parties")
+    if checked.archived:
+        there = f"the content of {checked.filled} was there to check"
+        report.line(f"archived: {checked.archived} of the entries; {there}")
+    report.line(f"head:  entry {last}, hash {checked.hashes[last]}, signed by {short_fingerprint(owner)}…")
+    return report
 
 
 def _line(entry: AuditEntry) -> str:
     """Return an entry on one line."""
     at = entry.at[:19].replace("T", " ")
     fields = "; ".join(f"{name}: {words}" for name, words in fields_in_words(entry))
-    return visible(f"{entry.number:5}  {at:19}  {entry.kind:12}  {(entry.job or '')[:8]:8}  {fields}").rstrip()
+    return f"{entry.number:5}  {at:19}  {entry.kind:12}  {(entry.job or '')[:8]:8}  {fields}".rstrip()
