@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from parties.base import console, files
 from parties.base.text import printable, visible
-from smc.errors import InputError
+from smc.errors import SmcError
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
@@ -131,7 +131,7 @@ class Report:
 
     data: Any = None
     is_foreign: bool = False  # others wrote parts of it: what may steer or mislead a reader is escaped
-    failure: str = ""  # what went wrong: told after all else, and the exit code follows from it
+    failure: SmcError | None = None  # what went wrong: raised after all else is printed
     exit_code: int = 0
     width: int = 0  # of the names of facts, at least
     parts: list[Part] = field(default_factory=list)
@@ -193,7 +193,7 @@ class Report:
             self.note(none, always=False)
 
     def section(self, title: str, about: str = "", key: str = "") -> None:
-        """Begin a section of a page, with a sentence about it and a name in the page."""
+        """Begin a section of a page, with its title, a sentence about it and a name in the page, each if it has one."""
         self.parts.append(Part("section", title, about, facts=[("id", key)]))
 
     def heading(self, title: str, about: str = "") -> None:
@@ -219,7 +219,7 @@ class Report:
             files.write_json(path, self.data)
 
     def show(self, as_json: bool) -> int:
-        """Print the report, and return the exit code. Raise `InputError` with its failure, if it has one."""
+        """Print the report, and return the exit code. Raise its failure, if it has one."""
         if as_json:
             console.print_json(self.data, ascii_only=self.is_foreign)
         else:
@@ -228,7 +228,7 @@ class Report:
             if always or not as_json:
                 console.err.print(text)
         if self.failure:
-            raise InputError(self._clean(self.failure))
+            raise self.failure
         return self.exit_code
 
     def print(self, screen: Any = None) -> None:
@@ -241,8 +241,12 @@ class Report:
                 screen.print(self._words(part), end="")
 
     def text(self) -> str:
-        """Return all but the tables as text."""
-        return "".join(self._words(part) for part in self.parts if part.kind in ("line", "block", "facts"))
+        """Return the text as it stands in a file."""
+        from rich.console import Console
+
+        stream = io.StringIO()
+        self.print(Console(file=stream, highlight=False, soft_wrap=True, markup=False, emoji=False))
+        return stream.getvalue()
 
     def csv(self) -> str:
         """Return the tables as CSV, an empty line between two."""

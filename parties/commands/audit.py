@@ -227,7 +227,7 @@ def gaps_command(
         if (more := len(state.problems) - MOST_SHOWN) > 0:
             report.line(f"and {more:,} more: --json names all")
     if not state.ok:
-        report.failure = f"what was received is not the whole log: {state.problems[0]}"
+        report.failure = InputError(f"what was received is not the whole log: {printable(state.problems[0])}")
     return report
 
 
@@ -428,7 +428,7 @@ def _verdict(checked: Checked, owner: x509.Certificate) -> Report:
     report = Report({**state.model_dump(), "head": head, "statements": len(checked.statements), **archived})
     if not state.ok:
         report.lines(state.problems)
-        report.failure = f"the records are not whole: {state.problems[0]}"
+        report.failure = InputError(f"the records are not whole: {printable(state.problems[0])}")
         return report
     report.line(f"whole: {state.entries} entries, {len(checked.statements)} signed by both parties")
     if checked.archived:

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from parties.base import console
+from parties.base.report import Report
 from parties.commands.options import FILE, Between, json_option
 from parties.commands.outputs import FORCE, check_new
 from parties.commands.rows import CONFIG, TABLE, opened, paths
@@ -61,17 +62,15 @@ def reconstruct_command(
     data: str | None = DATA,
     table: str | None = TABLE,
     by: str | None = option("A distribution for each value of this column, which is not blurred.", "COLUMN"),
-    as_json: bool = json_option,
-) -> None:
+) -> Report:
     """The distributions of the true values behind blurred rows, by Bayes' rule, iterated."""
     from parties.alone.blurring.plan import load
-    from parties.alone.blurring.reports import distributions, distributions_text
+    from parties.alone.blurring.reports import distributions, distributions_report
 
     plan_file, data = _needed(plan_file, "--plan"), _needed(data, "--data")
     plan = load(plan_file)
     with opened(data, table) as rows, console.progress("reconstructing"):
-        document = distributions(rows, plan, by)
-    console.tell(as_json, document, distributions_text(document))
+        return distributions_report(distributions(rows, plan, by))
 
 
 @command("attack", "smc blur attack --plan blur.toml --data blurred.csv --truth rows.csv", group)
@@ -80,13 +79,12 @@ def attack_command(
     data: str | None = DATA,
     table: str | None = TABLE,
     truth: str | None = option("The true rows in the same order, to say how near the attack comes.", "SOURCE"),
-    as_json: bool = json_option,
-) -> None:
+) -> Report:
     """What blurred rows give away all the same. By spectral filtering, and with privacy as entropy."""
     from contextlib import ExitStack
 
     from parties.alone.blurring.plan import load
-    from parties.alone.blurring.reports import attack, attack_text
+    from parties.alone.blurring.reports import attack, attack_report
 
     plan_file, data = _needed(plan_file, "--plan"), _needed(data, "--data")
     plan = load(plan_file)
@@ -94,8 +92,7 @@ def attack_command(
         rows = stack.enter_context(opened(data, table))
         true = None if truth is None else stack.enter_context(opened(truth, table))
         stack.enter_context(console.progress("attacking"))
-        document = attack(rows, plan, true)
-    console.tell(as_json, document, attack_text(document))
+        return attack_report(attack(rows, plan, true))
 
 
 @command("rules", "smc blur rules --plan blur.toml --data blurred.csv --support 0.1 --confidence 0.8", group)
@@ -113,8 +110,7 @@ def rules_command(
         click.Choice(["non-redundant", "maximal", "all"]),
         default="non-redundant",
     ),
-    as_json: bool = json_option,
-) -> None:
+) -> Report:
     """Rules of the true rows, estimated. Which values go together there, and what follows from which."""
     from parties.alone.blurring.plan import load
     from parties.alone.blurring.rules import Bounds, held, mined
@@ -139,10 +135,11 @@ def rules_command(
         "lift": lift,
         "show": show,
     }
-    text = RulesOfBoth.text(document, 0)
+    report = Report(document)
+    report.block(RulesOfBoth.text(document, 0))
     if sets:
-        text += f"shares of sets are within {max(share['reach'] for share in shares):.3g} (95%)\n"
-    console.tell(as_json, document, text)
+        report.line(f"shares of sets are within {max(share['reach'] for share in shares):.3g} (95%)")
+    return report
 
 
 def _needed(value: Any, flag: str) -> Any:

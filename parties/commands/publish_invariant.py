@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from parties.base import console
+from parties.base.report import Report
 from parties.commands.outputs import FORCE, check_new
 from parties.commands.publish_log import LOG_CONFIG, PURPOSE, recording
-from parties.commands.publish_options import ESCAPE, PLAN, TELLING, Telling, history_of, tell_beginning
+from parties.commands.publish_options import ESCAPE, PLAN, TELLING, Telling, history_of, note_beginning
 from parties.commands.rows import choose, paths
 from parties.commands.signature import command, option
 from smc.errors import InputError
@@ -22,7 +23,7 @@ def invariant_command(
     config_file: Path | None = LOG_CONFIG,
     purpose: str | None = PURPOSE,
     telling: Telling = TELLING,
-) -> None:
+) -> Report:
     """Publish a growing table again, and each row could always have one of the same m values.
 
     People may come and go. Where a class lacks a value, a counterfeit row has it; how many of a class are, is told.
@@ -48,6 +49,7 @@ def invariant_command(
         with put_down(history, release.version):
             write(release.rows, out, escape_formulas)
             log.published(plan, list(release.rows.columns), [model["model"] for model in release.report["models"]], out)
-    telling.tell(release.report, out.name)
-    tell_beginning(history)
-    console.err.print(f"written: {out}, {plan.history.file}")
+    report = telling.told(release.report, out.name)
+    note_beginning(report, history)
+    report.written(out, plan.history.file)
+    return report

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from parties.base import console, files
+from parties.base import files
+from parties.base.report import Report
 from parties.base.text import quoted
-from parties.commands.options import FILE, json_option
+from parties.commands.options import FILE
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -62,45 +63,42 @@ def history_of(
     return load(history_file, row_column, person_column)
 
 
-def tell_beginning(history: History | None) -> None:
-    """Say of a history that was empty that it is: a file whose name was mistyped is one, too."""
+def note_beginning(report: Report, history: History | None) -> None:
+    """Note of a history that was empty that it is: a file whose name was mistyped is one, too."""
     if history is not None and not history.versions:
-        console.err.print(f"{history.path} begins with this: what was published before was not looked at")
+        report.note(f"{history.path} begins with this: what was published before was not looked at")
 
 
 @dataclass(frozen=True)
 class Telling:
-    """The places for the report besides standard output, and whether it is JSON there."""
+    """The places for the report besides standard output."""
 
     report: Path | None
     page: Path | None
-    as_json: bool
 
     @property
     def outputs(self) -> dict[str, Path | None]:
         """The files by their flags."""
         return {"--report": self.report, "--page": self.page}
 
-    def tell(self, report: dict[str, Any], name: str) -> None:
-        """Write the report on the rows of this name, on standard output and in its files."""
-        from parties.alone.publish.recoding.report import to_text
+    def told(self, data: dict[str, Any], name: str) -> Report:
+        """Write the report on the rows of this name to its files, and return it."""
+        from parties.alone.publish.recoding.report import report_of, to_html
 
-        if self.report is not None:
-            files.write_json(self.report, report)
+        report = report_of(data)
+        report.save(self.report)
         if self.page is not None:
-            from parties.alone.publish.recoding.page import to_html
-
-            files.write_text(self.page, to_html(report, name))
-        console.tell(self.as_json, report, to_text(report))
+            files.write_text(self.page, to_html(data, name))
+        return report
 
 
-def _report_options(command: Callable[..., None]) -> Callable[..., None]:
+def _report_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(command)
-    def call(*, report_file: Path | None, page_file: Path | None, as_json: bool, **others: Any) -> None:
-        command(telling=Telling(report_file, page_file, as_json), **others)
+    def call(*, report_file: Path | None, page_file: Path | None, **others: Any) -> Any:
+        return command(telling=Telling(report_file, page_file), **others)
 
-    return _REPORT(_PAGE(json_option(call)))
+    return _REPORT(_PAGE(call))
 
 
-TELLING: Any = _report_options  # adds --report, --page and --json; the command has them as one parameter, `telling`
+TELLING: Any = _report_options  # adds --report and --page; the command has them as one parameter, `telling`

@@ -9,7 +9,8 @@ from typing import Any
 import click
 
 from parties.base import console, files
-from parties.commands.options import FILE, json_option, typed_line
+from parties.base.report import Report
+from parties.commands.options import FILE, typed_line
 from parties.commands.outputs import FORCE, check_new
 from parties.commands.publish_log import LOG_CONFIG, PURPOSE, recording
 from parties.commands.publish_options import ESCAPE, PLAN
@@ -166,18 +167,13 @@ def forget(
 
 
 @command("records", "smc publish records --master master.key --keys keys.db --json")
-def records(master: Path = MASTER, keys: Path = KEYS, as_json: bool = json_option) -> None:
+def records(master: Path = MASTER, keys: Path = KEYS) -> Report:
     """What was done with the keys: every restore, rotation and erasure; checked for changes."""
     from parties.alone.publish.keys.keyring import opened, read_master
-    from parties.base.text import visible
 
     with opened(keys, read_master(master)) as ring:
-        records = ring.records()
-    if as_json:
-        console.print_json(records)
-        return
-    for entry in records:
+        report = Report(ring.records(), is_foreign=True)
+    for entry in report.data:
         fields = ", ".join(f"{name} {json.dumps(value, ensure_ascii=False)}" for name, value in entry["fields"].items())
-        console.out.print(
-            visible(f"{entry['number']}  {entry['at']}  {entry['what']}" + (f": {fields}" if fields else ""))
-        )
+        report.line(f"{entry['number']}  {entry['at']}  {entry['what']}" + (f": {fields}" if fields else ""))
+    return report

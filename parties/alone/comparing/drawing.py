@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from parties.alone.comparing.presenting import Report
+from parties.alone.comparing.presenting import Data
 from parties.base.pictures import INK, MUTED, PALETTE, RULE, style, svg
 
 SYNTHETIC, OWN = PALETTE[6], PALETTE[1]
@@ -13,7 +13,7 @@ WIDTH = 0.38  # of a bar, where 1 is the place of a pair
 FAR = 6  # distances from here on are one bar
 
 
-def draw_svg(report: Report) -> str:
+def draw_svg(report: Data) -> str:
     """Draw a report as an SVG document, the same for the same report."""
     from matplotlib.figure import Figure
 

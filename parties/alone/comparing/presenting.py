@@ -1,16 +1,18 @@
-"""A comparison as text for people: each figure of the synthetic table beside that of own rows."""
+"""A comparison for people: each figure of the synthetic table beside that of own rows, as text and as a page."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from parties.base.text import printable
+from parties.base.report import Report
 
-Report = Mapping[str, Any]
-NAMES = 40  # columns for the names of figures
+Data = Mapping[str, Any]
+Lines = list[tuple[str, str, str]]
+COLUMNS = {"": "", "synthetic": ">", "own": ">"}
 NEAR = 3  # distances that have a line of their own
 
+EXACT = "These figures are exact: they are for this party, not for publication."
 ABOUT = {
     "copies": "Own rows that are like no other own row, and stand among the synthetic rows. Rows of the same law hit "
     "some by chance; more than chance makes are copies of people.",
@@ -21,51 +23,63 @@ ABOUT = {
     "distances": "In how many columns the nearest own row differs. If synthetic rows were nearer to own rows than "
     "other own rows are, they might be copies. That they are not proves nothing: only the noise does.",
 }
-EXACT = "These figures are exact: they are for this party, not for publication."
 
 
-def to_text(report: Report) -> str:
-    """Return a table with a column for the synthetic rows and one for own rows."""
-    return "".join(f"{printable(line)}\n" for line in _lines(report))
+def report_of(data: Data) -> Report:
+    """Return the figures in a table with a column for the synthetic rows and one for own rows."""
+    report, rows = Report(data), Lines()
+    for title, _, lines in figures(data):
+        indented = [(f"  {name}", synthetic, own) for name, synthetic, own in lines]
+        rows += [(title, "", ""), *indented] if title else lines
+    report.table(COLUMNS, rows)
+    report.line(EXACT)
+    return report
 
 
-def figures(report: Report) -> Iterator[tuple[str, list[tuple[str, str, str]]]]:
-    """Yield the parts of the report: a title, and lines of a name, the synthetic table's figure and the own one's."""
+def to_html(data: Data, name: str) -> str:
+    """Return a comparison with the synthetic rows called `name` as an HTML document."""
+    from parties.alone.comparing.drawing import draw_svg
+
+    page = Report(data)
+    page.section("", key="picture")
+    label = "Accuracy of models and distances to the nearest own row; the tables below have the figures"
+    page.picture(draw_svg(data), label)
+    for title, about, lines in figures(data):
+        page.section(title or "rows", about)
+        page.table(COLUMNS, lines)
+    return page.html(f"{name} beside own rows")
+
+
+def figures(report: Data) -> Iterator[tuple[str, str, Lines]]:
+    """Yield the parts of a comparison.
+
+    Each is a title, a sentence about it, and lines of a name, the synthetic table's figure and the own one's.
+    """
     many = report["rows"]
-    yield "", [("rows", f"{many['synthetic']:,}", f"{many['own']:,}")]
+    yield "", EXACT, [("rows", f"{many['synthetic']:,}", f"{many['own']:,}")]
     part = report["copies"]
     lines = [("own rows like no other", "", f"{part['alone']:,}")]
     lines += [("of these copied", f"{part['copied']:,}", "COPIES" if part["found"] else "no more than chance")]
     lines += [("synthetic rows that copy them", f"{part['synthetic_rows']:,}", f"{part['by_chance']:.1f} (chance)")]
-    yield "people that the synthetic rows copy", lines
+    yield "people that the synthetic rows copy", ABOUT["copies"], lines
     part = report["marginals"]
     lines = [(f"average of {part['tables']:,}", f"{part['average']:.3f}", f"{part['own_halves']:.3f} (halves)")]
     lines += [(", ".join(error["columns"]), f"{error['distance']:.3f}", "") for error in part["worst"]]
-    yield f"error of marginals of {part['ways']} columns", lines
+    yield f"error of marginals of {part['ways']} columns", ABOUT["marginals"], lines
     if (models := report.get("models")) is not None:
         lines = [("most frequent class", "", f"{models['majority']:.1%}")]
         lines += [
             (accuracy["model"], f"{accuracy['synthetic']:.1%}", f"{accuracy['own']:.1%}")
             for accuracy in models["accuracy"]
         ]
-        yield f"accuracy for {models['target']}, on own rows", lines
+        yield f"accuracy for {models['target']}, on own rows", ABOUT["accuracy"], lines
     synthetic, original = report["distances"]["synthetic"], report["distances"]["own"]
     lines = [("on average", f"{synthetic['mean']:.2f}", f"{original['mean']:.2f}")]
     near = range(min(NEAR, len(original["shares"])))
     lines += [(name_of(k), f"{synthetic['shares'][k]:.1%}", f"{original['shares'][k]:.1%}") for k in near]
-    yield "columns that differ from the nearest own row", lines
+    yield "columns that differ from the nearest own row", ABOUT["distances"], lines
 
 
 def name_of(distance: int) -> str:
     """Return a distance in words."""
     return {0: "none: the same row", 1: "1 column"}.get(distance, f"{distance} columns")
-
-
-def _lines(report: Report) -> Iterator[str]:
-    yield f"{'':{NAMES}}{'synthetic':>12}{'own':>18}"
-    for title, lines in figures(report):
-        if title:
-            yield title
-        for name, synthetic, original in lines:
-            yield f"{('  ' if title else '') + name:{NAMES}}{synthetic:>12}{original:>18}".rstrip()
-    yield EXACT
