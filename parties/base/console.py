@@ -8,7 +8,7 @@ import select
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -183,14 +183,6 @@ def print_json(value: object, ascii_only: bool = False) -> None:
     print(json.dumps(value, ensure_ascii=ascii_only, indent=2))
 
 
-def tell(as_json: bool, document: object, text: str) -> None:
-    """Print a result on standard output: as JSON, or as its text."""
-    if as_json:
-        print_json(document)
-    else:
-        _Lines("out").print(text, end="")
-
-
 def show(table: Table, screen: Console | _Lines | None = None, in_pages: bool = False) -> None:
     """Print a table, on standard output unless told otherwise, with no cell cut, however narrow the terminal.
 
@@ -212,22 +204,6 @@ def show(table: Table, screen: Console | _Lines | None = None, in_pages: bool = 
     width = screen.width if screen.is_terminal or not wrapped else PAGE
     screen.width = max(width, needed)  # only tables heed it: all else is left to the terminal to wrap
     screen.print(table, crop=False)
-
-
-def columns(
-    words: Iterable[str], numbers: Iterable[str], title: str | None = None, wrapped: Iterable[str] = ()
-) -> Table:
-    """Return an empty table with columns of words, of sentences that may be `wrapped`, and of numbers."""
-    from rich.table import Table
-
-    table = Table(title=title, title_justify="left", box=None, padding=(0, 1))
-    for name in words:
-        table.add_column(name, no_wrap=True)
-    for name in wrapped:
-        table.add_column(name, overflow="fold")
-    for name in numbers:
-        table.add_column(name, justify="right", no_wrap=True)
-    return table
 
 
 def size(count: float) -> str:

@@ -194,11 +194,11 @@ class Report:
 
     def section(self, title: str, about: str = "", key: str = "") -> None:
         """Begin a section of a page, with its title, a sentence about it and a name in the page, each if it has one."""
-        self.parts.append(Part("section", title, about, facts=[("id", key)]))
+        self.parts.append(Part("section", self._clean(title), self._clean(about), facts=[("id", key)]))
 
     def heading(self, title: str, about: str = "") -> None:
         """Add a heading within a section of a page."""
-        self.parts.append(Part("heading", title, about))
+        self.parts.append(Part("heading", self._clean(title), self._clean(about)))
 
     def picture(self, svg: str, label: str = "") -> None:
         """Add a picture to a page: an SVG document, and what it shows in words."""
@@ -269,7 +269,9 @@ class Report:
             else:
                 sections[-1][1].append(part)
         (_, before), *others = sections
-        page: str = template.render(title=title, before=before, sections=others, is_wide=is_wide, marks=MARKS)
+        page: str = template.render(
+            title=self._clean(title), before=before, sections=others, is_wide=is_wide, marks=MARKS
+        )
         return page
 
     def _clean(self, text: str) -> str:
@@ -298,6 +300,6 @@ class Report:
             ready = iter(()) if any(templates) else iter(row)
             texts = (_filled(_CELL, template, row) if template else str(next(ready)) for template in templates)
             cells.append([self._clean(text or "") for text in texts])
-        heads = [Column(heading, kind) for (heading, _), kind in zip(pairs, kinds, strict=True)]
+        heads = [Column(self._clean(heading), kind) for (heading, _), kind in zip(pairs, kinds, strict=True)]
         bold = frozenset(place for place, row in enumerate(rows) if strong(row))
-        return Table(heads, cells, title, bold, in_pages)
+        return Table(heads, cells, self._clean(title), bold, in_pages)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,10 +25,10 @@ from parties.commands.attack_files import (
 )
 from parties.commands.attack_models import membership_command, shadows_command
 from parties.commands.attack_tables import reconstruct_command
-from parties.commands.options import FILE, Between
+from parties.commands.options import Between
 from parties.commands.outputs import FORCE, check_new
 from parties.commands.rows import CONFIG
-from parties.commands.signature import command, option
+from parties.commands.signature import command, option, settings
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -46,13 +47,25 @@ INFERRED = {
 }
 TRIED = {"known rows that were tried": "{known:,}", "columns": "{columns:list}"}
 
-KNOWN: Any = click.option("--known", type=FILE, required=True, help="What the attacker knows: rows with true values.")
-PUBLISHED: Any = click.option("--published", type=FILE, required=True, help="The published rows, CSV or Parquet.")
-COLUMNS: Any = click.option("--columns", metavar="LIST", help="The known columns  [the plan's quasi-identifiers]")
-PLAN: Any = click.option("--plan", "plan_file", type=FILE, help="The publication's plan: what its groups stand for.")
-TOLERANCE: Any = click.option(
-    "--tolerance", multiple=True, metavar="COLUMN=NUMBER", help="A number's usual error, if it is known; several times."
-)
+
+@dataclass(frozen=True)
+class Attacked:
+    """Published rows, and what their attacker knows."""
+
+    published: Path = option("The published rows, CSV or Parquet.")
+    known: Path = option("What the attacker knows: rows with true values.")
+    columns: str | None = option("The known columns  [the plan's quasi-identifiers]", "LIST")
+    tolerance: tuple[str, ...] = option("A number's usual error, if it is known; several times.", "COLUMN=NUMBER")
+    plan_file: Path | None = option("The publication's plan: what its groups stand for.")
+    config_file: Path | None = CONFIG
+
+    def read(self) -> tuple[PublishPlan | None, Columns, Columns]:
+        """Return the plan, if there is one, the published rows and the known ones."""
+        from parties.alone.publish.settings import read
+
+        plan = None if self.plan_file is None else read(self.plan_file)
+        release = cells_of(self.published, None)
+        return plan, release, cells_beside(release, self.known, self.config_file, plan)
 
 
 @click.group("attack", epilog="Example:  smc attack link --published out.csv --known rows.csv --plan publish.toml")
@@ -67,15 +80,10 @@ group.add_command(reconstruct_command)
 
 @command("link", "smc attack link --published out.csv --known rows.csv --columns zip,age,sex --tolerance age=2", group)
 def link_command(
-    published: Path = PUBLISHED,
-    known: Path = KNOWN,
-    columns: str | None = COLUMNS,
-    tolerance: tuple[str, ...] = TOLERANCE,
-    plan_file: Path | None = PLAN,
+    of: Attacked = settings(Attacked),
     row_column: str | None = option("Whose row it is, in both files: only to judge by.", flag="--row COLUMN"),
     threshold: float = option("How far the best row must stand out  [1.5]", Between(0), default=1.5),
     out: Path | None = option("Write each known row's link, CSV; keep it to yourself."),
-    config_file: Path | None = CONFIG,
     force: bool = FORCE,
 ) -> Report:
     """Find people in published rows.
@@ -86,14 +94,11 @@ def link_command(
     """
     from parties.alone.attacks import attackers, linking
     from parties.alone.publish.models import strongest
-    from parties.alone.publish.settings import read
 
-    check_new({"--out": out}, [published, known, plan_file], config_file, force)
+    check_new({"--out": out}, [of.published, of.known, of.plan_file], of.config_file, force)
     with console.progress("reading") as status:
-        plan = None if plan_file is None else read(plan_file)
-        release = cells_of(published, None)
-        mine = cells_beside(release, known, config_file, plan)
-        pairs = _agreements(release, mine, columns, plan, tolerance, [row_column], linking.MOST)
+        plan, release, mine = of.read()
+        pairs = _agreements(release, mine, of.columns, plan, of.tolerance, [row_column], linking.MOST)
         view = attackers.Release(pairs.columns, None, lambda done, total: status.share("looking for rows", done, total))
         named = {name: attackers.ATTACKERS[name](view) for name in attackers.LINKERS}
     links = linking.Links(*named["rare match"])
@@ -131,13 +136,8 @@ def link_command(
     "infer", "smc attack infer --published out.csv --known rows.csv --plan publish.toml --sensitive disease", group
 )
 def infer_command(
-    published: Path = PUBLISHED,
-    known: Path = KNOWN,
-    columns: str | None = COLUMNS,
-    tolerance: tuple[str, ...] = TOLERANCE,
-    plan_file: Path | None = PLAN,
+    of: Attacked = settings(Attacked),
     sensitive: str = option("What is guessed; in both files.", "COLUMN"),
-    config_file: Path | None = CONFIG,
 ) -> Report:
     """Guess a sensitive value from published rows.
 
@@ -148,16 +148,13 @@ def infer_command(
     from parties.alone.attacks import inference, linking
     from parties.alone.attacks.agreement import measured
     from parties.alone.publish.models import strongest
-    from parties.alone.publish.settings import read
 
     with console.progress("reading") as status:
-        plan = None if plan_file is None else read(plan_file)
-        release = cells_of(published, None)
-        mine = cells_beside(release, known, config_file, plan)
-        pairs = _agreements(release, mine, columns, plan, tolerance, [sensitive], linking.MOST)
+        plan, release, mine = of.read()
+        pairs = _agreements(release, mine, of.columns, plan, of.tolerance, [sensitive], linking.MOST)
         truth, values = column_of(mine, sensitive), column_of(release, sensitive)
         if not measured(truth, values, ranges=False):
-            check_shared(sensitive, truth, values, published, "")
+            check_shared(sensitive, truth, values, of.published, "")
         status.doing("guessing")
         data = inference.infer(pairs.columns, values, [truth[row] for row in pairs.rows])
     many = {"known": len(pairs.rows), "published": len(release.lines)}

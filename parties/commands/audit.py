@@ -8,6 +8,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +32,7 @@ from parties.commands.options import (
     out_option,
 )
 from parties.commands.outputs import FORCE, check_new
-from parties.commands.signature import argument, command, option
+from parties.commands.signature import argument, command, option, settings
 from parties.link.identity import read_certificate, short_fingerprint
 from parties.node.records import audit, beside, database, export, gaps, marker, sealed, shipped
 from parties.node.records.chain import STAYS, Checked, check, cross_check
@@ -51,6 +52,53 @@ MOST_SHOWN = 10  # problems of what is perhaps another file
 _STATE: Any = click.option(
     "--state", "state_directory", type=FOLDER, help="The node's state directory  [as in --config]"
 )
+
+
+@dataclass(frozen=True)
+class OwnRecords:
+    """The records of the node of a party.toml."""
+
+    config_file: Path | None = node_config
+
+    @property
+    def path(self) -> Path:
+        """The party's file."""
+        if (path := find_party_file(self.config_file)) is None:
+            raise InputError("which records? give --config party.toml: there is none here")
+        return path
+
+    @property
+    def place(self) -> Path:
+        """Where the records are."""
+        return party_file.state_directory(self.path) / database.FILE_NAME
+
+    @property
+    def file(self) -> NodeFile:
+        """The party's file, read."""
+        from parties.node.settings import load
+
+        return load(self.path)
+
+    @contextmanager
+    def writing(self) -> Iterator[tuple[audit.AuditLog, NodeFile]]:
+        """Give the log, to be written to, which must be there; its end may be another key's."""
+        from parties.commands.log_writing import file_of
+        from parties.commands.publish_log import log_of
+
+        file = file_of(self.config_file)
+        with database.reading(self.place):  # it must be there
+            pass
+        with log_of(file, check_end=False) as (connection, log), connection:
+            yield log, file
+
+
+def _database(config_file: Path | None = node_config, state_directory: Path | None = _STATE) -> Path:
+    """Return where the records are."""
+    if state_directory is not None:
+        return state_directory / database.FILE_NAME
+    if find_party_file(config_file) is None:
+        raise InputError("which records? give --config party.toml, or --state DIRECTORY")
+    return OwnRecords(config_file).place
 
 
 @click.group("audit", epilog="Example:  smc audit verify --config party.toml")
@@ -113,12 +161,11 @@ def verify_command(
 
 @command("show", "smc audit show --config party.toml --last 50", group)
 def show_command(
-    config_file: Path | None = node_config,
-    state_directory: Path | None = _STATE,
+    place: Path = settings(_database),
     last: int = option("How many entries  [20]", click.IntRange(1, 10**9), default=20),
 ) -> Report:
     """Show the last entries."""
-    with database.reading(_database(config_file, state_directory)) as connection:
+    with database.reading(place) as connection:
         entries = [audit.entry(row) for row in reversed(database.last_rows(connection, last))]
     report = Report([entry.model_dump(mode="json") for entry in entries], is_foreign=True)
     report.line("entry  at (UTC)             kind          job       fields")
@@ -164,29 +211,26 @@ def export_command(
 
 @command("renew", "smc audit renew --config party.toml --former keys/a-2026.crt", group)
 def renew_command(
-    config_file: Path | None = node_config, former: Path = option("The certificate that the log is signed with so far.")
+    records: OwnRecords = settings(OwnRecords),
+    former: Path = option("The certificate that the log is signed with so far."),
 ) -> None:
     """Go on with a new certificate.
 
     It is the one in --config. The log must be whole, and the node must not be running.
     """
-    with _writing(config_file) as (log, file), files.lock(file.node.state / "lock"):
+    with records.writing() as (log, file), files.lock(file.node.state / "lock"):
         renewed = log.renew(read_certificate(former))
     signer = read_certificate(required(file.link.certificate, "link.certificate"))
     console.out.print(f"entry {renewed.number}: signed with {short_fingerprint(signer)} from here on")
 
 
 @command("shipped", "smc audit shipped --config party.toml", group)
-def shipped_command(config_file: Path | None = node_config) -> Report:
+def shipped_command(records: OwnRecords = settings(OwnRecords)) -> Report:
     """Show how far each target is that the log is shipped to.
 
     These are the [[records.ship]] of --config; the node may be running.
     """
-    from parties.node import settings
-
-    place, path = _own_database(config_file), find_party_file(config_file)
-    assert path is not None  # else there is no place
-    targets = settings.load(path).records.ship
+    place, targets = records.place, records.file.records.ship
     with database.reading(place) as connection:
         last = max((row.number for row in database.last_rows(connection, 1)), default=0)
         known = {target.called: shipped.of(connection, target.called) for target in targets}
@@ -233,7 +277,7 @@ def gaps_command(
 
 @command("archive", "smc audit archive --config party.toml --days 365", group)
 def archive_command(
-    config_file: Path | None = node_config,
+    records: OwnRecords = settings(OwnRecords),
     days: int | None = option("Jobs that ended so many days ago  [as party.toml says]", click.IntRange(0, 36525)),
     out: Path | None = option("The new file  [one in the state directory]"),
     yes: bool = option("With --days 0: all jobs that have ended, without a question."),
@@ -243,13 +287,11 @@ def archive_command(
     Results and texts go; what was spent of budgets stays, and the log can be verified, with the file or without.
     The node does that daily by retention_days; it must not be running.
     """
-    from parties.node import peers, settings
+    from parties.node import peers
     from parties.node.offers import Offers
     from parties.node.register import Register
 
-    place, path = _own_database(config_file), find_party_file(config_file)
-    assert path is not None  # else there is no place
-    file = settings.load(path)
+    place, file = records.place, records.file
     if out is not None:
         files.ensure_absent(out)
     if days == 0 and not yes:
@@ -272,7 +314,7 @@ def archive_command(
 
 @command("seal", "smc audit seal --config party.toml", group)
 def seal_command(
-    config_file: Path | None = node_config,
+    records: OwnRecords = settings(OwnRecords),
     passphrase_file: Path | None = option(
         "Its first line is the new passphrase; - is standard input.", flag="--passphrase-file"
     ),
@@ -284,17 +326,13 @@ def seal_command(
     accounts and the log's marker. Commands and node look for the passphrase in systemd's credential node.passphrase, in
     the file node.passphrase beside the database, and ask at the terminal. The node must not be running.
     """
-    from parties.node import settings
-
     if remove and passphrase_file is not None:
         raise InputError("--passphrase-file: is for a new passphrase, and --remove leaves none: give one of the two")
-    place, path = _own_database(config_file), find_party_file(config_file)
-    assert path is not None  # else there is no place
-    file = settings.load(path)
+    place, file = records.place, records.file
     if remove and not place.exists():
         raise InputError(f"--remove: there is no database {place}")
     if remove and file.node.sealed:
-        raise InputError(f"--remove: {path} says node.sealed: take that away first")
+        raise InputError(f"--remove: {records.path} says node.sealed: take that away first")
     word = "" if remove else new_secret("passphrase", passphrase_file)
     with database.usable(place):
         with closing(_to_seal(place, word)) as connection, files.lock(place.parent / "lock"):
@@ -317,7 +355,7 @@ def seal_command(
 
 @command("accept-rollback", "smc audit accept-rollback --config party.toml --peer b", group)
 def accept_rollback_command(
-    config_file: Path | None = node_config,
+    records: OwnRecords = settings(OwnRecords),
     peer: str | None = option("Only with this peer  [all]"),
     lost: float | None = option(
         "Lost jobs have spent no more of a table's budget than this  [all that the peer may spend]",
@@ -341,7 +379,7 @@ def accept_rollback_command(
     """
     from parties.node import peers, rollback
 
-    with _writing(config_file) as (log, file):
+    with records.writing() as (log, file):
         open_ones = [fields for fields in log.rollbacks() if peer in (None, fields["peer"])]
         if not open_ones:
             raise InputError(f"there is no rollback to accept{'' if peer is None else f' with {quoted(peer)}'}")
@@ -387,36 +425,6 @@ def _sweep(place: Path, connection: sqlite3.Connection) -> None:
     """Remove what killed runs have left, and say so."""
     for left in beside.sweep(place, connection):
         console.err.print(printable(f"removed: {left}, which a killed run had left"))
-
-
-@contextmanager
-def _writing(config_file: Path | None) -> Iterator[tuple[audit.AuditLog, NodeFile]]:
-    """Give the log of a party.toml, to be written to, which must be there; its end may be another key's."""
-    from parties.commands.log_writing import file_of
-    from parties.commands.publish_log import log_of
-
-    file = file_of(config_file)
-    with database.reading(_own_database(config_file)):  # it must be there
-        pass
-    with log_of(file, check_end=False) as (connection, log), connection:
-        yield log, file
-
-
-def _database(config_file: Path | None, state_directory: Path | None) -> Path:
-    """Return where the records are."""
-    if state_directory is not None:
-        return state_directory / database.FILE_NAME
-    if find_party_file(config_file) is None:
-        raise InputError("which records? give --config party.toml, or --state DIRECTORY")
-    return _own_database(config_file)
-
-
-def _own_database(config_file: Path | None) -> Path:
-    """Return where the records are, of a command that needs the party's file."""
-    file = find_party_file(config_file)
-    if file is None:
-        raise InputError("which records? give --config party.toml: there is none here")
-    return party_file.state_directory(file) / database.FILE_NAME
 
 
 def _verdict(checked: Checked, owner: x509.Certificate) -> Report:

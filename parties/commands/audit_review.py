@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from parties.base.report import Report
 from parties.commands.log_writing import accounts_of, appending, entries_of, file_of
-from parties.commands.options import node_config
-from parties.commands.signature import argument, command, option
+from parties.commands.signature import argument, command, option, settings
 from parties.node.governance import reviews
 from parties.node.governance.reviews import Emergency
 from parties.node.settings import NodeFile
@@ -19,7 +16,7 @@ from smc.errors import InputError
 def review(
     job: str | None = option("The job, by the first digits of it.", "JOB"),
     text: str | None = argument(),
-    config_file: Path | None = node_config,
+    file: NodeFile = settings(file_of),
 ) -> Report:
     """List what ran for an emergency, or review it.
 
@@ -28,7 +25,6 @@ def review(
     """
     if (job is None) != (text is None):
         raise InputError("give both --job and what the review has brought, or neither, to list what is to be reviewed")
-    file = file_of(config_file)
     if job is not None and text is not None:
         return _review(file, job, text)
     rows = [vars(emergency) | {"people": sorted(emergency.people)} for emergency in _all(file).values()]

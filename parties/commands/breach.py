@@ -14,10 +14,11 @@ from parties.base.report import Report
 from parties.commands.log_writing import appending, entries_of, file_of
 from parties.commands.options import find_party_file, known_table, node_config, out_option
 from parties.commands.outputs import FORCE, check_new
-from parties.commands.signature import argument, command, option
+from parties.commands.signature import argument, command, option, settings
 from parties.node.governance import activities, breaches
 from parties.node.governance.breaches import Breach
 from parties.node.records.kinds import Step
+from parties.node.settings import NodeFile
 from smc.errors import InputError
 
 TOLD: dict[str, Step] = {"authority": "authority told", "people": "people told", "peer": "peer told"}
@@ -37,10 +38,10 @@ def found_command(
     what: str = argument(),
     tables: tuple[str, ...] = option("Whose rows, by its name in party.toml; repeatable.", flag="--table"),
     known: str | None = option("Since when it is known, in this machine's time: 2026-11-25T14:00  [now]", "TIME"),
-    config_file: Path | None = node_config,
+    file: NodeFile = settings(file_of),
 ) -> Report:
     """Begin with what was found: from when it is known 72 hours count."""
-    file, now = file_of(config_file), datetime.now(UTC)
+    now = datetime.now(UTC)
     since = now if known is None else _moment(known)
     if since > now:
         raise InputError("--known: that is in the future")
@@ -56,10 +57,10 @@ def found_command(
 def note_command(
     breach: str = _BREACH,
     text: str = argument(),
-    config_file: Path | None = node_config,
+    file: NodeFile = settings(file_of),
 ) -> Report:
     """Add what was found out, or done."""
-    return _step(config_file, breach, "noted", text)
+    return _step(file, breach, "noted", text)
 
 
 @command("told", "smc breach told 3f2a authority 'by its form, number 2026/881'", group)
@@ -67,32 +68,32 @@ def told_command(
     breach: str = _BREACH,
     whom: str = argument(click.Choice(list(TOLD))),
     text: str = argument(),
-    config_file: Path | None = node_config,
+    file: NodeFile = settings(file_of),
 ) -> Report:
     """Put down who was told, and how.
 
     That is the authority, the people, or the peer. After 72 hours the authority is told the reasons for the delay too.
     """
-    return _step(config_file, breach, TOLD[whom], text)
+    return _step(file, breach, TOLD[whom], text)
 
 
 @command("close", "smc breach close 3f2a 'nothing was read; the disk is back'", group)
 def close_command(
     breach: str = _BREACH,
     text: str = argument(),
-    config_file: Path | None = node_config,
+    file: NodeFile = settings(file_of),
 ) -> Report:
     """End it, with the reason.
 
     That is also why the authority was not told, if it was not.
     """
-    return _step(config_file, breach, "closed", text)
+    return _step(file, breach, "closed", text)
 
 
 @command("list", "smc breach list --config party.toml", group)
-def list_command(config_file: Path | None = node_config) -> Report:
+def list_command(file: NodeFile = settings(file_of)) -> Report:
     """List all breaches, with the time that is left."""
-    register, now = breaches.read(entries_of(file_of(config_file), "breach")), datetime.now(UTC)
+    register, now = breaches.read(entries_of(file, "breach")), datetime.now(UTC)
     report = Report([_plain(breach, now) for breach in register.values()])
     heads = ("breach", "known since (UTC)", "state", "what")
     rows = [(one.id, f"{one.known:%Y-%m-%d %H:%M}", one.state(now), one.what) for one in register.values()]
@@ -120,8 +121,8 @@ def draft_command(
         console.err.print(f"written: {out}")
 
 
-def _step(config_file: Path | None, beginning: str, step: Step, text: str) -> Report:
-    file, now = file_of(config_file), datetime.now(UTC)
+def _step(file: NodeFile, beginning: str, step: Step, text: str) -> Report:
+    now = datetime.now(UTC)
     before = breaches.named(breaches.read(entries_of(file, "breach")), beginning)
     if before.has("closed"):
         raise InputError(f"breach {before.id} is closed; what is found now is another: smc breach found")

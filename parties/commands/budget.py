@@ -16,9 +16,10 @@ from parties.commands.node_options import NODE_CONFIG, STATE, node_of, node_opti
 from parties.commands.options import find_party_file, json_option, out_option
 from parties.commands.outputs import FORCE, check_new
 from parties.commands.proposed import Proposed, at_file
-from parties.commands.signature import command, option
+from parties.commands.signature import command, option, settings
 from parties.jobs.spending import EXACT
 from parties.operator.budget import ChargeView, Simulation, TableBudget, Totals, enough_for, parts
+from parties.operator.client import NodeClient
 from smc.errors import InputError
 
 MOST_JOBS = 20  # of a table that are listed
@@ -34,8 +35,7 @@ def group() -> None:
 @command("show", "smc budget show --config party.toml --group 4", group)
 def show_command(
     rows: int = option("Tell the price of so many rows  [1]", click.IntRange(1, 1000), flag="--group", default=1),
-    config_file: Path | None = NODE_CONFIG,
-    state: Path | None = STATE,
+    node: NodeClient = settings(node_of),
 ) -> Report:
     """Show what was spent of each table, and what is left. Also with which peer, and by which jobs.
 
@@ -43,7 +43,7 @@ def show_command(
     family that has four: what one pays, they pay four times, and of Gaussian noise, whose loss (rho) adds up by
     squares, sixteen times.
     """
-    budgets = node_of(config_file, state).budget(rows)
+    budgets = node.budget(rows)
     report = Report([budget.model_dump() for budget in budgets])
     if not budgets:
         report.note("this node has no table: name one in party.toml, as [tables.NAME]", always=False)

@@ -34,7 +34,7 @@ def compare_command(
     The figures are exact: they tell of your rows and are for you alone.
     """
     from parties.alone.comparing.comparison import compare
-    from parties.alone.comparing.presenting import report_of, to_html
+    from parties.alone.comparing.presenting import draw_svg, report_of, to_html
     from parties.alone.comparing.reading import read
 
     if original is None or schema_file is None:
@@ -69,8 +69,6 @@ def compare_command(
     if page_file is not None:
         files.write_text(page_file, to_html(data, synthetic.name))
     if svg_file is not None:
-        from parties.alone.comparing.drawing import draw_svg
-
         files.write_text(svg_file, draw_svg(data))
     report.written(*outputs.values())
     return report

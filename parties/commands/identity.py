@@ -12,10 +12,10 @@ from parties.base import console, files
 from parties.base.files import is_in_token
 from parties.base.report import Report
 from parties.base.settings import required
-from parties.commands.node_options import NODE_CONFIG, STATE, node_of
+from parties.commands.node_options import node_of
 from parties.commands.options import FILE, FOLDER, find_party_file, new_secret, node_config
 from parties.commands.outputs import FORCE, check_new
-from parties.commands.signature import argument, command, option
+from parties.commands.signature import argument, command, option, settings
 from parties.link import tls
 from parties.link.identity import (
     create,
@@ -27,6 +27,7 @@ from parties.link.identity import (
     protect,
     refuse_present,
 )
+from parties.operator.client import NodeClient
 from parties.party_file import load
 from smc.errors import InputError
 
@@ -122,15 +123,14 @@ def succeed_command(
 def revoke_command(
     peer: str = argument(),
     why: str = option("For the log; the peer does not read it.", default=""),
-    config_file: Path | None = NODE_CONFIG,
-    state: Path | None = STATE,
+    node: NodeClient = settings(node_of),
 ) -> Report:
     """Trust a peer's certificate no more, at the node that runs.
 
     Its link ends now, running sessions are cut, and the node never again makes one with this certificate, also after a
     restart. A new certificate of the peer's goes into --config. What was signed stays signed.
     """
-    report = Report(node_of(config_file, state).revoke(peer, why).model_dump(mode="json"))
+    report = Report(node.revoke(peer, why).model_dump(mode="json"))
     report.line(f"{peer}: its certificate is revoked; the link has ended")
     return report
 

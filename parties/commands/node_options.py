@@ -23,7 +23,7 @@ def node_options(command: Command) -> Command:
     return decorated
 
 
-def node_of(config_file: Path | None, state: Path | None) -> NodeClient:
+def node_of(config_file: Path | None = NODE_CONFIG, state: Path | None = STATE) -> NodeClient:
     """Return the node that the options name."""
     if state is not None:
         return NodeClient(state)

@@ -12,11 +12,11 @@ from parties.base import console
 from parties.base.report import Report
 from parties.commands import cost_text, job_text
 from parties.commands.following import FOLLOW, end_of, follow
-from parties.commands.node_options import NODE_CONFIG, STATE, node_of, node_options
+from parties.commands.node_options import node_of, node_options
 from parties.commands.options import Command, find_party_file, json_option
 from parties.commands.outputs import Outputs, output_options
 from parties.commands.proposed import Proposed, at_file
-from parties.commands.signature import command, option
+from parties.commands.signature import command, option, settings
 from parties.jobs import kinds
 from parties.operator.client import NodeClient
 from parties.operator.interface import ENDED, JobView, State
@@ -55,11 +55,9 @@ def jobs(
     only: State | None = option("Only jobs in this state.", click.Choice(get_args(State)), metavar="STATE"),
     last: int = option("At most so many  [50]", click.IntRange(1, 500), default=50),
     before: str | None = option("Older ones than this job.", "JOB"),
-    config_file: Path | None = NODE_CONFIG,
-    state: Path | None = STATE,
+    node: NodeClient = settings(node_of),
 ) -> Report:
     """List the last jobs, the newest first; before them, marked with !, those that wait for our consent or input."""
-    node = node_of(config_file, state)
     views = node.jobs(last + 1, before, () if only is None else (only,))
     chosen = views[:last]
     report = job_text.listing(chosen)
@@ -77,14 +75,12 @@ def jobs(
 def show(
     job: str = job_argument,
     watch: bool = option(FOLLOW),
-    config_file: Path | None = NODE_CONFIG,
-    state: Path | None = STATE,
+    node: NodeClient = settings(node_of),
 ) -> Report:
     """Show all about a job: what is computed on what, what it reveals to whom and costs, who has decided what.
 
     JOB is its identifier, or the first digits of it, at least 4; or latest, for the newest.
     """
-    node = node_of(config_file, state)
     view = node.job(job)
     if watch:
         view = follow(node, view)
@@ -146,11 +142,10 @@ def result(
 @command(example="smc web --open")
 def web(
     open_: bool = option("Open it in the browser, whose command line other users may see.", flag="--open"),
-    config_file: Path | None = NODE_CONFIG,
-    state: Path | None = STATE,
+    node: NodeClient = settings(node_of),
 ) -> Report:
     """Print a fresh link to the node's page, good for one login."""
-    url = node_of(config_file, state).login()
+    url = node.login()
     report = Report({"url": url}, is_foreign=True)
     report.line(url)
     if open_:

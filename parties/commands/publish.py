@@ -17,24 +17,14 @@ from parties.commands import publish_masks, publish_pseudonyms
 from parties.commands.options import FILE, Between, check_outputs, check_proposal, proposal_option
 from parties.commands.outputs import FORCE, check_new
 from parties.commands.publish_invariant import invariant_command
-from parties.commands.publish_log import LOG_CONFIG, PURPOSE, recording
+from parties.commands.publish_log import Record
 from parties.commands.publish_open import open_command
-from parties.commands.publish_options import (
-    ESCAPE,
-    HISTORY,
-    PERSON,
-    PLAN,
-    ROW,
-    TELLING,
-    Telling,
-    history_of,
-    note_beginning,
-)
+from parties.commands.publish_options import ESCAPE, PLAN, HistoryOptions, Telling, note_beginning
 from parties.commands.publish_protect import protect_command
 from parties.commands.publish_table import table_command
 from parties.commands.publish_tables import tables_command
 from parties.commands.rows import CONFIG, TABLE, choose, chosen, paths, place
-from parties.commands.signature import command, option
+from parties.commands.signature import command, option, settings
 from parties.tables.toml_text import toml_lines
 from smc.errors import InputError
 
@@ -96,7 +86,7 @@ def check_command(
     plan_file: Path = PLAN,
     data: str | None = option("A published table  [the plan's own source]", "SOURCE"),
     force: bool = FORCE,
-    telling: Telling = TELLING,
+    telling: Telling = settings(Telling),
 ) -> Report:
     """Check a table against the plan's models, and say what could be done with it. Exit code 2 if a model fails."""
     from parties.alone.publish.recoding.checking import check
@@ -125,12 +115,9 @@ def anonymise_command(
     max_suppressed: float | None = option("The share of rows that may be left out  [as in the plan]"),
     escape_formulas: bool = ESCAPE,
     force: bool = FORCE,
-    history_file: Path | None = HISTORY,
-    row_column: str | None = ROW,
-    person_column: str | None = PERSON,
-    config_file: Path | None = LOG_CONFIG,
-    purpose: str | None = PURPOSE,
-    telling: Telling = TELLING,
+    published_before: HistoryOptions = settings(HistoryOptions),
+    record: Record = settings(Record),
+    telling: Telling = settings(Telling),
 ) -> Report:
     """Recode a table so that every class satisfies the plan's models, and write it."""
     from parties.alone.publish.recoding.anonymising import anonymised, cells_of, masks_of, order_of
@@ -145,18 +132,18 @@ def anonymise_command(
     flags = {"algorithm": algorithm, "utility": utility, "max_suppressed": max_suppressed}
     plan = merge(load(plan_file), flags)
     outputs = {"--out": out, "--recoding": recoding_file, **telling.outputs}
-    history = history_of(history_file, row_column, person_column, plan.history)
+    history = published_before.load(plan.history)
     history_path = None if history is None else history.path
-    check_new(outputs, [plan_file, *_inputs(plan)], config_file, force, {"--history": history_path})
-    choose(plan, config_file)
+    check_new(outputs, [plan_file, *_inputs(plan)], record.config_file, force, {"--history": history_path})
+    choose(plan, record.config_file)
     with ExitStack() as stack:
-        log = stack.enter_context(recording(config_file, "anonymise", purpose))
+        log = stack.enter_context(record.of("anonymise"))
         status = stack.enter_context(console.progress("reading"))
         rows, cells = cells_of(plan, stack)
         models = plan.check()
         status.doing("looking for the recoding that loses least")
         outcome = anonymised(cells, plan, models)
-        if telling.page is not None:
+        if telling.page_file is not None:
             outcome.report["dimensions"] = curve(cells, plan, models, outcome.report["lost"], status.doing)
         status.doing("writing")
         order = order_of(plan.columns, rows)
@@ -203,12 +190,9 @@ def apply_command(
     public_table: str | None = option("Which table of it, if it is a database.", "NAME"),
     escape_formulas: bool = ESCAPE,
     force: bool = FORCE,
-    history_file: Path | None = HISTORY,
-    row_column: str | None = ROW,
-    person_column: str | None = PERSON,
-    config_file: Path | None = LOG_CONFIG,
-    purpose: str | None = PURPOSE,
-    telling: Telling = TELLING,
+    published_before: HistoryOptions = settings(HistoryOptions),
+    record: Record = settings(Record),
+    telling: Telling = settings(Telling),
 ) -> Report:
     """Recode later rows as earlier ones, and check them again. What does not fit is left out, up to the bound."""
     from parties.alone.publish.applying import apply
@@ -216,18 +200,18 @@ def apply_command(
 
     target = _target(out, into)
     outputs = {"--out": out, **telling.outputs}
-    history = history_of(history_file, row_column, person_column)
+    history = published_before.load()
     inputs = [recoding_file, *paths(data), *(paths(public) if public else [])]
-    check_new(outputs, inputs, config_file, force, {"--history": history_file})
+    check_new(outputs, inputs, record.config_file, force, {"--history": published_before.history_file})
     source = place(data, table)
-    choose(source, config_file)
+    choose(source, record.config_file)
     register = None if public is None else place(public, public_table)
     recoding = load(recoding_file)
     if recoding.history is not None and history is not None and not history.versions:
         raise InputError(f"--history: {history.path} has no publication yet: give the file of the recoding's plan")
     if source.party_table is None:  # later rows come as the first ones did
         source = source.model_copy(update={"format": recoding.format})
-    with recording(config_file, "apply", purpose) as log, console.progress("recoding"):
+    with record.of("apply") as log, console.progress("recoding"):
         applied = apply(recoding, source, target, max_suppressed, register, escape_formulas, history)
         log.published(source, recoding.published(), [model["model"] for model in applied["models"]], target)
     report = telling.told(applied, out.name if out else str(into))

@@ -7,10 +7,10 @@ from pathlib import Path
 from parties.base import console
 from parties.base.report import Report
 from parties.commands.outputs import FORCE, check_new
-from parties.commands.publish_log import LOG_CONFIG, PURPOSE, recording
-from parties.commands.publish_options import ESCAPE, PLAN, TELLING, Telling, history_of, note_beginning
+from parties.commands.publish_log import Record
+from parties.commands.publish_options import ESCAPE, PLAN, HistoryOptions, Telling, note_beginning
 from parties.commands.rows import choose, paths
-from parties.commands.signature import command, option
+from parties.commands.signature import command, option, settings
 from smc.errors import InputError
 
 
@@ -20,9 +20,8 @@ def invariant_command(
     out: Path = option("The published rows: CSV, or Parquet if named so."),
     escape_formulas: bool = ESCAPE,
     force: bool = FORCE,
-    config_file: Path | None = LOG_CONFIG,
-    purpose: str | None = PURPOSE,
-    telling: Telling = TELLING,
+    record: Record = settings(Record),
+    telling: Telling = settings(Telling),
 ) -> Report:
     """Publish a growing table again, and each row could always have one of the same m values.
 
@@ -38,12 +37,12 @@ def invariant_command(
     plan = read(plan_file)
     if plan.history is None:
         raise InputError(f"{plan_file}: history: m-invariance takes [history], with file, row and m")
-    history = history_of(None, None, planned=plan.history)
+    history = HistoryOptions(None, None, None).load(plan.history)
     assert history is not None
     inputs = [plan_file, *paths(plan.source)]
-    check_new({"--out": out, **telling.outputs}, inputs, config_file, force, {"--history": history.path})
-    choose(plan, config_file)
-    with recording(config_file, "invariant", purpose) as log, console.progress("reading"):
+    check_new({"--out": out, **telling.outputs}, inputs, record.config_file, force, {"--history": history.path})
+    choose(plan, record.config_file)
+    with record.of("invariant") as log, console.progress("reading"):
         with rows_of(plan) as source:
             release = publication(plan, source, history, private())
         with put_down(history, release.version):

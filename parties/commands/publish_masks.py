@@ -8,10 +8,10 @@ import click
 
 from parties.base import console, files
 from parties.commands.outputs import FORCE, check_new
-from parties.commands.publish_log import LOG_CONFIG, PURPOSE, recording
+from parties.commands.publish_log import Record
 from parties.commands.publish_options import ESCAPE, PLAN
 from parties.commands.rows import CONFIG, choose, paths
-from parties.commands.signature import command, option
+from parties.commands.signature import command, option, settings
 
 
 def add_to(group: click.Group) -> None:
@@ -26,8 +26,7 @@ def mask(
     out: Path = option("The rows: CSV, or Parquet if named so."),
     escape_formulas: bool = ESCAPE,
     force: bool = FORCE,
-    config_file: Path | None = LOG_CONFIG,
-    purpose: str | None = PURPOSE,
+    record: Record = settings(Record),
 ) -> None:
     """Write a table through the plan's masks. Its other columns stay as they are, but for identifiers.
 
@@ -38,9 +37,9 @@ def mask(
     from parties.sources import open_rows
 
     plan = unrecorded(plan_file)
-    check_new({"--out": out}, [plan_file, *paths(plan.source)], config_file, force)
-    choose(plan, config_file)
-    with recording(config_file, "mask", purpose) as log, console.progress("masking"):
+    check_new({"--out": out}, [plan_file, *paths(plan.source)], record.config_file, force)
+    choose(plan, record.config_file)
+    with record.of("mask") as log, console.progress("masking"):
         with open_rows(plan) as rows:
             written = write(rows, plan, None, out, escape_formulas)
         masks = [f"{name}: {column.mask.kind} mask" for name, column in plan.columns.items() if column.mask is not None]

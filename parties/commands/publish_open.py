@@ -26,7 +26,7 @@ def open_command(
 
     One party's file is enough. Ask both for theirs: they must be the same, and then neither party has changed it alone.
     """
-    from parties.alone.publish.hiding.table_text import HIDDEN, as_csv, spelled
+    from parties.alone.publish.hiding.table_text import as_csv, covered
     from parties.alone.publish.sealing import sealed
 
     check_new({"--out": out}, [*sealed_files, key], None, force)
@@ -39,10 +39,7 @@ def open_command(
             raise InputError(f"{sealed_files[0]} and {path} are of one job, but not the same: one was changed")
     opened = sealed.open_table(sealed_files[0], first, private_key)
     units, mask = first.units, first.mask
-    texts = [
-        [HIDDEN if over else spelled(int(x) * units.factor, units.digits) for x, over in zip(line, hidden, strict=True)]
-        for line, hidden in zip(opened.values, mask, strict=True)
-    ]
+    texts = covered(opened.values, mask, units.digits, units.factor)
     files.write_text(out, as_csv(first.by, first.columns, first.rows, texts, escape_formulas), private=True)
     about = first.model_dump(include={"job", "by", "across", "sum", "threshold", "against", "zeros"})
     report = Report(about | {"cells": mask.size, "hidden": int(mask.sum())}, width=27)

@@ -7,10 +7,10 @@ from pathlib import Path
 from parties.base import console
 from parties.base.report import Report
 from parties.commands.outputs import FORCE, check_new
-from parties.commands.publish_log import LOG_CONFIG, PURPOSE, recording
+from parties.commands.publish_log import Record
 from parties.commands.publish_options import ESCAPE, PLAN
 from parties.commands.rows import choose, paths
-from parties.commands.signature import command, option
+from parties.commands.signature import command, option, settings
 
 
 @command("protect", "smc publish protect --plan protect.toml --out protected.csv")
@@ -20,8 +20,7 @@ def protect_command(
     escape_formulas: bool = ESCAPE,
     force: bool = FORCE,
     report_file: Path | None = option("Write as JSON what was lost and is left to fear."),
-    config_file: Path | None = LOG_CONFIG,
-    purpose: str | None = PURPOSE,
+    record: Record = settings(Record),
 ) -> Report:
     """Swap, average, blur, sample or hide values by the plan's methods, and write the rows. Identifiers are dropped."""
     from parties.alone.attacks.protected import attacks
@@ -34,9 +33,9 @@ def protect_command(
     plan = unrecorded(plan_file)
     with at_key(str(plan_file)):
         protecting.methods_of(plan)
-    check_new({"--out": out, "--report": report_file}, [plan_file, *paths(plan.source)], config_file, force)
-    choose(plan, config_file)
-    with recording(config_file, "protect", purpose) as log, console.progress("reading") as status:
+    check_new({"--out": out, "--report": report_file}, [plan_file, *paths(plan.source)], record.config_file, force)
+    choose(plan, record.config_file)
+    with record.of("protect") as log, console.progress("reading") as status:
         with rows_of(plan) as opened:
             source = protecting.read(opened, plan)
         status.doing("protecting")

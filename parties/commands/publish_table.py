@@ -10,17 +10,35 @@ import click
 from parties.base import console, files
 from parties.base.report import Report
 from parties.commands.outputs import FORCE, check_new
-from parties.commands.publish_log import LOG_CONFIG, PURPOSE, recording
+from parties.commands.publish_log import Record
 from parties.commands.publish_options import ESCAPE
 from parties.commands.rows import TABLE, choose, paths, place
-from parties.commands.signature import command, option
+from parties.commands.signature import command, option, settings
 from smc.errors import InputError
 
 if TYPE_CHECKING:
     from parties.alone.publish.hiding.cell_rules import CellRules
     from parties.alone.publish.hiding.tabulation import Tabulated
 
-DOMINANCE = click.Tuple([int, float])
+FEWEST = 3  # rows of a cell that is shown, if no other rule is given
+
+
+def cell_rules(
+    threshold: int | None = option("Hide cells of fewer rows  [3, if no other rule is given]"),
+    dominance: tuple[int, float] | None = option(
+        "Hide sums of which the N largest are over K%.", click.Tuple([int, float]), metavar="N K"
+    ),
+    p_percent: float | None = option("Hide sums whose largest could be estimated to within P%.", "P"),
+    margin: float | None = option("Doubt to leave about a sum of too few rows, in %  [20]", "P"),
+) -> CellRules | None:
+    """Return the rules by which cells are hidden; None if no option names one."""
+    from parties.alone.publish.hiding.cell_rules import CellRules
+
+    if all(value is None for value in (threshold, dominance, p_percent, margin)):
+        return None
+    if threshold is None and dominance is None and p_percent is None:
+        threshold = FEWEST
+    return CellRules(threshold, dominance, p_percent, 20.0 if margin is None else margin)
 
 
 @command("table", "smc publish table --data people.csv --by county --across benefit --out table.csv")
@@ -30,20 +48,14 @@ def table_command(
     by: str = option("A row of the table for each of its values.", "COLUMN"),
     across: str | None = option("A column of the table for each of its values.", "COLUMN"),
     summed: str | None = option("Add these numbers up  [count the rows]", flag="--sum COLUMN"),
-    threshold: int | None = option("Hide cells of fewer rows  [3, if no other rule is given]"),
-    dominance: tuple[int, float] | None = option(
-        "Hide sums of which the N largest are over K%.", DOMINANCE, metavar="N K"
-    ),
-    p_percent: float | None = option("Hide sums whose largest could be estimated to within P%.", "P"),
-    margin: float | None = option("Doubt to leave about a sum of too few rows, in %  [20]", "P"),
+    given: CellRules | None = settings(cell_rules),
     base: int | None = option("Round counts to multiples of it, instead of hiding any."),
     rounding: str | None = option("Do totals stay sums?  [controlled]", click.Choice(["controlled", "random"])),
     out: Path = option("The published table, CSV."),
     escape_formulas: bool = ESCAPE,
     force: bool = FORCE,
     report_file: Path | None = option("Write as JSON what was hidden and why; keep it to yourself."),
-    config_file: Path | None = LOG_CONFIG,
-    purpose: str | None = PURPOSE,
+    record: Record = settings(Record),
 ) -> Report:
     """Publish a table with totals. Cells that the rules hide stay hidden from who adds and subtracts the others."""
     from parties.alone.publish.hiding.cell_rules import CellRules
@@ -51,21 +63,19 @@ def table_command(
     from parties.alone.publish.hiding.tabulation import tabulate
     from parties.sources import open_rows
 
-    check_new({"--out": out, "--report": report_file}, paths(source), config_file, force)
+    check_new({"--out": out, "--report": report_file}, paths(source), record.config_file, force)
     if base is not None:
-        if any(value is not None for value in (threshold, dominance, p_percent, margin)):
+        if given is not None:
             raise InputError("--base rounds every cell: give it, or rules by which cells are hidden")
         if summed is not None:
             raise InputError("--base is about counts: sums are hidden by rules, not rounded")
     elif rounding is not None:
         raise InputError("--rounding needs --base: the number to whose multiples counts are rounded")
-    if threshold is None and dominance is None and p_percent is None:
-        threshold = 3
-    rules = CellRules(threshold, dominance, p_percent, 20.0 if margin is None else margin)
+    rules = given or CellRules(FEWEST)
     rules.check(summed is not None)
     where = place(source, table)
-    choose(where, config_file)
-    with recording(config_file, "table", purpose) as log, console.progress("counting") as status:
+    choose(where, record.config_file)
+    with record.of("table") as log, console.progress("counting") as status:
         with open_rows(where) as rows:
             tabulated = tabulate(rows, by, across, summed, rules.largest)
         status.doing("hiding cells" if base is None else "rounding cells")
@@ -86,7 +96,7 @@ def _told(
     """Return the cells as they are published, and what the report says of them."""
     from parties.alone.publish.hiding import rounding as rounded
     from parties.alone.publish.hiding.suppression import hide
-    from parties.alone.publish.hiding.table_text import HIDDEN, spelled
+    from parties.alone.publish.hiding.table_text import covered
 
     report: dict[str, Any] = {"cells": table.values.size}
     if base is not None:
@@ -102,8 +112,5 @@ def _told(
             "so_that_totals_do_not_tell": int((hidden & ~needs.sensitive).sum()),
             "hidden": int(hidden.sum()),
         }
-        texts = [
-            [HIDDEN if covered else spelled(int(x), table.digits) for x, covered in zip(line, over, strict=True)]
-            for line, over in zip(table.values, hidden, strict=True)
-        ]
+        texts = covered(table.values, hidden, table.digits)
     return texts, report

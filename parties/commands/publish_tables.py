@@ -12,11 +12,11 @@ from parties.base import console, files
 from parties.base.report import Report
 from parties.commands.options import FILE
 from parties.commands.outputs import FORCE, check_new
-from parties.commands.publish_log import LOG_CONFIG, PURPOSE, recording
+from parties.commands.publish_log import Record
 from parties.commands.publish_options import ESCAPE
-from parties.commands.publish_table import DOMINANCE
+from parties.commands.publish_table import FEWEST, cell_rules
 from parties.commands.rows import TABLE, choose, paths, place
-from parties.commands.signature import command, option
+from parties.commands.signature import command, option, settings
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -43,44 +43,36 @@ def tables_command(
         required=True,
     ),
     summed: str | None = option("Add these numbers up  [count the rows]", flag="--sum COLUMN"),
-    threshold: int | None = option("Hide cells of fewer rows  [3, if no other rule is given]"),
-    dominance: tuple[int, float] | None = option(
-        "Hide sums of which the N largest are over K%.", DOMINANCE, metavar="N K"
-    ),
-    p_percent: float | None = option("Hide sums whose largest could be estimated to within P%.", "P"),
-    margin: float | None = option("Doubt to leave about a sum of too few rows, in %  [20]", "P"),
+    given: CellRules | None = settings(cell_rules),
     escape_formulas: bool = ESCAPE,
     force: bool = FORCE,
     report_file: Path | None = option("Write as JSON what was hidden and why; keep it to yourself."),
-    config_file: Path | None = LOG_CONFIG,
-    purpose: str | None = PURPOSE,
+    record: Record = settings(Record),
 ) -> Report:
     """Publish linked tables: what one of them hides cannot be computed from the others."""
     from parties.alone.publish.hiding import linked
     from parties.alone.publish.hiding.cell_rules import CellRules
-    from parties.alone.publish.hiding.table_text import as_csv
+    from parties.alone.publish.hiding.table_text import as_csv, covered
     from parties.alone.publish.hiding.tabulation import tabulate
     from parties.sources import open_rows
 
     outputs: dict[str, Path | None] = {f"--cross {name}": out for name, out in crosses}
     if len(outputs) < len(crosses):
         raise InputError("--cross: a table is given twice")
-    check_new(outputs | {"--report": report_file}, paths(source), config_file, force)
+    check_new(outputs | {"--report": report_file}, paths(source), record.config_file, force)
     axes = [linked.axes_of(name) for name, _ in crosses]
-    if threshold is None and dominance is None and p_percent is None:
-        threshold = 3
-    rules = CellRules(threshold, dominance, p_percent, 20.0 if margin is None else margin)
+    rules = given or CellRules(FEWEST)
     rules.check(summed is not None)
     where = place(source, table)
-    choose(where, config_file)
-    with recording(config_file, "table", purpose) as log, console.progress("counting") as status:
+    choose(where, record.config_file)
+    with record.of("table") as log, console.progress("counting") as status:
         with open_rows(where) as rows:
             tables = [tabulate(rows, by, across, summed, rules.largest) for by, across in axes]
         status.doing("hiding cells")
         masks, data = _hidden(axes, tables, rules, summed is not None)
         names = [summed] if summed is not None else []
         for (by, across), tabulated, mask, (_, out) in zip(axes, tables, masks, crosses, strict=True):
-            texts = _texts(tabulated, mask)
+            texts = covered(tabulated.values, mask, tabulated.digits)
             files.write_text(out, as_csv(by, tabulated.column_names, tabulated.row_names, texts, escape_formulas))
             columns = [name for name in (by, across) if name is not None]
             log.published(where, [*columns, *names], [rules.words, f"{len(axes)} linked tables"], out)
@@ -127,12 +119,3 @@ def _hidden(axes: list[Any], tables: list[Tabulated], rules: CellRules, sums: bo
         "hidden": int(hidden.sum()),
     }
     return linked.masks(together, hidden), report
-
-
-def _texts(table: Tabulated, mask: Any) -> list[list[str]]:
-    from parties.alone.publish.hiding.table_text import HIDDEN, spelled
-
-    return [
-        [HIDDEN if covered else spelled(int(x), table.digits) for x, covered in zip(line, over, strict=True)]
-        for line, over in zip(table.values, mask, strict=True)
-    ]

@@ -21,7 +21,7 @@ from parties.commands.options import (
     known_table,
     node_config,
 )
-from parties.commands.signature import argument, command, option
+from parties.commands.signature import argument, command, option, settings
 from parties.node.records.kinds import Request
 from parties.node.settings import NodeFile
 from parties.sources.settings import ObjectionsSettings, TableSettings
@@ -93,7 +93,7 @@ def access_command(
 def object_command(
     table: str = _TABLE,
     case: str = _CASE,
-    config_file: Path | None = node_config,
+    file: NodeFile = settings(file_of),
     person: str = _PERSON,
     withdraw: bool = option("The objection is withdrawn: take the person off the list."),
 ) -> Report:
@@ -102,7 +102,6 @@ def object_command(
     The person becomes a line of the file that `objections` of the table names. How many rows of the table are this
     person's is said: who objects before the first visit is heard too.
     """
-    file = file_of(config_file)
     objections = file.tables[known_table(table, file.tables)].objections
     if objections is None:
         raise InputError(
@@ -127,14 +126,13 @@ def done_command(
     what: str = argument(click.Choice(DONE_ELSEWHERE)),
     table: str = _TABLE,
     case: str = _CASE,
-    config_file: Path | None = node_config,
+    file: NodeFile = settings(file_of),
 ) -> None:
     """Put on record what you did to rows where they live.
 
     You have changed or erased them, or restricted their use (articles 16 to 18). Rows are never changed by this
     program. Give the table another `version` if it has one.
     """
-    file = file_of(config_file)
     with appending(file) as append:
         append("rights", {"what": what, "table": known_table(table, file.tables), "case": case})
     console.out.print(f"{what} noted, and the log has it")
@@ -142,9 +140,9 @@ def done_command(
 
 
 @command("list", "smc rights list --config party.toml", group)
-def list_command(config_file: Path | None = node_config) -> Report:
+def list_command(file: NodeFile = settings(file_of)) -> Report:
     """List what was asked and done: when, of which table, your number."""
-    entries = entries_of(file_of(config_file), "rights")
+    entries = entries_of(file, "rights")
     report = Report([{"at": entry.at, **_without_blind(entry.fields)} for entry in entries])
     columns = {"at (UTC)": "{at:.16}", "what": "{what}", "table": "{table}", "case": "{case}", "by": "{person}"}
     report.listing(columns, report.data, "no request is in the log")

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from parties.alone.comparing.drawing import draw_svg
-from parties.alone.comparing.presenting import report_of, to_html
+from parties.alone.comparing.presenting import draw_svg, report_of, to_html
 from parties.alone.comparing.reading import read
 from parties.sources.settings import PlaceSettings
 from smc.errors import InputError
