@@ -13,16 +13,13 @@ import click
 from parties.base import console, files
 from parties.base.report import Report
 from parties.base.text import listed, quoted
-from parties.commands import publish_masks, publish_pseudonyms
+from parties.commands import publish_pseudonyms
 from parties.commands.options import FILE, Between, check_outputs, check_proposal, proposal_option
 from parties.commands.outputs import FORCE, check_new
-from parties.commands.publish_invariant import invariant_command
 from parties.commands.publish_log import Record
-from parties.commands.publish_open import open_command
 from parties.commands.publish_options import ESCAPE, PLAN, HistoryOptions, Telling, note_beginning
-from parties.commands.publish_protect import protect_command
-from parties.commands.publish_table import table_command
-from parties.commands.publish_tables import tables_command
+from parties.commands.publish_rows import invariant_command, mask, protect_command, view
+from parties.commands.publish_table import open_command, table_command, tables_command
 from parties.commands.rows import CONFIG, TABLE, choose, chosen, paths, place
 from parties.commands.signature import command, option, settings
 from parties.tables.toml_text import toml_lines
@@ -42,12 +39,8 @@ def group() -> None:
 
 
 publish_pseudonyms.add_to(group)
-publish_masks.add_to(group)
-group.add_command(protect_command)
-group.add_command(table_command)
-group.add_command(tables_command)
-group.add_command(open_command)
-group.add_command(invariant_command)
+for added in (mask, view, protect_command, table_command, tables_command, open_command, invariant_command):
+    group.add_command(added)
 
 
 @command("plan", "smc publish plan --data patients.csv --out publish.toml", group)
