@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from parties.base.report import Report
 from parties.commands import job_text
-from parties.commands.node_options import node_of
+from parties.commands.node_options import NODE_CONFIG, STATE, node_of
 from parties.commands.operator import told
 from parties.commands.options import known_table
-from parties.commands.signature import command, option, settings
+from parties.commands.signature import command, option
 from parties.jobs import kinds
 from parties.jobs.settings import private_parameters
 from parties.operator.client import NodeClient
@@ -25,7 +27,8 @@ def forget(
     job: str | None = option("Withdraw the result of this job: the first digits of it, or latest.", "JOB"),
     why: str = option("With --job, needed to withdraw: the peer is told; name nobody.", "TEXT", default=""),
     again: bool = option("With --job, when it is withdrawn: propose the same job anew."),
-    node: NodeClient = settings(node_of),
+    config_file: Path | None = NODE_CONFIG,
+    state: Path | None = STATE,
 ) -> Report:
     """List what was learnt from a table, withdraw one result by a signed statement at both parties, or learn it anew.
 
@@ -40,6 +43,7 @@ def forget(
         raise InputError("--why is for --job: the reason of a withdrawal")
     if job is not None and not again and not why.strip():
         raise InputError("--why is missing: a withdrawal is for good, and both parties' records keep its reason")
+    node = node_of(config_file, state)
     if job is None:
         return _list(node, str(table))
     if again:
