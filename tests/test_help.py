@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from parties.base.report import Report
-from parties.cli import COMMANDS, cli
+from parties.cli import COMMANDS, FIRST, SECTIONS, cli
 from parties.commands.kinds import missing_by_flag
 from parties.commands.proposed import Proposed
 from parties.jobs import kinds
@@ -68,8 +68,11 @@ def test_all_are_listed() -> None:
     assert set(typed) <= set(ALL)
     names = {*COMMANDS, *(words[0] for words in typed)}
     assert names == {words[0] for words in ALL}
-    shown = CliRunner().invoke(cli, ["--help"]).output
+    shown = CliRunner().invoke(cli, ["--help-all"]).output
     assert all(f"  {name} " in shown for name in names)
+    brief = " ".join(CliRunner().invoke(cli, ["--help"]).output.split())
+    assert all(re.search(rf"\b{name}\b", brief) for name in names)
+    assert sum(len(names) for names in SECTIONS.values()) + len(FIRST) == len({*COMMANDS, "id3", "release"})
 
 
 @pytest.mark.parametrize("group", sorted({words[:-1] for words in ALL}), ids=" ".join)

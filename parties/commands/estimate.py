@@ -12,6 +12,7 @@ import click
 from parties.base import console
 from parties.base.report import Report
 from parties.base.settings import merge
+from parties.commands.brief_help import BriefCommand
 from parties.commands.kinds import missing_by_flag, options_of, read_flags
 from parties.commands.options import FILE, TABLE, ProgramCommand, program_arguments
 from parties.commands.own_table import by_table, chosen
@@ -147,7 +148,9 @@ def _estimate_of(name: str) -> click.Command:
     example = f"Example:  smc estimate {name} {kind.estimate_example}--link wan"
     if issubclass(kind.Settings, TabularSettings):
         estimate = TABLE(_CONFIG(estimate))
-    return click.command(name, help=help_, epilog=example)(options_of([*options, *extra, *engine])(estimate))
+    return click.command(name, BriefCommand, help=help_, epilog=example)(
+        options_of([*options, *extra, *engine])(estimate)
+    )
 
 
 def _named(settings: KindSettings, options: list[Parameter], flags: Mapping[str, Any]) -> Profile | None:

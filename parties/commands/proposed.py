@@ -16,6 +16,7 @@ from parties.base import files
 from parties.base.report import Report
 from parties.base.settings import at_key
 from parties.base.text import listed
+from parties.commands.brief_help import BriefCommand
 from parties.commands.kinds import missing_by_flag, options_of, read_flags, read_private
 from parties.commands.options import FILE
 from parties.commands.signature import reporting
@@ -121,7 +122,7 @@ class Proposed(click.Group):
                 return self._act({"protocol": name} | _present(head | read), None, **others)
 
         example = f"Example:  smc {self._path} {name} {_example_of(name, options)}"
-        command = click.command(name, help=kinds.line(name), epilog=example)(
+        command = click.command(name, BriefCommand, help=kinds.line(name), epilog=example)(
             options_of(options)(_PEER(self._options(reporting(of_kind))))
         )
         named = (("--" + key.replace("_", "-"), key, *words) for key, words in HEAD.items())

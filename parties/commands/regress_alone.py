@@ -46,7 +46,7 @@ def alone(
         "The class column, of two classes; of least squares and ridge, of numbers  [target in the schema]", "COLUMN"
     ),
     columns: str | None = option("The columns to predict from, with commas  [all of the schema]", "LIST"),
-    numeric: str | None = option("Which of them are numbers, bounded by the values in the schema", "LIST"),
+    numeric: str | None = option("Columns that are numbers, bounded by their values in the schema", "LIST"),
     method: Way | Method = option(
         "Where the noise is: in what is minimised, or on the minimiser; of a target of numbers, on second moments  "
         "[objective]",
@@ -71,7 +71,7 @@ def alone(
         f"Least squares, ridge: public bound on the rows  [{MAX_ROWS}]", click.IntRange(1, 1 << 31)
     ),
     out: Path | None = option("Write the model as JSON."),
-    svg: Path | None = option("Draw the weights."),
+    svg: Path | None = option("Draw the weights as SVG."),
     force: bool = FORCE,
 ) -> Report:
     """Learn a linear classifier from one's own rows, with noise (Chaudhuri, Monteleoni, Sarwate 2011).

@@ -37,18 +37,18 @@ class TargetSettings(BooleanSettings, TabularSettings):
     """What is judged, and against which labels."""
 
     target: Name | None = public(
-        None, "Target", "The column that scores should tell: two values", none="the model's", column=True
+        None, "Target", "Column that the scores predict; it has two values", none="the model's", column=True
     )
     target_value: Name | None = public(
-        None, "Value that is meant", "The value of the target that high scores stand for", none="yes"
+        None, "Value that is meant", "Value of the target that high scores predict", none="yes"
     )
-    scores: Name | None = public(None, "Scores", "The column of scores", none="those of the model", column=True)
-    model_file: LocalPath | None = own_file("Model", "The model whose scores are judged: its JSON file.", alias="model")
+    scores: Name | None = public(None, "Scores", "Column of scores", none="those of the model", column=True)
+    model_file: LocalPath | None = own_file("Model", "Model whose scores are judged, a JSON file.", alias="model")
     classifier: Annotated[str, Field(max_length=MOST_MODEL)] | None = public(
-        None, "Classifier", "The model whose scores are judged, as text", none="scores are a column", node=True
+        None, "Classifier", "Model whose scores are judged, as text", none="scores are a column", node=True
     )
     bins: Annotated[int, Field(strict=True, ge=2, le=MOST_BINS)] = public(
-        20, "Bins", "Of a model's scores, equally wide; those of a column are in the schema"
+        20, "Bins", "Number of equal bins of a model's scores; a score column has the schema's"
     )
 
 
