@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import click
 import pytest
 from click.testing import CliRunner
 
+from parties.base.report import Report
 from parties.cli import COMMANDS, FIRST, SECTIONS, cli
 from parties.commands.kinds import missing_by_flag
 from parties.commands.proposed import Proposed
@@ -100,7 +102,12 @@ def test_help_with_an_example(words: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("name", kinds.names())
 def test_the_example_of_a_proposal_is_a_whole_job(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[dict[str, Any]] = []
-    group = Proposed("submit", lambda job, file, **_: asked.append(job), lambda command: command)
+
+    def act(job: dict[str, Any], file: Path | None, **_: object) -> Report:
+        asked.append(job)
+        return Report(job)
+
+    group = Proposed("submit", act, lambda command: command)
     command = group.get_command(click.Context(group), name)
     assert command is not None
     typed = shlex.split((command.epilog or "").partition(f"smc submit {name}")[2])

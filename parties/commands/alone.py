@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.table import Table
 
 from parties.base import console, files
-from parties.base.text import quoted, visible
+from parties.base.report import Report
+from parties.base.text import quoted
 from parties.commands.options import TABLE, check_proposal, json_option, proposal_option
 from parties.commands.own_table import chosen
 from parties.commands.rows import tell_left_out
@@ -20,7 +20,7 @@ from parties.models.load import AnyModel, columns_of, load_model, load_trees, pr
 from parties.models.rules import Rules, words
 from parties.models.scored import Scored
 from parties.models.trees import prediction
-from parties.models.trees.prediction import Predicted, Score
+from parties.models.trees.prediction import Predicted
 from parties.models.trees.tree import NoBranchError, TreeFile
 from parties.party_file import load
 from parties.sources.cells import cells
@@ -49,8 +49,7 @@ def schema_command(
     ),
     verbose: bool = option("With --merge, all that differs, column by column."),
     out: Path = proposal_option,
-    as_json: bool = json_option,
-) -> None:
+) -> Report:
     """Propose a schema from one's own file, for the operators to complete and agree on.
 
     The file's cells are the categories already: a raw table goes through `smc prepare`. The proposal shows which values
@@ -86,8 +85,9 @@ def schema_command(
     if edges_file is not None:
         agreed = agreed.with_edges(_edges(edges_file))
     agreed.save(out)
-    text = f"{out}: {len(agreed.attributes)} attributes, digest {agreed.digest()}"
-    console.tell(as_json, {"digest": agreed.digest(), "attributes": list(agreed.attributes), **remarks}, text + "\n")
+    report = Report({"digest": agreed.digest(), "attributes": list(agreed.attributes), **remarks})
+    report.line(f"{out}: {len(agreed.attributes)} attributes, digest {agreed.digest()}")
+    return report
 
 
 def _edges(path: Path) -> dict[str, list[object]]:
@@ -172,11 +172,14 @@ def predict(
         print(label)
     if score is not None and score.accuracy is not None:
         screen = console.out if only_score else console.err
-        console.show(_confusion_table(score), screen)
-        for group in calibration:
-            screen.print(_calibration_line(group))
+        report, classes = Report(), score.confusion
+        counted = [(actual, *counts.values()) for actual, counts in classes.items()]
+        heads = [("", ""), *((predicted, ">") for predicted in classes)]
+        report.table(heads, counted, "rows by actual (down) and predicted (across) class")
+        report.lines(map(_calibration_line, calibration))
         about = f"accuracy {score.accuracy:.4f}: {score.correct} of {score.rows} rows"
-        screen.print(f"{about}; the most frequent class alone: {score.majority:.4f}")
+        report.line(f"{about}; the most frequent class alone: {score.majority:.4f}")
+        report.print(screen)
 
 
 def _tree(path: Path) -> TreeFile:
@@ -229,14 +232,13 @@ def _apply_rules(
         return
     for numbers in [] if only_score else of_rows:
         print(" ".join(map(str, numbers)))
-    summary = console.columns(
-        ("", "rule"), ("rows", "right", "share"), f"rules on {len(fire):,} rows of this file or table"
-    )
+    listed = []
     for place, ((conditions, then), spoken, right) in enumerate(zip(rules.rules, fires, holds, strict=True), 1):
         share = f"{right / spoken:.1%}" if spoken else "-"
-        rule = visible(f"if {words(conditions)} then {words(then)}")
-        summary.add_row(str(place), rule, f"{spoken:,}", f"{right:,}", share)
-    console.show(summary, console.out if only_score else console.err)
+        listed.append((place, f"if {words(conditions)} then {words(then)}", f"{spoken:,}", f"{right:,}", share))
+    report, title = Report(is_foreign=True), f"rules on {len(fire):,} rows of this file or table"
+    report.table({"": "", "rule": "", "rows": ">", "right": ">", "share": ">"}, listed, title)
+    report.print(console.out if only_score else console.err)
 
 
 def _rows_for(model: AnyModel | Rules, data: Path | None, config_file: Path | None, named: str | None) -> Columns:
@@ -276,10 +278,3 @@ def _calibration_line(group: Predicted) -> str:
     reach = "" if group.scores is None else " with scores from {:.3g} to {:.3g}".format(*group.scores)
     label = quoted(group.label)
     return f"predicted {label}{reach}: {group.right / group.rows:.1%} right, {group.right:,} of {group.rows:,} rows"
-
-
-def _confusion_table(score: Score) -> Table:
-    table = console.columns(("",), score.confusion, "rows by actual (down) and predicted (across) class")
-    for actual, counts in score.confusion.items():
-        table.add_row(actual, *(str(count) for count in counts.values()))
-    return table
