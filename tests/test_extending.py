@@ -74,10 +74,13 @@ def with_step(text: str, step: str) -> str:
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of our packages with a kind of OT, an engine and a source that were added as the page says."""
+    """A copy of our packages with a kind of OT, an engine and a source that were added as the page says.
+
+    Translated files come with it, each with its source's time: only what is changed is translated at each start.
+    """
     folder = tmp_path_factory.mktemp("copy")
     for package in ("smc", "parties", "protocols"):
-        shutil.copytree(ROOT / package, folder / package, ignore=shutil.ignore_patterns("__pycache__", "kernels"))
+        shutil.copytree(ROOT / package, folder / package, ignore=shutil.ignore_patterns("kernels"))
     (folder / "smc/kernels").symlink_to(ROOT / "smc/kernels")  # these are compiled already
     for path, name in MODULES.items():
         (folder / path).write_text(SNIPPETS[name].partition("\n\ndef program")[0])

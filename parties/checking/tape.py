@@ -152,9 +152,12 @@ class TapedEngine(ClearEngine):
         return np.asarray(sums, dtype=np.int64).reshape(values.shape)
 
     def secret(self, values: Sequence[int] | Numbers, width: int) -> Bits:
-        """Return public integers as secrets; of negative ones the two's complement."""
+        """Return integers that the tape has seen as secrets, and note no constant: no party knows them.
+
+        Of negative ones it is the two's complement.
+        """
         whole = [int(value) % (1 << width) for value in values]
-        return self.constant(bitpack.from_integers(np.array(whole, dtype=np.uint64), width))
+        return self._constant(bitpack.from_integers(np.array(whole, dtype=np.uint64), width))
 
 
 def spread(law: Any) -> float:
