@@ -142,7 +142,7 @@ class _Lazy(click.Group):
     def _kind(self, command: str) -> str | None:
         """Return the kind of jobs whose command this is here; others' packages are searched for what is not ours."""
         name = command if self.within is None else f"{self.within} {command}"
-        is_ours = kinds.is_built_in(name) and kinds.group(name) == self.within
+        is_ours = name in kinds.BUILT_IN and kinds.group(name) == self.within
         return name if is_ours else self._kinds().get(command)
 
     def _kinds(self) -> dict[str, str]:
@@ -173,7 +173,7 @@ class _Whole(_Lazy):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in kinds.GROUPS:
             return super().get_command(ctx, cmd_name)
-        group = _Lazy(cmd_name, help=kinds.GROUPS[cmd_name])
+        group = _Lazy(cmd_name, help=kinds.line(cmd_name))
         group.within = cmd_name
         if cmd_name in COMMANDS:
             whole = super().get_command(ctx, cmd_name)
@@ -184,7 +184,7 @@ class _Whole(_Lazy):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("What two parties can learn together"):
             lines = [(name, kinds.line(name)) for name in self._kinds().values()]
-            formatter.write_dl([*lines, *((name, line) for name, line in kinds.GROUPS.items() if name not in COMMANDS)])
+            formatter.write_dl([*lines, *((name, kinds.line(name)) for name in kinds.GROUPS if name not in COMMANDS)])
         with formatter.section("Commands"):
             formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
 

@@ -15,9 +15,9 @@ from parties.base.temporary import HeldDirectory
 from parties.commands.kinds import options_of
 from parties.commands.outputs import FORCE, Outputs
 from parties.commands.signature import by_signature, option
+from parties.jobs.kinds.id3 import Id3
 from parties.jobs.running import kernels_of
 from parties.jobs.settings import ENGINE, parameters
-from parties.jobs.tree.id3 import Id3
 from parties.jobs.tree.settings import Id3Settings
 from parties.link import identity
 from parties.models.trees.text import to_text

@@ -18,8 +18,8 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from parties.base.settings import validated
-from parties.jobs.boost.boost import Boost
 from parties.jobs.boost.settings import BoostSettings
+from parties.jobs.kinds.boost import Boost
 from parties.jobs.running import Report
 from parties.models.boosted import BoostedModel, Margins, xgboost_text
 from parties.notebook import coded

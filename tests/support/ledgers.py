@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
-from parties.jobs.tree.id3 import Id3
+from parties.jobs.kinds.id3 import Id3
 from parties.jobs.tree.settings import Id3Settings
 from parties.link.identity import Identity
 from parties.node.gate import Gate

@@ -13,8 +13,8 @@ from typing_extensions import override
 
 from parties.cli import run
 from parties.commands import through_node
+from parties.jobs.kinds.millionaires import Millionaires
 from parties.jobs.small.amounts import AmountSettings
-from parties.jobs.small.millionaires import Millionaires
 from parties.operator import client
 from parties.operator.interface import Asked, JobResult, JobView
 from smc.errors import InputError, JobMismatchError, LinkError

@@ -18,7 +18,7 @@ from parties.base.settings import merge
 from parties.jobs import choosing, kinds, profiles
 from parties.jobs.choosing import UNNOTICED, Choice, check_memory, choice, choice_for, settled, usual
 from parties.jobs.inputs import Inputs, MachineError
-from parties.jobs.small.millionaires import Millionaires
+from parties.jobs.kinds.millionaires import Millionaires
 from parties.jobs.tree.exact import ExactTree
 from parties.jobs.tree.settings import ForestSettings, Id3Settings
 from parties.link import measurement, pace

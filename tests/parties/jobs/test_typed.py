@@ -14,8 +14,8 @@ import pytest
 from parties.base.canonical import canonical
 from parties.jobs import kinds
 from parties.jobs.kind import Inputs, Kind, typed_value
+from parties.jobs.kinds.circuit import Circuit
 from parties.jobs.settings import private_parameters
-from parties.jobs.small.circuit import Circuit
 from parties.node.proposal import propose, read_job
 from parties.node.statement import Statement
 from smc.errors import InputError, ProtocolError

@@ -22,7 +22,7 @@ from parties.base.files import check_outputs
 from parties.commands import check
 from parties.commands.own_table import on_table
 from parties.commands.rows import words_of
-from parties.jobs.tree.id3 import Id3
+from parties.jobs.kinds.id3 import Id3
 from parties.node import settings
 from parties.party_file import files_of
 from parties.sources import TableSettings, open_table

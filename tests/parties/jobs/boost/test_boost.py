@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from parties.jobs.boost.boost import Boost
 from parties.jobs.boost.settings import DEFAULT_BITS, BoostSettings
 from parties.jobs.kind import Step
+from parties.jobs.kinds.boost import Boost
 from parties.models.boosted import BoostedModel, _check, xgboost_features, xgboost_text
 from parties.models.load import load_model
 from parties.sources.settings import BudgetSettings

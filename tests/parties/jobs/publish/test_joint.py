@@ -16,7 +16,7 @@ from parties.alone.publish.hierarchy import build
 from parties.alone.publish.models.model import KAnonymity
 from parties.alone.publish.recoding.mondrian import mondrian as own_mondrian
 from parties.alone.publish.recoding.recoding import load
-from parties.jobs.publish.joint import JointSettings, PublishJoint
+from parties.jobs.kinds.publish.joint import JointSettings, PublishJoint
 from parties.jobs.publish.recoding import cuts_in, span
 from parties.sources import PlaceSettings
 from parties.tables.schema import Schema

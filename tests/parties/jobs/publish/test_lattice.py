@@ -13,7 +13,7 @@ import pytest
 
 from parties.alone.publish.recoding.recoding import load
 from parties.cli import run
-from parties.jobs.publish.lattice import LatticeSettings, PublishLattice
+from parties.jobs.kinds.publish.lattice import LatticeSettings, PublishLattice
 from parties.tables.schema import Schema
 from protocols.publish.lattice import levels
 from protocols.publish.lattice_search import Found

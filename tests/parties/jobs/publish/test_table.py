@@ -20,8 +20,8 @@ from parties.alone.publish.hiding.tabulation import with_totals
 from parties.alone.publish.sealing import sealed, sealing
 from parties.cli import run
 from parties.jobs.inputs import Inputs
+from parties.jobs.kinds.publish.joint_table import JointTable
 from parties.jobs.publish import analyst
-from parties.jobs.publish.table import JointTable
 from parties.jobs.publish.table_settings import JointTableExtra, JointTableSettings
 from parties.jobs.release.noise import Noise
 from parties.link import identity

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from parties.alone.regression.rows import RowStream, TrainingRows
+from parties.jobs.kinds.regress.joint import RegressJoint
 from parties.jobs.regress import coordinates
 from parties.jobs.regress.coordinates import GRID, Coordinates
-from parties.jobs.regress.joint import RegressJoint
 from parties.jobs.regress.settings import RegressSettings
 from parties.models.linear import LinearModel
 from parties.tables.schema import Schema

@@ -18,9 +18,9 @@ from parties.alone.regression.minimiser import minimise
 from parties.alone.regression.rows import TrainingRows
 from parties.jobs import kinds
 from parties.jobs.inputs import Inputs
+from parties.jobs.kinds.regress.joint import RegressJoint
 from parties.jobs.regress.choice import Choice
 from parties.jobs.regress.gradient import Gradient
-from parties.jobs.regress.joint import RegressJoint
 from parties.jobs.regress.output import Output
 from parties.jobs.regress.reading import rows_of
 from parties.jobs.regress.settings import RegressSettings, default_delta

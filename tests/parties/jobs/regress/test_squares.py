@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from parties.alone.regression.features import ONE
 from parties.alone.regression.moments import Moments
 from parties.jobs.inputs import Inputs
+from parties.jobs.kinds.regress.joint import RegressJoint
 from parties.jobs.regress import squares
-from parties.jobs.regress.joint import RegressJoint
 from parties.jobs.regress.settings import RegressSettings
 from parties.jobs.regress.squares import Squares
 from parties.jobs.release.noise import Noise

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parties.cli import cli
-from parties.jobs.release.edges import Edges, EdgesSettings, cut
+from parties.jobs.kinds.release.edges import Edges, EdgesSettings, cut
 from parties.tables import schema as schemas
 from parties.tables.schema import Schema
 from parties.tables.types import Domain, IntegerType, RealType

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from parties.jobs import kinds
 from parties.jobs.inputs import Inputs
-from parties.jobs.release.variance import Variance, VarianceSettings
+from parties.jobs.kinds.variance import Variance, VarianceSettings
 from parties.tables.schema import Schema
 from smc.circuit import Netlist
 from smc.counting import forecast

@@ -9,10 +9,10 @@ import pytest
 import statsmodels.api as sm
 from statsmodels.duration.survfunc import SurvfuncRight, survdiff
 
+from parties.jobs.kinds.survive.compare import Compare, CompareSettings
+from parties.jobs.kinds.survive.curve import Curve, CurveSettings
 from parties.jobs.release.noise import laplace
 from parties.jobs.release.postprocessing import consistent
-from parties.jobs.survive.compare import Compare, CompareSettings
-from parties.jobs.survive.curve import Curve, CurveSettings
 from parties.jobs.survive.estimates import curve, log_rank, median
 from parties.tables.schema import Schema
 from parties.tables.types import DateType, Domain, FlagType, IntegerType

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from parties.base.settings import merge
-from parties.jobs.tree.forest import Forest
+from parties.jobs.kinds.forest import Forest
 from parties.jobs.tree.settings import ForestSettings
 from parties.models.trees.tree import TreeFile
 from parties.tables.schema import Schema

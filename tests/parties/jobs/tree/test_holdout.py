@@ -10,9 +10,9 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.tree import DecisionTreeClassifier
 
 from parties.jobs.kind import Inputs, Step
+from parties.jobs.kinds.id3 import Id3
 from parties.jobs.tree.exact import ExactTree
 from parties.jobs.tree.holdout import JUDGED, LABEL, HoldoutTree, Judged
-from parties.jobs.tree.id3 import Id3
 from parties.jobs.tree.settings import ForestSettings, Id3Settings
 from parties.models.trees.tree import TreeFile
 from parties.tables.schema import Schema

@@ -11,10 +11,10 @@ import pytest
 
 from parties.base.canonical import job_digest
 from parties.base.settings import merge
+from parties.jobs.kinds.id3 import Id3
+from parties.jobs.kinds.millionaires import Millionaires
 from parties.jobs.settings import public_parameters
-from parties.jobs.small.millionaires import Millionaires
 from parties.jobs.tree.exact import ExactTree
-from parties.jobs.tree.id3 import Id3
 from parties.jobs.tree.joint import JointTree
 from parties.jobs.tree.private import PrivateTree
 from parties.jobs.tree.result import indexed, named

@@ -9,8 +9,8 @@ import pytest
 
 from parties.base.canonical import job_digest
 from parties.base.settings import merge
+from parties.jobs.kinds.id3 import Id3
 from parties.jobs.spending import KEPT_BY_NODES
-from parties.jobs.tree.id3 import Id3
 from parties.jobs.tree.joint import JointTree
 from parties.jobs.tree.settings import Id3Settings
 from parties.tables.example import demo

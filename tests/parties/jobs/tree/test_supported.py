@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from parties.jobs.kind import Inputs
+from parties.jobs.kinds.id3 import Id3
 from parties.jobs.tree.exact import ExactTree
-from parties.jobs.tree.id3 import Id3
 from parties.jobs.tree.settings import Id3Settings
 from parties.jobs.tree.supported import Supported, SupportedTree
 from parties.models.trees.tree import Leaf, Support, TreeFile, places

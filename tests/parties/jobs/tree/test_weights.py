@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from parties.base.settings import merge
+from parties.jobs.kinds.id3 import Id3
 from parties.jobs.tree.exact import ExactTree
-from parties.jobs.tree.id3 import Id3
 from parties.jobs.tree.settings import Id3Settings
 from parties.tables.schema import Schema
 from protocols.counts import RowCounts
