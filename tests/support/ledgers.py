@@ -150,11 +150,13 @@ class Pair:
                 ledger.begin(identifier, party.who.peer_name)
                 steps = [lambda ledger=ledger: ledger.met(identifier, 0, "mixed")]
                 steps += [
-                    lambda t=t, ledger=ledger: ledger.reached(identifier, TASK.encode(t), Cost(1, 2, 3, 4))
+                    lambda t=t, ledger=ledger: ledger.reached(identifier, TASK.states.encode(t), Cost(1, 2, 3, 4))
                     for t in STAGES
                 ]
                 steps += [
-                    lambda t=tree, ledger=ledger: ledger.computed(identifier, TASK.encode(t), Cost(5, 6, 7, 8), REPORT)
+                    lambda t=tree, ledger=ledger: ledger.computed(
+                        identifier, TASK.states.encode(t), Cost(5, 6, 7, 8), REPORT
+                    )
                 ]
                 for step in steps[:last]:
                     step()

@@ -19,13 +19,25 @@ from parties.jobs.boost.columns import Features
 from parties.jobs.boost.growing import Growing, OwnRows
 from parties.jobs.boost.objectives import OBJECTIVES, Objective
 from parties.jobs.boost.settings import DEFAULT_BITS, MOST_ROUNDS, BoostSettings
-from parties.jobs.kind import Document, Estimate, File, Inputs, KindSettings, OnStep, State, Step
+from parties.jobs.kind import (
+    Counted,
+    Description,
+    Document,
+    File,
+    Inputs,
+    KindSettings,
+    OnStep,
+    State,
+    States,
+    Step,
+    opened_steps,
+)
 from parties.jobs.release import values
 from parties.jobs.release.noise import Noise, gauss
 from parties.jobs.release.settings import default_delta
 from parties.jobs.sentences import changed, nothing_else_of_rows
 from parties.jobs.spending import EXACT, KEPT_BY_NODES, ConcentratedLoss, Loss, exact
-from parties.jobs.tabular import OpenedSteps
+from parties.jobs.tabular import BySchema
 from parties.jobs.tabular_settings import check_names
 from parties.tables.schema import Schema
 from parties.tables.types import NumberType, type_of
@@ -35,7 +47,6 @@ from smc.errors import InputError
 
 if TYPE_CHECKING:
     from protocols.counts import Rows
-    from smc.counting import Program
     from smc.counting.engines import CountingEngine
     from smc.engines import Engine
     from smc.primitives.bits import BitMatrix
@@ -46,26 +57,25 @@ MOST_CLASSES = 64
 LEAVES = {True: "exact number", False: "number with noise"}
 
 
-class Boost(OpenedSteps):
+class Boost(BySchema):
     """Learn boosted trees of the rows of both parties, or one regression tree.
 
     Which splits are best is opened, nothing of how good they are; the leaves' weights have noise, or are exact.
     """
 
     name = "boost"
-    title = "Boosted trees"
+    about = Description(
+        "Boosted trees",
+        "model",
+        example="--target outcome --epsilon 1 --out model.json",
+        afterwards="smc predict --model model.json --data rows.csv predicts by it, on this machine alone.",
+        integers=True,
+        phases=True,
+    )
     Settings = BoostSettings
-    example = "--data mine.csv --schema schema.toml --target outcome --epsilon 1 --out model.json --config party.toml"
-    estimate_example = "--schema schema.toml --epsilon 1 "
-    noun = "model"
-    afterwards = "smc predict --model model.json --data rows.csv predicts by it, on this machine alone."
-    integers = True
-    phases = True
     picture = staticmethod(result.picture)  # which columns the trees ask
     settings: BoostSettings
     past_budget = True  # which splits are best is opened without noise
-    estimate: Estimate = "at most"
-    assumed = "trees whose nodes are all split"
     streamed = True
 
     # How a task comes about.
@@ -324,19 +334,15 @@ class Boost(OpenedSteps):
 
     # What it costs.
 
-    @property
     @override
-    def is_countable(self) -> bool:
-        nodes = self.rounds * self.trees << self.settings.depth
-        return nodes * len(self.features.candidates) <= COUNTABLE * 64
-
-    @override
-    def program(self, inputs: Inputs) -> Program:
+    def cost(self, inputs: Inputs, extra: Any = None) -> Counted:
         def program(engine: CountingEngine) -> None:
             engine.answers = self._answers()
             self.run(engine, None, (), lambda step: None)
 
-        return program
+        nodes = self.rounds * self.trees << self.settings.depth
+        is_countable = nodes * len(self.features.candidates) <= COUNTABLE * 64
+        return Counted(program, "at most", "trees whose nodes are all split", is_countable=is_countable)
 
     def _answers(self) -> Iterator[list[BitMatrix]]:
         """Yield what a run opens whose nodes are all split, by the first candidate."""
@@ -433,9 +439,10 @@ class Boost(OpenedSteps):
 
     # Its states: what was opened, step by step.
 
+    @cached_property
     @override
-    def is_done(self, state: State) -> bool:
-        return len(self._grown(state).rounds) == self.rounds
+    def states(self) -> States:
+        return opened_steps(lambda state: len(self._grown(state).rounds) == self.rounds)
 
     # What it brings.
 
@@ -472,7 +479,7 @@ class Boost(OpenedSteps):
     def files(cls) -> tuple[File, ...]:
         from parties.models.boosted import xgboost_text
 
-        drawn = File(f"{cls.noun}.svg", "image/svg+xml", cls.picture, "svg", ("matplotlib",))
+        drawn = File(f"{cls.about.noun}.svg", "image/svg+xml", cls.picture, "svg", ("matplotlib",))
         return (*super().files(), drawn, File("xgboost.json", "application/json", xgboost_text, "xgboost"))
 
 

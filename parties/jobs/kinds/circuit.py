@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
@@ -14,7 +15,18 @@ from typing_extensions import override
 from parties.base.files import refuse_device
 from parties.base.settings import LocalPath
 from parties.base.text import instead, quoted
-from parties.jobs.kind import Document, Inputs, KindSettings, OnStep, Opened, State, Step, typed_value
+from parties.jobs.kind import (
+    Counted,
+    Description,
+    Document,
+    Inputs,
+    KindSettings,
+    OnStep,
+    Opened,
+    State,
+    Step,
+    typed_value,
+)
 from parties.jobs.settings import BooleanSettings, own_file, private, public
 from parties.jobs.small.amounts import Batched
 from smc.errors import InputError
@@ -41,11 +53,13 @@ class Circuit(Batched):
     """
 
     name = "circuit"
-    title = "Circuit"
+    about = Description(
+        "Circuit",
+        example="adder64.txt --input 0x2a",
+        estimate_example="aes_128.txt",
+        job_example="--circuit adder64 --input 0x2a",
+    )
     Settings = CircuitSettings
-    example = "adder64.txt --input 0x2a --config party.toml"
-    estimate_example = "aes_128.txt "
-    job_example = "--circuit adder64 --input 0x2a"
     settings: CircuitSettings
 
     def __init__(self, settings: KindSettings, digest: str, netlist: Netlist | None = None) -> None:
@@ -71,7 +85,7 @@ class Circuit(Batched):
         digest = specification.get("circuit")
         if not isinstance(digest, str) or not re.fullmatch("[0-9a-f]{64}", digest):
             raise ValueError("the circuit is not named by its digest")
-        return cls(cls.settings_in({name: v for name, v in specification.items() if name != "circuit"}), digest)
+        return cls(cls._settings_in({name: v for name, v in specification.items() if name != "circuit"}), digest)
 
     @classmethod
     @override
@@ -92,7 +106,7 @@ class Circuit(Batched):
 
     @override
     def specification(self) -> Document:
-        return {"protocol": self.name, "circuit": self._digest, **self.engine_fields()}
+        return {"protocol": self.name, "circuit": self._digest, **self._engine_fields()}
 
     @override
     def parameters(self) -> dict[str, Any]:
@@ -145,22 +159,20 @@ class Circuit(Batched):
 
         from protocols.circuit import evaluate
 
-        netlist = self.netlist(inputs)
-        if not 1 <= len(netlist.input_widths) <= 2:
-            raise InputError(f"the circuit has {len(netlist.input_widths)} inputs; two parties can hold one or two")
-
         def program(engine: Any) -> object:
+            netlist = self.netlist(inputs)
+            if not 1 <= len(netlist.input_widths) <= 2:
+                raise InputError(f"the circuit has {len(netlist.input_widths)} inputs; two parties can hold one or two")
             width = netlist.input_widths[engine.party] if engine.party < len(netlist.input_widths) else None
             zeros = None if width is None else np.zeros((width, batch), dtype=np.uint8)
             return evaluate(engine, netlist, zeros)
 
         return program
 
-    @property
     @override
-    def is_countable(self) -> bool:
-        """See `Kind.is_countable`: once the circuit is there."""
-        return self._netlist is not None
+    def cost(self, inputs: Inputs, extra: Any = None) -> Counted:
+        """See `Kind.cost`: counted once the circuit is there."""
+        return replace(super().cost(inputs, extra), is_countable=self._netlist is not None)
 
     @contextmanager
     @override

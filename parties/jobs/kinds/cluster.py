@@ -19,8 +19,8 @@ from parties.jobs.cluster.doubt import grid_may_be_noise, round_may_be_noise
 from parties.jobs.cluster.lloyd import LEAST_ROUNDS, Lloyd, ends, least_count, planned, split, usual_rounds
 from parties.jobs.cluster.points import Axis, Grid, OwnPoints, usual_parts
 from parties.jobs.cluster.settings import ClusterSettings
-from parties.jobs.kind import Document, OnStep, State, Step
-from parties.jobs.release.kind import COUNTABLE, Release
+from parties.jobs.kind import Description, Document, OnStep, State, States, Step
+from parties.jobs.release.kind import Release
 from parties.jobs.release.postprocessing import consistent
 from parties.jobs.release.question import Part, Question
 from parties.jobs.spending import exact
@@ -52,15 +52,9 @@ class Cluster(Release):
     """
 
     name = "cluster"
-    title = "Clusters"
+    about = Description("Clusters", "clusters", example="--columns age,visits --bounds 18:90,0:20 --k 4 --epsilon 1 ")
     streamed = True
     Settings = ClusterSettings
-    example = (
-        "--data mine.csv --schema schema.toml --columns age,visits --bounds 18:90,0:20 --k 4 --epsilon 1 "
-        "--config party.toml"
-    )
-    estimate_example = "--schema schema.toml --columns age,visits --bounds 18:90,0:20 --k 4 --epsilon 1 "
-    noun = "clusters"
     draws = True
     settings: ClusterSettings
 
@@ -236,13 +230,6 @@ class Cluster(Release):
     def opened(self, state: State, step: int | None = None) -> dict[str, int]:
         return super().opened(state) if step is None else {self.query.opens: self.rounds[step].numbers}
 
-    # What it costs.
-
-    @property
-    @override
-    def is_countable(self) -> bool:
-        return sum(part.numbers for part in self.rounds) <= COUNTABLE
-
     # How it is run.
 
     def _own(self, rows: Rows) -> Numbers | Own | tuple[Numbers, Own]:
@@ -283,18 +270,20 @@ class Cluster(Release):
 
     # Its states: what was opened, round after round.
 
+    @cached_property
     @override
-    def steps(self, state: State) -> int:
-        """See `Kind.steps`: rounds."""
-        return 0 if state is None else len(split(state, self.rounds))
+    def states(self) -> States:
+        """What was opened, round after round."""
 
-    @override
-    def is_done(self, state: State) -> bool:
-        return self.steps(state) == len(self.rounds)
+        def steps(state: State) -> int:
+            return 0 if state is None else len(split(state, self.rounds))
 
-    @override
-    def cut(self, state: State, steps: int) -> State:
-        return state[: ends(self.rounds)[steps]] if steps else None
+        return States(
+            None,
+            steps,
+            lambda state: steps(state) == len(self.rounds),
+            lambda state, at: state[: ends(self.rounds)[at]] if at else None,
+        )
 
     # What it brings.
 

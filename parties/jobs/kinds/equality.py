@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
 
-from parties.jobs.kind import Document, Inputs, OnStep, State, Step
+from parties.jobs.kind import Description, Document, Inputs, OnStep, State, Step
 from parties.jobs.small.amounts import Amounts
 
 if TYPE_CHECKING:
@@ -18,9 +18,7 @@ class Equality(Amounts):
     """Do both have the same number? Both learn yes or no, and nothing else."""
 
     name = "equality"
-    title = "Equal or not"
-    example = "--value 1000000 --config party.toml"
-    estimate_example = "--batch 1000 "
+    about = Description("Equal or not", example="--value 1000000", estimate_example="--batch 1000")
     opens = "whether both are equal"
 
     @property

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from typing_extensions import override
 
-from parties.jobs.inputs import Inputs
-from parties.jobs.kind import State
+from parties.jobs.kind import Counted, State
 from parties.jobs.tree.exact import LARGEST_COUNTED, ExactTree
+from parties.jobs.tree.joint import JointTree
 from parties.jobs.tree.settings import ForestSettings
 from parties.jobs.tree.several import SeveralTrees
 from smc.errors import InputError
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from protocols.counts import Rows
     from protocols.problem import Problem
     from protocols.tree import Forest as Trees
-    from smc.counting import CountingEngine, Program
+    from smc.counting import Program
     from smc.engines import Engine, Profile
 
 
@@ -29,11 +29,14 @@ class Forest(SeveralTrees, ExactTree):
     """Learn many decision trees of both parties' rows, that vote. Both learn the trees, and nothing else."""
 
     name = "forest"
-    title = "Random forest"
+    about = replace(
+        JointTree.about,
+        title="Random forest",
+        noun="forest",
+        example="--trees 100 --target play --out forest.json",
+        afterwards="smc predict --tree forest.json --data rows.csv classifies rows by its vote, on this machine alone.",
+    )
     Settings = ForestSettings
-    example = "--trees 100 --data mine.csv --schema schema.toml --target play --out forest.json --config party.toml"
-    noun = "forest"
-    afterwards = "smc predict --tree forest.json --data rows.csv classifies rows by its vote, on this machine alone."
     specified: ClassVar[tuple[str, ...]] = (
         "trees",
         "attributes",
@@ -85,26 +88,24 @@ class Forest(SeveralTrees, ExactTree):
 
     # What it costs, and how it is run.
 
+    @cached_property
     @override
-    def program(self, inputs: Inputs) -> Program:
-        """See `Kind.program`: as many typical trees, level by level in parts."""
+    def typical_cost(self) -> Counted:
+        """The cost of as many typical trees, level by level in parts; at most that of each by itself."""
         from protocols import cost_model
 
-        def program(engine: CountingEngine) -> None:
-            cost_model.typical_forest(engine, self.problem, LARGEST_COUNTED // self.scored)
+        tree, trees = super().typical_cost, self.settings.trees
 
-        return program
+        def most(profile: Profile) -> int | None:
+            of_one = tree.most(profile)
+            return None if of_one is None else trees * of_one
 
-    @property
-    @override
-    def assumed(self) -> str:
-        return f"{self.settings.trees} times {super().assumed}"
-
-    @override
-    def most(self, profile: Profile) -> int | None:
-        """See `Kind.most`: together trees cost no more than each by itself."""
-        most = super().most(profile)
-        return None if most is None else self.settings.trees * most
+        return replace(
+            tree,
+            program=lambda engine: cost_model.typical_forest(engine, self.problem, LARGEST_COUNTED // self.scored),
+            of=f"{trees} times {tree.of}",
+            most=most,
+        )
 
     @property
     @override

@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from parties.base.settings import AtMost, merge
 from parties.base.text import listed, quoted
-from parties.jobs.kind import Document, Inputs, KindSettings, OnStep, Opened, State, Step, typed_value
+from parties.jobs.kind import Description, Document, Inputs, KindSettings, OnStep, Opened, State, Step, typed_value
 from parties.jobs.sentences import nothing_else
 from parties.jobs.settings import BooleanSettings, of_people, private, public
 from parties.jobs.small.amounts import Batched
@@ -52,10 +52,8 @@ class Majority(Batched):
     """Which class do most rows of both parties have? Both learn the class, the first among equals, and nothing else."""
 
     name = "majority"
-    title = "Majority"
+    about = Description("Majority", example="--classes yes,no --counts 120,45")
     Settings = MajoritySettings
-    example = "--classes yes,no --counts 120,45 --config party.toml"
-    estimate_example = "--classes yes,no "
     settings: MajoritySettings
 
     @classmethod
@@ -74,7 +72,7 @@ class Majority(Batched):
     @classmethod
     @override
     def agreed(cls, specification: Mapping[str, Any]) -> Majority:
-        task = cls(cls.settings_in(specification))
+        task = cls(cls._settings_in(specification))
         classes = task.settings.classes
         if classes is None:
             raise InputError("classes: is missing: name them, with commas between them")

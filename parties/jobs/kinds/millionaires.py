@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
 
-from parties.jobs.kind import Document, Inputs, OnStep, State, Step
+from parties.jobs.kind import Description, Document, Inputs, OnStep, State, Step
 from parties.jobs.small.amounts import Amounts
 
 if TYPE_CHECKING:
@@ -18,9 +18,7 @@ class Millionaires(Amounts):
     """Who has more? Both learn party0, party1 or equal, and nothing else."""
 
     name = "millionaires"
-    title = "Who has more"
-    example = "--value 1000000 --config party.toml"
-    estimate_example = "--batch 1000000 "
+    about = Description("Who has more", example="--value 1000000", estimate_example="--batch 1000000")
     opens = "who has more"
     width = 2
 

@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from parties.base.arrays import Numbers
 from parties.base.settings import required
-from parties.jobs.kind import Document
+from parties.jobs.kind import Description, Document
 from parties.jobs.release import presenting
 from parties.jobs.release.kind import Release
 from parties.jobs.release.question import Question
@@ -46,9 +46,8 @@ class Quantile(Release):
     so it tells of somebody: rounded it tells less. No number of rows is opened. Missing values do not count.
     """
 
-    name, title, noun, Settings = "quantile", "Quantile", "quantile", QuantileSettings
-    example = "--data mine.csv --schema schema.toml --column age --at 0.5 --epsilon 1 --config party.toml"
-    estimate_example = "--schema schema.toml --column age --epsilon 1 "
+    name, Settings = "quantile", QuantileSettings
+    about = Description("Quantile", "quantile", example="--column age --at 0.5 --epsilon 1")
     streamed = True
 
     @override

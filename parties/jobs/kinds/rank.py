@@ -9,7 +9,7 @@ from pydantic import Field
 from typing_extensions import override
 
 from parties.base.arrays import Numbers
-from parties.jobs.kind import Document
+from parties.jobs.kind import Description, Document
 from parties.jobs.release import presenting
 from parties.jobs.release.kind import Release
 from parties.jobs.release.question import Question, own_vector
@@ -53,9 +53,8 @@ class Rank(Release):
     No number is opened, neither of rows nor of how much a column tells.
     """
 
-    name, title, noun, Settings = "rank", "Columns in order", "order", RankSettings
-    example = "--data mine.csv --schema schema.toml --target outcome --measure iv --config party.toml"
-    estimate_example = "--schema schema.toml --target outcome "
+    name, Settings = "rank", RankSettings
+    about = Description("Columns in order", "order", example="--target outcome --measure iv")
 
     @classmethod
     @override

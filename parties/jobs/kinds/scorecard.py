@@ -21,7 +21,7 @@ from pydantic import Field
 from typing_extensions import override
 
 from parties.base.settings import LocalPath
-from parties.jobs.kind import Document, File
+from parties.jobs.kind import Description, Document, File
 from parties.jobs.kinds.release.naive_bayes import NaiveBayes, NaiveBayesSettings
 from parties.jobs.release import presenting
 from parties.jobs.release.question import Question
@@ -48,9 +48,13 @@ class Scorecard(NaiveBayes):
     Weights of evidence and information values follow from the counts that `smc release naive-bayes` opens.
     """
 
-    name, title, noun, Settings = "scorecard", "Scorecard", "scorecard", ScorecardSettings
-    example = "--data mine.csv --schema schema.toml --target default --good no --epsilon 1 --config party.toml"
-    afterwards = "smc predict --model scorecard.json classifies rows by its counts, on this machine alone."
+    name, Settings = "scorecard", ScorecardSettings
+    about = Description(
+        "Scorecard",
+        "scorecard",
+        example="--target default --good no --epsilon 1",
+        afterwards="smc predict --model scorecard.json classifies rows by its counts, on this machine alone.",
+    )
 
     @override
     def ask(self) -> Question:

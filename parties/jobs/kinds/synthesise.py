@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import override
 
 from parties.base.text import listed
-from parties.jobs.kind import Document, Estimate, File, OnStep, State, Step
+from parties.jobs.inputs import Inputs
+from parties.jobs.kind import Counted, Description, Document, File, OnStep, State, States, Step
 from parties.jobs.release.columns import check_cells, ordered
 from parties.jobs.release.kind import Release
 from parties.jobs.release.noise import Noise, gauss
@@ -39,14 +40,15 @@ class Synthesise(Release):
     """
 
     name = "synthesise"
-    title = "Synthetic table"
+    about = Description(
+        "Synthetic table",
+        "synthesis",
+        example="--epsilon 1 --delta 1e-9 --csv synthetic.csv",
+        afterwards="The rows may be used, published and asked anything without further cost.",
+        phases=True,
+    )
     streamed = True
     Settings = SynthesiseSettings
-    example = "--data mine.csv --schema schema.toml --epsilon 1 --delta 1e-9 --csv synthetic.csv --config party.toml"
-    estimate_example = "--schema schema.toml --epsilon 1 --delta 1e-9 "
-    noun = "synthesis"
-    afterwards = "The rows may be used, published and asked anything without further cost."
-    phases = True
     settings: Any
 
     # How a task comes about.
@@ -76,7 +78,7 @@ class Synthesise(Release):
             self._learnt(),
             sum(self.work.sizes),
             lambda counts: own_vector(*marginals(counts, self.schema, self.columns[0], self.where, self.sets)),
-            lambda engine, numbers: self.run(engine, numbers, self.beginning, lambda step: None),
+            lambda engine, numbers: self.run(engine, numbers, self.states.beginning, lambda step: None),
             lambda state: result.fields(settings, self.work, dict(zip(self.names, self.values, strict=True)), state),
             (self._mechanism,),
             subject=listed(self.names),
@@ -171,19 +173,24 @@ class Synthesise(Release):
         rows.count_at_most(engine, self.settings, self.names)
 
     @override
-    def most(self, profile: Profile) -> int | None:
-        """See `Kind.most`: of all rounds there can be."""
+    def cost(self, inputs: Inputs, extra: Any = None) -> Counted:
+        """See `Kind.cost`: what is opened decides how many rounds AIM has."""
+        from parties.jobs.synthesise import expected
         from protocols.release import aim
         from smc.counting import forecast
 
-        if self.estimate != "typical":
-            return None
+        cost, many = super().cost(inputs, extra), f"{rows.most(self.settings):,} rows"
+        if self.settings.select == "mst":
+            return replace(cost, estimate="at most", of=f"the largest pairs, and {many}")
 
-        def program(engine: Any) -> None:
-            aim.count_at_most(engine, self.plan, profile.ot == "ferret")
-            rows.count_at_most(engine, self.settings, self.names)
+        def most(profile: Profile) -> int:
+            def program(engine: Any) -> None:
+                aim.count_at_most(engine, self.plan, profile.ot == "ferret")
+                rows.count_at_most(engine, self.settings, self.names)
 
-        return forecast(program, profile).bytes
+            return forecast(program, profile).bytes
+
+        return replace(cost, estimate="typical", of=f"{expected.rounds(self.plan)} rounds, and {many}", most=most)
 
     @override
     def own_seconds(self) -> dict[str, float]:
@@ -193,20 +200,6 @@ class Synthesise(Release):
 
         fits = expected.seconds(self.plan, self.settings.select, self.settings.generator)
         return {**super().own_seconds(), "fitting models": round(fits * own_pace_alone() / USUAL, 3)}
-
-    @property
-    @override
-    def estimate(self) -> Estimate:
-        """See `Kind.estimate`: what is opened decides how many rounds AIM has."""
-        return "at most" if self.settings.select == "mst" else "typical"
-
-    @property
-    @override
-    def assumed(self) -> str:
-        from parties.jobs.synthesise import expected
-
-        rounds = "the largest pairs" if self.settings.select == "mst" else f"{expected.rounds(self.plan)} rounds"
-        return f"{rounds}, and {rows.most(self.settings):,} rows"
 
     # How it is run.
 
@@ -219,7 +212,7 @@ class Synthesise(Release):
 
         def tell(measured: Any) -> None:
             state = Synthesis(measured)
-            number = self.steps(state)
+            number = self.states.steps(state)
             words = f"round {number}: choosing and counting" if number else f"counting {len(self.names)} columns"
             on_step(Step(number, 1 if number else len(self.names), state, words))
 
@@ -230,12 +223,25 @@ class Synthesise(Release):
         else:
             measured = aim.aim(engine, self.plan, data, model, tell, start.measured)
         state = Synthesis(measured)
-        on_step(Step(self.steps(state), 1, state, "making rows"))
+        on_step(Step(self.states.steps(state), 1, state, "making rows"))
         return Synthesis(measured, rows.agreed(engine, self.settings, self.work, self.names, model, state))
 
     # Its states: a step is a round, the last one the rows.
 
-    beginning: State = Synthesis()
+    @cached_property
+    @override
+    def states(self) -> States:
+        """A step is a round, the last one the rows."""
+
+        def steps(state: Synthesis) -> int:
+            return len(self._ends(state)) + (state.rows is not None)
+
+        def cut(state: Synthesis, at: int) -> Synthesis:
+            if at >= steps(state):
+                return state
+            return Synthesis(state.measured[: self._ends(state)[at - 1]] if at else ())
+
+        return States(Synthesis(), steps, lambda state: state.rows is not None, cut, Synthesis.encode, Synthesis.decode)
 
     def _ends(self, state: State) -> list[int]:
         """Return how many measurements there are after each step."""
@@ -247,28 +253,6 @@ class Synthesise(Release):
             if self.settings.select == "mst"
             else [*range(single, many + 1)]
         )
-
-    @override
-    def steps(self, state: State) -> int:
-        return len(self._ends(state)) + (state.rows is not None)
-
-    @override
-    def is_done(self, state: State) -> bool:
-        return state.rows is not None
-
-    @override
-    def cut(self, state: State, steps: int) -> State:
-        if steps >= self.steps(state):
-            return state
-        return Synthesis(state.measured[: self._ends(state)[steps - 1]] if steps else ())
-
-    @override
-    def encode(self, state: State) -> Any:
-        return state.encode()
-
-    @override
-    def decode(self, value: Any) -> State:
-        return Synthesis.decode(value)
 
     # What it brings.
 

@@ -12,6 +12,7 @@ from pydantic import Field
 from typing_extensions import override
 
 from parties.base.settings import required
+from parties.jobs.kind import Description
 from parties.jobs.release.kind import Release
 from parties.jobs.release.question import Question, decision
 from parties.jobs.release.settings import DecisionSettings
@@ -33,9 +34,8 @@ class VarianceSettings(DecisionSettings):
 class Variance(Release):
     """Is the variance of a column's numbers, over the rows of both parties, above a bound? Both learn yes or no."""
 
-    name, title, noun, Settings = "variance", "Variance above a bound", "answer", VarianceSettings
-    example = "--data mine.csv --schema schema.toml --column visits --above 2.5 --config party.toml"
-    estimate_example = "--schema schema.toml --column visits --above 2.5 "
+    name, Settings = "variance", VarianceSettings
+    about = Description("Variance above a bound", "answer", example="--column visits --above 2.5")
 
     @override
     def ask(self) -> Question:

@@ -198,7 +198,7 @@ def test_commands_do_not_overlook_consent(tmp_path: Path) -> None:
     (tmp_path / "schema.toml").write_text('target = "y"\n[attributes]\nsex = ["f", "m"]\ny = ["a", "b"]\n')
     table = settings_of(source=str(tmp_path / "x.csv"), schema=tmp_path / "schema.toml", consent="agreed")
     task, rows, _ = Id3.alone(on_table(Id3.Settings(), None, False, {"t": table}), 0)
-    assert rows.level(task.beginning, True).classes.tolist() == [[2, 0]]
+    assert rows.level(task.states.beginning, True).classes.tolist() == [[2, 0]]
 
 
 def test_smc_check_tells_how_many_are_left_out(files: Any, joined: pandas.DataFrame, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing_extensions import override
 
 from parties.base.settings import required
 from parties.jobs.evaluate.scored import Scoring, TargetSettings
+from parties.jobs.kind import Description
 from parties.jobs.release.question import Question, own_vector
 from parties.jobs.release.settings import DecisionSettings
 from parties.jobs.settings import public
@@ -36,12 +37,13 @@ class Auc(Scoring):
     """
 
     name = "evaluate auc"
-    title = "Area under the ROC curve"
+    about = Description(
+        "Area under the ROC curve",
+        "answer",
+        example="--model model.json --at-least 0.8",
+        job_example="--scores score --target outcome --at-least 0.8",
+    )
     Settings = AucSettings
-    example = "--data mine.csv --schema schema.toml --model model.json --at-least 0.8 --config party.toml"
-    estimate_example = "--schema schema.toml --model model.json --at-least 0.8 "
-    job_example = "--scores score --target outcome --at-least 0.8"
-    noun = "answer"
 
     @override
     def ask(self) -> Question:

@@ -8,6 +8,7 @@ from typing_extensions import override
 
 from parties.base.settings import required
 from parties.jobs.evaluate.scored import Scoring, TargetSettings
+from parties.jobs.kind import Description
 from parties.jobs.release.question import Question, own_vector
 from parties.jobs.release.settings import DecisionSettings
 from parties.jobs.settings import public
@@ -34,12 +35,13 @@ class Better(Scoring):
     """
 
     name = "evaluate better"
-    title = "Better scores"
+    about = Description(
+        "Better scores",
+        "answer",
+        example="--model model.json --than old_score",
+        job_example="--scores score --target outcome --than old_score",
+    )
     Settings = BetterSettings
-    example = "--data mine.csv --schema schema.toml --model model.json --than old_score --config party.toml"
-    estimate_example = "--schema schema.toml --model model.json --than old_score "
-    job_example = "--scores score --target outcome --than old_score"
-    noun = "answer"
 
     @override
     def ask(self) -> Question:

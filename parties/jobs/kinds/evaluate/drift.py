@@ -10,7 +10,7 @@ from pydantic import Field
 from typing_extensions import override
 
 from parties.base.text import listed, quoted
-from parties.jobs.kind import Document
+from parties.jobs.kind import Description, Document
 from parties.jobs.release.kind import Release
 from parties.jobs.release.presenting import about, aligned, shown
 from parties.jobs.release.question import Question, own_vector
@@ -46,11 +46,8 @@ class Drift(Release):
     """
 
     name = "evaluate drift"
-    title = "Drift between tables"
+    about = Description("Drift between tables", "answer", example="--columns age,score")
     Settings = DriftSettings
-    example = "--data mine.csv --schema schema.toml --columns age,score --config party.toml"
-    estimate_example = "--schema schema.toml --columns age,score "
-    noun = "answer"
     streamed = True
 
     @override

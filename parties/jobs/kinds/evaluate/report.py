@@ -14,7 +14,7 @@ from typing_extensions import override
 from parties.base.text import quoted
 from parties.jobs.evaluate.figures import Figures, stability
 from parties.jobs.evaluate.scored import Scored, Scoring, TargetSettings
-from parties.jobs.kind import Document
+from parties.jobs.kind import Description, Document
 from parties.jobs.release.noise import Noise
 from parties.jobs.release.postprocessing import consistent
 from parties.jobs.release.presenting import INTERVAL, about, aligned, shown
@@ -45,12 +45,13 @@ class Report(Scoring):
     """
 
     name = "evaluate report"
-    title = "Report on a model"
+    about = Description(
+        "Report on a model",
+        "evaluation",
+        example="--model model.json --epsilon 1",
+        job_example="--scores score --target outcome --epsilon 1",
+    )
     Settings: ClassVar[type[DrawnSettings]] = ReportSettings
-    example = "--data mine.csv --schema schema.toml --model model.json --epsilon 1 --config party.toml"
-    estimate_example = "--schema schema.toml --model model.json --epsilon 1 "
-    job_example = "--scores score --target outcome --epsilon 1"
-    noun = "evaluation"
     draws = True
 
     @override

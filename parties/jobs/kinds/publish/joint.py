@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from typing_extensions import override
 
 from parties.base.text import listed
-from parties.jobs.kind import Document, Inputs, OnStep, State, Step
+from parties.jobs.kind import Counted, Document, OnStep, State, States, Step
 from parties.jobs.publish.recoded import Recoded, RecodedSettings
 from parties.jobs.sentences import nothing_else_of_rows
 from parties.jobs.settings import public
@@ -22,7 +22,7 @@ from parties.tables.schema import Schema
 if TYPE_CHECKING:
     from protocols.publish.problem import Problem
     from smc.counting import Program
-    from smc.engines import Engine, Profile
+    from smc.engines import Engine
 
 TYPICAL_CLASSES = 1000  # of the recoding that stands for the unknown one when costs are counted ahead
 COUNTABLE = 1000  # values of all columns to recode: such a run is counted in a few seconds
@@ -45,14 +45,10 @@ class PublishJoint(Recoded, StoppingKind):
     """
 
     name = "publish joint"
-    title = "Joint recoding"
+    about = replace(Recoded.about, title="Joint recoding", example="--recode age,sex,zip --keep disease --k 10")
     Settings = JointSettings
-    example = "--data mine.csv --schema schema.toml --recode age,sex,zip --keep disease --k 10 --config party.toml"
-    estimate_example = "--schema schema.toml --recode age,sex,zip --k 10 "
     settings: JointSettings
     enlarged, smaller = "the recoding is", "raise --k"
-    assumed = f"a recoding with {TYPICAL_CLASSES:,} classes, or as many as the rows allow"
-
     # How a task comes about.
 
     @classmethod
@@ -104,19 +100,22 @@ class PublishJoint(Recoded, StoppingKind):
 
     # What it costs.
 
+    @cached_property
     @override
-    def program(self, inputs: Inputs) -> Program:
-        """See `Kind.program`: for a typical recoding."""
+    def typical_cost(self) -> Counted:
+        """The cost of as many classes as are typical; at most as many as rows allow are asked for all columns."""
         from protocols.publish import cost_model
 
-        return lambda engine: cost_model.with_classes(engine, self.problem, TYPICAL_CLASSES)
-
-    @override
-    def most(self, profile: Profile) -> int:
-        """See `Kind.most`: as many classes as rows allow, asked for all columns."""
-        from protocols.publish import cost_model
-
-        return cost_model.most_bytes(self.problem, profile)
+        weight = 1
+        if self.settings.against == "public" and self.problem.models.any:  # decided by circuits, edge by edge
+            weight = 20 if self.settings.t < 1 or self.settings.diversity == "entropy" else 4
+        return Counted(
+            lambda engine: cost_model.with_classes(engine, self.problem, TYPICAL_CLASSES),
+            "typical",
+            f"a recoding with {TYPICAL_CLASSES:,} classes, or as many as the rows allow",
+            lambda profile: cost_model.most_bytes(self.problem, profile),
+            sum(self.problem.domains) * weight <= COUNTABLE,  # by what was measured
+        )
 
     @override
     def with_recoding(self, path: Path) -> Program:
@@ -125,15 +124,6 @@ class PublishJoint(Recoded, StoppingKind):
 
         cuts = recoding.cuts_in(path, self.schema, self.settings.recode or ())
         return lambda engine: cost_model.with_cuts(engine, self.problem, cuts)
-
-    @property
-    @override
-    def is_countable(self) -> bool:
-        """See `Kind.is_countable`; by what was measured."""
-        weight = 1
-        if self.settings.against == "public" and self.problem.models.any:  # decided by circuits, edge by edge
-            weight = 20 if self.settings.t < 1 or self.settings.diversity == "entropy" else 4
-        return sum(self.problem.domains) * weight <= COUNTABLE
 
     # How it is run.
 
@@ -152,33 +142,20 @@ class PublishJoint(Recoded, StoppingKind):
 
     # Its states: the cuts, level by level.
 
-    beginning: State = ()
-
+    @cached_property
     @override
-    def steps(self, state: State) -> int:
-        """See `Kind.steps`: decided levels."""
-        return len(state)
+    def states(self) -> States:
+        """The cuts, level by level; the last one cuts nothing."""
+        from protocols.publish.cuts import decode, encode
 
-    @override
-    def is_done(self, state: State) -> bool:
-        """See `Kind.is_done`: the last level cuts nothing."""
-        return bool(state) and all(cut is None for cut in state[-1])
-
-    @override
-    def cut(self, state: State, steps: int) -> State:
-        return state[:steps]
-
-    @override
-    def encode(self, state: State) -> Any:
-        from protocols.publish.cuts import encode
-
-        return encode(state)
-
-    @override
-    def decode(self, value: Any) -> State:
-        from protocols.publish.cuts import decode
-
-        return decode(value or ())
+        return States(
+            (),
+            len,
+            lambda state: bool(state) and all(cut is None for cut in state[-1]),
+            lambda state, steps: state[:steps],
+            encode,
+            lambda value: decode(value or ()),
+        )
 
     # What it brings.
 

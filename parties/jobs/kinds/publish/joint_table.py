@@ -16,7 +16,17 @@ from parties.base.arrays import Numbers
 from parties.base.canonical import job_digest
 from parties.base.settings import required
 from parties.base.text import listed, quoted
-from parties.jobs.kind import Counted, Document, Estimate, Inputs, KindSettings, OnStep, Opened, State, Step
+from parties.jobs.kind import (
+    Counted,
+    Description,
+    Document,
+    Inputs,
+    KindSettings,
+    OnStep,
+    Opened,
+    State,
+    Step,
+)
 from parties.jobs.publish import analyst
 from parties.jobs.publish.noisy_table import NoisyTable
 from parties.jobs.publish.sealed_table import SealedTable
@@ -32,7 +42,6 @@ from parties.tables.schema import Schema
 from smc.errors import InputError
 
 if TYPE_CHECKING:
-    from smc.counting import Program
     from smc.engines import Engine
 
 
@@ -45,17 +54,15 @@ class JointTable(BySchema):
     """
 
     name = NAME
-    title = "Joint table"
+    about = Description(
+        "Joint table",
+        "table",
+        example="--by county --across benefit --to analyst.crt --out sealed.json ",
+        job_example="--by county --across benefit --epsilon 1",
+        afterwards="If it is sealed, the analyst opens it with smc publish open.",
+    )
     Settings = JointTableSettings
     Extra = JointTableExtra
-    example = (
-        "--data mine.csv --schema schema.toml --by county --across benefit --to analyst.crt --out sealed.json "
-        "--config party.toml"
-    )
-    estimate_example = "--schema schema.toml --by county --across benefit --epsilon 1 "
-    job_example = "--by county --across benefit --epsilon 1"
-    noun = "table"
-    afterwards = "If it is sealed, the analyst opens it with smc publish open."
     settings: JointTableSettings
     told_exactly = "whoever holds the analyst's key and one party's rows has the other's numbers"
 
@@ -199,24 +206,9 @@ class JointTable(BySchema):
     # What it costs.
 
     @override
-    def program(self, inputs: Inputs) -> Program:
-        """See `Kind.program`: no cell is hidden."""
-        return self.form.program()
-
-    @override
-    def counted(self, extra: Any, inputs: Inputs) -> Counted:
-        """See `Kind.counted`: exactly, for a number of hidden cells."""
-        return self.form.counted(extra.hidden) or super().counted(extra, inputs)
-
-    @property
-    @override
-    def estimate(self) -> Estimate:
-        return self.form.estimate
-
-    @property
-    @override
-    def assumed(self) -> str:
-        return self.form.assumed
+    def cost(self, inputs: Inputs, extra: Any = None) -> Counted:
+        """See `Kind.cost`: for a number of hidden cells exactly."""
+        return self.form.cost(0 if extra is None else extra.hidden)
 
     # How it is run.
 

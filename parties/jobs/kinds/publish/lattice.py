@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +13,7 @@ from typing_extensions import override
 
 from parties.base.settings import Count, LocalPath
 from parties.base.text import listed, quoted
-from parties.jobs.kind import Document, Inputs, OnStep, State, Step
+from parties.jobs.kind import Counted, Document, OnStep, State, States, Step
 from parties.jobs.publish.recoded import Recoded, RecodedSettings, recoded
 from parties.jobs.sentences import nothing_else_of_rows
 from parties.jobs.settings import own_file, public
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from protocols.publish.lattice import FullDomain
     from protocols.publish.lattice_search import Found, Node
     from smc.counting import Program
-    from smc.engines import Engine, Profile
+    from smc.engines import Engine
 
 MAX_CLASSES = 1 << 14
 COUNTABLE = 1 << 22  # possible classes of all nodes: such a run is counted in a few seconds
@@ -60,16 +62,14 @@ class PublishLattice(Recoded):
     """
 
     name = "publish lattice"
-    title = "Joint levels"
-    Settings = LatticeSettings
-    example = (
-        "--data mine.csv --schema schema.toml --plan publish.toml --k 10 --max-suppressed-rows 500 --config party.toml"
+    about = replace(
+        Recoded.about,
+        title="Joint levels",
+        example="--plan publish.toml --k 10 --max-suppressed-rows 500",
+        job_example="--recode age,zip --rules 'age ranges 5 10 20; zip prefixes 4 3' --k 10",
     )
-    estimate_example = "--schema schema.toml --plan publish.toml --k 10 "
-    job_example = "--recode age,zip --rules 'age ranges 5 10 20; zip prefixes 4 3' --k 10"
+    Settings = LatticeSettings
     settings: LatticeSettings
-    assumed = "the levels that take most to find"
-
     # How a task comes about.
 
     @classmethod
@@ -167,20 +167,19 @@ class PublishLattice(Recoded):
 
     # What it costs.
 
+    @cached_property
     @override
-    def program(self, inputs: Inputs) -> Program:
-        """See `Kind.program`: for levels that take most to find."""
+    def typical_cost(self) -> Counted:
         from protocols.publish import cost_model
 
-        node = cost_model.costliest(self.full_domain.lattice)
-        return lambda engine: cost_model.with_node(engine, self.full_domain, node)
-
-    @override
-    def most(self, profile: Profile) -> int:
-        """See `Kind.most`: the search that ends where it costs most."""
-        from protocols.publish import cost_model
-
-        return cost_model.most_bytes_of_levels(self.full_domain, profile)
+        lattice = self.full_domain.lattice
+        return Counted(
+            lambda engine: cost_model.with_node(engine, self.full_domain, cost_model.costliest(lattice)),
+            "typical",
+            "the levels that take most to find",
+            lambda profile: cost_model.most_bytes_of_levels(self.full_domain, profile),
+            lattice.most is None or sum(map(lattice.possible, chain(*lattice.heights))) <= COUNTABLE,
+        )
 
     @override
     def with_recoding(self, path: Path) -> Program:
@@ -189,20 +188,12 @@ class PublishLattice(Recoded):
         node = self._node_in(path)
         return lambda engine: cost_model.with_node(engine, self.full_domain, node)
 
-    @property
-    @override
-    def is_countable(self) -> bool:
-        lattice = self.full_domain.lattice
-        if lattice.most is None:
-            return True
-        return sum(lattice.possible(node) for nodes in lattice.heights for node in nodes) <= COUNTABLE
-
     def _node_in(self, path: Path) -> Node:
         from parties.jobs.publish.recoding import joint_in
 
         try:
             joint = joint_in(path, self.schema, self.settings.recode or (), "lattice")
-            state = self.decode(joint["found"])
+            state = self.states.decode(joint["found"])
             if state.node not in self.full_domain.lattice.heights[sum(state.node or ())]:
                 raise InputError(f"{path}: the recoding is for other hierarchies than these")
         except (KeyError, TypeError, ValueError, IndexError):
@@ -227,36 +218,20 @@ class PublishLattice(Recoded):
 
     # Its states: the answers, then the levels, then which classes are published.
 
-    @property
+    @cached_property
     @override
-    def beginning(self) -> State:
-        from protocols.publish.lattice_search import NOTHING
+    def states(self) -> States:
+        """The answers, then the levels, then which classes are published."""
+        from protocols.publish.lattice_search import NOTHING, decode, encode
 
-        return NOTHING
-
-    @override
-    def steps(self, state: Found) -> int:
-        return state.steps
-
-    @override
-    def is_done(self, state: Found) -> bool:
-        return (state.node if self.settings.against == "peer" else state.published) is not None
-
-    @override
-    def cut(self, state: Found, steps: int) -> State:
-        return state.first(steps)
-
-    @override
-    def encode(self, state: Found) -> Any:
-        from protocols.publish.lattice_search import encode
-
-        return encode(state) if state.steps else None
-
-    @override
-    def decode(self, value: Any) -> State:
-        from protocols.publish.lattice_search import decode
-
-        return self.beginning if value is None else decode(value)
+        return States(
+            NOTHING,
+            lambda state: state.steps,
+            lambda state: (state.node if self.settings.against == "peer" else state.published) is not None,
+            lambda state, steps: state.first(steps),
+            lambda state: encode(state) if state.steps else None,
+            lambda value: NOTHING if value is None else decode(value),
+        )
 
     # What it brings.
 
@@ -268,7 +243,7 @@ class PublishLattice(Recoded):
 
         assert state.node is not None
         paths = {h.column: paths_of(h) for h in self.hierarchies}
-        about = {"levels": list(state.node), "found": self.encode(state)}
+        about = {"levels": list(state.node), "found": self.states.encode(state)}
         if state.published is None:
             return recoding.document(self, about, levels=state.node, paths=paths, most=1.0)
         boxes = recoding.published_boxes(self.hierarchies, state.node, state.published)

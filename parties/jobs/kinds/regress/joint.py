@@ -11,7 +11,20 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import override
 
 from parties.alone.regression.features import Features
-from parties.jobs.kind import Document, File, Inputs, KindSettings, OnStep, Opened, State, Step
+from parties.jobs.kind import (
+    Counted,
+    Description,
+    Document,
+    File,
+    Inputs,
+    KindSettings,
+    OnStep,
+    Opened,
+    State,
+    States,
+    Step,
+    opened_steps,
+)
 from parties.jobs.regress import result
 from parties.jobs.regress.method import Method
 from parties.jobs.regress.methods import method_of
@@ -29,7 +42,7 @@ from parties.jobs.regress.squares import Squares
 from parties.jobs.release.reading import fingerprint
 from parties.jobs.sentences import changed
 from parties.jobs.spending import KEPT_BY_NODES, Loss
-from parties.jobs.tabular import OpenedSteps
+from parties.jobs.tabular import BySchema
 from parties.tables.schema import Schema
 from parties.tables.types import NumberType, type_of
 from parties.tables.unfit import UnfitError
@@ -37,7 +50,6 @@ from parties.tables.unfit import UnfitError
 if TYPE_CHECKING:
     from parties.alone.regression.rows import OwnRows
     from protocols.counts import Rows as Source
-    from smc.counting import Program
     from smc.engines import Engine
 
 COUNTABLE = 1 << 14  # noisy numbers that are counted in a few seconds
@@ -50,20 +62,21 @@ WAYS = {
 }
 
 
-class RegressJoint(OpenedSteps):
+class RegressJoint(BySchema):
     """Learn a linear classifier from the rows of both parties. Both learn its weights, found with noise.
 
     By gradient descent, each party sums the gradients of its own rows, and both learn the sums of the two with noise.
     """
 
     name = "regress joint"
-    title = "Linear classifier"
+    about = Description(
+        "Linear classifier",
+        "model",
+        example="--target outcome --epsilon 1 --out model.json",
+        afterwards="smc predict --model model.json --data rows.csv classifies rows with it, on this machine alone.",
+        phases=True,
+    )
     Settings = RegressSettings
-    example = "--data mine.csv --schema schema.toml --target outcome --epsilon 1 --out model.json --config party.toml"
-    estimate_example = "--schema schema.toml --epsilon 1 "
-    noun = "model"
-    afterwards = "smc predict --model model.json --data rows.csv classifies rows with it, on this machine alone."
-    phases = True
     picture = staticmethod(result.picture)  # the weights
     settings: RegressSettings
 
@@ -208,14 +221,12 @@ class RegressJoint(OpenedSteps):
 
     # What it costs.
 
-    @property
     @override
-    def is_countable(self) -> bool:
-        return self.method.steps * self.method.numbers <= COUNTABLE
-
-    @override
-    def program(self, inputs: Inputs) -> Program:
-        return lambda engine: self.method.run(engine, self.method.own(None), lambda step, opened: None, ())
+    def cost(self, inputs: Inputs, extra: Any = None) -> Counted:
+        return Counted(
+            lambda engine: self.method.run(engine, self.method.own(None), lambda step, opened: None, ()),
+            is_countable=self.method.steps * self.method.numbers <= COUNTABLE,
+        )
 
     # How it is run.
 
@@ -268,9 +279,10 @@ class RegressJoint(OpenedSteps):
 
     # Its states: what was opened, step by step.
 
+    @cached_property
     @override
-    def is_done(self, state: State) -> bool:
-        return len(state) == self.method.steps
+    def states(self) -> States:
+        return opened_steps(lambda state: len(state) == self.method.steps)
 
     # What it brings.
 
@@ -301,4 +313,4 @@ class RegressJoint(OpenedSteps):
     @classmethod
     @override
     def files(cls) -> tuple[File, ...]:
-        return (*super().files(), File(f"{cls.noun}.svg", "image/svg+xml", cls.picture, "svg"))
+        return (*super().files(), File(f"{cls.about.noun}.svg", "image/svg+xml", cls.picture, "svg"))

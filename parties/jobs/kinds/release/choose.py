@@ -21,6 +21,7 @@ from typing_extensions import override
 
 from parties.base.arrays import Numbers
 from parties.base.text import quoted
+from parties.jobs.kind import Description
 from parties.jobs.kinds.release.top import ChoiceSettings
 from parties.jobs.release.kind import Release
 from parties.jobs.release.question import Question
@@ -69,11 +70,8 @@ class Choose(Release):
     """
 
     name = "release choose"
-    title = "Choice by scores"
+    about = Description("Choice by scores", "choice", example="--column bid --prices 1,2,3.01 --epsilon 1")
     Settings = ChooseSettings
-    example = "--data mine.csv --schema schema.toml --column bid --prices 1,2,3.01 --epsilon 1 --config party.toml"
-    estimate_example = "--schema schema.toml --column bid --prices 1,2,3.01 --epsilon 1 "
-    noun = "choice"
     streamed = True
 
     @classmethod

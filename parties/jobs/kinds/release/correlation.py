@@ -28,6 +28,7 @@ import numpy as np
 from typing_extensions import override
 
 from parties.base.settings import required
+from parties.jobs.kind import Description
 from parties.jobs.release.kind import Release
 from parties.jobs.release.noise import CONFIDENCE, Noise
 from parties.jobs.release.question import Part, Question, own_vector, plain, sums
@@ -59,10 +60,7 @@ class Correlation(Release):
     """
 
     name = "release correlation"
-    title = "Noisy correlation"
-    example = "--data mine.csv --schema schema.toml --numeric age,visits --epsilon 1 --config party.toml"
-    estimate_example = "--schema schema.toml --numeric age,visits --epsilon 1 "
-    noun = "correlation"
+    about = Description("Noisy correlation", "correlation", example="--numeric age,visits --epsilon 1")
     Settings = CorrelationSettings
     draws = True
     streamed = True

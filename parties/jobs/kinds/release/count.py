@@ -8,6 +8,7 @@ from typing import Any
 
 from typing_extensions import override
 
+from parties.jobs.kind import Description
 from parties.jobs.release.kind import Release
 from parties.jobs.release.question import Part, Question, number, own_vector, sums
 from parties.jobs.release.reading import Cells
@@ -30,11 +31,8 @@ class Count(Release):
     """
 
     name = "release count"
-    title = "Noisy count"
+    about = Description("Noisy count", "count", example="--where 'age in [young, middle]' --epsilon 1")
     Settings = CountSettings
-    example = "--data mine.csv --schema schema.toml --where 'age in [young, middle]' --epsilon 1 --config party.toml"
-    estimate_example = "--schema schema.toml --epsilon 1 "
-    noun = "count"
     draws = True
     counts_several = True
 

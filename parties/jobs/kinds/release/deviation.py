@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from typing_extensions import override
 
+from parties.jobs.kind import Description
 from parties.jobs.kinds.release.sum import SumSettings
 from parties.jobs.release.kind import Release
 from parties.jobs.release.noise import CONFIDENCE, Noise
@@ -41,10 +42,7 @@ class Deviation(Release):
     """
 
     name = "release deviation"
-    title = "Noisy standard deviation"
-    example = "--data mine.csv --schema schema.toml --column visits --by sex --epsilon 1 --config party.toml"
-    estimate_example = "--schema schema.toml --column visits --epsilon 1 "
-    noun = "deviation"
+    about = Description("Noisy standard deviation", "deviation", example="--column visits --by sex --epsilon 1")
     Settings = SumSettings
     draws = True
     streamed = True

@@ -22,6 +22,7 @@ from typing_extensions import override
 from parties.base.arrays import Numbers
 from parties.base.settings import required
 from parties.base.text import listed
+from parties.jobs.kind import Description
 from parties.jobs.release import presenting
 from parties.jobs.release.kind import Release
 from parties.jobs.release.question import Part, Question, own_vector, plain, sums
@@ -59,12 +60,13 @@ class Edges(Release):
     """
 
     name = "release edges"
-    title = "Edges for equal parts"
+    about = Description(
+        "Edges for equal parts",
+        "edges",
+        example="--numeric age --epsilon 1 --out edges.json",
+        afterwards="smc schema --schema schema.toml --edges edges.json --out new.toml writes a schema with them.",
+    )
     streamed = True
-    example = "--data mine.csv --schema schema.toml --numeric age --epsilon 1 --out edges.json --config party.toml"
-    estimate_example = "--schema schema.toml --numeric age --epsilon 1 "
-    noun = "edges"
-    afterwards = "smc schema --schema schema.toml --edges edges.json --out new.toml writes a schema with them."
     Settings = EdgesSettings
 
     @override

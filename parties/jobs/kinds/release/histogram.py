@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from typing_extensions import override
 
+from parties.jobs.kind import Description
 from parties.jobs.release.kind import Release
 from parties.jobs.release.noise import Noise
 from parties.jobs.release.postprocessing import percentages
@@ -33,11 +34,8 @@ class Histogram(Release):
     """
 
     name = "release histogram"
-    title = "Noisy histogram"
+    about = Description("Noisy histogram", "histogram", example="--by outcome --epsilon 1")
     Settings: ClassVar[type[DrawnSettings]] = HistogramSettings
-    example = "--data mine.csv --schema schema.toml --by outcome --epsilon 1 --config party.toml"
-    estimate_example = "--schema schema.toml --by outcome --epsilon 1 "
-    noun = "histogram"
     draws = True
 
     @override

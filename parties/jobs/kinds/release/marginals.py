@@ -12,7 +12,7 @@ from pydantic import Field
 from typing_extensions import override
 
 from parties.base.text import listed
-from parties.jobs.kind import Document
+from parties.jobs.kind import Description, Document
 from parties.jobs.release import columns, presenting
 from parties.jobs.release.kind import Release
 from parties.jobs.release.question import Part, Question, own_vector, sums
@@ -46,12 +46,9 @@ class Marginals(Release):
     """
 
     name = "release marginals"
-    title = "Noisy marginals"
+    about = Description("Noisy marginals", "marginals", example="--ways 2 --epsilon 1 --delta 1e-7")
     streamed = True
     Settings = MarginalsSettings
-    example = "--data mine.csv --schema schema.toml --ways 2 --epsilon 1 --delta 1e-7 --config party.toml"
-    estimate_example = "--schema schema.toml --epsilon 1 --delta 1e-7 "
-    noun = "marginals"
 
     @classmethod
     @override

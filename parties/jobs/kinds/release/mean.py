@@ -21,6 +21,7 @@ from typing import Any
 
 from typing_extensions import override
 
+from parties.jobs.kind import Description
 from parties.jobs.kinds.release.sum import SumSettings
 from parties.jobs.release.kind import Release
 from parties.jobs.release.noise import CONFIDENCE, Noise
@@ -36,10 +37,7 @@ class Mean(Release):
     """
 
     name = "release mean"
-    title = "Noisy mean"
-    example = "--data mine.csv --schema schema.toml --column visits --by sex --epsilon 1 --config party.toml"
-    estimate_example = "--schema schema.toml --column visits --epsilon 1 "
-    noun = "mean"
+    about = Description("Noisy mean", "mean", example="--column visits --by sex --epsilon 1")
     Settings = SumSettings
     draws = True
     streamed = True

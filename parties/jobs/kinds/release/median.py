@@ -8,6 +8,7 @@ import numpy as np
 from typing_extensions import override
 
 from parties.base.arrays import Numbers
+from parties.jobs.kind import Description
 from parties.jobs.kinds.release.top import ChoiceSettings
 from parties.jobs.release.kind import Release
 from parties.jobs.release.question import Question
@@ -30,10 +31,7 @@ class Median(Release):
     """
 
     name = "release median"
-    title = "Noisy median"
-    example = "--data mine.csv --schema schema.toml --column visits --by sex --epsilon 1 --config party.toml"
-    estimate_example = "--schema schema.toml --column visits --epsilon 1 "
-    noun = "median"
+    about = Description("Noisy median", "median", example="--column visits --by sex --epsilon 1")
     Settings = MedianSettings
     streamed = True
 

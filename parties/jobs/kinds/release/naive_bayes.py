@@ -15,6 +15,7 @@ from pydantic import Field
 from typing_extensions import override
 
 from parties.base.arrays import Numbers
+from parties.jobs.kind import Description
 from parties.jobs.release.kind import Release
 from parties.jobs.release.noise import gauss, laplace
 from parties.jobs.release.postprocessing import consistent
@@ -55,12 +56,13 @@ class NaiveBayes(Release):
     """
 
     name = "release naive-bayes"
-    title = "Naive Bayes classifier"
+    about = Description(
+        "Naive Bayes classifier",
+        "model",
+        example="--target outcome --epsilon 1 --out model.json",
+        afterwards="smc predict --model model.json --data rows.csv classifies rows with it, on this machine alone.",
+    )
     Settings = NaiveBayesSettings
-    example = "--data mine.csv --schema schema.toml --target outcome --epsilon 1 --out model.json --config party.toml"
-    estimate_example = "--schema schema.toml --epsilon 1 "
-    noun = "model"
-    afterwards = "smc predict --model model.json --data rows.csv classifies rows with it, on this machine alone."
 
     @classmethod
     @override

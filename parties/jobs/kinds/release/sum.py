@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from typing_extensions import override
 
+from parties.jobs.kind import Description
 from parties.jobs.release.kind import Release
 from parties.jobs.release.question import Part, Question, number, own_vector, sums
 from parties.jobs.release.settings import DrawnSettings, GroupSettings
@@ -33,10 +34,7 @@ class Sum(Release):
     """
 
     name = "release sum"
-    title = "Noisy sum"
-    example = "--data mine.csv --schema schema.toml --column visits --by sex --epsilon 1 --config party.toml"
-    estimate_example = "--schema schema.toml --column visits --epsilon 1 "
-    noun = "sum"
+    about = Description("Noisy sum", "sum", example="--column visits --by sex --epsilon 1")
     Settings = SumSettings
     draws = True
     streamed = True

@@ -11,7 +11,7 @@ import numpy as np
 from typing_extensions import override
 
 from parties.base.text import quoted
-from parties.jobs.kind import Document
+from parties.jobs.kind import Description, Document
 from parties.jobs.kinds.release.histogram import Histogram
 from parties.jobs.release.noise import Noise
 from parties.jobs.release.postprocessing import consistent, percentages
@@ -42,11 +42,8 @@ class Table(Histogram):
     """
 
     name = "release table"
-    title = "Noisy table"
+    about = Description("Noisy table", "table", example="--by outcome,sex --epsilon 1")
     Settings = TableSettings
-    example = "--data mine.csv --schema schema.toml --by outcome,sex --epsilon 1 --config party.toml"
-    estimate_example = "--schema schema.toml --by outcome,sex --epsilon 1 "
-    noun = "table"
 
     @override
     def ask(self) -> Question:

@@ -9,6 +9,7 @@ from pydantic import Field
 from typing_extensions import override
 
 from parties.base.arrays import Numbers
+from parties.jobs.kind import Description
 from parties.jobs.release.kind import Release
 from parties.jobs.release.question import Question
 from parties.jobs.release.settings import GroupSettings
@@ -42,11 +43,8 @@ class Top(Release):
     """
 
     name = "release top"
-    title = "Most frequent values"
+    about = Description("Most frequent values", "top", example="--column diagnosis --first 5 --epsilon 1")
     Settings = TopSettings
-    example = "--data mine.csv --schema schema.toml --column diagnosis --first 5 --epsilon 1 --config party.toml"
-    estimate_example = "--schema schema.toml --column diagnosis --epsilon 1 "
-    noun = "top"
 
     @override
     def ask(self) -> Question:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from math import comb
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -12,7 +13,8 @@ from typing_extensions import override
 
 from parties.base.arrays import Numbers
 from parties.base.text import quoted
-from parties.jobs.kind import Estimate
+from parties.jobs.inputs import Inputs
+from parties.jobs.kind import Counted, Description
 from parties.jobs.release.kind import Release
 from parties.jobs.release.noise import CONFIDENCE, laplace, private_bound, rungs
 from parties.jobs.release.question import Count, Question, number
@@ -59,11 +61,8 @@ class Triangles(Release):
     """
 
     name = "release triangles"
-    title = "Noisy triangles"
+    about = Description("Noisy triangles", "triangles", example="--columns from,to --epsilon 1")
     Settings = TrianglesSettings
-    example = "--data mine.csv --schema schema.toml --columns from,to --epsilon 1 --config party.toml"
-    estimate_example = "--schema schema.toml --columns from,to --epsilon 1 "
-    noun = "triangles"
 
     @override
     def ask(self) -> Question:
@@ -173,36 +172,22 @@ class Triangles(Release):
             raise InputError(f"columns: name the two that say which vertices a row joins, not {len(columns)}")
         return columns[0], columns[1]
 
-    @property
     @override
-    def is_countable(self) -> bool:
-        """See `Kind.is_countable`: batches of pairs are alike, so more can be counted than of other questions."""
-        return self.query.numbers <= COUNTABLE_PAIRS
-
-    @override
-    def most(self, profile: Profile) -> int | None:
-        """See `Kind.most`: with twice the noise of the greatest bound."""
+    def cost(self, inputs: Inputs, extra: Any = None) -> Counted:
+        """See `Kind.cost`: a law of a smaller scale may have a few gates more. Pairs come in batches that are alike."""
         from protocols.release import triangles
         from smc.counting import forecast
 
-        if self.estimate == "exact":
-            return None
+        cost = replace(super().cost(inputs, extra), is_countable=self.query.numbers <= COUNTABLE_PAIRS)
+        if self.exact or self.settings.delta is None:
+            return cost
         size, together = len(self._vertices()), self.settings.together
-        return forecast(
-            lambda engine: triangles.foreseen(engine, size, self.epsilon, self.replaced, together, 2), profile
-        ).bytes
 
-    @property
-    @override
-    def estimate(self) -> Estimate:
-        """See `Kind.estimate`: a law of a smaller scale may have a few gates more."""
-        return "exact" if self.exact or self.settings.delta is None else "typical"
+        def most(profile: Profile) -> int:
+            """With twice the noise of the greatest bound."""
+            return forecast(
+                lambda engine: triangles.foreseen(engine, size, self.epsilon, self.replaced, together, 2), profile
+            ).bytes
 
-    @property
-    @override
-    def assumed(self) -> str:
-        return (
-            ""
-            if self.estimate == "exact"
-            else "the greatest bound there can be; the noise of another costs a little less or more"
-        )
+        of = "the greatest bound there can be; the noise of another costs a little less or more"
+        return replace(cost, estimate="typical", of=of, most=most)

@@ -11,7 +11,7 @@ from pydantic import Field
 from typing_extensions import override
 
 from parties.base.text import listed, quoted
-from parties.jobs.kind import Document
+from parties.jobs.kind import Description, Document
 from parties.jobs.release.kind import Release
 from parties.jobs.release.presenting import about, shown
 from parties.jobs.release.question import Question, own_vector
@@ -43,11 +43,8 @@ class Compare(Release):
     """
 
     name = "survive compare"
-    title = "Comparison of survival"
+    about = Description("Comparison of survival", "answer", example="--time months --event died --arm arm")
     Settings = CompareSettings
-    example = "--data mine.csv --schema schema.toml --time months --event died --arm arm --config party.toml"
-    estimate_example = "--schema schema.toml --time months --event died --arm arm "
-    noun = "answer"
 
     @override
     def ask(self) -> Question:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from typing_extensions import override
 
-from parties.jobs.kind import Document
+from parties.jobs.kind import Description, Document
 from parties.jobs.release.kind import Release
 from parties.jobs.release.noise import Noise
 from parties.jobs.release.postprocessing import consistent
@@ -39,13 +39,8 @@ class Curve(Release):
     """
 
     name = "survive curve"
-    title = "Survival curve"
+    about = Description("Survival curve", "survival", example="--time months --event died --arm arm --epsilon 1")
     Settings: ClassVar[type[DrawnSettings]] = CurveSettings
-    example = (
-        "--data mine.csv --schema schema.toml --time months --event died --arm arm --epsilon 1 --config party.toml"
-    )
-    estimate_example = "--schema schema.toml --time months --event died --epsilon 1 "
-    noun = "survival"
     draws = True
 
     @override

@@ -8,6 +8,7 @@ from typing_extensions import override
 from parties.base.arrays import Numbers
 from parties.base.settings import required
 from parties.jobs.inference.significance import SIMULATED, Reals, Significance, SignificanceSettings
+from parties.jobs.kind import Description
 from parties.jobs.release.question import Part, Question
 from parties.jobs.settings import public
 from parties.jobs.tabular_settings import Columns
@@ -30,9 +31,8 @@ class Chi2(Significance):
     Pearson's chi-square. A value that no row of either party has counts for nothing, as if the schema had not named it.
     """
 
-    name, title, Settings = "test chi2", "Test of independence", Chi2Settings
-    example = "--data mine.csv --schema schema.toml --columns arm,outcome --config party.toml"
-    estimate_example = "--schema schema.toml --columns arm,outcome "
+    name, Settings = "test chi2", Chi2Settings
+    about = Description("Test of independence", "test", example="--columns arm,outcome")
 
     @override
     def ask(self) -> Question:

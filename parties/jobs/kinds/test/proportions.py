@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing_extensions import override
 
+from parties.jobs.kind import Description
 from parties.jobs.kinds.test.trend import Trend
 from smc.errors import InputError
 
@@ -14,9 +15,8 @@ class Proportions(Trend):
     The test of two proportions with pooled variance; its square is chi-square of the table of two by two.
     """
 
-    name, title = "test proportions", "Test of two proportions"
-    example = "--data mine.csv --schema schema.toml --target outcome --by arm --config party.toml"
-    estimate_example = "--schema schema.toml --target outcome --by arm "
+    name = "test proportions"
+    about = Description("Test of two proportions", "test", example="--target outcome --by arm")
     what = "differs between the two groups of"
 
     @override

@@ -18,6 +18,7 @@ from parties.jobs.inference.significance import (
     SignificanceSettings,
     alternative,
 )
+from parties.jobs.kind import Description
 from parties.jobs.release.question import Part, Question, decision
 from parties.jobs.release.values import Values, decimal
 from parties.jobs.settings import public
@@ -45,9 +46,8 @@ class Trend(Significance):
     The test of Cochran and Armitage. Groups are scored by their numbers, or else 0, 1, 2 ... in the schema's order.
     """
 
-    name, title, Settings = "test trend", "Test of a trend", TrendSettings
-    example = "--data mine.csv --schema schema.toml --target outcome --by dose --config party.toml"
-    estimate_example = "--schema schema.toml --target outcome --by dose "
+    name, Settings = "test trend", TrendSettings
+    about = Description("Test of a trend", "test", example="--target outcome --by dose")
     what = "rises or falls with"
 
     @override

@@ -18,6 +18,7 @@ from parties.jobs.inference.significance import (
     SignificanceSettings,
     alternative,
 )
+from parties.jobs.kind import Description
 from parties.jobs.release.question import Part, Question, decision
 from parties.jobs.release.values import read
 from parties.jobs.settings import public
@@ -42,9 +43,8 @@ class Welch(Significance):
     Welch's t test, which does not take the variances to be equal.
     """
 
-    name, title, Settings = "test welch", "Test of two means", WelchSettings
-    example = "--data mine.csv --schema schema.toml --column visits --by arm --config party.toml"
-    estimate_example = "--schema schema.toml --column visits --by arm "
+    name, Settings = "test welch", WelchSettings
+    about = Description("Test of two means", "test", example="--column visits --by arm")
 
     @override
     def ask(self) -> Question:

@@ -319,7 +319,7 @@ def test_costs_are_foreseen(engine: str) -> None:
             return session.meter.total
 
         costs = run_local(party)
-        expected = forecast(task.program(None), Profile(engine)).costs
+        expected = forecast(task.cost(None).program, Profile(engine)).costs
         assert [(c.bytes_sent, c.rounds) for c in costs] == [(c.bytes_sent, c.rounds) for c in expected]
 
 

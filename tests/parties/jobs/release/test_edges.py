@@ -96,7 +96,7 @@ def test_every_engine_finds_them_and_the_cost_is_foreseen(profile: Profile, more
     state = run_local(program)[0]
     (column,) = task.document(state)["edges"]
     assert column["edges"] == pytest.approx(np.quantile(ages, [0.25, 0.5, 0.75]), abs=8)  # groups are six years wide
-    cost = forecast(task.program(None), profile)  # type: ignore[arg-type]
+    cost = forecast(task.cost(None).program, profile)  # type: ignore[arg-type]
     assert cost.costs[0].bytes_sent == meters[0].total.bytes_sent
     assert cost.costs[1].bytes_sent == meters[1].total.bytes_sent
 

@@ -273,5 +273,5 @@ def test_costs_are_foreseen() -> None:
         return session.meter.total
 
     costs = run_local(party)
-    expected = forecast(task.program(None), Profile("yao")).costs  # type: ignore[arg-type]
+    expected = forecast(task.cost(None).program, Profile("yao")).costs  # type: ignore[arg-type]
     assert [(c.bytes_sent, c.rounds) for c in costs] == [(c.bytes_sent, c.rounds) for c in expected]
