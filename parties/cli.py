@@ -136,7 +136,9 @@ class _Lazy(click.Group):
         """Write the group's example; of a group of kinds that has none, its first kind's."""
         if self.epilog is None and self.within is not None:
             name = next(iter(self._kinds().values()))
-            self.epilog = f"Example:  smc {name} {kinds.find(name).example}"
+            from parties.commands.kinds import example_of
+
+            self.epilog = f"Example:  smc {name} {example_of(kinds.find(name))}"
         super().format_epilog(ctx, formatter)
 
     def _kind(self, command: str) -> str | None:

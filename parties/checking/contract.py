@@ -291,7 +291,7 @@ class Run:
         def party(session: Session) -> None:
             engine, number = TapedEngine(session, tapes[session.party]), session.party
             with self._task.open(TinyInputs(self._task, sides[number])) as opened:
-                self._task.run(engine, opened.data, self._task.beginning, lambda step: None)
+                self._task.run(engine, opened.data, self._task.states.beginning, lambda step: None)
 
         run_local(party, kernels=())
         return tapes

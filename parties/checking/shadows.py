@@ -153,7 +153,7 @@ def _run(task: Any, table: Codes) -> Any:
         counts = RowCounts([sizes[c] for c in columns], sizes[target], party_rows[:, columns], party_rows[:, target])
         key = (session.prg.bytes(KEY_BYTES).tobytes(),) if isinstance(task, JointTree) else ()
         data = task.own_rows(counts, *key)
-        return task.run(engine_of(session, Profile("clear")), data, task.beginning, lambda step: None)
+        return task.run(engine_of(session, Profile("clear")), data, task.states.beginning, lambda step: None)
 
     return run_local(program, _LONG)[0]
 

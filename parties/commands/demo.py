@@ -98,7 +98,7 @@ def _forecast(settings: Id3Settings) -> float:
 
     profile = usual(settings)
     settings_of_demo = {"schema": example.demo().schema, "plain": True, "max_rows": ROWS}
-    program = Id3.planned(merge(settings, settings_of_demo)).program(Inputs(0))
+    program = Id3.planned(merge(settings, settings_of_demo)).cost(Inputs(0)).program
     return forecast(program, profile).seconds(LinkShape(), own_pace() / USUAL)
 
 

@@ -106,7 +106,7 @@ def alone(task: BySchema, counts: RowCounts | InBaskets) -> Any:
 
     def program(session: Any) -> Any:
         rows = task.own_rows((counts, nobody)[session.party])
-        return task.run(engine_of(session, profile), rows, task.beginning, lambda step: None)
+        return task.run(engine_of(session, profile), rows, task.states.beginning, lambda step: None)
 
     return run_local(program, timeout=NEVER, kernels=profile.kernels)[0]
 

@@ -68,7 +68,7 @@ def alone(task: JointTree, table: Rows) -> State:
     def program(session: Any) -> State:
         engine = engine_of(session, profile)
         rows = task.own_rows((table, nobody)[session.party], Inputs().secret)
-        return task.run(engine, rows, task.beginning, lambda step: None)
+        return task.run(engine, rows, task.states.beginning, lambda step: None)
 
     return run_local(program, timeout=NEVER, kernels=profile.kernels)[0]
 
