@@ -267,6 +267,7 @@ def test_states_and_results_of_a_forest() -> None:
         (2, True),
     ]
     assert job.states.cut(state, 1) == (id3.Split(0, (id3.Open(), id3.Open())), id3.Leaf(1))
+    assert job.states.cut(state, 2) == state  # the deepest tree counts
     document = job.document(state)
     assert (document["epsilon"], document["adjacency"], document["quality"]) == (1, "add-remove", "max")
     assert len(document["trees"]) == 2
