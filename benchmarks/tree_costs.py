@@ -307,8 +307,8 @@ def _row(which: str, task: ExactTree | PrivateTree, profile: Profile, trees: lis
         "profile": str(profile),
         "bytes": sorted(costs)[len(costs) // 2],
         "largest": max(costs),
-        "typical": forecast(task.program(Inputs()), profile).bytes,
-        "most": task.most(profile),
+        "typical": forecast(task.cost(Inputs()).program, profile).bytes,
+        "most": task.cost(Inputs()).most(profile),
     }
 
 

@@ -164,13 +164,15 @@ class _Lazy(click.Group):
         """Write the group's example; of a group of kinds that has none, its first kind's."""
         if self.epilog is None and self.within is not None:
             name = next(iter(self._kinds().values()))
-            self.epilog = f"Example:  smc {name} {kinds.find(name).example}"
+            from parties.commands.kinds import example_of
+
+            self.epilog = f"Example:  smc {name} {example_of(kinds.find(name))}"
         super().format_epilog(ctx, formatter)
 
     def _kind(self, command: str) -> str | None:
         """Return the kind of jobs whose command this is here; others' packages are searched for what is not ours."""
         name = command if self.within is None else f"{self.within} {command}"
-        is_ours = kinds.is_built_in(name) and kinds.group(name) == self.within
+        is_ours = name in kinds.BUILT_IN and kinds.group(name) == self.within
         return name if is_ours else self._kinds().get(command)
 
     def _kinds(self) -> dict[str, str]:
@@ -201,7 +203,7 @@ class _Whole(_Lazy):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in kinds.GROUPS:
             return super().get_command(ctx, cmd_name)
-        group = _Lazy(cmd_name, help=kinds.GROUPS[cmd_name])
+        group = _Lazy(cmd_name, help=kinds.line(cmd_name))
         group.within = cmd_name
         if cmd_name in COMMANDS:
             whole = super().get_command(ctx, cmd_name)
@@ -211,7 +213,9 @@ class _Whole(_Lazy):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write a line for each command of the first days, the names of the others; for --help-all a line for each."""
-        lines = {name: kinds.line(name) for name in self._kinds().values()} | kinds.GROUPS
+        lines = {name: kinds.line(name) for name in self._kinds().values()} | {
+            group: kinds.line(group) for group in kinds.GROUPS
+        }
         lines |= {name: line for name, (_, line) in COMMANDS.items()}
         asked = [name for name in [*self._kinds().values(), *kinds.GROUPS] if name not in COMMANDS]
         sections = {"Questions to ask with a peer": asked} | SECTIONS

@@ -300,7 +300,7 @@ class Run:
 
     def _play(self, session: Session, rows: Rows, tape: Tape) -> None:
         with self._task.open(TinyInputs(self._task, rows)) as opened:
-            self._task.run(TapedEngine(session, tape), opened.data, self._task.beginning, lambda step: None)
+            self._task.run(TapedEngine(session, tape), opened.data, self._task.states.beginning, lambda step: None)
 
 
 class Heard(Channel):

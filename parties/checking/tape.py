@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from typing_extensions import override
 
 from parties.base.arrays import Floats, Numbers
-from parties.jobs.boost import boost
+from parties.jobs.kinds import boost
 from protocols.boosting import Gains
 from protocols.publish import small_cells
 from protocols.release import (

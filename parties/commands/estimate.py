@@ -142,13 +142,14 @@ def _estimate_of(name: str) -> click.Command:
             task = kind.planned(settings)
         shards = profiles.shards_of(task.specification())
         named = _named(kind.Settings.model_construct(), engine, flags)
-        return _report(task.counted(beside, Inputs()), kind.integers, shards, link, task.own_seconds(), named)
+        return _report(task.cost(Inputs(), beside), kind.about.integers, shards, link, task.own_seconds(), named)
 
     help_ = f"Estimate `smc {name}`: {kinds.line(name)} Whether that is exact is said above the table."
-    example = f"Example:  smc estimate {name} {kind.estimate_example}--link wan"
+    example = kind.about.estimate_example or kind.about.flags([option.flag for option in options])
     if issubclass(kind.Settings, TabularSettings):
+        example = f"--schema schema.toml {example}"
         estimate = TABLE(_CONFIG(estimate))
-    return click.command(name, BriefCommand, help=help_, epilog=example)(
+    return click.command(name, BriefCommand, help=help_, epilog=f"Example:  smc estimate {name} {example} --link wan")(
         options_of([*options, *extra, *engine])(estimate)
     )
 

@@ -30,13 +30,13 @@ from parties.commands.outputs import FORCE, Outputs
 from parties.commands.signature import by_signature
 from parties.jobs import kinds
 from parties.jobs.inputs import Inputs
+from parties.jobs.kind import Kind, people
 from parties.jobs.settings import Parameter, parameters
 from parties.link.settings import LinkSettings
 from protocols.release.promise import much
 from smc.errors import InputError
 
 if TYPE_CHECKING:
-    from parties.jobs.kind import Kind
     from smc.engines import Profile
 
 _ALONE = click.option("--alone", is_flag=True, help="Ask your own rows only, with the same noise and without a peer.")
@@ -53,6 +53,12 @@ SEEN = (
     "A private value on the command line can be seen by other users of this machine: prefer '-' or the configuration "
     "file."
 )
+
+
+def example_of(kind: type[Kind]) -> str:
+    """Return the flags of an example of a kind's command."""
+    own_rows = "--data mine.csv --schema schema.toml " if "own_table" in kind.Settings.model_fields else ""
+    return f"{own_rows}{kind.about.example} --config party.toml".strip()
 
 
 def command_of(name: str) -> click.Command:
@@ -123,7 +129,7 @@ def command_of(name: str) -> click.Command:
             task, data, remarks = kind.alone(settings, party)
         connection = None if alone else Connection(link)
         weak = [line for name in ("epsilon", "support_epsilon") for line in much(getattr(task.settings, name, None))]
-        for remark in [*remarks, *task.people, *weak]:
+        for remark in [*remarks, *people(task), *weak]:
             console.err.print(remark)
         report = None
         if connection is None:
@@ -148,9 +154,9 @@ def command_of(name: str) -> click.Command:
         _tell(outputs, kind, task.document(state), party, report, as_json)
 
     secret = f"\n\n{SEEN}" if "private" in roles else ""
-    example = f"smc {name} {kind.example or '--config party.toml'}"
+    example = f"smc {name} {example_of(kind)}"
     command = options_of(options)(TABLE(run) if on_rows else run)
-    if kind.by_oneself and "epsilon" in kind.Settings.model_fields:
+    if kind.of_nobody is not Kind.of_nobody and "epsilon" in kind.Settings.model_fields:
         command = _ALONE(command)
     if is_typed:
         command = _NODE(_PURPOSE(command))
@@ -177,7 +183,7 @@ def _tell(
     with console.progress("writing"):
         outputs.write(document, report)
     if as_json:
-        cost_of = {} if report is None else {"cost": report if kind.phases else report["total"]}
+        cost_of = {} if report is None else {"cost": report if kind.about.phases else report["total"]}
         console.print_json({**document, **cost_of})
     else:
         outputs.tell(kind.text(document, party), report)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -160,10 +159,9 @@ def _kind_with(key: str) -> str | None:
 
 def _example_of(name: str, options: list[Parameter]) -> str:
     """Return flags with which a kind of job is whole: those of its own command's example that a job has."""
-    kind, flags = kinds.find(name), {option.flag for option in options}
-    typed = re.findall(r"(--[a-z-]+) ('.*?'|\S+)", kind.example)
-    table = "--table patients " if "--data" in dict(typed) or not typed else ""
-    return table + (kind.job_example or " ".join(f"{flag} {value}" for flag, value in typed if flag in flags))
+    kind, flags = kinds.find(name), [option.flag for option in options]
+    table = "--table patients " if "own_table" in kind.Settings.model_fields or not kind.about.example else ""
+    return table + (kind.about.job_example or kind.about.flags(flags))
 
 
 def _is_of_job(option: Parameter) -> bool:

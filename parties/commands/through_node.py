@@ -21,7 +21,7 @@ from parties.base.text import listed
 from parties.commands import job_text
 from parties.commands.following import end_of, follow
 from parties.commands.node_options import node_of
-from parties.jobs.kind import Kind, KindSettings
+from parties.jobs.kind import Kind, KindSettings, shown_parameters
 from parties.jobs.settings import parameters
 from parties.operator.client import LONGEST_WAIT_SECONDS, NodeClient, patient
 from parties.operator.interface import JobResult, JobView, State
@@ -41,7 +41,7 @@ def ask(
     """
     node, typed, public = node_of(config_file, None), _given(settings, "private"), _given(task.settings, "public")
     head = {name: text for name, text in (("peer", peer), ("purpose", purpose)) if text}
-    question = _Question(task.name, task.shown_parameters(), peer)
+    question = _Question(task.name, shown_parameters(task), peer)
     if (theirs := question.of_peer(node)) is not None:
         if not peer and len(known := [who.name for who in node.node().peers]) > 1:  # whose number is whose affair
             raise InputError(f"--node: several peers are known here; name one: {listed(known)}")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from typing_extensions import override
 
 from parties.base.text import listed
-from parties.jobs.kind import Document, Inputs, Kind, KindSettings, Opened, State
+from parties.jobs.kind import Document, Inputs, Kind, KindSettings, Opened
 from parties.jobs.settings import ENGINE, public_parameters
 from parties.jobs.tabular_settings import file_of, own_table
 from parties.tables import schema as schemas
@@ -162,7 +162,7 @@ class BySchema(Kind):
     @classmethod
     @override
     def agreed(cls, specification: Mapping[str, Any]) -> Self:
-        return cls.canonical(cls.settings_in(specification), Schema.from_public(specification.get("schema")))
+        return cls.canonical(cls._settings_in(specification), Schema.from_public(specification.get("schema")))
 
     @classmethod
     @override
@@ -179,31 +179,9 @@ class BySchema(Kind):
             for name, value in values.items()
             if value is not None and name not in ENGINE
         }
-        return {"protocol": self.name, "schema": self.schema.public(), **what, **self.engine_fields()}
+        return {"protocol": self.name, "schema": self.schema.public(), **what, **self._engine_fields()}
 
     @override
     def parameters(self) -> dict[str, Any]:
         """See `Kind.parameters`: several columns are one text."""
         return {name: ", ".join(v) if isinstance(v, tuple) else v for name, v in super().parameters().items()}
-
-
-class OpenedSteps(BySchema):
-    """A task whose state is what was opened, a tuple of integers for each step."""
-
-    beginning: State = ()
-
-    @override
-    def steps(self, state: State) -> int:
-        return len(state)
-
-    @override
-    def cut(self, state: State, steps: int) -> State:
-        return state[:steps]
-
-    @override
-    def encode(self, state: State) -> Any:
-        return [list(step) for step in state] or None
-
-    @override
-    def decode(self, value: Any) -> State:
-        return tuple(tuple(map(int, step)) for step in value or ())

@@ -158,7 +158,7 @@ def _different(record: Record, logged: _Logged) -> Iterator[str]:
         if logged.withdrawn[party] != word:
             yield f"its withdrawal ({party})"
     if not _is_result(record, logged):
-        yield f"its {record.ours.proposal.task.noun}"
+        yield f"its {record.ours.proposal.task.about.noun}"
 
 
 def _booked(charge: Charge | BitsCharge) -> Fields:
@@ -171,12 +171,12 @@ def _is_result(record: Record, logged: _Logged) -> bool:
     """Return whether the state on disk is one that opened what the log says, and led to the result that it names."""
     task = record.ours.proposal.task
     try:
-        state = task.decode(record.tree)
-        if any(task.opened(state, step) != logged.opened.get(step) for step in range(task.steps(state))):
+        state = task.states.decode(record.tree)
+        if any(task.opened(state, step) != logged.opened.get(step) for step in range(task.states.steps(state))):
             return False
         if logged.finished is None:
             return True
         result = outcome.result(record.ours.proposal, state)
-        return bool(result[task.noun] == logged.finished["outcome"])
+        return bool(result[task.about.noun] == logged.finished["outcome"])
     except Exception:  # whatever a state that nobody wrote does to the code that reads it
         return False

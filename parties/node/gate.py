@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Literal
 
 from parties.base.text import listed
+from parties.jobs.kind import refusal
 from parties.link.identity import fingerprint
 from parties.node.offers import Offers
 from parties.node.peers import Acquaintance, Who
@@ -137,7 +138,7 @@ class Gate:
         table = job.tables[party]
         if table and table not in self._offers.tables:
             return f"there is no table '{table}' here (a job says peer_table, --peer-table, for another name)"
-        return job.task.refusal(self._offers.inputs(party, table))
+        return refusal(job.task, self._offers.inputs(party, table))
 
     def remedy(self, job: Proposal, party: int) -> str:
         """Return what goes behind a misfit for our operator alone: the tables that are here, if one is missing."""

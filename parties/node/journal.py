@@ -261,7 +261,7 @@ class Journal:
             "finished",
             record.id,
             {
-                "outcome": result[record.ours.proposal.task.noun],
+                "outcome": result[record.ours.proposal.task.about.noun],
                 "opened": result["opened"],
                 "repeats": record.repeats,
                 **spent,

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Literal
 
+from parties.jobs.kind import asked
 from parties.link.identity import fingerprint
 from parties.node import limits, proposal
 from parties.node.gate import BY_NODE, BY_POINT, AskFirstError, Judgement
@@ -48,7 +49,7 @@ class Ledger(Runs):
         `propose`, and if it asks for something to be typed."""
         record = self.find(beginning)
         terms, who = record.ours.proposal, self._who(record)
-        if terms.task.asked():
+        if asked(terms.task):
             raise InputError(f"job {record.id[:8]} asks for something to be typed: propose it by smc submit")
         if misfit := self._gate.misfit(terms, record.party):
             raise InputError(f"job {record.id[:8]} cannot be proposed as it was: {misfit}")
@@ -224,7 +225,7 @@ class Ledger(Runs):
             if record.ours.withdrawn is not None:
                 raise InputError(f"job {record.id[:8]}: its result is withdrawn already")
             job, signed, reason = record.ours.proposal, record.ours.signed, why.strip()
-            result = signed.result[job.task.noun]
+            result = signed.result[job.task.about.noun]
             word = withdrawal(self._peers.identity, job.digest, result, reason[:500], now())
             self._journal.withdrawn(job, self._who(record), "us", word)
             ours = record.ours.model_copy(update={"withdrawn": word, "unheard": True})
@@ -408,7 +409,7 @@ class Ledger(Runs):
     def _check_typed(self, record: Record, typed: Mapping[str, Any]) -> None:
         """Raise `InputError` unless what was typed is all that the job asks for, and fits."""
         job, inputs = record.ours.proposal, self._offers.inputs(record.party, record.table, typed)
-        names = [parameter.key for parameter in job.task.asked()]
+        names = [parameter.key for parameter in asked(job.task)]
         if unknown := [name for name in typed if name not in names]:
             raise InputError(f"{unknown[0]}: the job does not ask for it")
         if missing := job.task.missing(inputs):
@@ -444,4 +445,4 @@ def _is_right(theirs: Statement, who: Who) -> bool:
     assert word is not None
     assert signed is not None
     signer = who.signer(lambda certificate: word.is_signed_by(certificate, job.digest))
-    return word.result == signed.result.get(job.task.noun) and signer is not None
+    return word.result == signed.result.get(job.task.about.noun) and signer is not None

@@ -227,7 +227,9 @@ class Runs(Register):
             record = record.model_copy(update={"cost": report, "current": outcome.traffic(total)})
             if not record.repeats:  # a kind that spends and opens nothing would otherwise be for nothing
                 record = self._charge(record)
-            result = outcome.result(record.ours.proposal, record.ours.proposal.task.decode(state), record.repeats)
+            result = outcome.result(
+                record.ours.proposal, record.ours.proposal.task.states.decode(state), record.repeats
+            )
             self._journal.finished(record, result)
             signed = self._journal.sign(result)
             record = record.model_copy(
@@ -331,17 +333,19 @@ class Runs(Register):
         Where it begins nothing is written, and nobody waits for the disk: it is kept, or nothing, as `met` has it.
         """
         task = record.ours.proposal.task
-        known, state = task.decode(record.tree), task.decode(encoded)
-        steps = task.steps(state)
-        common = min(task.steps(known), steps)
-        if task.cut(known, common) != task.cut(state, common):
-            raise ProtocolError(f"another {task.noun} than before: a party's rows have changed since the job began")
-        if record.depth == steps == task.steps(known):
+        known, state = task.states.decode(record.tree), task.states.decode(encoded)
+        steps = task.states.steps(state)
+        common = min(task.states.steps(known), steps)
+        if task.states.cut(known, common) != task.states.cut(state, common):
+            raise ProtocolError(
+                f"another {task.about.noun} than before: a party's rows have changed since the job began"
+            )
+        if record.depth == steps == task.states.steps(known):
             return record
         self._journal.opened(record, state, range(record.depth, steps))
         changes = {"current": outcome.traffic(total), "depth": steps}
-        if steps > task.steps(known):  # this session has got further: of the next level it is the first
-            changes |= {"tree": task.encode(state), "tries": 1}
+        if steps > task.states.steps(known):  # this session has got further: of the next level it is the first
+            changes |= {"tree": task.states.encode(state), "tries": 1}
         return self._put(record.model_copy(update=changes))
 
     def _charge(self, record: Record) -> Record:

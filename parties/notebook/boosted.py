@@ -18,8 +18,8 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 from typing_extensions import override
 
-from parties.jobs.boost.boost import Boost
 from parties.jobs.boost.settings import BoostSettings
+from parties.jobs.kinds.boost import Boost
 from parties.jobs.tabular import BySchema
 from parties.models.boosted import BoostedModel, xgboost_text
 from parties.models.scored import Margins

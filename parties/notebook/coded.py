@@ -142,7 +142,7 @@ def alone(task: BySchema, counts: Any, rows_of: Callable[[Any], Any] | None = No
 
     def program(session: Any) -> Any:
         rows = rows_of((counts, nobody)[session.party])
-        return task.run(engine_of(session, profile), rows, task.beginning, lambda step: None)
+        return task.run(engine_of(session, profile), rows, task.states.beginning, lambda step: None)
 
     return run_local(program, timeout=NEVER, kernels=profile.kernels)[0]
 

@@ -22,9 +22,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from parties.base.settings import validated
 from parties.jobs.inputs import Inputs
+from parties.jobs.kinds.forest import Forest
+from parties.jobs.kinds.id3 import Id3
 from parties.jobs.running import Report
-from parties.jobs.tree.forest import Forest
-from parties.jobs.tree.id3 import Id3
 from parties.jobs.tree.settings import Id3Settings
 from parties.link.settings import LinkSettings
 from parties.models.trees import prediction

@@ -8,7 +8,7 @@ from typing import Any
 from typing_extensions import override
 
 from parties.base import files
-from parties.jobs.evaluate.report import Report
+from parties.jobs.kinds.evaluate.report import Report
 from parties.notebook.parameters import parameters
 from parties.notebook.study import JointStudy
 from parties.tables.schema import Schema

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from parties.jobs.tree.forest import Forest
+from parties.jobs.kinds.forest import Forest
 from parties.jobs.tree.settings import ForestSettings
 from parties.models.trees.tree import Node
 from parties.notebook.binning import BINS

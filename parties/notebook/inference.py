@@ -8,12 +8,12 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 from typing_extensions import override
 
-from parties.jobs.inference.chi2 import Chi2
-from parties.jobs.inference.proportions import Proportions
-from parties.jobs.inference.quantile import Quantile
-from parties.jobs.inference.rank import Rank
-from parties.jobs.inference.trend import Trend
-from parties.jobs.inference.welch import Welch
+from parties.jobs.kinds.quantile import Quantile
+from parties.jobs.kinds.rank import Rank
+from parties.jobs.kinds.test.chi2 import Chi2
+from parties.jobs.kinds.test.proportions import Proportions
+from parties.jobs.kinds.test.trend import Trend
+from parties.jobs.kinds.test.welch import Welch
 from parties.notebook.parameters import parameters
 from parties.notebook.study import JointStudy
 from parties.tables import categories

@@ -11,7 +11,7 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 from typing_extensions import override
 
-from parties.jobs.rules.rules import AssociationRules
+from parties.jobs.kinds.rules import AssociationRules
 from parties.jobs.rules.settings import RulesSettings
 from parties.jobs.tabular import BySchema
 from parties.models.rules import Rules, words

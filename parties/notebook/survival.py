@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from sklearn.utils.validation import check_is_fitted
 from typing_extensions import override
 
-from parties.jobs.survive.compare import Compare
-from parties.jobs.survive.curve import Curve
+from parties.jobs.kinds.survive.compare import Compare
+from parties.jobs.kinds.survive.curve import Curve
 from parties.notebook.parameters import parameters
 from parties.notebook.study import JointStudy
 from parties.tables.schema import Schema

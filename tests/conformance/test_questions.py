@@ -340,7 +340,7 @@ def of_all_rows(fields: dict[str, Any]) -> Any:
 
     def party(session: Session) -> Any:
         own = task.own_rows(counts(task, rows if session.party == 0 else []))
-        return task.run(engine_of(session, Profile("clear")), own, task.beginning, lambda step: None)
+        return task.run(engine_of(session, Profile("clear")), own, task.states.beginning, lambda step: None)
 
     return task.document(run_local(party)[0])
 

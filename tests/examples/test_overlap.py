@@ -61,7 +61,7 @@ def test_the_number_is_that_of_the_intersection(case: tuple[int, set[int], set[i
 @pytest.mark.parametrize("size", [1, 7, 1000])
 @pytest.mark.parametrize("profile", [Profile("yao"), Profile("gmw"), Profile("gmw", "ferret")], ids=str)
 def test_the_estimate_is_what_is_measured(size: int, profile: Profile) -> None:
-    counted = forecast(Overlap(OverlapSettings(size=size)).program(Inputs()), profile)
+    counted = forecast(Overlap(OverlapSettings(size=size)).cost(Inputs()).program, profile)
     meters: dict[int, Any] = {}
 
     def program(session: Any) -> int:

@@ -24,7 +24,7 @@ from parties.cli import EXIT_CODES
 from parties.jobs import kinds, profiles
 from parties.jobs.choosing import usual
 from parties.jobs.inputs import Inputs, Opened
-from parties.jobs.kind import Kind
+from parties.jobs.kind import Kind, digest
 from parties.jobs.running import note_code
 from parties.link.handshake import make_hello
 from parties.link.identity import Identity
@@ -241,7 +241,7 @@ def endings(
                 link_over(streams[party], options[party], hellos[party]) as link,
             ):
                 state = computed(link, ours.data, ends[party], lie if party == liar else None)
-                link.finish(task.digest(state))
+                link.finish(digest(task, state))
             ends[party].shown = shown(state, party)
         except SmcError as error:
             ends[party].code = next(code for kind, code in EXIT_CODES.items() if isinstance(error, kind))
@@ -256,7 +256,7 @@ def endings(
         session.channel = channel if lying is not None or not believed else Lying(session.channel, _truth)
         profile = profiles.named(task.specification()) or usual(task.settings)
         note_code(session, task)
-        return task.run(engine_of(session, profile), data, task.beginning, lambda step: None)
+        return task.run(engine_of(session, profile), data, task.states.beginning, lambda step: None)
 
     def shown(state: Any, party: int) -> Any:
         document = task.document(state)
@@ -266,7 +266,7 @@ def endings(
             for one in type(task).files():
                 if not one.needs:
                     one.content(document)
-        assert task.is_done(task.decode(task.encode(state)))
+        assert task.states.is_done(task.states.decode(task.states.encode(state)))
         return document
 
     threads = [threading.Thread(target=run, args=(party,), daemon=True) for party in (0, 1)]

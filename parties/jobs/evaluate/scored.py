@@ -21,6 +21,7 @@ from parties.jobs.evaluate import models
 from parties.jobs.kind import Document
 from parties.jobs.release.kind import Release
 from parties.jobs.release.ordered import MOST_BINS, ordered_bins, two_values
+from parties.jobs.release.question import Question
 from parties.jobs.settings import BooleanSettings, own_file, public
 from parties.jobs.tabular_settings import Name, TabularSettings
 from parties.models.boosted import BoostedModel
@@ -202,3 +203,17 @@ class Scoring(Release):
         groups = () if by is None else tuple(v for v in self.schema.attributes[by] if v != MISSING)
         of_groups = tuple(i for i, v in enumerate(self.schema.attributes[by]) if v != MISSING) if by else ()
         return Scored(target, positive, edges, words, groups, self, column, by, (of_groups, labels, places))
+
+    def decided(
+        self, known: Scored, learnt: str, numbers: int, count: Any, decide: Any, about: dict[str, Any]
+    ) -> Question:
+        """Return the question whose answer is one bit."""
+
+        def show(state: Any) -> dict[str, Any]:
+            scores = known.column or self.words_of_model
+            return {"target": known.target, "scores": scores, **about, "answer": bool(state[0])}
+
+        return Question(
+            learnt + self.where.words(), numbers, count, decide, show, opens="decision", bits=1,
+            subject=known.target, target=known.target,
+        )  # fmt: skip

@@ -52,8 +52,6 @@ class Significance(Release):
     With epsilon both learn what the statistic is made of, with noise, and a p-value that counts the noise in.
     """
 
-    noun = "test"
-
     @property
     def sign(self) -> int:
         """The sign that a difference must have, 0 for any."""

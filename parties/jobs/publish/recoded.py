@@ -13,7 +13,7 @@ from typing_extensions import override
 from parties.base.settings import AtMost, LocalPath, required
 from parties.base.text import listed, quoted
 from parties.jobs import privacy_models as models
-from parties.jobs.kind import Counted, Document, Estimate, Extra, Inputs
+from parties.jobs.kind import Counted, Description, Document, Extra, Inputs
 from parties.jobs.settings import AnyField, ManyGatesSettings, of_people, output, own_file, public
 from parties.jobs.tabular import BySchema
 from parties.jobs.tabular_settings import Columns, Name, RowBound, TabularSettings, check_names, row_bound
@@ -62,14 +62,12 @@ class RecodedExtra(Extra):
 class Recoded(BySchema):
     """One recoding of both parties' rows. Its columns: those that are recoded, those kept, the sensitive one."""
 
-    noun = "recoding"
+    about = Description(
+        "", "recoding", afterwards="Each party recodes its own rows with smc publish apply --recoding.", phases=True
+    )
     unread = "not published"
-    afterwards = "Each party recodes its own rows with smc publish apply --recoding."
-    phases = True
     Extra = RecodedExtra
     settings: RecodedSettings
-    estimate: Estimate = "typical"  # nobody knows the recoding
-
     # How a task comes about.
 
     @classmethod
@@ -187,11 +185,16 @@ class Recoded(BySchema):
     # What it costs.
 
     @override
-    def counted(self, extra: Any, inputs: Inputs) -> Counted:
-        """See `Kind.counted`: with a recoding exactly."""
-        if extra.recoding is None:
-            return super().counted(extra, inputs)
+    def cost(self, inputs: Inputs, extra: Any = None) -> Counted:
+        """See `Kind.cost`: with a recoding exactly."""
+        if extra is None or extra.recoding is None:
+            return self.typical_cost
         return Counted(self.with_recoding(extra.recoding), "exact", "this recoding")
+
+    @property
+    @abstractmethod
+    def typical_cost(self) -> Counted:
+        """The cost of a typical recoding: nobody knows the recoding."""
 
     @abstractmethod
     def with_recoding(self, path: Path) -> Program:

@@ -57,13 +57,9 @@ class Batched(Kind):
         """Return the conversation for so many at once."""
 
     @override
-    def program(self, inputs: Inputs) -> Program:
-        return self.batch_program(1, inputs)
-
-    @override
-    def counted(self, extra: Any, inputs: Inputs) -> Counted:
-        """See `Kind.counted`: so many at once."""
-        return Counted(self.batch_program(extra.batch, inputs), "exact")
+    def cost(self, inputs: Inputs, extra: Any = None) -> Counted:
+        """See `Kind.cost`: of so many at once."""
+        return Counted(self.batch_program(1 if extra is None else extra.batch, inputs))
 
 
 class Amounts(Batched):

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from parties.base import files
-from parties.jobs.small.circuit import Circuit, CircuitSettings
+from parties.jobs.kinds.circuit import Circuit, CircuitSettings
 from parties.sources import PlaceSettings, open_rows
 from parties.sources.cells import cells
 from parties.tables import delimited

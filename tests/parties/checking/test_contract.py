@@ -24,7 +24,7 @@ from parties.checking.contract import ADJACENCIES, Case, Loss, check_case, lost
 from parties.checking.tape import Use, variance
 from parties.jobs import kinds
 from parties.jobs.boost.objectives import OBJECTIVES, Objective
-from parties.jobs.release.histogram import Histogram
+from parties.jobs.kinds.release.histogram import Histogram
 from parties.jobs.release.kind import Release
 from parties.jobs.spending import PureLoss
 from parties.sources.settings import BudgetSettings

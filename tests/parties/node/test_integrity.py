@@ -60,7 +60,7 @@ def _work(pair: Pair) -> None:
     pair.deliver()
     alice.begin(cut, "bob")
     alice.met(cut, 0, "mixed")
-    alice.reached(cut, TASK.encode(TASK.cut(TREE, 1)), Cost(1, 2, 3, 4))
+    alice.reached(cut, TASK.states.encode(TASK.states.cut(TREE, 1)), Cost(1, 2, 3, 4))
     pair.parties[0].opens(cut)
     alice.broke(cut, "the link broke", Cost(1, 2, 3, 4))
     alice.over(cut)

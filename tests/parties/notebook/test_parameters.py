@@ -6,7 +6,7 @@ import inspect
 
 import pytest
 
-from parties.jobs.survive.curve import Curve
+from parties.jobs.kinds.survive.curve import Curve
 from parties.notebook import (
     Anonymiser,
     BlurredTreeClassifier,

@@ -21,10 +21,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parties.alone.regression.losses import Logistic
-from parties.jobs.cluster.cluster import Cluster
 from parties.jobs.inputs import Inputs
-from parties.jobs.regress.joint import RegressJoint
-from parties.jobs.release.marginals import Marginals
+from parties.jobs.kinds.cluster import Cluster
+from parties.jobs.kinds.regress.joint import RegressJoint
+from parties.jobs.kinds.release.marginals import Marginals
 from parties.sources import queried, source
 from parties.sources.databases import Scratch
 from parties.sources.mapping import rules

@@ -11,10 +11,11 @@ from scipy.stats import ks_2samp
 from sklearn.metrics import roc_auc_score
 
 from parties.jobs.evaluate import models
-from parties.jobs.evaluate.decided import Auc, AucSettings, Better, BetterSettings
-from parties.jobs.evaluate.drift import Drift, DriftSettings
 from parties.jobs.evaluate.figures import Figures, stability
-from parties.jobs.evaluate.report import Report, ReportSettings
+from parties.jobs.kinds.evaluate.auc import Auc, AucSettings
+from parties.jobs.kinds.evaluate.better import Better, BetterSettings
+from parties.jobs.kinds.evaluate.drift import Drift, DriftSettings
+from parties.jobs.kinds.evaluate.report import Report, ReportSettings
 from parties.jobs.release.noise import laplace
 from parties.jobs.release.postprocessing import consistent
 from parties.models.load import columns_of, numbers_of
@@ -317,7 +318,7 @@ def test_costs_are_foreseen(engine: str) -> None:
             return session.meter.total
 
         costs = run_local(party)
-        expected = forecast(task.program(None), Profile(engine)).costs
+        expected = forecast(task.cost(None).program, Profile(engine)).costs
         assert [(c.bytes_sent, c.rounds) for c in costs] == [(c.bytes_sent, c.rounds) for c in expected]
 
 

@@ -1,0 +1,1 @@
+"""Judge scores and models on the rows of both parties, or whether tables differ."""

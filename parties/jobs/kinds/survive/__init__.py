@@ -1,0 +1,1 @@
+"""Learn how long the rows of both parties survive, or whether arms differ."""

@@ -1,0 +1,1 @@
+"""Ask whether a difference or a dependence is more than chance."""
