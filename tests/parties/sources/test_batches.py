@@ -19,6 +19,7 @@ import sqlglot
 import sqlglot.expressions as exp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from parties.sources.plain import PlainSource
 
 from parties.alone.regression.losses import Logistic
 from parties.jobs.cluster.cluster import Cluster
@@ -29,7 +30,6 @@ from parties.sources import queried, source
 from parties.sources.databases import Scratch
 from parties.sources.mapping import rules
 from parties.sources.opening import open_table
-from parties.sources.plain import PlainSource
 from parties.sources.settings import ColumnSettings, TableSettings
 from parties.sources.source import Source
 from parties.tables.schema import Schema

@@ -19,10 +19,10 @@ import pyarrow.parquet
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from parties.sources.plain import PlainSource
 
 from parties.sources import ColumnSettings, PlaceSettings, TableSettings, from_frame, open_rows, open_table
 from parties.sources.databases import Scratch
-from parties.sources.plain import PlainSource
 from parties.sources.source import Source
 from parties.tables.schema import Schema
 from protocols.tree import Open

@@ -21,12 +21,12 @@ import pytest
 import sqlglot.expressions as exp
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from parties.sources.plain import PlainSource
 
 from parties.sources import queried
 from parties.sources.expressions import Cell
 from parties.sources.mapping import ColumnRule, Ranges, rules
 from parties.sources.opening import open_table
-from parties.sources.plain import PlainSource
 from parties.sources.settings import FormatSettings, TableSettings
 from parties.tables.schema import Schema
 from parties.tables.types import Domain, days_of, read_type

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from parties.sources.delimited import csv_columns as columns
 from parties.tables import example, rows, schema
-from parties.tables.delimited import columns
 from parties.tables.schema import Schema
 from tests.support.places import SHARED
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parties.cli import run
+from parties.sources.cells import load
 from parties.tables import schema
-from parties.tables.rows import load
 from parties.tables.schema import Schema
 from smc.errors import InputError
 
