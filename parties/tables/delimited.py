@@ -6,10 +6,9 @@ file, the line and the column; they quote private values, so they are for this p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias
 
 from parties.base.text import instead, listed, quoted
 from smc.errors import InputError
@@ -48,9 +47,6 @@ class Columns:
             hint = f"; {in_words(mark)}"
         plural = "s" if len(absent) > 1 else ""
         raise InputError(f"{self.path}: the header lacks the column{plural} {listed(absent)}{hint}")
-
-
-Read: TypeAlias = Callable[[Path, int | None], Columns]  # how a file is read, and its rows bounded
 
 
 def separating(names: Sequence[str], separator: str = ",") -> str:
