@@ -217,7 +217,7 @@ def _copy_of(path: Path, resources: ExitStack) -> Path:
 
 
 def read_csv(engine: Scratch, path: Path, spelling: FormatSettings) -> ir.Table:
-    """Return the file as a table of text in an engine, without columns that have no name. `InputError` as `open_csv`."""
+    """Return the file as a table of text, without columns that have no name. `InputError` as `open_csv`."""
     file = open_csv(path, spelling, engine.resources)
     view = f"csv {len(engine.reads)}"
     engine.reads.append(str(file.path))

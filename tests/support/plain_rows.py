@@ -22,10 +22,10 @@ def plain_rows(place: PlaceSettings, rules: Sequence[ColumnRule]) -> list[list[i
     header, *records = filter(None, csv.reader(lines, delimiter=spelling.separator, quotechar=spelling.quote))
     columns = []
     for rule in rules:
-        texts = [record[header.index(rule.column)].strip() for record in records]
-        codes = [rule.code(text) for text in texts]
-        if unknown := [text for text, code in zip(texts, codes, strict=True) if code is None]:
-            return rule.complaint(min(filter(None, unknown), default=None))
+        cells = [record[header.index(rule.column)] for record in records]
+        codes = [rule.code(cell.strip()) for cell in cells]
+        if unknown := [cell for cell, code in zip(cells, codes, strict=True) if code is None]:
+            return rule.complaint(min((cell.strip() for cell in unknown if cell), default=None))
         columns.append([code for code in codes if code is not None])
     counts = Counter(zip(*columns, strict=True))
     return sorted([*row, number] for row, number in counts.items())
