@@ -76,9 +76,7 @@ def is_plain(table: TableSettings, schema: Schema) -> bool:
     if table.format != FormatSettings() or schema.has_types:
         return False
     path = Path(table.source)
-    if not path.exists():
-        return "*" not in path.name
-    return not path.is_dir() and path.stat().st_size < LARGE and format_of(path, None) == "csv"
+    return path.is_file() and path.stat().st_size < LARGE and format_of(path, None) == "csv"
 
 
 def open_rows(settings: PlaceSettings) -> RowQuery:

@@ -87,7 +87,8 @@ def test_the_bound_on_rows_is_exact(tmp_path: Path) -> None:
         ("outlook,play\n", ": the header lacks the column 'wind'; there are 'outlook', 'play'"),
         ("Outlook,Wind,play\n", ": the header lacks the columns 'outlook', 'wind' (did you mean 'Outlook'?); "
          "there are 'Outlook', 'Wind', 'play'"),
-        ("outlook;wind;play\nrain;weak;no\n", ": the header is one column; ';' seems to be the separator: smc prepare finds out how a file is spelled, and what it writes is "
+        ("outlook;wind;play\nrain;weak;no\n", ": the header is one column; ';' seems "
+         "to be the separator: smc prepare finds out how a file is spelled, and what it writes is "
          "read by a command's --config, if it has one, as `separator` in a table's format; else write commas"),
         ("outlook,wind,outlook,play\n", ": the column 'outlook' stands twice in the header"),
         ("outlook,wind,play\nrain,weak\n", ", line 2: 2 fields, but the header has 3"),
