@@ -136,6 +136,8 @@ def test_any_text_is_read_as_csv_reads_it(
 NAMED = {
     "header break": 'x,"a\nb"\n1,2\n3,4\n',
     "header break, CR LF": '"a\nb",c\r\n1,2\r\n3,4\r\n',
+    "CR LF in a header, LF": '"a\r\nb",c\n1,"2\r\n"\n3,4\n',
+    "CR in a header, LF": '"a\rb",c\n1,2\n3,4\n',
     "cell breaks": 'a,b\n"1\n2",3\n"\r\n",4\n',
     "cell breaks, CR LF": 'a,b\r\n"1\n2",3\r\n"\r\n",4\r\n',
     "CR": "a,b\r1,2\r3,4\r",
