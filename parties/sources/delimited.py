@@ -237,6 +237,7 @@ def csv_columns(path: Path, spelling: FormatSettings = PLAIN, max_rows: int | No
     """
     import duckdb  # by its own interface, which is there sooner than Ibis
 
+    files.refuse_other(path, files.read_bytes(path, 64))
     with ExitStack() as resources:
         file = open_csv(path, spelling, resources)
         lines = _Lines(path, spelling, file.records)

@@ -76,6 +76,8 @@ def is_plain(table: TableSettings, schema: Schema) -> bool:
     if table.format != FormatSettings() or schema.has_types:
         return False
     path = Path(table.source)
+    if not path.exists():
+        return "*" not in path.name
     return path.is_file() and path.stat().st_size < LARGE and format_of(path, None) == "csv"
 
 
