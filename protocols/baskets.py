@@ -27,7 +27,7 @@ class Baskets:
 
         Items are the categories of the first column, of `sizes[0]` many, then those of the next.
 
-        Example:
+        Examples:
             >>> milk_and_bread, bread = [[0, 0], [0, 1]], [[1, 1]]
             >>> Baskets.of(np.array(milk_and_bread + bread), [2]).count([(0,), (1,), (0, 1)]).tolist()
             [1, 2, 1]

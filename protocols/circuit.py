@@ -17,7 +17,7 @@ def evaluate(engine: Engine, netlist: Netlist, bits: BitMatrix | None) -> list[B
 
     The batch size is that of the own input, or 1 for a party without input, which then allows only that size.
 
-    Example:
+    Examples:
         >>> from smc.circuit import Builder
         >>> from smc.engines import make_engine
         >>> from smc.local import run_local

@@ -95,7 +95,7 @@ def differ(engine: Engine, columns: Sequence[Indices], level: float, max_rows: i
         InputError: a number of rows is above the bound.
         ProtocolError: what was opened is no bit.
 
-    Example:
+    Examples:
         >>> from smc.engines import make_engine
         >>> from smc.local import run_local
         >>> columns = ([np.array([9, 1]), np.array([5, 5])], [np.array([2, 8]), np.array([5, 5])])

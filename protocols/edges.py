@@ -43,7 +43,7 @@ Runs = tuple[Run, ...]
 def remaining(runs: Runs, left: tuple[int, ...], question: int, answer: int) -> tuple[int, ...]:
     """Return which of the questions left still tell rows apart that have given this answer.
 
-    Example:
+    Examples:
         >>> remaining((Run(1, 5),), (0, 1, 2, 3, 4), 2, 0)  # below edge 2: only edge 1, and the other column
         (0, 1)
         >>> remaining((Run(0, 3, True),), (0, 1, 2), 2, 0)  # the first value or the third: which of them, by edge 1
@@ -63,7 +63,7 @@ def spread(runs: Runs, left: tuple[int, ...], most: int) -> tuple[int, ...]:
 
     All others are kept, and what is not compared here is left to the nodes below.
 
-    Example:
+    Examples:
         >>> spread((Run(1, 10),), (0, 3, 4, 5, 6, 7, 8, 9), 3)
         (0, 4, 6, 8)
     """

@@ -33,7 +33,7 @@ def equal(
 
     With `signed` they may be negative. Each is a multiple of `step`, see `protocols.inputs.stepped`.
 
-    Example:
+    Examples:
         >>> from smc.engines import make_engine
         >>> from smc.local import run_local
         >>> values = [7, 8], [7, 9]  # party 0's, party 1's

@@ -65,7 +65,7 @@ def parted(domains: Sequence[int], classes: int, rows: Rows, share: float, key: 
 def pruned(tree: Tree, levels: Sequence[Verdicts]) -> Tree:
     """Return the tree after these verdicts, those on its deepest splits first.
 
-    Example:
+    Examples:
         >>> tree = Split(0, (Leaf(1), Split(1, (Leaf(0), Leaf(1)))))
         >>> pruned(tree, [(0,), (None,)])
         Split(attribute=0, children=(Leaf(label=1), Leaf(label=0)))

@@ -68,7 +68,7 @@ def id3(
 
     `progress` is told of every level before it begins. `InputError` if this party has more rows than agreed.
 
-    Example:
+    Examples:
         >>> from protocols.counts import RowCounts
         >>> from smc.engines import make_engine
         >>> from smc.local import run_local

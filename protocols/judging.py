@@ -92,7 +92,7 @@ def _areas(engine: Engine, tables: Indices, width: int) -> tuple[list[Bits], lis
 def at_least(engine: Engine, table: Indices, numerator: int, denominator: int, max_rows: int) -> bool:
     """Open whether the area is at least numerator / denominator, from this party's rows int64[2, bins].
 
-    Example:
+    Examples:
         >>> from smc.engines import make_engine
         >>> from smc.local import run_local
         >>> table = np.array([[3, 2, 0], [0, 1, 4]])  # of two parties alike: 14 of 15 pairs are in order, one half

@@ -97,7 +97,7 @@ def open_logarithm(
 
     Opening ln x opens x: this is a harness for tests and benchmarks, not a private protocol by itself.
 
-    Example:
+    Examples:
         >>> from smc.engines import make_engine
         >>> from smc.local import run_local
         >>> counts = [2, 0], [1, 0]

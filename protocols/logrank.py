@@ -97,7 +97,7 @@ def differ(engine: Engine, rows: Indices, quantile: float, max_rows: int) -> boo
 
     `max_rows` bounds the rows of each party, `quantile` is of chi-square with one degree of freedom.
 
-    Example:
+    Examples:
         >>> from smc.engines import make_engine
         >>> from smc.local import run_local
         >>> rows = np.array([[[0, 0, 9], [9, 9, 0]], [[0, 0, 60], [1, 1, 0]]])  # of the second arm few die

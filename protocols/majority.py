@@ -57,7 +57,7 @@ def count_inputs(engine: Engine, counts: NDArray[Any], width: int) -> list[Bits]
 def majority(engine: Engine, counts: NDArray[Any], width: int) -> NDArray[np.int64]:
     """Return the winning class of each instance, int64[batch]; each party passes its counts, int[classes, batch].
 
-    Example:
+    Examples:
         >>> from smc.engines import make_engine
         >>> from smc.local import run_local
         >>> counts = np.array([[3], [5]]), np.array([[4], [1]])  # two classes: 3 + 4 rows and 5 + 1

@@ -39,7 +39,7 @@ def strict(
 
     With `signed` they may be negative. Each is a multiple of `step`, see `protocols.inputs.stepped`.
 
-    Example:
+    Examples:
         >>> from smc.engines import make_engine
         >>> from smc.local import run_local
         >>> values = [50, 7], [10, 7]  # party 0's, party 1's
@@ -58,7 +58,7 @@ def three_way(
 
     With `signed` they may be negative. Each is a multiple of `step`, see `protocols.inputs.stepped`.
 
-    Example:
+    Examples:
         >>> from smc.engines import make_engine
         >>> from smc.local import run_local
         >>> values = [50, 7], [10, 7]  # party 0's, party 1's

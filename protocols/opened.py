@@ -17,7 +17,7 @@ def index_below(bits: BitMatrix, bound: Bounds, what: str) -> NDArray[np.int64]:
 
     `ProtocolError` for a number out of range: no honest run of the circuit opens it.
 
-    Example:
+    Examples:
         >>> index_below(bitpack.from_integers([2, 0], 2), 3, "a class").tolist()
         [2, 0]
     """

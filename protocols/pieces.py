@@ -39,7 +39,7 @@ def in_shards(
 def cut(weights: Indices, count: int, block: int = BLOCK) -> list[slice]:
     """Cut a batch between blocks of instances into at most `count` pieces of about one weight, none empty.
 
-    Example:
+    Examples:
         >>> cut(np.ones(40, dtype=np.int64), 2)
         [slice(0, 24, None), slice(24, 40, None)]
     """

@@ -143,7 +143,7 @@ def _cells(problem: Problem, tree: Tree, above: int = 1) -> Iterator[int]:
 def description(values: int, classes: int, attributes: int, rows: int) -> gmpy2.mpfr:
     """Return what it takes to describe a split by one of so many attributes, in nats: the penalty of `mdl`.
 
-    Example:
+    Examples:
         >>> round(float(description(values=3, classes=2, attributes=8, rows=1500)), 2)
         8.25
     """
@@ -173,7 +173,7 @@ def complexity(classes: int, rows: int) -> gmpy2.mpfr:
 def half_quantile(freedom: int, tests: int) -> gmpy2.mpfr:
     """Return half of what chi-square with so many degrees of freedom exceeds with probability `LEVEL` / tests.
 
-    Example:
+    Examples:
         >>> round(float(half_quantile(freedom=1, tests=1)), 4)  # 3.8415 / 2
         1.9207
     """

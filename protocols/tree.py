@@ -42,7 +42,7 @@ class Split:
 def child_of(edge: int | NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the number of the child that each of a column's values leads to, where splits have these edges.
 
-    Example:
+    Examples:
         >>> [child_of(edge, np.arange(3)).tolist() for edge in (0, 1, 2, -1)]
         [[0, 1, 2], [0, 1, 1], [0, 0, 1], [0, 1, 0]]
     """

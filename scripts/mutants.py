@@ -13,8 +13,9 @@ module's own first, quick ones first, up to `--seconds` of them.
 A survivor asks for a test, or is equivalent: then it is in `scripts.equivalent_mutants`, with the reason. What was
 killed stays so until the module changes (build/mutants.json); docs/mutants.md has what became of all.
 
-Not cosmic-ray, which changes the tree that is worked on, knows no sample and leaves no statement out; nor mutmut, of
-which the functions that choose between mutants are none that numba compiles.
+Not cosmic-ray 8.7, which changes the tree that is worked on, starts pytest for every mutant, knows no sample and leaves
+no statement out. Nor mutmut 3.8, which changes nothing outside of functions, and no function with a decorator
+(`override`, `property`, `lru_cache`): a fifth of the mutants here, IKNP's sending and receiving among them.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ def run_local(
     party fails its error is raised; when both fail, the one that is not a mere echo of the peer's hanging up.
     `kernels`: the modules of kernels that the program may call (None: any), compiled before if they never were here.
 
-    Example:
+    Examples:
         >>> run_local(lambda session: session.party, kernels=())
         (0, 1)
     """

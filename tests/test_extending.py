@@ -1,4 +1,4 @@
-"""docs/extending.md: every snippet runs as it stands, what is to be found is found, the table is what the code says."""
+"""docs/extending*: every snippet runs as it stands, what is to be found is found, the table is what the code says."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ from tests.support.registry import installed
 
 pytestmark = pytest.mark.slow
 
-TEXT = (ROOT / "docs" / "extending.md").read_text()
+PAGES = ("extending.md", "extending-models.md", "extending-engines.md")
+TEXT = "\n".join((ROOT / "docs" / page).read_text() for page in PAGES)
 SNIPPETS = dict(re.findall(r"^```python (\w+)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL))
 STEPS = re.findall(r"^```python ((?:smc|parties)/[\w/]+\.py)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
 TABLE = [line.strip("| ").split(" | ") for line in re.findall(r"^\| an? .*\|$", TEXT, re.MULTILINE)]

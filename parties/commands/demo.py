@@ -33,7 +33,7 @@ ANNOUNCEMENT = "listening on "
 @click.command(epilog="Example:  smc demo --svg tree.svg")
 @options_of([parameter for parameter in parameters(Id3Settings) if parameter.key in ENGINE])
 @by_signature
-def demo(svg: Path | None = option("Draw the tree."), force: bool = FORCE, **flags: str | None) -> None:
+def demo(svg: Path | None = option("Draw the tree as SVG."), force: bool = FORCE, **flags: str | None) -> None:
     """Two clinics learn one decision tree: fresh identities, mutual TLS on loopback, bundled data.
 
     Each clinic is a process of its own that reads its own seven rows; this command only starts them. So few rows make

@@ -19,7 +19,7 @@ from parties.base import console
 from parties.base.canonical import canonical
 from parties.base.text import listed
 from parties.commands import job_text
-from parties.commands.following import check_end, follow
+from parties.commands.following import end_of, follow
 from parties.commands.node_options import node_of
 from parties.jobs.kind import Kind, KindSettings
 from parties.jobs.settings import parameters
@@ -35,7 +35,7 @@ BREATH_SECONDS = 0.02  # after a change that did not decide: other jobs under wa
 def ask(
     task: Kind, settings: KindSettings, config_file: Path | None, peer: str, purpose: str | None, wait: float
 ) -> JobResult:
-    """Ask the node, and follow the job to its end; `settings` have what was typed. Errors as `check_end` has them.
+    """Ask the node, and follow the job to its end; `settings` have what was typed. Errors as `end_of` has them.
 
     `LinkError` if the peer has not answered in `wait` seconds: then the job is cancelled, as it is if interrupted.
     """
@@ -50,7 +50,9 @@ def ask(
         job = node.approve(theirs.id, typed)
     else:
         job = _answered(node, node.submit({"protocol": task.name, **head, **public, **typed}), question, typed, wait)
-    check_end(ended := follow(node, job))
+    ended = follow(node, job)
+    if (failure := end_of(ended)) is not None:
+        raise failure
     return node.result(ended.id)
 
 

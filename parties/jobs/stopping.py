@@ -27,9 +27,10 @@ def most_bytes_field(step: str) -> AnyField:
     """Return the field `most_bytes` of a kind whose run may stop before such a step."""
     return public(
         None,
-        "Most bytes",
-        f"The run stops in order before {step} if it has cost more, both ways",
+        "Byte limit",
+        f"Stop before {step} once both directions sent more bytes",
         none="4 times the forecast, and 100 MB at least",
+        advanced=True,
     )
 
 

@@ -5,7 +5,7 @@ BlurredTreeClassifier({"salary": ColumnBlur(noise="gaussian", low=20e3, high=150
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,21 +17,33 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from parties.alone.blurring.domain import Domain
 from parties.alone.blurring.plan import ColumnBlur
-from parties.alone.blurring.strategies import STRATEGIES, Category, Column, Number, Strategy, learn
+from parties.alone.blurring.strategies import STRATEGIES, Category, Column, Number, learn
 from parties.alone.blurring.tree import Growth, Node, predict
 from parties.base.arrays import Floats
+from parties.base.settings import Settings
 from parties.base.text import instead, quoted
+from parties.notebook.parameters import parameters
 from smc.errors import InputError
 
 
+@parameters(
+    Settings, "noise", then=("strategy", "min_rows", "max_depth", "prune", "random_state"),
+    fixed={"strategy": "byclass", "min_rows": 1, "prune": True},
+    described={
+        "noise": "how columns were blurred, a `ColumnBlur` by name (of a frame) or position, as in blur.toml; the "
+                 "others are true. Of a column with noise 'response', cells are the places of the categories in its "
+                 "`values`.",
+        "strategy": "'global', 'byclass' or 'local': which rows are reconstructed together; 'none' takes blurred "
+                    "values for true ones.",
+        "min_rows": "the fewest rows of a leaf.",
+        "max_depth": "the most levels of splits.",
+        "prune": "whether the tree is pruned, by description length.",
+        "random_state": "for categories only, which are drawn from what was said.",
+    },
+    joint=False,
+)  # fmt: skip
 class BlurredTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A decision tree from rows whose columns were blurred by their owners, after Agrawal, Srikant 2000.
-
-    Parameters. `noise`: how columns were blurred, a `ColumnBlur` by name (of a frame) or position, as in blur.toml; the
-    others are true. Of a column with noise "response", cells are the places of the categories in its `values`.
-    `strategy`: "global", "byclass" or "local": which rows are reconstructed together; "none" takes blurred values
-    for true ones. `min_rows`: of a leaf; `max_depth`; `prune`: by description length. `random_state`: for categories
-    only, which are drawn from what was said.
 
     After `fit`: `tree_`, `columns_`, `classes_`. `predict` and `predict_proba` take values that are not blurred.
     """
@@ -40,23 +52,6 @@ class BlurredTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
     columns_: list[Column]
     classes_: NDArray[Any]
     n_features_in_: int
-
-    def __init__(
-        self,
-        noise: Mapping[str | int, ColumnBlur] | None = None,
-        *,
-        strategy: Strategy = "byclass",
-        min_rows: int = 1,
-        max_depth: int | None = None,
-        prune: bool = True,
-        random_state: Any = None,
-    ) -> None:
-        self.noise = noise
-        self.strategy = strategy
-        self.min_rows = min_rows
-        self.max_depth = max_depth
-        self.prune = prune
-        self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> BlurredTreeClassifier:
         """Learn from blurred rows, numbers [rows, columns], and their true classes. `InputError` for bad parameters."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from parties.jobs.running import Connection, Report
 from parties.jobs.tabular import BySchema
@@ -16,7 +17,9 @@ from parties.link.settings import LinkSettings
 from parties.notebook.fitting import NEVER, Log, at_node
 from parties.party_file import load
 from parties.tables import categories
-from parties.tables.delimited import MISSING
+from parties.tables import schema as schemas
+from parties.tables.delimited import MISSING, Columns
+from parties.tables.schema import Schema
 from parties.tables.types import Domain, NumberType, exactly
 from protocols.counts import RowCounts
 from smc.engines import Profile, engine_of
@@ -36,6 +39,30 @@ def columns_of(X: Any, names: tuple[str, ...]) -> list[categories.Column]:
     if cells.ndim != 2 or cells.shape[1] != len(names):
         raise InputError(f"X must have the {len(names)} columns {', '.join(names)}")
     return categories.array_columns(cells, names, names)
+
+
+def agreed(schema: Schema | Path | str | None) -> Schema | None:
+    """Return the public schema, if one is given: itself, or as its file."""
+    return schemas.load(Path(schema)) if isinstance(schema, str | Path) else schema
+
+
+class Spelled(Columns):
+    """Rows in memory as text."""
+
+    @override
+    def where(self, row: int, column: str) -> str:
+        return categories.Column(column, ()).where(row)
+
+
+def spelled(columns: Sequence[categories.Column], rows: int) -> Columns:
+    """Return so many rows as a model reads them."""
+    return Spelled(Path("X"), {column.name: texts(column) for column in columns}, range(rows))
+
+
+def texts(column: categories.Column) -> list[str]:
+    """Return the category of every cell as the cell spells it."""
+    known = {cell: categories.spell(cell) for cell in set(column.cells)}
+    return [known[cell] for cell in column.cells]
 
 
 def counted(task: BySchema, columns: Sequence[categories.Column]) -> RowCounts:
@@ -95,9 +122,18 @@ class InBaskets:
         return self.lines
 
 
-def alone(task: BySchema, counts: RowCounts | InBaskets) -> Any:
-    """Learn from one's own rows by the same program on the clear engine; the peer's part has no rows."""
-    schema = task.schema
+def alone(task: BySchema, counts: Any, rows_of: Callable[[Any], Any] | None = None) -> Any:
+    """Learn from one's own rows by the same program on the clear engine; the peer's part has no rows.
+
+    Args:
+        task: the task.
+        counts: the rows, or a source of their counts.
+        rows_of: returns what the task takes of a party's rows; by default its `own_rows`.
+
+    Returns:
+        The task's last state.
+    """
+    schema, rows_of = task.schema, rows_of or task.own_rows
     domains = [len(schema.attributes[name]) for name in schema.features(task.target)]
     nothing = np.zeros((0, len(domains) + 2), dtype=np.int64)
     classes = len(schema.attributes[task.target])
@@ -105,7 +141,7 @@ def alone(task: BySchema, counts: RowCounts | InBaskets) -> Any:
     profile = Profile("clear")
 
     def program(session: Any) -> Any:
-        rows = task.own_rows((counts, nobody)[session.party])
+        rows = rows_of((counts, nobody)[session.party])
         return task.run(engine_of(session, profile), rows, task.beginning, lambda step: None)
 
     return run_local(program, timeout=NEVER, kernels=profile.kernels)[0]

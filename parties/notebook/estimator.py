@@ -21,19 +21,21 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from parties.base.settings import validated
+from parties.jobs.inputs import Inputs
 from parties.jobs.running import Report
 from parties.jobs.tree.forest import Forest
 from parties.jobs.tree.id3 import Id3
 from parties.jobs.tree.settings import Id3Settings
 from parties.link.settings import LinkSettings
-from parties.models.trees.compiled import compiled
+from parties.models.trees import prediction
 from parties.models.trees.reading import asking
-from parties.models.trees.tree import Leaf, Node, TreeFile, places
-from parties.notebook import binning, fitting
+from parties.models.trees.tree import Leaf, Node, TreeFile, domains, places
+from parties.notebook import binning, coded, fitting
 from parties.notebook.binning import BINS
 from parties.notebook.parameters import parameters
 from parties.notebook.reading import Reading
 from parties.notebook.showing import Showing
+from parties.notebook.study import JointEstimator
 from parties.party_file import load
 from parties.tables import categories
 from parties.tables.schema import Schema
@@ -42,8 +44,6 @@ from smc.errors import InputError
 
 if TYPE_CHECKING:
     from parties.operator.interface import Operator
-
-DEFAULTS = Id3Settings()
 ALIKE = ("criterion", "k", "l", "splits", "prune", "plain", "tolerance", "min_rows", "max_depth", "max_rows", "engine")
 
 
@@ -51,7 +51,7 @@ ALIKE = ("criterion", "k", "l", "splits", "prune", "plain", "tolerance", "min_ro
     Id3Settings, "target", then=("epsilon", *ALIKE[:3], "t", *ALIKE[3:5], "holdout", *ALIKE[5:], "bins"),
     defaults=True, described={"bins": BINS},
 )  # fmt: skip
-class JointID3Classifier(ClassifierMixin, Reading, Showing):  # type: ignore[misc]
+class JointID3Classifier(ClassifierMixin, Reading, Showing, JointEstimator):  # type: ignore[misc]
     """A decision tree over categorical attributes, exact or with noise: of one's own rows, or of two organisations'.
 
     After `fit`: `tree_`; `tree_file_`, the same with target, tolerance and the schema's digest, whose `dump(path)`
@@ -114,16 +114,11 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing):  # type: ignore[mis
         on a row's path are looked at. `NotFittedError` before fit.
         """
         check_is_fitted(self)
-        trees = [compiled(tree) for tree in asking(self.tree_file_).trees]
-        domains = {name: values for tree in trees for name, values in tree.domains.items()}
-        columns, rows = self._columns(X, self.attributes_, reset=False, wanted=domains)
-        cells = {column.name: column for column in self._binned(columns)}
-        names = [categories.spell(name) for name in self.classes_.tolist()]
-        votes: NDArray[np.int64] = np.zeros((rows, len(names)), dtype=np.int64)
-        for tree in trees:
-            places_of_labels = np.array([names.index(label) for label in tree.labels])
-            votes[np.arange(rows), places_of_labels[tree.predict(cells, rows)]] += 1
-        return self.classes_[votes.argmax(axis=1)]
+        trees = asking(self.tree_file_).trees
+        columns, rows = self._columns(X, self.attributes_, reset=False, wanted=domains(trees))
+        labels = prediction.vote(trees, coded.spelled(self._binned(columns), rows))
+        places = {categories.spell(name): place for place, name in enumerate(self.classes_.tolist())}
+        return self.classes_[[places[label] for label in labels]]
 
     @property
     def tree_(self) -> Node:
@@ -138,7 +133,7 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing):  # type: ignore[mis
 
     def _fit_rows(self, X: Any, y: Any, settings: Any) -> JointID3Classifier:
         """Learn alone or with the peer."""
-        link, schema = self._link(), self._agreed()
+        link, schema = self._link(), coded.agreed(self.schema)
         self.edges_ = binning.checked(self.bins, shared=link is not None or schema is not None)
         if link is not None and schema is None:
             raise InputError("schema is missing: both parties need the same one, which `smc schema` proposes")
@@ -158,7 +153,7 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing):  # type: ignore[mis
         task.check()
         cost: Report | None = None
         if link is None:
-            tree = fitting.alone(task, rows)
+            tree = coded.alone(task, rows, lambda source: task.own_rows(source, Inputs().secret))
         else:
             tree, cost = fitting.with_peer(link, task, rows)
         tree_file = task.tree_file(tree)
@@ -186,7 +181,7 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing):  # type: ignore[mis
             raise InputError(
                 f"job {view.id} has brought {len(tree_file.trees)} trees that vote: smc predict classifies by them"
             )
-        agreed = self._agreed()
+        agreed = coded.agreed(self.schema)
         if agreed is not None:
             agreed = agreed.only(view.columns)
             if agreed.digest() != tree_file.schema_digest:
@@ -220,12 +215,3 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing):  # type: ignore[mis
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "tree_file_")
-
-    def __sklearn_clone__(self) -> JointID3Classifier:
-        # No parameter is ever changed, so none is copied; a client of a node could not be.
-        return type(self)(**self.get_params(deep=False))
-
-    def __getstate__(self) -> dict[str, Any]:
-        # What is pickled travels: it predicts, but it does not carry the way to one's node.
-        state = super().__getstate__()
-        return {**state, "peer": None} if hasattr(self.peer, "submit") else state

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -18,9 +17,7 @@ from parties.link.settings import LinkSettings
 from parties.operator.interface import ENDED, JobResult, JobView, Operator
 from parties.tables.categories import Column
 from protocols.counts import RowCounts, Rows
-from smc.engines import Profile, engine_of
 from smc.errors import InputError, LinkError
-from smc.local import run_local
 
 log = logging.getLogger("smc")
 NEVER = 30 * 24 * 3600.0  # seconds of silence, where both parties are threads of this process
@@ -56,21 +53,6 @@ def counted(task: JointTree, columns: Sequence[Column], classes: Column) -> RowC
     for position, column in enumerate(columns):
         rows[:, position] = column.schema_codes(schema.attributes[column.name])
     return RowCounts(task.domains, task.classes, rows, classes.schema_codes(schema.attributes[classes.name]))
-
-
-def alone(task: JointTree, table: Rows) -> State:
-    """Learn the tree of one's own rows by the same program on the clear engine; the peer's part has no rows."""
-    domains = task.domains
-    nobody = RowCounts(domains, task.classes, np.zeros((0, len(domains)), np.int64), np.zeros(0, np.int64))
-
-    profile = Profile("clear")
-
-    def program(session: Any) -> State:
-        engine = engine_of(session, profile)
-        rows = task.own_rows((table, nobody)[session.party], Inputs().secret)
-        return task.run(engine, rows, task.beginning, lambda step: None)
-
-    return run_local(program, timeout=NEVER, kernels=profile.kernels)[0]
 
 
 def with_peer(link: LinkSettings, task: JointTree, rows: Rows) -> tuple[State, Report]:

@@ -17,8 +17,6 @@ from parties.notebook.binning import BINS
 from parties.notebook.estimator import ALIKE, JointID3Classifier
 from parties.notebook.parameters import parameters
 
-DEFAULTS = ForestSettings()
-
 
 @parameters(
     ForestSettings, "target", then=("trees", "attributes", "seed", *ALIKE, "bins"), defaults=True,

@@ -9,8 +9,6 @@ What becomes of a frame is what becomes of the same rows in a file.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -20,23 +18,30 @@ from sklearn.utils.validation import check_is_fitted
 
 from parties.alone.preparing import fitting, proposing, writing
 from parties.alone.preparing.profile import profile_rows
-from parties.base.settings import validated
+from parties.base.settings import Settings, validated
 from parties.base.text import quoted
+from parties.notebook import coded
+from parties.notebook.parameters import parameters
 from parties.sources.frames import FRAME, frame_rows
 from parties.sources.labels import codes_of
 from parties.sources.mapping import rules
 from parties.sources.settings import ColumnSettings, FormatSettings, PlaceSettings
 from parties.tables import categories
-from parties.tables import schema as schemas
 from parties.tables.schema import Schema
 from smc.errors import InputError
 
 
+@parameters(
+    Settings, "target", then=("schema", "exclude"), fixed={"exclude": ()},
+    described={
+        "target": "the class column, for a proposal.",
+        "schema": "a schema that exists, a file or a `Schema`.",
+        "exclude": "columns that a proposal leaves out.",
+    },
+    joint=False,
+)  # fmt: skip
 class Preparer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Proposes a public schema of typed columns for a frame, or maps it to one; then reads frames by it.
-
-    Parameters. `target`: the class column, for a proposal. `schema`: a schema that exists, a file or a `Schema`.
-    `exclude`: columns that a proposal leaves out.
 
     After `fit`: `schema_`, public, to be agreed on (`schema_.save(path)`); `mapping_`, `spelling_`: how the frame's
     cells are spelled; `report_`, a line a column of what it holds and what becomes of it, private; `remarks_`.
@@ -48,16 +53,9 @@ class Preparer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     report_: list[dict[str, Any]]
     remarks_: list[str]
 
-    def __init__(
-        self, target: str | None = None, *, schema: Schema | Path | str | None = None, exclude: Sequence[str] = ()
-    ) -> None:
-        self.target = target
-        self.schema = schema
-        self.exclude = exclude
-
     def fit(self, X: Any, y: Any = None) -> Preparer:
         """Look at a frame (pandas, Polars, Arrow). `InputError` if no column can be counted, or a name is wrong."""
-        agreed = schemas.load(Path(self.schema)) if isinstance(self.schema, str | Path) else self.schema
+        agreed = coded.agreed(self.schema)
         if agreed is not None and (self.target is not None or self.exclude):
             raise InputError("schema says which columns are wanted: give no target and no exclude")
         place = PlaceSettings(source=FRAME)

@@ -16,11 +16,11 @@ import pyarrow as pa
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from parties.alone.publish import pseudonyms
-from parties.alone.publish.keys.ciphers import Mode
 from parties.alone.publish.keys.keyring import opened, read_master, user
 from parties.alone.publish.settings import PublishPlan
 from parties.base.settings import validated
 from parties.base.text import quoted
+from parties.notebook.parameters import REQUIRED, parameters
 from parties.tables import categories
 from parties.tables.delimited import MISSING
 from smc.errors import InputError
@@ -28,33 +28,24 @@ from smc.errors import InputError
 PLACE = "the frame"
 
 
+@parameters(
+    PublishPlan, "columns", then=("master", "keys", "names", "subject", "drop"),
+    fixed={**dict.fromkeys(("columns", "master", "keys"), REQUIRED), "drop": ()},
+    described={
+        "columns": 'by column "deterministic" (equal values, equal pseudonyms) or "randomised".',
+        "master": "the file of the master key.",
+        "keys": "the file of the keys that the master key wraps.",
+        "names": "what a column's key is called, if not as the column; columns of one key can be joined.",
+        "subject": "the column that tells whom a row is about, if subjects shall be forgotten one by one.",
+        "drop": "columns that do not come out; all others do.",
+    },
+    joint=False,
+)  # fmt: skip
 class Pseudonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Writes pseudonyms for identifiers, under keys that `smc publish keys` made.
 
-    Parameters. `columns`: "deterministic" (equal values, equal pseudonyms) or "randomised", by column. `master` and
-    `keys`: the files of the master key and of the keys that it wraps. `names`: what a column's key is called, if not
-    as the column; columns of one key can be joined. `subject`: the column that tells whom a row is about, if subjects
-    shall be forgotten one by one. `drop`: columns that do not come out; all others do.
-
     There is nothing to learn; `fit` warns of deterministic columns of few values. Rows keep their order.
     """
-
-    def __init__(
-        self,
-        columns: Mapping[str, Mode],
-        *,
-        master: str | Path,
-        keys: str | Path,
-        names: Mapping[str, str] | None = None,
-        subject: str | None = None,
-        drop: Sequence[str] = (),
-    ) -> None:
-        self.columns = columns
-        self.master = master
-        self.keys = keys
-        self.names = names
-        self.subject = subject
-        self.drop = drop
 
     def fit(self, X: Any, y: Any = None) -> Pseudonymiser:
         """Check a frame's columns and the keys; nothing is kept. `InputError` if they do not fit."""

@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d, vali
 from parties.notebook import binning
 from parties.notebook.binning import Bins, Edges
 from parties.tables import categories
-from parties.tables import schema as schemas
 from parties.tables.categories import Column
 from parties.tables.delimited import MISSING
 from parties.tables.schema import Schema
@@ -120,9 +119,3 @@ class Reading(BaseEstimator):  # type: ignore[misc]
         """Note columns that were not seen here."""
         self._by_name = True
         self.feature_names_in_, self.n_features_in_ = np.array(names, dtype=object), len(names)
-
-    def _agreed(self) -> Schema | None:
-        """Return the public schema, if one is given."""
-        if isinstance(self.schema, str | Path):
-            return schemas.load(Path(self.schema))
-        return self.schema

@@ -22,8 +22,6 @@ from parties.tables import categories
 from parties.tables.delimited import Columns
 from parties.tables.schema import Schema
 
-DEFAULTS = RulesSettings()
-
 
 @parameters(
     RulesSettings, "columns",
@@ -42,13 +40,13 @@ class JointRules(TransformerMixin, JointStudy):  # type: ignore[misc]
     transaction: str | None
 
     @override
-    def _rows_of(self, task: BySchema, frame: Any) -> Any:
+    def _rows_of(self, task: BySchema, X: Any, y: Any) -> Any:
         if self.transaction is None:
-            return super()._rows_of(task, frame)
+            return super()._rows_of(task, X, y)
+        frame = categories.named_frame(X)
         columns = coded.columns_of(frame.to_native(), (*task.schema.features(task.target), task.target))
-        return coded.in_baskets(
-            task, columns, categories.select(frame, (self.transaction,))[self.transaction].to_list()
-        )
+        keys = categories.select(frame, (self.transaction,))[self.transaction].to_list()
+        return coded.in_baskets(task, columns, keys)
 
     def transform(self, X: Any) -> NDArray[np.bool_]:
         """Return which rules speak of which rows: bool[rows, rules], in the order of `rules_`."""
@@ -75,8 +73,8 @@ class JointRules(TransformerMixin, JointStudy):  # type: ignore[misc]
         cells: dict[str, list[str]] = {}
         for column in coded.columns_of(frame.to_native(), self.model_.columns) if self.model_.columns else ():
             if self.schema_ is None:
-                cells[column.name] = [categories.spell(cell) for cell in column.cells]
+                cells[column.name] = coded.texts(column)
             else:
                 values = self.schema_.attributes[column.name]
                 cells[column.name] = [values[code] for code in coded.codes(column, values)]
-        return Columns(Path("X"), cells, range(1, len(frame) + 1), unit="row")
+        return coded.Spelled(Path("X"), cells, range(len(frame)))

@@ -20,7 +20,6 @@ from parties.jobs.running import Report
 from parties.jobs.tabular import BySchema
 from parties.notebook import coded
 from parties.tables import categories
-from parties.tables import schema as schemas
 from parties.tables.schema import Schema
 from smc.errors import InputError
 
@@ -68,29 +67,30 @@ class JointStudy(JointEstimator):
         job: str | None = None,
         deadline: float | None = None,
     ) -> Self:
-        """Ask, and keep what is learnt; returns the estimator itself. `y` is not read.
+        """Ask, and keep what is learnt; returns the estimator itself.
 
-        Alone or with the peer: X is a data frame with the schema's columns. At a node: `table` is its name for the
-        rows, `job` one that was submitted before.
+        Alone or with the peer: X is a data frame with the schema's columns; y, the classes or numbers, is read by
+        boosted trees alone, which take X as an array in the schema's order, too. At a node: `table` is its name for
+        the rows, `job` one that was submitted before.
 
         `InputError`: a parameter is wrong, or a cell is outside the schema. `LinkError`, `JobMismatchError`: the peer
         is not there or wants another job.
         """
         settings, kind = self._settings(), self.kind
-        agreed = schemas.load(Path(self.schema)) if isinstance(self.schema, str | Path) else self.schema
+        agreed = coded.agreed(self.schema)
         self.cost_: Report | None = None
         self.job_: str | None = None
         if hasattr(self.peer, "submit"):
-            if X is not None or (table is None) == (job is None):
+            if X is not None or y is not None or (table is None) == (job is None):
                 raise InputError("a node reads its own tables: give table=NAME, or job=ID, instead of rows")
             fields = {"protocol": kind.name, "table": table, "peer_table": peer_table, "purpose": purpose, **settings}
             view, result = coded.by_node(cast("Operator", self.peer), fields, job, deadline)
             self.job_ = view.id
             return self._take(result.document, agreed)
-        if X is None or agreed is None:
-            raise InputError("X and schema are needed: the rows, and the values that are public")
+        if missing := self._missing(X, y, agreed):
+            raise InputError(missing)
         task = kind.canonical(validated(kind.Settings, settings), agreed)
-        counts = self._rows_of(task, categories.named_frame(X))
+        counts = self._rows_of(task, X, y)
         state, self.cost_ = coded.learnt(task, counts, self.peer)
         return self._take(task.document(state), agreed)
 
@@ -103,10 +103,15 @@ class JointStudy(JointEstimator):
             if value is not None
         }
 
-    def _rows_of(self, task: BySchema, frame: Any) -> Any:
-        """Return a frame's rows as the task takes them."""
+    def _missing(self, X: Any, y: Any, agreed: Schema | None) -> str:
+        """Return the error if something is not there that is needed beside a node."""
+        is_missing = X is None or agreed is None
+        return "X and schema are needed: the rows, and the values that are public" if is_missing else ""
+
+    def _rows_of(self, task: BySchema, X: Any, y: Any) -> Any:
+        """Return rows as the task takes them."""
         order = (*task.schema.features(task.target), task.target)
-        return coded.counted(task, coded.columns_of(frame.to_native(), order))
+        return coded.counted(task, coded.columns_of(categories.named_frame(X).to_native(), order))
 
     def _take(self, document: dict[str, Any], agreed: Schema | None) -> Self:
         self.document_, self.schema_ = document, agreed

@@ -1,8 +1,8 @@
 """Places that a table's rows come from, and whether two tables may read some of the same rows.
 
 Two spellings of one file are one place: relative paths, `./`, symbolic and hard links, a file of a folder or pattern.
-So are two URLs of one database, and a query that reads a table. docs/tables.md lists what cannot be seen: copies, views
-of a database, two names of one server.
+So are two URLs of one database, and a query that reads a table. docs/tables-rows.md lists what cannot be seen:
+copies, views of a database, two names of one server.
 """
 
 from __future__ import annotations

@@ -121,7 +121,7 @@ def cell_states(engine: Engine, problem: CellProblem, counts: NDArray[Any]) -> S
 
     `InputError` if this party has more rows than agreed, `ProtocolError` if what is opened is no state.
 
-    Example:
+    Examples:
         >>> from smc.engines import make_engine
         >>> from smc.local import run_local
         >>> problem = CellProblem(cells=2, max_rows=9, threshold=3)

@@ -15,7 +15,7 @@ MOST_USUAL = 10.0  # epsilon: more is said to be much
 def much(epsilon: float | None) -> list[str]:
     """Return what is to be said of an epsilon that promises hardly anything, a sentence; nothing of others, or none.
 
-    Example:
+    Examples:
         >>> much(20)
         ['epsilon 20 promises hardly anything: what is hidden may make a result e^20 times as likely; 1 is usual.']
     """

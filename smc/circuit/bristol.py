@@ -49,7 +49,7 @@ def parse(text: str, name: str) -> Netlist:
 
     Raises `InputError`, one line with name and line number, for anything that is not a correct circuit.
 
-    Example:
+    Examples:
         >>> parse("1 3\\n2 1 1\\n1 1\\n\\n2 1 0 1 2 AND\\n", "and.txt").input_widths
         (1, 1)
     """
@@ -184,7 +184,7 @@ def dump(netlist: Netlist) -> str:
 
     Outputs that no gate of their own makes (inputs, constants, repetitions) are made by EQ and EQW gates.
 
-    Example:
+    Examples:
         >>> from smc.circuit import Builder
         >>> builder = Builder()
         >>> x, y = builder.input(1), builder.input(1)

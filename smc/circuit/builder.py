@@ -18,7 +18,7 @@ class Builder:
     Constants are folded, equal gates are shared and gates that no output needs are left out. `form` says what the
     arithmetic of integers saves: "size" the AND gates, "depth" the levels of AND gates (rounds, on shared bits).
 
-    Example:
+    Examples:
         >>> builder = Builder()
         >>> x, y = builder.input(32), builder.input(32)
         >>> builder.output(x < y)

@@ -15,7 +15,7 @@ def quotient(dividend: Integer, divisor: Integer, width: int) -> Integer:
     subtracted in vain, which the next step makes good by adding it. One adder a digit, no choice: n ANDs for a divisor
     of n bits (Robertson, "A new class of digital division methods", IRE Trans. Electronic Computers EC-7, 1958).
 
-    Example:
+    Examples:
         >>> from smc.circuit import Builder
         >>> builder = Builder()
         >>> builder.output(quotient(builder.input(8), builder.input(4), 8))

@@ -211,7 +211,7 @@ def total(plus: Sequence[Integer], width: int, minus: Sequence[Integer] = ()) ->
     In the form "size" by full adders column by column (see `carry_save`), signed ones and differences after these; in
     "depth" by a carry-save tree, then one adder.
 
-    Example:
+    Examples:
         >>> from smc.circuit import Builder
         >>> builder = Builder()
         >>> builder.output(total([builder.input(4), builder.input(4)], 6, minus=[builder.input(4)]))
@@ -247,7 +247,7 @@ def multiply(a: Integer, b: Integer | int, width: int) -> Integer:
     "depth" the rows are summed as in `total`: the ANDs of about one adder of 2n (or n) bits more, depth about
     2 log2 n + 2.
 
-    Example:
+    Examples:
         >>> from smc.circuit import Builder
         >>> builder = Builder()
         >>> builder.output(multiply(builder.input(4), builder.input(4), 8))
@@ -311,7 +311,7 @@ def _schoolbook(a: Integer, b: Integer, width: int) -> Integer:
 def select(condition: Wire, if_true: Integer | int, if_false: Integer | int) -> Integer:
     """Return `if_true` where the condition is 1, else `if_false`; as wide as needed to hold both, one AND a bit.
 
-    Example:
+    Examples:
         >>> from smc.circuit import Builder
         >>> builder = Builder()
         >>> x, y = builder.input(8), builder.input(8)

@@ -22,7 +22,7 @@ _lock = threading.Lock()
 def kept(build: Callable[Parameters, Netlist]) -> Callable[Parameters, Netlist]:
     """Keep what a function of a module builds from hashable arguments.
 
-    Example:
+    Examples:
         >>> from smc.circuit import Builder
         >>> @kept
         ... def negation(width):

@@ -106,7 +106,7 @@ def evaluate(netlist: Netlist, inputs: Sequence[BitMatrix]) -> list[BitMatrix]:
     `inputs` has a uint8[width, batch] of 0 and 1 for every input argument (the batch may have more dimensions, and is
     1 if there are no arguments); so has the result for every output argument. ValueError if a width is wrong.
 
-    Example:
+    Examples:
         >>> from smc.circuit import Builder
         >>> from smc.primitives.bits import from_integers, to_integers
         >>> builder = Builder()

@@ -105,7 +105,7 @@ def argmax(values: Sequence[Integer]) -> Integer:
 def argmin(values: Sequence[Integer]) -> Integer:
     """Return the index of the smallest of n >= 1 values, as `argmax`.
 
-    Example:
+    Examples:
         >>> from smc.circuit import Builder, evaluate
         >>> from smc.primitives.bits import from_integers, to_integers
         >>> builder = Builder()

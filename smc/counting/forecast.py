@@ -68,7 +68,7 @@ class Forecast:
 def forecast(program: Program, profile: Profile) -> Forecast:
     """Count the program as party 0 and as party 1. It must follow the same public path as in a real run.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> program = lambda engine: engine.reveal(*engine.both(np.zeros((8, 1), dtype=np.uint8)))
         >>> forecast(program, Profile("gmw")).costs[0].bytes_sent
@@ -88,7 +88,7 @@ def forecasts(
 
     `on_profile` is told of each before it is counted.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> program = lambda engine: engine.reveal(*engine.both(np.zeros((8, 1), dtype=np.uint8)))
         >>> [counted.bytes for counted in forecasts(program, [Profile("yao"), Profile("gmw")])]

@@ -61,6 +61,6 @@ def predicted_seconds(traces: tuple[list[Event], list[Event]], shape: LinkShape,
     if any(place[party] < len(traces[party]) for party in (0, 1)) or any(arrivals):
         raise InputError(
             "the two parties' messages do not fit: both wait for the other at once, or a message is not read; "
-            "let each message have one sender and one receiver (docs/extending.md, An oblivious transfer)"
+            "let each message have one sender and one receiver (docs/extending-engines.md)"
         )
     return max(clock)

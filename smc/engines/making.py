@@ -58,7 +58,7 @@ def make_engine(
     is a round, else "size". One engine a session: its keys are derived from the session's identifier (`Session.branch`
     makes another session).
 
-    Example:
+    Examples:
         >>> from smc.local import run_local
         >>> run_local(lambda session: make_engine(session, "gmw").form)
         ('depth', 'depth')

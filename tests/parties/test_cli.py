@@ -107,7 +107,7 @@ def test_settings_load_only_the_kinds_that_a_file_has_tables_of(tmp_path: Path) 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_of_the_list_is_there(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert isinstance(cli.get_command(click.Context(cli), name), click.Command)
-    assert run(["--help"]) == 0
+    assert run(["--help-all"]) == 0
     shown = capsys.readouterr().out
     assert f"  {name} " in shown
     assert COMMANDS[name][1] in " ".join(shown.split())

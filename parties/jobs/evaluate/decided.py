@@ -26,14 +26,14 @@ class AucSettings(TargetSettings, DecisionSettings):
     """`smc evaluate auc`."""
 
     at_least: Annotated[float, Field(strict=True, ge=0, le=1)] | None = public(
-        None, "Least area", "The area under the ROC curve that is enough, such as 0.8"
+        None, "Least area", "Required area under the ROC curve, such as 0.8"
     )
 
 
 class BetterSettings(TargetSettings, DecisionSettings):
     """`smc evaluate better`."""
 
-    than: Name | None = public(None, "Other scores", "The column of scores that they are compared with", column=True)
+    than: Name | None = public(None, "Other scores", "Column of scores to compare with", column=True)
 
 
 class Auc(Scoring):

@@ -31,11 +31,9 @@ MOST_VALUES = 4096  # of all columns
 class DriftSettings(DecisionSettings):
     """`smc evaluate drift`."""
 
-    columns: Columns | None = public(
-        None, "Columns", "The columns that are compared, with commas between them", column=True
-    )
+    columns: Columns | None = public(None, "Columns", "Columns to compare, separated by commas", column=True)
     level: Annotated[float, Field(strict=True, ge=1e-6, le=0.5)] = public(
-        0.05, "Level", "A column that is alike in both tables is told to differ with this chance"
+        0.05, "Level", "Significance level: probability that equal columns are reported as different"
     )
 
 

@@ -29,10 +29,14 @@ class ReportSettings(TargetSettings, DrawnSettings):
     """`smc evaluate report`."""
 
     by: Name | None = public(
-        None, "Groups", "Whether scores of its first value's rows are spread as others' are", none="none", column=True
+        None,
+        "Groups",
+        "Column of groups: compares the scores of its first value with the others'",
+        none="none",
+        column=True,
     )
     cutoff: Annotated[float, Field(strict=True, ge=0, le=1)] = public(
-        0.5, "Cutoff", "Scores from there on are called positive: from the bin that begins there, or next"
+        0.5, "Cutoff", "Scores from here on count as positive, rounded up to the next bin"
     )
 
 

@@ -33,9 +33,11 @@ OUTER = Fraction(1, 10)  # nearer to 0 or 1 few rows lie beyond a quantile
 class QuantileSettings(RoundedSettings):
     """`smc quantile`."""
 
-    column: Name | None = public(None, "Column of numbers", "The column; its numbers are public", column=True)
+    column: Name | None = public(
+        None, "Column of numbers", "Column of numbers; its values in the schema are public", column=True
+    )
     at: Annotated[float, Field(strict=True, ge=0, le=1, allow_inf_nan=False)] = public(
-        0.5, "Share", "The share of rows below: 0.5 for the median, 0.9 for the ninth decile"
+        0.5, "Share", "Share of rows below the quantile: 0.5 = median, 0.9 = ninth decile"
     )
 
 

@@ -35,15 +35,17 @@ MEASURED = {
 class RankSettings(DecisionSettings):
     """`smc rank`."""
 
-    target: Name | None = public(None, "Target", "What the columns tell of", none="target in the schema", column=True)
+    target: Name | None = public(
+        None, "Target", "Column that the others predict", none="target in the schema", column=True
+    )
     columns: Columns | None = public(
-        None, "Columns", "The columns to put in order", none="all of the schema", column=True
+        None, "Columns", "Columns to rank, separated by commas", none="all of the schema", column=True
     )
     measure: Literal["iv", "chi2", "mi", "gini"] = public(
-        "mi", "Measure", "Information value (of two classes), chi-square, mutual information, or Gini's impurity"
+        "mi", "Measure", "Information value (two classes), chi-square, mutual information, or Gini impurity"
     )
     first: Annotated[int, Field(strict=True, ge=1, le=64)] = public(
-        5, "How many", "So many of the best columns are told, in their order"
+        5, "How many", "Number of best columns to open, in order"
     )
 
 

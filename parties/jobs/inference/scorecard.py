@@ -34,10 +34,12 @@ from smc.errors import InputError
 class ScorecardSettings(NaiveBayesSettings):
     """`smc scorecard`."""
 
-    good: Name | None = public(None, "Good class", "The class that points speak for", none="the first of two classes")
-    base: Annotated[int, Field(strict=True, ge=0, le=100_000)] = public(500, "Base", "Points that mean odds of 1 to 1")
+    good: Name | None = public(None, "Good class", "Class that the points favour", none="the first of two classes")
+    base: Annotated[int, Field(strict=True, ge=0, le=100_000)] = public(
+        500, "Base", "Points at odds of 1 to 1", advanced=True
+    )
     points_to_double: Annotated[int, Field(strict=True, ge=1, le=10_000)] = public(
-        50, "Points to double", "So many points more mean odds twice as good"
+        50, "Points to double", "Points that double the odds", advanced=True
     )
     sql: LocalPath | None = output("Write the points as an SQL expression.")
 

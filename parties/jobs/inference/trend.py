@@ -31,12 +31,12 @@ MOST_WIDTH = 60  # bits of a sum
 class TrendSettings(SignificanceSettings):
     """`smc test trend`."""
 
-    target: Name | None = public(None, "Outcome", "The column of the outcome", column=True)
+    target: Name | None = public(None, "Outcome", "Column of the outcome", column=True)
     value: Name | None = public(
-        None, "Value", "The value of the outcome whose share is meant", none="the last of two values"
+        None, "Value", "Value of the outcome whose share is tested", none="the last of two values"
     )
-    by: Name | None = public(None, "Groups", "The column of the groups", column=True)
-    alternative: Alternative = alternative("a share that is greater in later groups, or less")
+    by: Name | None = public(None, "Groups", "Column of the groups", column=True)
+    alternative: Alternative = alternative("the share grows or falls in later groups")
 
 
 class Trend(Significance):

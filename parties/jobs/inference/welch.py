@@ -31,9 +31,9 @@ MOST_WIDTH = 60  # bits of a sum of squares
 class WelchSettings(SignificanceSettings):
     """`smc test welch`."""
 
-    column: Name | None = public(None, "Column of numbers", "The column whose means are compared", column=True)
-    by: Name | None = public(None, "Groups", "The column of the two groups", column=True)
-    alternative: Alternative = alternative("a mean that is greater in the second group, or less")
+    column: Name | None = public(None, "Column of numbers", "Column whose means are compared", column=True)
+    by: Name | None = public(None, "Groups", "Column of the two groups", column=True)
+    alternative: Alternative = alternative("the second group's mean is greater or less")
 
 
 class Welch(Significance):

@@ -33,7 +33,7 @@ class JointSettings(RecodedSettings):
     """`smc publish joint`."""
 
     score: Literal["balance", "ncp"] = public(
-        "balance", "Score", "Cut where rows divide most evenly, or where least is lost (normalised certainty penalty)"
+        "balance", "Score", "Cut where rows divide evenly, or where the certainty penalty is smallest", advanced=True
     )
     most_bytes: MostBytes | None = most_bytes_field("a level of classes")
 

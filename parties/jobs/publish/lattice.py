@@ -34,11 +34,11 @@ class LatticeSettings(RecodedSettings):
     """`smc publish lattice`."""
 
     recode: Columns | None = recoded(unless="plan")
-    plan: LocalPath | None = own_file("Plan", "A plan, publish.toml: its hierarchies are used, and its columns.")
+    plan: LocalPath | None = own_file("Plan", "Take hierarchies and columns from a plan, publish.toml.")
     rules: Annotated[str, Field(min_length=1, max_length=200_000)] | None = public(
         None,
         "Hierarchies",
-        "How columns are recoded, such as: age ranges 5 10 20; zip prefixes 4 3; sex tree m < *, f < *",
+        "Hierarchies, such as: age ranges 5 10 20; zip prefixes 4 3; sex tree m < *, f < *",
         none="a value becomes *",
         joined="; ",
         examples=["age ranges 5 10 20; zip prefixes 4 3"],
@@ -46,10 +46,13 @@ class LatticeSettings(RecodedSettings):
     max_suppressed_rows: Count = public(
         0,
         "Left out",
-        "At most so many rows, of both together, are left out because their classes do not keep the rules",
+        "Maximum rows left out, of both parties, to keep the rules",
     )
     max_classes: Annotated[int, Field(strict=True, ge=1, le=1 << 24)] = public(
-        MAX_CLASSES, "Possible classes", "Against the public: levels that allow for more classes are not looked at"
+        MAX_CLASSES,
+        "Possible classes",
+        "With against public: skip levels with more possible classes than this",
+        advanced=True,
     )
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 def recoded(unless: str = "") -> AnyField:
     """Return the field `recode`; `unless`: the setting that may give it."""
-    words = "The columns by which somebody could be found, with commas between them"
+    words = "Quasi-identifiers to recode, separated by commas"
     return public(None, "Recoded columns", words, column=True, unless=unless)
 
 
@@ -36,19 +36,17 @@ class RecodedSettings(ManyGatesSettings, TabularSettings):
     """The settings that both ways to recode have."""
 
     recode: Columns | None = recoded()
-    keep: Columns | None = public(
-        None, "Kept columns", "The columns that are published as they are", none="none", column=True
-    )
+    keep: Columns | None = public(None, "Kept columns", "Columns published unchanged", none="none", column=True)
     sensitive: Name | None = public(
-        None, "Sensitive column", "The column that l and t are about; published as it is", none="none", column=True
+        None, "Sensitive column", "Column that l and t protect; published unchanged", none="none", column=True
     )
-    k: models.K | None = models.fewest_rows(None, "No class of rows that look alike has fewer rows")
-    l: models.L = models.diverse("No class has fewer values of the sensitive column")  # noqa: E741
+    k: models.K | None = models.fewest_rows(None, "each class of equal rows has at least k rows")
+    l: models.L = models.diverse("each class has at least l values of the sensitive column")  # noqa: E741
     diversity: models.Diversity = models.diversity("values")
-    t: models.T = models.close("In no class the sensitive values differ from those of all rows by more")
+    t: models.T = models.close("largest distance of a class's sensitive values from those of all rows")
     distance: models.Distance = models.distance("values")
     against: models.Against = models.against(
-        "k, l and t hold for each party's own rows in a class or only for those of both"
+        "k, l and t hold for each party's rows of a class", "for both parties' only"
     )
     max_rows: RowBound = row_bound()
     at_most: AtMost | None = of_people()

@@ -43,21 +43,20 @@ Text = Annotated[str, Field(min_length=1, max_length=100_000)]
 class ChooseSettings(ChoiceSettings):
     """`smc release choose`."""
 
-    column: Name | None = public(None, "Column", "The column whose values are judged", column=True, unless="utility")
+    column: Name | None = public(None, "Column", "Column whose values are scored", column=True, unless="utility")
     scores: Text | None = public(
         None,
         "Scores",
-        "What a row gives to each candidate by its value: 'old: low=1, high=-2; new: high=3'",
+        "Score per candidate and value: 'old: low=1, high=-2; new: high=3'",
         none="none",
     )
     prices: Text | None = public(
-        None, "Prices", "In place of scores: prices, of which a row pays each that is not above its number", none="none"
+        None, "Prices", "Instead of scores: prices; a row pays each price up to its number", none="none"
     )
     utility: Text | None = public(
         None,
         "Utility",
-        "In place of both and of column: what a row gives to each candidate, by expressions: "
-        "'early: 2 if age = young; 0.5 * visits | late: 1'",
+        "Instead of scores and prices: 'early: 2 if age = young; 0.5 * visits | late: 1'",
         none="none",
     )
 

@@ -47,7 +47,7 @@ EACH = 1 - (1 - CONFIDENCE) / 6  # of six sums, so that all are within their rea
 class CorrelationSettings(GroupSettings, DrawnSettings):
     """`smc release correlation`."""
 
-    numeric: Columns | None = public(None, "Numbers", "The two columns of numbers, with a comma between", column=True)
+    numeric: Columns | None = public(None, "Numbers", "Two columns of numbers, separated by a comma", column=True)
 
 
 class Correlation(Release):

@@ -42,13 +42,13 @@ class EdgesSettings(ReleaseSettings):
     """`smc release edges`."""
 
     numeric: Columns | None = public(
-        None, "Columns of numbers", "The columns that get edges, with commas between them", column=True
+        None, "Columns of numbers", "Columns to find edges for, separated by commas", column=True
     )
     parts: Annotated[int, Field(strict=True, ge=2, le=100)] = public(
-        10, "Parts", "So many equal parts: 10 for deciles, 4 for quartiles"
+        10, "Parts", "Number of equal parts: 10 = deciles, 4 = quartiles"
     )
     groups: Annotated[int, Field(strict=True, ge=2, le=4096)] = public(
-        200, "Groups", "A column's numbers in so many groups of neighbours: edges are where one starts"
+        200, "Groups", "Number of groups of neighbouring numbers; each group starts at an edge"
     )
 
 

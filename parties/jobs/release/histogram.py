@@ -22,7 +22,7 @@ from parties.jobs.tabular_settings import Name
 class HistogramSettings(DrawnSettings):
     """`smc release histogram`."""
 
-    by: Name | None = public(None, "Column", "The column whose values are counted", column=True)
+    by: Name | None = public(None, "Column", "Column whose values are counted", column=True)
 
 
 class Histogram(Release):

@@ -31,7 +31,7 @@ class MarginalsSettings(columns.SetSettings):
     sets: Annotated[str, Field(max_length=20_000)] | None = public(
         None,
         "Marginals",
-        "Columns that are counted together, with commas between them",
+        "Columns counted together, separated by commas",
         none="every one of so many columns",
         joined="; ",
     )

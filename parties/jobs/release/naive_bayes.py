@@ -37,13 +37,13 @@ class NaiveBayesSettings(GaussianSettings):
     delta: Annotated[float, Field(strict=True, ge=0, lt=1, allow_inf_nan=False)] | None = public(
         None,
         "Delta",
-        "With it the noise is Gaussian: the chance that epsilon does not hold; 0 for none",
+        "Gaussian noise with this delta: the probability that epsilon fails; 0 = no delta",
         none="a thousandth of one over all rows, or less, if many columns halve their noise by it; else none",
     )
 
-    target: Name | None = public(None, "Target", "The class column", none="target in the schema", column=True)
+    target: Name | None = public(None, "Target", "Class column", none="target in the schema", column=True)
     columns: Columns | None = public(
-        None, "Columns", "The columns to predict from, with commas between them", none="all of the schema", column=True
+        None, "Columns", "Columns to predict from, separated by commas", none="all of the schema", column=True
     )
 
 

@@ -20,7 +20,7 @@ class SumSettings(GroupSettings, DrawnSettings):
     column: Name | None = public(
         None,
         "Column of numbers",
-        "The column of numbers; the schema lists its values, so bounds are public",
+        "Column of numbers; its values in the schema are the public bounds",
         column=True,
     )
 

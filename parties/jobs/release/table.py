@@ -27,10 +27,10 @@ class TableSettings(DrawnSettings):
     """`smc release table`."""
 
     by: Columns | None = public(
-        None, "Columns", "The columns whose values are counted together, with commas between them", column=True
+        None, "Columns", "Columns whose combinations are counted, separated by commas", column=True
     )
     within: Columns | None = public(
-        None, "Percent within", "Percentages of the rows of each value of these columns of by", none="of all rows"
+        None, "Percent within", "Show percentages within each value of these columns of by", none="of all rows"
     )
 
 

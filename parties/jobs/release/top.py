@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 class ChoiceSettings(GroupSettings):
     """Those of a choice among the values of a column."""
 
-    column: Name | None = public(None, "Column", "The column whose values are the candidates", column=True)
+    column: Name | None = public(None, "Column", "Column whose values are the candidates", column=True)
 
 
 class TopSettings(ChoiceSettings):
     """`smc release top`."""
 
     first: Annotated[int, Field(strict=True, ge=1, le=100)] = public(
-        3, "How many", "So many of the most frequent values"
+        3, "How many", "Number of most frequent values to open"
     )
 
 

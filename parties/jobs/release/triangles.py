@@ -36,16 +36,16 @@ COUNTABLE_PAIRS = 1 << 17  # of 512 vertices
 class TrianglesSettings(GaussianSettings):
     """`smc release triangles`."""
 
-    columns: Columns | None = public(None, "Ends", "The two columns that say which vertices a row joins", column=True)
+    columns: Columns | None = public(None, "Ends", "Two columns: the vertices that a row joins", column=True)
     delta: Delta | None = public(
         None,
         "Delta",
-        "With it a bound of what an edge changes is told, too, and an interval: the chance that epsilon does not hold",
+        "Also opens an interval, with this delta: the probability that epsilon fails",
         none="none, epsilon always holds",
     )
     usual: ClassVar[str] = "gmw"
     ot: OTKind = public(
-        "ferret", "Oblivious transfer", "Kind of oblivious transfer; ferret sends least for so many gates"
+        "ferret", "Oblivious transfer", "Kind of oblivious transfer; ferret sends the fewest bytes here", advanced=True
     )
 
 

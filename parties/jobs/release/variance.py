@@ -26,8 +26,12 @@ from smc.errors import InputError
 class VarianceSettings(DecisionSettings):
     """`smc variance`."""
 
-    column: Name | None = public(None, "Column of numbers", "The column; the schema lists its values", column=True)
-    above: Annotated[float, Field(strict=True, ge=1e-6, le=1e12)] | None = public(None, "Bound", "Of the variance")
+    column: Name | None = public(
+        None, "Column of numbers", "Column of numbers; its values in the schema are public", column=True
+    )
+    above: Annotated[float, Field(strict=True, ge=1e-6, le=1e12)] | None = public(
+        None, "Bound", "Bound that the variance is compared with"
+    )
 
 
 class Variance(Release):

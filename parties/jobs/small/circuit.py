@@ -30,8 +30,8 @@ class CircuitSettings(BooleanSettings):
     """`smc circuit`."""
 
     file: LocalPath | None = own_file("Circuit", "A circuit in Bristol format.", argument=True)
-    input: str | None = private("Input", "Own input, private: binary digits or 0xHEX", metavar="BITS|0xHEX")
-    circuit: str | None = public(None, "Circuit", "Its name under [circuits] in party.toml", node=True)
+    input: str | None = private("Input", "Your input, private: binary digits or 0xHEX", metavar="BITS|0xHEX")
+    circuit: str | None = public(None, "Circuit", "Name of the circuit under [circuits] in party.toml", node=True)
 
 
 class Circuit(Batched):

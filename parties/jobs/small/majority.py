@@ -32,18 +32,18 @@ Classes = Annotated[
 class MajoritySettings(BooleanSettings):
     """`smc majority`."""
 
-    counts: str | None = private("Counts", "Own count of every class, with commas between them", metavar="N,N,...")
+    counts: str | None = private("Counts", "Your count of each class, separated by commas", metavar="N,N,...")
     classes: Classes | None = public(
         None,
         "Classes",
-        "The classes in their order, with commas between them",
+        "Classes in order, separated by commas",
         none="in a node's job those of a table's target",
     )
     target: str | None = public(
-        None, "Target", "The column whose values are counted", none="target in the schema", node=True, column=True
+        None, "Target", "Column whose values are counted", none="target in the schema", node=True, column=True
     )
     bits: Annotated[int, Field(strict=True, ge=1, le=62)] = public(
-        32, "Width in bits", "Public width of all counts, in bits"
+        32, "Width in bits", "Width of all counts in bits, public"
     )
     at_most: AtMost | None = of_people(node=True)
 

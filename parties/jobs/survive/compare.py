@@ -31,7 +31,7 @@ class CompareSettings(TimesSettings, DecisionSettings):
 
     arm: Name | None = arm_column()
     level: Annotated[float, Field(strict=True, ge=1e-6, le=0.5)] = public(
-        0.05, "Level", "Arms that survive alike are told to differ with this chance"
+        0.05, "Level", "Significance level: probability that equal arms are reported as different"
     )
 
 

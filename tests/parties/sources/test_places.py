@@ -100,7 +100,7 @@ def test_links_and_spellings_of_a_file_are_the_file(directory: Path) -> None:
     same += ["way/a.parquet", "hard.parquet", "folder", "way", "other", "fold*/*.parquet", "other/?.parquet"]
     for one in same:
         assert all(shared({"source": one}, {"source": two}) for two in same), one
-        assert not shared({"source": one}, {"source": "copy.parquet"})  # which docs/tables.md says
+        assert not shared({"source": one}, {"source": "copy.parquet"})  # which docs/tables-rows.md says
 
 
 PG, DUCK = "postgresql://h/d", "x.duckdb"

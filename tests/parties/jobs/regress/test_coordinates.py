@@ -107,7 +107,9 @@ def test_scores_are_rows_that_the_model_has_right() -> None:
             right = 0
             for x, y, label in lines:
                 total = (
-                    model.intercept + model.columns["x"].added((-1, 0, 1)[x]) + model.columns["y"][("-1", "0", "1")[y]]
+                    model.intercepts[0]
+                    + model.columns["x"].read(("-1", "0", "1")[x])[0]
+                    + model.columns["y"].read(("-1", "0", "1")[y])[0]
                 )
                 right += int((total > 1e-7) == (label == 1))
             assert scores[place] == right

@@ -239,10 +239,8 @@ def test_what_is_said_of_a_result(fields: dict[str, Any]) -> None:
     weights, scale = made.method.weights(state), made.features.unit / 2**14
     town = {"town": "south"} if "town" in made.settings.columns else {}  # type: ignore[operator]
     score = weights[-1] + (weights[2] if town else 0) + weights[-2] * 1.0
-    found = model.intercept + sum(
-        column.added(40) if name == "age" else column[town[name]]  # type: ignore[union-attr,index]
-        for name, column in model.columns.items()
-    )
+    row = {"age": "40"} | town
+    found = model.intercepts[0] + sum(column.read(row[name])[0] for name, column in model.columns.items())
     assert found == pytest.approx(score * scale, abs=1e-6)
     assert RegressJoint.agreed(made.specification()).specification() == made.specification()
     assert "with noise that neither knows" in made.reveals("bob")[0]
