@@ -66,7 +66,7 @@ def schema_command(
     check_proposal(out)
     if data is not None:
         with console.progress("reading"):
-            proposal = schema.propose(data, target, exclude, read=cells, numbers=dict(map(_bounded, numbers)))
+            proposal = schema.propose(cells(data), target, exclude, numbers=dict(map(_bounded, numbers)))
     else:
         assert own_file is not None
         proposal = schema.Proposal(schema.load(own_file), ())

@@ -9,7 +9,6 @@ from contextlib import suppress
 from pathlib import Path
 
 from parties.base import console, files
-from parties.base.extras import require
 from parties.base.report import Report
 from parties.base.text import listed
 from parties.commands.options import FOLDER, PARTY_FILE, check_proposal
@@ -48,7 +47,6 @@ def prepare(
     """
     if (raw is None) == (config_file is None):
         raise InputError("give RAW, a file or a database's URL, or --config with a table of one's own: one of the two")
-    require(f"{raw or config_file}: smc prepare", "ibis", "duckdb", "pyarrow")
     from parties.alone.preparing import fitting, proposing, writing
     from parties.alone.preparing.profile import profile
 

@@ -25,7 +25,7 @@ from parties.commands.signature import by_signature
 from parties.jobs.release.noise import laplace
 from parties.jobs.small.programs import load_program
 from parties.jobs.spending import YOURS, exact
-from parties.tables.delimited import columns
+from parties.sources.cells import cells
 from protocols.release.promise import LEAST_EPSILON, MOST_EPSILON, check_delta
 from smc.errors import InputError
 
@@ -128,7 +128,7 @@ def _check(way: str, flags: Mapping[str, Any]) -> None:
 
 
 def _numbers(data: Path, column: str) -> NDArray[np.int64]:
-    read = columns(data)
+    read = cells(data)
     read.require([column])
     for row, cell in enumerate(read.values[column]):
         if not _WHOLE.fullmatch(cell):

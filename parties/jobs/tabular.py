@@ -110,7 +110,7 @@ class BySchema(Kind):
 
     def rows_in_file(self, schema: Schema, target: str) -> tuple[Rows, list[str]]:
         """Return this party's rows, from its table or file, by this schema; and the columns that it does not know."""
-        from parties.sources.cells import cells
+        from parties.sources.delimited import csv_columns
         from parties.sources.opening import is_plain, open_table
         from parties.tables import rows
         from protocols.counts import RowCounts
@@ -123,13 +123,15 @@ class BySchema(Kind):
                 + ": `person` and `at_most` of [tables.NAME] in --config say whose rows they are"
             )
         if self.is_grouped or not is_plain(table, schema):
-            columns = {name: column for name, column in table.columns.items() if name in schema.attributes}
-            mapped = table.model_copy(update={"max_rows": self.settings.max_rows, "columns": columns})
+            mapping = {name: column for name, column in table.columns.items() if name in schema.attributes}
+            mapped = table.model_copy(update={"max_rows": self.settings.max_rows, "columns": mapping})
             source = open_table(mapped, schema, target, streamed=self.streamed)
             atexit.register(source.close)  # a tree asks it level by level, to the end of the command
             source.check()
-            return source, []
-        encoded = rows.encoded(cells(file_of(self.settings.data, "data"), self.settings.max_rows), schema, target)
+            as_it_stands = self.settings.own_table is None and not schema.has_types
+            return source, [name for name in source.names if as_it_stands and name not in schema.attributes]
+        columns = csv_columns(file_of(self.settings.data, "data"), max_rows=self.settings.max_rows)
+        encoded = rows.encoded(columns, schema, target)
         sizes = {name: len(values) for name, values in schema.attributes.items()}
         domains = [sizes[name] for name in schema.features(target)]
         return RowCounts(domains, sizes[target], encoded.rows, encoded.classes), list(encoded.ignored)

@@ -86,11 +86,7 @@ def common(ours: Iterable[Place], theirs: Iterable[Place]) -> Place | None:
 
 
 def _read_by(table: TableSettings) -> list[str] | None:
-    """Return the tables that a query reads, each once; None if it cannot be understood here, or runs nowhere."""
-    from parties.base.extras import installed
-
-    if not installed("sqlglot"):
-        return None
+    """Return the tables that a query reads, each once; None if it cannot be understood here."""
     from parties.sources.sql import checked_query, tables_read
 
     scheme = _scheme(table.source)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from parties.sources.cells import cells
 from parties.tables import schema
 from tests.support.line_table import tables
 from tests.support.nodes import RESEARCH, NodeProcess, Nodes, clear_tree, job, submit, verified
@@ -143,7 +144,7 @@ def test_killed_at_random_moments(nodes: Nodes, shared: Path, kills: int) -> Non
     """
     with (shared / "data" / "car.csv").open() as stream:
         header, *lines = stream.read().splitlines()
-    agreed = schema.propose(shared / "data" / "car.csv", "class").schema
+    agreed = schema.propose(cells(shared / "data" / "car.csv"), "class").schema
     agreed.save(nodes.directory / "car.toml")
     halves = tuple("\n".join([header, *lines[part::2]]) + "\n" for part in (0, 1))
     nodes.furnish(halves, (nodes.directory / "car.toml").read_text(), ("", RESEARCH), 'emulate = "30mbit,10ms"')

@@ -16,7 +16,7 @@ from parties import cli
 from parties.jobs import kinds
 from parties.models.load import load_model
 from parties.operator.interface import JobView
-from parties.tables.delimited import columns
+from parties.sources.delimited import csv_columns as columns
 from parties.tables.schema import Schema
 from smc.engines import Profile, engine_of
 from smc.local import run_local

@@ -16,8 +16,8 @@ from parties.models.trees.tree import to_json
 from parties.node.readiness import ALIVE_SECONDS
 from parties.operator.client import NodeClient
 from parties.operator.interface import ENDED, JobView
+from parties.sources.cells import load
 from parties.tables import schema
-from parties.tables.rows import load
 from protocols.counts import RowCounts
 from protocols.edges import Questions
 from protocols.id3 import Problem, id3

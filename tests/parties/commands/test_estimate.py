@@ -13,9 +13,9 @@ from parties.jobs.inputs import Inputs
 from parties.jobs.tree.exact import ExactTree
 from parties.jobs.tree.settings import Id3Settings
 from parties.models.trees.tree import Leaf, TreeFile
+from parties.sources.cells import load
 from parties.tables import schema
 from parties.tables.example import demo
-from parties.tables.rows import load
 from protocols.counts import RowCounts
 from protocols.id3 import id3
 from smc.counting.rates import CELL_SECONDS, ENGINE_SECONDS

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from parties.models.load import load_model
-from parties.tables.delimited import columns
+from parties.sources.delimited import csv_columns as columns
 from smc.errors import InputError
 
 GOOD: dict[str, Any] = {
