@@ -208,7 +208,7 @@ def _report(
     start = START_SECONDS + (LOAD_SECONDS if by_itself else 0.0)
     besides = {"start": start, "counting what suits": round(sum(counting.values()), 3), **by_itself}
     rows.sort(key=lambda row: row["seconds"])
-    head = {"link": str(shape), "estimate": counted.estimate, "of": counted.of}
+    head = {"link": str(shape), "estimate": counted.estimate, "of": counted.assumed}
     report = Report({**head, "besides": besides, "estimates": rows})
     bounded = any(row["at_most"] is not None for row in rows)
     report.table(

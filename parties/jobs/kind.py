@@ -70,12 +70,18 @@ class Counted:
 
     program: Program
     estimate: Estimate = "exact"
-    of: str = ""
+    of: str | Callable[[], str] = ""  # see `assumed`; a call where the words take their time
     most: Callable[[Profile], int | None] = lambda profile: None  # bytes, both ways together, that no run exceeds
     is_countable: bool = True  # in a few seconds; a peer may propose anything
 
+    @property
+    def assumed(self) -> str:
+        """The run that is counted, if not any."""
+        return self.of if isinstance(self.of, str) else self.of()
+
     def __str__(self) -> str:
-        return self.estimate + (f", for {self.of}" if self.of else "")
+        assumed = self.assumed
+        return self.estimate + (f", for {assumed}" if assumed else "")
 
 
 @dataclass(frozen=True)

@@ -75,7 +75,7 @@ def _counted(cost: Counted, choice: Choice, profile: Profile, link: str, at_node
         counted.seconds(LinkShape.parse(link)),
         tuple(each.bytes_sent + each.bytes_received for each in outermost),
         _most(cost, choice.possible if at_node or choice.profile is not None else ()),
-        cost.of,
+        cost.assumed,
     )
 
 

@@ -190,7 +190,10 @@ class Synthesise(Release):
 
             return forecast(program, profile).bytes
 
-        return replace(cost, estimate="typical", of=f"{expected.rounds(self.plan)} rounds, and {many}", most=most)
+        def of() -> str:
+            return f"{expected.rounds(self.plan)} rounds, and {many}"
+
+        return replace(cost, estimate="typical", of=of, most=most)
 
     @override
     def own_seconds(self) -> dict[str, float]:

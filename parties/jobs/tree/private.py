@@ -188,11 +188,14 @@ class PrivateTree(SeveralTrees):
         def most(profile: Profile) -> int | None:
             return tree_costs.most_bytes(problem, profile, self._part) if is_countable and profile.shards == 1 else None
 
-        splits = [f"{number:,}" for _, number in tree_costs.typical_levels(problem) if number] or ["no"]
-        trees = "a tree" if problem.trees == 1 else f"{problem.trees} trees together"
-        of = f"{trees} with {', '.join(splits)} splits on {'its' if problem.trees == 1 else 'their'} levels"
-        if problem.stop and problem.levels and self.classes > 1:
-            of += f" ({size(self.least)} if noise leaves the root unsplit)"
+        def of() -> str:
+            splits = [f"{number:,}" for _, number in tree_costs.typical_levels(problem) if number] or ["no"]
+            trees = "a tree" if problem.trees == 1 else f"{problem.trees} trees together"
+            words = f"{trees} with {', '.join(splits)} splits on {'its' if problem.trees == 1 else 'their'} levels"
+            if problem.stop and problem.levels and self.classes > 1:
+                words += f" ({size(self.least)} if noise leaves the root unsplit)"
+            return words
+
         return Counted(
             lambda engine: tree_costs.typical(engine, problem, self._part), "typical", of, most, is_countable
         )

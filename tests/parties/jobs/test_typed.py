@@ -63,7 +63,7 @@ def test_nothing_private_is_told(name: str, inputs: Callable[[dict[str, Any]], I
             task.question,
             task.subject,
             canonical(task.specification()),
-            task.cost(Inputs()).of,
+            task.cost(Inputs()).assumed,
         ]
         shown = json.dumps(task.parameters()) + " ".join(said)
         for text in (str(NUMBER), "deadbeef", "DEADBEEF"):
