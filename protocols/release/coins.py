@@ -110,13 +110,23 @@ def first_ones(bits: Integer) -> list[Wire]:
 
 
 def chosen(onehot: Sequence[Wire], digits: Sequence[int]) -> Wire | None:
-    """Return the public digit at the one-hot place, for free; None if all digits are 0."""
+    """Return the public digit at the one-hot position, for free; None if all digits are 0.
+
+    Args:
+        onehot: Wires of which one is 1 at most.
+        digits: Public digits, 0 or 1, one for each wire.
+    """
     wires = [wire for wire, digit in zip(onehot, digits, strict=True) if digit]
     return parity(wires) if wires else None
 
 
 def digits(number: int, width: int) -> list[int]:
-    """Return the binary digits from the top."""
+    """Return the binary digits of a number, the highest first.
+
+    Args:
+        number: A number from 0 up.
+        width: Number of digits; higher digits are left out.
+    """
     return [number >> place & 1 for place in reversed(range(width))]
 
 

@@ -46,11 +46,17 @@ class Defaults:
 def chosen(
     max_rows: int, epsilon: Fraction, domains: tuple[int, ...], classes: int, by_edges: tuple[bool, ...] = ()
 ) -> Defaults:
-    """Return the defaults for at most `max_rows` rows of both parties, columns of `domains` values, `classes` classes.
+    """Return depth, share of the leaves and "stop" of a private tree, from public numbers only.
 
-    `by_edges` says which columns are asked by edges; left out, none.
+    Args:
+        max_rows: Greatest number of rows of both parties together.
+        epsilon: Epsilon of the whole tree, above 0.
+        domains: Number of values of each attribute.
+        classes: Number of classes.
+        by_edges: For each attribute, True if the tree asks for it by its edges. Default: none is.
 
-    `InputError` for numbers that no table has.
+    Raises:
+        InputError: A number of rows, values or classes is below 1, or epsilon is not above 0.
     """
     if max_rows < 1 or epsilon <= 0 or classes < 1 or min(domains, default=1) < 1:
         raise InputError(

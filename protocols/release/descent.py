@@ -144,8 +144,14 @@ class Descent:
         return self.bounded(sum(sums[-1] for sums in opened), len(opened))
 
     def bounded(self, counted: int, steps: int) -> float:
-        """Return how many rows so many steps have counted; as many as noise alone may count at least, or else a step
-        could be of any length."""
+        """Return the number of rows that some steps have counted, within the public bounds.
+
+        The result is at least what noise alone may count, or else a step could be of any length.
+
+        Args:
+            counted: Sum of the opened numbers of rows of these steps. A row counts `COUNTED`.
+            steps: Number of these steps, 1 at least.
+        """
         noise = math.sqrt(float(self.variance) / steps) / COUNTED
         return min(max(counted / (steps * COUNTED), noise, 2 * self.least_rows, 1), 2 * self.max_rows)
 
@@ -158,7 +164,15 @@ class Descent:
         return found / len(last)
 
     def velocity(self, step: int, velocity: Floats, slope: Floats, weights: Floats, rate: float) -> Floats:
-        """Return v_(t+1) by steps of that rate, of the same shape as v_t, g_t and w_t."""
+        """Return v_(t+1) for steps of a given rate, with the shape of v_t.
+
+        Args:
+            step: Number of steps before this one, t.
+            velocity: Velocity v_t, float64[d].
+            slope: Noisy gradient per row g_t, float64[d].
+            weights: Weights w_t, float64[d].
+            rate: Length of the step, P.
+        """
         full = slope + self.regularisation * weights
         return (momentum(step) * velocity - rate * full) / (1 + rate * self.regularisation)
 
@@ -239,8 +253,13 @@ def _dot(one: Floats, other: Floats) -> float:
 
 
 def own_numbers(gradients: Integers, rows: int) -> Integers:
-    """Return what a party brings to a step, int64[d + 1]: its sums, rounded to the nearest multiple of 2^-8, and its
-    rows."""
+    """Return a party's numbers for a step, int64[d + 1]: its rounded sums, and its weighted number of rows.
+
+    Args:
+        gradients: This party's sums of gradients in units of 2^-28, int64[d]; private. They are rounded to multiples of
+            2^-8.
+        rows: This party's number of rows; private. Each counts `COUNTED`.
+    """
     shift = FINE - COARSE
     return np.append((gradients + (1 << (shift - 1))) >> shift, rows * COUNTED)
 
@@ -252,8 +271,18 @@ def descend(
     on_step: Callable[[int, tuple[Sums, ...]], object],
     start: Sequence[Sums],
 ) -> tuple[Sums, ...]:
-    """Return all that is opened, step by step; `start` is what was opened before, `on_step` hears of every step before
-    it."""
+    """Run the remaining steps and return the opened sums of all steps.
+
+    Args:
+        engine: Engine of this party. The peer must pass equal public arguments.
+        problem: Public settings of the descent.
+        own: Returns this party's sums of gradients and number of rows at given weights; private.
+        on_step: Called before each step with the number of steps done and their opened sums.
+        start: Opened sums of an interrupted run, to continue from there; empty for a new run.
+
+    Raises:
+        InputError: A sum does not fit the agreed width, or is too wide with its noise.
+    """
     opened, walk = tuple(start), Walk(problem)
     for sums in opened:
         walk.step(sums)
