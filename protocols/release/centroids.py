@@ -25,8 +25,7 @@ def packed(clusters: int, dimensions: int) -> tuple[tuple[int, ...], ...]:
     """Return first centroids that depend on no data, int[clusters, dimensions]: centres of equal balls in the box.
 
     The balls do not meet and are as large as can be. Candidates of a radius are taken one after the other where they
-    fit.
-    The greatest radius for which `clusters` of them fit is searched by halving. After Su, Cao, Li, Bertino, Jin,
+    fit. The greatest radius for which `clusters` of them fit is searched by halving. After Su, Cao, Li, Bertino, Jin,
     "Differentially private k-means clustering" (CODASPY 2016).
 
     Args:

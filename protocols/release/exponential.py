@@ -139,10 +139,18 @@ def _slack(table: int) -> Fraction:
 
 @lru_cache(maxsize=256)
 def powers_for(epsilon: Fraction, moved: int, security: int = SECURITY) -> tuple[Powers, int]:
-    """Return the weights of a choice whose range is at most epsilon, and by how much to multiply: the greatest factor
-    that a score's distances may have, if one row changes no distance by more than `moved`.
+    """Return the weights of a choice with a range of at most epsilon, and the greatest factor of its distances.
 
-    `InputError` for an epsilon that is too small for any table.
+    Args:
+        epsilon: Range of the choice.
+        moved: Greatest change of a distance by one row.
+        security: Statistical parameter s; the choice is within 2^-s of its ideal law. If in doubt, 40.
+
+    Returns:
+        The weights, and the greatest whole number by which you may multiply distances to get scores.
+
+    Raises:
+        InputError: Epsilon is too small for any table.
     """
     table = next((size for size in range(3, MOST_TABLE + 1) if _slack(size) * EXACT <= epsilon), None)
     if table is None:
@@ -154,13 +162,30 @@ def powers_for(epsilon: Fraction, moved: int, security: int = SECURITY) -> tuple
 
 
 def split_scores(engine: Engine, scores: Bits, law: Powers) -> Bits:
-    """Return the scores [width, candidates] as their weights' mantissas, m + 1 bits, and exponents after them."""
+    """Return the scores as mantissas of m + 1 bits and exponents after them, secret, [bits, candidates].
+
+    One split serves all choices from these scores.
+
+    Args:
+        engine: Engine of this party. The peer must pass equal public arguments.
+        scores: Secret scores from 0 up, [width, candidates].
+        law: Weights of the choice; public.
+    """
     (mantissas, exponents) = engine.run(_split_netlist(scores.width, law, engine.form), scores)
     return Bits(np.concatenate([mantissas.data, exponents.data]))
 
 
 def chosen(engine: Engine, parts: Bits, law: Powers) -> int:
-    """Return the candidate that is chosen, of scores that were split."""
+    """Return the index of the chosen candidate, opened to both parties; a single candidate opens nothing.
+
+    Args:
+        engine: Engine of this party. The peer must pass equal public arguments.
+        parts: Secret scores after `split_scores`, [bits, candidates].
+        law: Weights that the scores were split by; public.
+
+    Raises:
+        InputError: There is no candidate.
+    """
     many, bits = parts.batch, law.precision + 1
     if many < 1:
         raise InputError("a choice needs at least one candidate")

@@ -43,7 +43,15 @@ MOST_VARIANCE = 1 << 60
 
 
 def discrete_gaussian(variance: Fraction | int, security: int = SECURITY) -> Law:
-    """Return the law of variance sigma^2 (that of the continuous Gaussian it is named after), within 2^-security."""
+    """Return the law of variance sigma^2 (that of the continuous Gaussian it is named after), within 2^-security.
+
+    Args:
+        variance: Variance sigma^2, above 0 and at most 2^60.
+        security: Statistical parameter s; the distance is at most 2^-s. If in doubt, 40.
+
+    Raises:
+        InputError: The variance or the security is out of range.
+    """
     variance = Fraction(variance)
     if not 0 < variance <= MOST_VARIANCE:
         raise InputError(f"the variance of the noise is {float(variance):g}, must be positive and at most 2^60")

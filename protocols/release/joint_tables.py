@@ -55,9 +55,11 @@ class JointTables:
         return self._cells.take(self._places(tables))
 
     def distances(self, tables: Sequence[int], estimates: Sequence[Numbers]) -> Bits:
-        """Return how far each table is from the estimates of its cells, less half its number of cells: [bits, tables].
+        """Return the distance of each table from its estimates, less half its number of cells: secret, [bits, tables].
 
-        Estimates are given rounded down, int64[cells] from 0 to twice the bound on a party's rows, for each table.
+        Args:
+            tables: Numbers of the tables to compare, one at least; public.
+            estimates: Estimates of each of these tables, rounded down, int64[cells], from 0 to 2 max_rows; public.
         """
         engine, places = self._engine, self._places(tables)
         greatest = max(int(one.sum()) + one.size for one in estimates) + self._most
@@ -76,7 +78,14 @@ class JointTables:
 
 
 def totals(engine: Engine, numbers: Bits, sizes: NDArray[np.integer], most_bits: int) -> Bits:
-    """Sums of secret numbers from 0 up that stand group by group, `sizes` in each; none has more than `most_bits`."""
+    """Return the sums of groups of secret numbers, which stay secret, [bits, groups].
+
+    Args:
+        engine: Engine of this party. The peer must pass equal public arguments.
+        numbers: Secret numbers from 0 up, [width, numbers], one group after the other.
+        sizes: Number of numbers of each group, int[groups], 1 at least; public.
+        most_bits: Bits that hold every sum; public.
+    """
     while sizes.max() > 1:
         together = min(TOGETHER, int(sizes.max()))
         parts = -(-sizes // together)  # of each group

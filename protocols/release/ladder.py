@@ -97,7 +97,12 @@ class Ladder:
             )
 
     def draw(self, common: Integer, random: Integer) -> Integer:
-        """Return the circuit: from LS, in as many bits as the greatest, and `bits` uniform wires to Y, signed."""
+        """Return the circuit: from LS and uniform wires to Y, signed.
+
+        Args:
+            common: LS of the graph, in as many bits as the greatest LS.
+            random: Uniform wires, `bits` of them.
+        """
         law = self.geometric
         ends = accumulate((law.bits, law.bits, self.security, self.uniform, 1), initial=0)
         one, other, choice, fraction, sign = (random[start:end] for start, end in pairwise(ends))
@@ -138,7 +143,12 @@ class Ladder:
         return [Fraction(end - start, 1 << self.uniform) for start, end in pairwise(ends)]
 
     def reach(self, common: int, confidence: float) -> int:
-        """Return the least end of a rung that |Y| exceeds with less than what is left of the confidence, at an LS."""
+        """Return the end of a rung within which |Y| lies with the given confidence.
+
+        Args:
+            common: LS of the graph, most common neighbours of two vertices.
+            confidence: Probability that |Y| is within the result, below 1.
+        """
         q, inside, rung = math.exp(-float(self.epsilon) / 2), 1.0, 0
         whole = 1 + 2 * (common * q / (1 - q) + q**2 / (1 - q) ** 2)
         while inside < confidence * whole - REACHED:
@@ -156,22 +166,48 @@ class Ladder:
 
 
 def below(rung: int, common: int) -> int:
-    """Return R_u of rung u at an LS: the greatest distance of its numbers."""
+    """Return R_u, the greatest distance of the numbers of a rung.
+
+    Args:
+        rung: Number u of the rung.
+        common: LS of the graph.
+    """
     return rung * common + rung * (rung - 1) // 2
 
 
 @lru_cache(maxsize=32)
 def ladder(vertices: int, epsilon: Fraction, changes: int = 1) -> Ladder:
-    """Return the law that is epsilon-private where neighbours differ by so many edges."""
+    """Return the law of the ladder that is epsilon-private.
+
+    Args:
+        vertices: Number of vertices, 3 at least.
+        epsilon: Epsilon of the answer.
+        changes: Number of edges by which neighbouring graphs differ.
+    """
     return Ladder(vertices, epsilon / changes, security_for(epsilon, 4))
 
 
 def plain(vertices: int, epsilon: Fraction, changes: int = 1) -> DiscreteLaplace:
-    """Return noise of the global sensitivity, for the same promise."""
+    """Return noise of the global sensitivity that is epsilon-private.
+
+    Args:
+        vertices: Number of vertices, 3 at least.
+        epsilon: Epsilon of the answer.
+        changes: Number of edges by which neighbouring graphs differ.
+
+    Raises:
+        InputError: Epsilon is too small for this number of vertices.
+    """
     return DiscreteLaplace((vertices - 2) * changes / epsilon, security_for(epsilon))
 
 
 def is_worth_it(vertices: int, epsilon: Fraction, changes: int = 1) -> bool:
-    """Return whether the ladder's error at LS = 1 is below that of plain noise, by public numbers."""
+    """Return whether the ladder's error at LS = 1 is below that of plain noise, by public numbers.
+
+    Args:
+        vertices: Number of vertices, 3 at least.
+        epsilon: Epsilon of the answer.
+        changes: Number of edges by which neighbouring graphs differ.
+    """
     scale = (vertices - 2) * changes / float(epsilon)
     return ladder(vertices, epsilon, changes).error(1) < 1 / math.sinh(1 / scale)
