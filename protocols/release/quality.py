@@ -71,7 +71,12 @@ class Quality(ABC):
 
     @abstractmethod
     def scores(self, engine: Engine, own: Sequence[Indices]) -> Bits:
-        """Return the secret score of each table, [width, tables], from this party's int64[values, classes]."""
+        """Return the secret score of each table, [width, tables].
+
+        Args:
+            engine: Engine of this party. The peer must pass equal public arguments.
+            own: This party's tables, int64[values, classes] each; private. Their shapes are public.
+        """
 
     def check(self) -> None:  # noqa: B027 (not every measure has a limit)
         """`InputError` if scores about so many rows cannot be computed."""
@@ -208,9 +213,14 @@ def _add_netlist(width: int, form: Form) -> Netlist:
 
 
 def sums(engine: Engine, values: Bits, sizes: Indices) -> Bits:
-    """Sums modulo 2^width of so many instances each, one group after the other: [width, groups]; none is empty.
+    """Return the sum of each group of secret numbers modulo 2^width, [width, groups].
 
     Pairs of all groups are one batch, so the longest group decides on the rounds and each group pays for its own.
+
+    Args:
+        engine: Engine of this party. The peer must pass equal public arguments.
+        values: Secret numbers, [width, numbers], one group after the other.
+        sizes: Number of numbers of each group, int64[groups], 1 at least; public.
     """
     netlist = _add_netlist(values.width, engine.form)
     while sizes.max(initial=1) > 1:

@@ -68,9 +68,14 @@ def typical_levels(problem: Problem) -> list[tuple[int, int]]:
 
 
 def typical(engine: CountingEngine, problem: Problem, largest: int) -> None:
-    """Count a run that ends with typical trees, each level in parts of at most `largest` counts of rows, or of a node.
+    """Count a run that ends with typical trees, each level in parts.
 
     A level's bytes, gates and seconds are those of a part times the number of parts.
+
+    Args:
+        engine: Engine that counts cost. Nothing is computed and nothing is sent.
+        problem: Public problem of the trees.
+        largest: Greatest number of row counts of a part, but a part has one node at least.
     """
     mean = sum(problem.domains) / max(1, len(problem.domains))
     domains = tuple(sorted(problem.domains, key=lambda size: abs(size - mean)))
@@ -84,7 +89,12 @@ def typical(engine: CountingEngine, problem: Problem, largest: int) -> None:
 
 
 def node_counts(problem: Problem, left: tuple[int, ...]) -> int:
-    """Return how many counts of rows are scored for a node with attributes of so many values: what counting takes."""
+    """Return the number of row counts that are scored for a node, which decides the effort of counting.
+
+    Args:
+        problem: Public problem of the trees.
+        left: Number of values of each attribute left.
+    """
     return (sum(left) + 1) * problem.classes
 
 
@@ -102,6 +112,11 @@ def most_bytes(problem: Problem, profile: Profile, largest: int) -> int:
     The trees in which every node is split by the attribute with most values: a split has a leaf at least below it, so
     it costs no less than the leaf that it could have been. A level is counted in parts of whole blocks, each in a
     session of its own, of about `largest` counts of rows; and one part of leaves for those that a level could have.
+
+    Args:
+        problem: Public problem of the trees.
+        profile: Engine and settings of the run.
+        largest: Number of row counts of a part, about.
     """
     if problem.classes == 1:
         return 0
