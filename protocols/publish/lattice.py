@@ -105,11 +105,21 @@ def levels(
     start: Found = NOTHING,
     names: Sequence[str] = (),
 ) -> Found:
-    """Run the search to its end; both parties pass the same `start`, where a run that was cut short is gone on with.
+    """Run the search to its end and return all its answers, which both parties open.
 
-    `rows` is int64[lines, columns + 1]: values of the attributes, then of the other columns, and how many rows are so.
-    `progress` is told of every step before it begins. `names` are those of the columns, for messages. `InputError` if
-    this party has more rows than agreed, or if the rows cannot be published.
+    Args:
+        engine: Engine of this party. The peer must pass equal public arguments.
+        task: Public problem of the search.
+        rows: This party's distinct rows, int64[lines, columns + 1]; private. The columns are the attributes, the other
+            columns, and last the number of equal rows.
+        progress: Called before each step with the number of nodes and the search so far. Default: not called.
+        start: Answers of an interrupted run, to continue from there; equal at both parties. Default: a new run.
+        names: Names of the columns, for messages. Default: their numbers.
+
+    Raises:
+        InputError: The rows have another shape, a value is out of range, or this party has more rows than agreed.
+        JointRefusalError: The rows of both parties may not be published.
+        ProtocolError: The opened position is not that of a node.
     """
     problem, lattice, search = task.problem, task.lattice, start
     party_rows = OwnRows(problem, rows)

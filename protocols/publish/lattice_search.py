@@ -87,7 +87,12 @@ class Lattice:
         return tuple(tuple(sorted(nodes, key=lambda node: (self.loss(node), node))) for nodes in by_height)
 
     def codes(self, node: Node, values: Indices) -> list[Indices]:
-        """Return for each attribute the groups of these values, int64[lines, attributes]."""
+        """Return the groups of some values, int64[lines] for each attribute.
+
+        Args:
+            node: Level of each attribute.
+            values: Values by attribute, int64[lines, attributes]. Further columns are ignored.
+        """
         return [
             np.array(levels[level], dtype=np.int64)[column]
             for levels, level, column in zip(self.hierarchies, node, values.T, strict=False)
@@ -122,7 +127,15 @@ NOTHING = Found()
 
 
 def bounds(lattice: Lattice, search: Found) -> tuple[int, int]:
-    """Bound the least height by the answers so far. The top will always do."""
+    """Return the range of the least height by the answers so far; the top will always do.
+
+    Args:
+        lattice: The public lattice.
+        search: Answers so far.
+
+    Raises:
+        ValueError: The search has more answers than questions.
+    """
     low = next(height for height, nodes in enumerate(lattice.heights) if nodes)
     high = len(lattice.heights) - 1
     for answer in search.answers:
@@ -133,13 +146,26 @@ def bounds(lattice: Lattice, search: Found) -> tuple[int, int]:
 
 
 def asked(lattice: Lattice, search: Found) -> int | None:
-    """Return the height to be asked next; None if the least one is known."""
+    """Return the height of the next question; None if the least one is known.
+
+    Args:
+        lattice: The public lattice.
+        search: Answers so far.
+
+    Raises:
+        ValueError: The search has more answers than questions.
+    """
     low, high = bounds(lattice, search)
     return (low + high) // 2 if low < high else None
 
 
 def towards(lattice: Lattice, height: int) -> Found:
-    """Return the answers that lead to a least height."""
+    """Return the answers of a search whose least height is given.
+
+    Args:
+        lattice: The public lattice.
+        height: Least height at which some node will do.
+    """
     search = NOTHING
     while (next_height := asked(lattice, search)) is not None:
         search = Found((*search.answers, height <= next_height))
@@ -147,7 +173,16 @@ def towards(lattice: Lattice, height: int) -> Found:
 
 
 def read(lattice: Lattice, height: int, place: BitMatrix) -> Node:
-    """Return the node of a height whose place was opened. `ProtocolError` for a place that there is none at."""
+    """Return the node of a height at an opened position.
+
+    Args:
+        lattice: The public lattice.
+        height: Height of the node.
+        place: Opened bits of the position, uint8[digits, 1].
+
+    Raises:
+        ProtocolError: No node of this height has that position.
+    """
     nodes = lattice.heights[height]
     index = int(bitpack.to_integers(place)[0]) if len(place) else 0
     if index >= len(nodes):
@@ -156,12 +191,23 @@ def read(lattice: Lattice, height: int, place: BitMatrix) -> Node:
 
 
 def digits(lattice: Lattice, height: int) -> int:
-    """Return bits of a place among the nodes of a height."""
+    """Return the bits of a position among the nodes of a height.
+
+    Args:
+        lattice: The public lattice.
+        height: Height of the nodes.
+    """
     return (len(lattice.heights[height]) - 1).bit_length()
 
 
 def answers(lattice: Lattice, columns: int, search: Found) -> Iterator[list[BitMatrix]]:
-    """Yield what a run opens, in order, that ends with this."""
+    """Yield the opened bits of a run that ends with this search, in order.
+
+    Args:
+        lattice: The public lattice.
+        columns: Number of published columns.
+        search: All answers of the run.
+    """
     yield passed(columns)
     for answer in search.answers:
         yield [np.array([[answer]], dtype=np.uint8)]
@@ -174,7 +220,13 @@ def answers(lattice: Lattice, columns: int, search: Found) -> Iterator[list[BitM
 
 
 def opened(columns: int, search: Found, step: int | None = None) -> dict[str, int]:
-    """Count the values of each kind that a run opens that ends with this, or one step of it."""
+    """Return the number of opened values of each kind, for a search or one of its steps.
+
+    Args:
+        columns: Number of published columns.
+        search: Answers so far.
+        step: Number of the step, from 0. Default: all steps.
+    """
     numbers = [(1 + columns) * (search.steps > 0), len(search.answers), int(search.node is not None)]
     numbers.append(len(search.published or ()))
     if step is not None:

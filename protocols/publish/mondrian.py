@@ -66,11 +66,23 @@ def mondrian(
     start: Cuts = (),
     names: Columns = (),
 ) -> Cuts:
-    """Return the cuts, level by level, the last of which cuts nothing; both parties pass the same `start`.
+    """Run joint Mondrian to its end and return all cuts, level by level, which both parties open.
 
-    `rows` is int64[lines, columns + 1]: values of the attributes, then of the other columns, and how many rows are so.
-    `progress` is told of every level before it begins. `names` are those of the columns, for messages. `InputError` if
-    this party has more rows than agreed, or if the rows cannot be published: see the module's first lines.
+    The last level cuts nothing.
+
+    Args:
+        engine: Engine of this party. The peer must pass equal public arguments.
+        problem: Public problem of the recoding.
+        rows: This party's distinct rows, int64[lines, columns + 1]; private. The columns are the attributes, the other
+            columns, and last the number of equal rows.
+        progress: Called before each level with the number of open boxes and the cuts so far. Default: not called.
+        start: Cuts of an interrupted run, to continue from there; equal at both parties. Default: a new run.
+        names: Names of the columns, for messages. Default: their numbers.
+
+    Raises:
+        InputError: The rows have another shape, a value is out of range, or this party has more rows than agreed.
+        JointRefusalError: The rows of both parties may not be published.
+        ProtocolError: The opened bits are not those of a cut.
     """
     party_rows = OwnCells(problem, rows)
     cuts = start
@@ -128,7 +140,21 @@ class OwnCells(OwnRows):
 def ask(
     engine: Engine, problem: Problem, party_rows: OwnCells, question: Asked, places: Sequence[int]
 ) -> list[Cut | None]:
-    """Return the answers to a question, for boxes of these numbers among the open ones."""
+    """Return the answers to a question, opened to both parties.
+
+    Args:
+        engine: Engine of this party. The peer must pass equal public arguments.
+        problem: Public problem of the recoding.
+        party_rows: This party's rows, counted by open box; private.
+        question: Boxes of the question, with their attributes; public.
+        places: Number of each of these boxes among the open ones; public.
+
+    Returns:
+        The cut of each box; None for a box that has none. Empty if there is no box.
+
+    Raises:
+        ProtocolError: The opened bits are not those of a cut.
+    """
     if not places:
         return []
     edges = np.array([sum(box[a][1] - box[a][0] - 1 for a in order) for box, order in _pairs(question)])

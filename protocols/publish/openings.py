@@ -68,7 +68,15 @@ class Asked:
 def first_question(
     domains: Sequence[int], boxes: Sequence[Box], cuts: Sequence[Cut | None] = ()
 ) -> tuple[Asked, list[int]]:
-    """Ask about the widest attributes, and return which boxes it is about: those that can be cut at all."""
+    """Return the question about the widest attribute of each box, and the numbers of its boxes.
+
+    The question leaves out boxes that cannot be cut at all.
+
+    Args:
+        domains: Number of values of each attribute.
+        boxes: Open boxes of the level.
+        cuts: Not used; it is here to have the arguments of `second_question`.
+    """
     del cuts
     orders = [widest_first(domains, box) for box in boxes]
     uncut = [i for i, order in enumerate(orders) if order]
@@ -78,7 +86,15 @@ def first_question(
 def second_question(
     domains: Sequence[int], boxes: Sequence[Box], cuts: Sequence[Cut | None]
 ) -> tuple[Asked, list[int]]:
-    """Ask about all other attributes; return the question and which boxes it is about: those that are not cut yet."""
+    """Return the question about all other attributes of each box, and the numbers of its boxes.
+
+    The question leaves out boxes that are cut already, or have no other attribute to cut.
+
+    Args:
+        domains: Number of values of each attribute.
+        boxes: Open boxes of the level.
+        cuts: Answers to the first question, one for each open box; None for a box that is not cut.
+    """
     orders = [widest_first(domains, box)[1:] for box in boxes]
     uncut = [i for i, (order, cut) in enumerate(zip(orders, cuts, strict=True)) if order and cut is None]
     return _asked(domains, boxes, {i: orders[i] for i in uncut}), uncut
@@ -89,7 +105,13 @@ def _asked(domains: Sequence[int], boxes: Sequence[Box], orders: dict[int, tuple
 
 
 def answers(domains: Sequence[int], columns: int, cuts: Cuts) -> Iterator[list[BitMatrix]]:
-    """Yield what a run opens, in order, that finds these cuts of rows with so many published columns."""
+    """Yield the opened bits of a run that finds these cuts, in order.
+
+    Args:
+        domains: Number of values of each attribute.
+        columns: Number of published columns.
+        cuts: All cuts of the run, level by level.
+    """
     yield passed(columns)
     boxes = [whole(domains)]
     for level in cuts:
@@ -108,7 +130,13 @@ def answers(domains: Sequence[int], columns: int, cuts: Cuts) -> Iterator[list[B
 
 
 def opened(columns: int, cuts: Cuts, step: int | None = None) -> dict[str, int]:
-    """Count the values of each kind that are opened for these cuts, or for one level of them."""
+    """Return the number of opened values of each kind, for all levels or one of them.
+
+    Args:
+        columns: Number of published columns.
+        cuts: Cuts so far, level by level.
+        step: Number of the level, from 0. Default: all levels.
+    """
     chosen = cuts if step is None else cuts[step : step + 1]
     number = sum(cut is not None for level in chosen for cut in level)
     begun = bool(cuts) and step in (None, 0)

@@ -52,14 +52,28 @@ class OwnRows:
         return np.concatenate(occurs).astype(np.uint8)[:, None]
 
     def tally(self, places: Indices, size: int, lines: slice | Indices = slice(None)) -> Indices:
-        """Count the rows of these lines at each place: int64[size]; exact below 2^53."""
+        """Return the number of this party's rows at each place, int64[size]; exact below 2^53.
+
+        Args:
+            places: Place of each line, int64[lines], from 0 to size - 1.
+            size: Number of places.
+            lines: Lines that count. Default: all.
+        """
         return np.bincount(places, weights=self.numbers[lines], minlength=size).astype(np.int64)
 
 
 @lru_cache(maxsize=32)
 def precheck_netlist(columns: tuple[int, ...], width: int, k: int, form: Form = "size") -> Netlist:
-    """Build a circuit. Inputs: rows of party 0, of party 1; two bits, whether all keep the rules; each one's values by
-    column. Outputs: whether there are k rows and they keep the rules; of each column whether its values are apart.
+    """Build the check whether the rows may be published.
+
+    Inputs: rows of party 0, of party 1; two bits, whether all keep the rules; each one's values by column. Outputs:
+    whether there are k rows and they keep the rules; of each column whether its values are apart.
+
+    Args:
+        columns: Number of values of each column.
+        width: Bits of a party's number of rows.
+        k: Fewest rows of both parties together.
+        form: Form of the netlist, public: "size" for few ANDs, "depth" for few levels.
     """
     builder = Builder(form)
     left, right = builder.input(width), builder.input(width)
@@ -77,7 +91,17 @@ def precheck_netlist(columns: tuple[int, ...], width: int, k: int, form: Form = 
 
 
 def precheck(engine: Engine, problem: Problem, party_rows: OwnRows, names: Sequence[str] = ()) -> None:
-    """Raise a `JointRefusalError` if the rows of both may not be published. `names` are those of the columns."""
+    """Raise JointRefusalError if the rows of both parties may not be published.
+
+    Args:
+        engine: Engine of this party. The peer must pass equal public arguments.
+        problem: Public problem of the recoding.
+        party_rows: This party's rows; private.
+        names: Names of the columns, for messages. Default: their numbers.
+
+    Raises:
+        JointRefusalError: The rows as a whole do not keep the rules, or a column has no value that both parties have.
+    """
     width = problem.count_width
     with engine.session.phase("admission"):
         if problem.against == "public" and problem.models.any:

@@ -76,9 +76,13 @@ class Problem:
         return self.k if self.against == "public" else 1  # against the peer the rest follows
 
     def keeps(self, counts: Indices, whole: Indices) -> NDArray[np.bool_]:
-        """Return whether a party's own rows in each class, int64[..., classes], do not break the rules by themselves.
+        """Return whether a party's rows of each class do not break the rules by themselves, bool[...].
 
-        `whole` is int64[classes], all its rows.
+        Against the public the result is True everywhere: a circuit decides.
+
+        Args:
+            counts: This party's rows of each class by sensitive value, int64[..., classes]; private.
+            whole: All rows of this party by sensitive value, int64[classes]; private.
         """
         rows = counts.sum(axis=-1)
         if self.against == "public":
