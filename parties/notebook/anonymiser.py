@@ -58,12 +58,28 @@ class Anonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     report_: dict[str, Any]
 
     def fit(self, X: Any, y: Any = None) -> Anonymiser:
-        """Find the recoding of a frame (pandas, Polars, Arrow). `InputError` if the models cannot be reached."""
+        """Find the recoding of a frame, and return the anonymiser itself.
+
+        Args:
+            X: Data frame (pandas, Polars, Arrow) with all columns that the parameters name.
+            y: Ignored; scikit-learn passes it.
+
+        Raises:
+            InputError: The models cannot be reached, or a parameter or column is wrong.
+        """
         self._fit(categories.named_frame(X))
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Recode the frame, to one of the same kind; suppressed rows are not in it."""
+        """Recode the frame, to a frame of its kind without suppressed rows.
+
+        Args:
+            X: Data frame (pandas, Polars, Arrow) with all columns that the parameters name.
+            y: Ignored; scikit-learn passes it.
+
+        Raises:
+            InputError: The models cannot be reached, or a parameter or column is wrong.
+        """
         frame = categories.named_frame(X)
         cells, places, outcome = self._fit(frame)
         return self._recoded(frame, cells, places, outcome.partition)

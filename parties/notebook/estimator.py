@@ -81,20 +81,27 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing, JointEstimator):  # 
         job: str | None = None,
         deadline: float | None = None,
     ) -> JointID3Classifier:
-        """Learn the tree; returns the classifier itself.
+        """Learn the tree, and return the classifier itself.
 
-        Alone or with the peer: X[rows, attributes] is a data frame (pandas, Polars, Arrow) or a 2-D array of
-        categories, y[rows] the classes. A frame may hold the classes too, in the column `target`; then y is left out.
-        With a schema, other columns of a frame are ignored, and the columns of an array are the schema's attributes
-        but the target. X may also be a source of counts (`protocols.counts.Counts`) made for the schema.
+        Alone or with the peer you pass rows; at a node you name a table. There are no sample weights: every row counts
+        as one.
 
-        At a node: `table` is its name for the rows, `peer_table` the peer's if that differs, `columns` what to read if
-        not all. The job waits for consent and runs, for at most `deadline` seconds (None: as long as it takes).
-        `job` waits for one that was submitted before instead.
+        Args:
+            X: Data frame (pandas, Polars, Arrow) or 2-D array of categories [rows, attributes]. With a schema, further
+                columns of a frame are ignored, and an array has the schema's attributes without the target. X may also
+                be a source of counts (`protocols.counts.Counts`) made for the schema. At a node: None.
+            y: Class of each row, [rows]. Default: the column `target` of the frame. At a node: None.
+            table: Name of the rows at your node.
+            peer_table: Name of the rows at the peer's node. Default: `table`.
+            purpose: Purpose of the job, shown to the peer. Policies may require it.
+            columns: Columns to read at the node. Default: all.
+            job: Identifier of a job that was submitted to the node before, to wait for its tree.
+            deadline: Seconds to wait for the node's job, consent included. Default: no limit.
 
-        `InputError`: a parameter is wrong, or a cell is outside the schema (row, column and value are named).
-        `LinkError`, `JobMismatchError`: the peer is not there or wants another job; a job was refused or takes longer.
-        There are no sample weights: rows are counted, each as one.
+        Raises:
+            InputError: A parameter is wrong, or a cell is outside the schema; the message names row, column and value.
+            LinkError: The peer cannot be reached, or the node's job was refused, failed or did not end in time.
+            JobMismatchError: The peer wants another job.
         """
         settings = self._settings()
         fields = {"table": table, "peer_table": peer_table, "purpose": purpose, "columns": columns}

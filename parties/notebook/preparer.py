@@ -54,7 +54,15 @@ class Preparer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     remarks_: list[str]
 
     def fit(self, X: Any, y: Any = None) -> Preparer:
-        """Look at a frame (pandas, Polars, Arrow). `InputError` if no column can be counted, or a name is wrong."""
+        """Propose a schema for a frame, or map it to the given schema, and return the preparer itself.
+
+        Args:
+            X: Data frame (pandas, Polars, Arrow) of raw cells; private.
+            y: Ignored; scikit-learn passes it.
+
+        Raises:
+            InputError: No column can be counted, a name is wrong, or `schema` is combined with `target` or `exclude`.
+        """
         agreed = coded.agreed(self.schema)
         if agreed is not None and (self.target is not None or self.exclude):
             raise InputError("schema says which columns are wanted: give no target and no exclude")

@@ -48,7 +48,17 @@ class Pseudonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     def fit(self, X: Any, y: Any = None) -> Pseudonymiser:
-        """Check a frame's columns and the keys; nothing is kept. `InputError` if they do not fit."""
+        """Check a frame's columns and the keys, and return the pseudonymiser itself; nothing is kept.
+
+        A deterministic column with few values gives a warning.
+
+        Args:
+            X: Data frame (pandas, Polars, Arrow) with the identifiers.
+            y: Ignored; scikit-learn passes it.
+
+        Raises:
+            InputError: A column is missing, or the keys do not fit.
+        """
         frame = categories.named_frame(X)
         with self._opened() as ring:
             plan = pseudonyms.Pseudonyms(self._plan(), ring)
@@ -73,9 +83,16 @@ class Pseudonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return _replaced(frame, columns, self.drop)
 
     def restore(self, X: Any, purpose: str) -> Any:
-        """Restore the values that a frame's pseudonyms stand for; who did so, and why, is on record with the keys.
+        """Return the frame with the values that its pseudonyms stand for; cells of forgotten subjects are missing.
 
-        Cells of forgotten subjects are missing. `InputError` if a cell is no pseudonym of its column's key.
+        The keys' record gets your user name and the purpose.
+
+        Args:
+            X: Data frame (pandas, Polars, Arrow) with the pseudonyms.
+            purpose: Reason to restore the values, for the record.
+
+        Raises:
+            InputError: The purpose is empty, a cell is not a pseudonym of its column's key, or the keys do not fit.
         """
         if not purpose.strip():
             raise InputError("purpose: say why; it is put on record")

@@ -67,14 +67,24 @@ class JointStudy(JointEstimator):
         job: str | None = None,
         deadline: float | None = None,
     ) -> Self:
-        """Ask, and keep what is learnt; returns the estimator itself.
+        """Run the job, keep its result, and return the estimator itself.
 
-        Alone or with the peer: X is a data frame with the schema's columns; y, the classes or numbers, is read by
-        boosted trees alone, which take X as an array in the schema's order, too. At a node: `table` is its name for
-        the rows, `job` one that was submitted before.
+        Alone or with the peer you pass rows; at a node you name a table, or a job that was submitted before.
 
-        `InputError`: a parameter is wrong, or a cell is outside the schema. `LinkError`, `JobMismatchError`: the peer
-        is not there or wants another job.
+        Args:
+            X: Data frame (pandas, Polars, Arrow) with the schema's columns. Boosted trees also take an array in the
+                schema's order. At a node: None.
+            y: Class or number of each row; boosted trees alone read it. At a node: None.
+            table: Name of the rows at your node.
+            peer_table: Name of the rows at the peer's node. Default: `table`.
+            purpose: Purpose of the job, shown to the peer. Policies may require it.
+            job: Identifier of a job that was submitted to the node before, to wait for its result.
+            deadline: Seconds to wait for the node's job, consent included. Default: no limit.
+
+        Raises:
+            InputError: A parameter is wrong, or a cell is outside the schema.
+            LinkError: The peer cannot be reached, or the node's job was refused, failed or did not end in time.
+            JobMismatchError: The peer wants another job.
         """
         settings, kind = self._settings(), self.kind
         agreed = coded.agreed(self.schema)
