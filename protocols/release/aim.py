@@ -42,7 +42,7 @@ ROUNDS_PER_COLUMN = 16  # the first sigma and epsilon are for so many rounds
 
 @dataclass(frozen=True)
 class AimProblem:
-    """What is public of a run: the workload, a weight for each of its marginals, and the greatest model in cells."""
+    """Public settings of a run: the workload, a weight for each of its marginals, and the greatest model in cells."""
 
     work: Workload
     weights: tuple[int, ...]
@@ -50,12 +50,12 @@ class AimProblem:
 
     @property
     def rounds(self) -> int:
-        """How many times the first sigma and epsilon could be had, single columns among them."""
+        """Number of rounds that the first sigma and epsilon would allow, single columns among them."""
         return ROUNDS_PER_COLUMN * len(self.work.domains)
 
     @property
     def most_counts(self) -> int:
-        """How many cells a run opens at most; the same ones perhaps, again and again."""
+        """Greatest number of cells that a run opens; a cell that is opened twice counts twice."""
         return self.rounds * max(self.work.sizes)
 
     @property
@@ -64,7 +64,7 @@ class AimProblem:
         return self._parts(self.work.rho / self.rounds)
 
     def spent(self, state: State) -> Fraction:
-        """Rho of what was measured and chosen."""
+        """Return the rho that the measurements and choices so far have spent."""
         return sum((self._price(one.sigma, one.epsilon) for one in state), Fraction(0))
 
     def next(self, state: State, moved: bool) -> tuple[Fraction, Fraction] | None:
@@ -87,7 +87,7 @@ class AimProblem:
 
     @property
     def _least(self) -> Fraction:
-        """What is too little for a round: less than half of the first one."""
+        """Least rho of a round: half of that of the first one."""
         return self.work.rho / (2 * self.rounds)
 
     def _parts(self, rho: Fraction) -> tuple[Fraction, Fraction]:

@@ -48,7 +48,7 @@ def packed(clusters: int, dimensions: int) -> tuple[tuple[int, ...], ...]:
 
 
 def _balls(uniform: Points, clusters: int, radius: int) -> Points | None:
-    """Return the centres of so many balls of a radius, None if they are not found."""
+    """Return the centres of `clusters` balls of a radius; None if they are not found."""
     inner = UNIT - radius
     centres = (uniform * (2 * inner + 1) >> 32) - inner
     taken = np.zeros((0, centres.shape[1]), dtype=np.int64)

@@ -202,7 +202,7 @@ class _Players:
 
 
 def _chosen(engine: Engine, scores: NDArray[np.uint64], width: int, law: Law | None, at_once: int) -> Bits:
-    """Return the chosen places in ceil(log2 candidates) bits, of a batch of at most half of what is done at once."""
+    """Return the chosen places in ceil(log2 candidates) bits, for a batch of at most half of `at_once`."""
     candidates, batch = scores.shape
     digits = (at_once // max(1, batch)).bit_length() - 1
     groups = [
@@ -215,7 +215,7 @@ def _chosen(engine: Engine, scores: NDArray[np.uint64], width: int, law: Law | N
 
 
 def _players(engine: Engine, scores: NDArray[np.uint64], width: int, law: Law | None) -> _Players:
-    """Scores of both parties with noise, if any."""
+    """Return the candidates, each with the sum of both parties' scores, and with noise if there is a law."""
     values = _summed(engine, scores.reshape(-1), width, law)
     return _Players(values if law is None else with_ties(engine, values), values[:0], len(scores))
 
@@ -231,14 +231,14 @@ def _summed(engine: Engine, scores: NDArray[np.uint64], width: int, law: Law | N
 
 
 def _winner(engine: Engine, players: _Players, digits: int) -> _Players:
-    """Return the only one left, with a place of at least so many digits."""
+    """Return the last candidate in the tournament; its place has at least `digits` digits."""
     while players.count > 1:
         players = _round(engine, players)
     return _Players(players.values, _longer(engine, players.places, digits), 1)
 
 
 def _round(engine: Engine, players: _Players) -> _Players:
-    """Neighbours play against each other; an odd one out goes on."""
+    """Play a round of neighbours against each other; an odd one out goes on."""
     pairs, batch = players.count // 2, players.batch
     seats = np.arange(2 * pairs * batch).reshape(pairs, 2, batch)
     sides = [seats[:, side].reshape(-1) for side in (0, 1)]
@@ -254,14 +254,17 @@ def _round(engine: Engine, players: _Players) -> _Players:
 
 
 def _longer(engine: Engine, places: Bits, digits: int) -> Bits:
-    """Places with zeros as further digits."""
+    """Return places with zeros as further digits."""
     zeros = engine.constant(np.zeros((max(0, digits - places.width), places.batch), dtype=np.uint8))
     return Bits(np.concatenate([places.data, zeros.data]))
 
 
 @lru_cache(maxsize=64)
 def _match(width: int, digits: int, form: Form) -> Netlist:
-    """Value and place of two in; those of the greater, or the first of equals, out, with one digit more."""
+    """Build a match: value and place of two in; those of the greater, or the first of equals, out.
+
+    The place has a digit more.
+    """
     builder = Builder(form)
     value, place, other, other_place = (builder.input(size) for size in (width, digits, width, digits))
     beaten = value < other

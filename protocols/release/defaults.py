@@ -31,14 +31,14 @@ ROWS_OF_ONE_LEVEL = Fraction(5, 2)
 
 @dataclass(frozen=True)
 class Defaults:
-    """How a private tree is grown; `leaf_share` of epsilon goes to the leaves, the rest evenly to the levels."""
+    """Depth and stop of a private tree; `leaf_share` of epsilon goes to the leaves, the rest evenly to the levels."""
 
     depth: int
     leaf_share: Fraction
     stop: bool
 
     def split(self, epsilon: Fraction) -> tuple[Fraction, Fraction]:
-        """eps_level and eps_leaf: `depth` times the first and the second sum to epsilon exactly."""
+        """Return eps_level and eps_leaf: `depth` times the first and the second sum to epsilon exactly."""
         levels = epsilon * (1 - self.leaf_share)
         return (levels / self.depth if self.depth else Fraction(0)), epsilon - levels
 
@@ -71,7 +71,7 @@ def chosen(
 
 
 def _depth(rows: Fraction, domains: tuple[int, ...], most: int, rows_per_leaf: Fraction) -> int:
-    """Return the greatest d with rows / v^d / (d + 1) as large as it must be; v^n is the product of n domains."""
+    """Return the greatest d with enough rows in a leaf, rows / v^d / (d + 1); v^n is the product of n domains."""
     cells, number = math.prod(domains), len(domains)
 
     def fits(depth: int) -> bool:

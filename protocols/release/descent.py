@@ -81,7 +81,7 @@ Own: TypeAlias = "Callable[[Floats], tuple[Integers, int]]"  # own sums of gradi
 
 @dataclass(frozen=True)
 class Change:
-    """What so many `rows` change: `numbers` is d, `norm` the bound on a row's vector in units of 2^-28."""
+    """Greatest change by `rows` rows: `numbers` is d, `norm` the bound on a row's vector in units of 2^-28."""
 
     numbers: int
     norm: int
@@ -90,7 +90,7 @@ class Change:
 
     @property
     def squared(self) -> int:
-        """D^2, rounded up; of the numbers as they are summed."""
+        """D^2, rounded up, in the units of the sums."""
         norm = Fraction(self.norm, 1 << (FINE - COARSE))
         exact = max(2 * norm if self.replaced else Fraction(0), _root(norm**2 + COUNTED**2))
         return math.ceil((self.rows * exact + _root(Fraction(self.numbers))) ** 2)
@@ -98,7 +98,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Descent:
-    """What both agree on; `variance` is that of the noise on each number."""
+    """Public settings of a descent, equal at both parties; `variance` is that of the noise on each number."""
 
     change: Change
     steps: int
@@ -111,7 +111,11 @@ class Descent:
     epsilon: Fraction = Fraction(1)  # that is promised for all steps, at some delta
 
     def check(self) -> None:
-        """`InputError` if the sums, or their noise, could be too large to be opened."""
+        """Raise InputError if the sums, or their noise, could be too large to be opened.
+
+        Raises:
+            InputError: There is no step, or a sum with its noise is too wide.
+        """
         if self.steps < 1:
             raise InputError(f"steps: {self.steps} steps learn nothing: take 1 at least")
         width = sum_width(self.width, self.law)
@@ -120,18 +124,18 @@ class Descent:
 
     @property
     def numbers(self) -> int:
-        """The number of weights."""
+        """Number of weights, d."""
         return self.change.numbers
 
     @cached_property
     def width(self) -> int:
-        """Bits of an own number, with its sign."""
+        """Bits of a party's number, with its sign."""
         most = max((self.change.norm >> (FINE - COARSE)) + 1, COUNTED)
         return (self.max_rows * most + 1).bit_length() + 1
 
     @cached_property
     def law(self) -> Law:
-        """The noise on each number: all numbers of all steps together add at most 2^-38 to delta."""
+        """Noise on each number: all numbers of all steps together add at most 2^-38 to delta."""
         return discrete_gaussian(self.variance, security_for(self.epsilon, self.steps * (self.numbers + 1) + 1))
 
     def path(self, opened: Sequence[Sums]) -> Floats:
@@ -140,7 +144,7 @@ class Descent:
         return np.array([walk.weights, *map(walk.step, opened)])
 
     def rows(self, opened: Sequence[Sums]) -> float:
-        """Return how many rows there are, as far as it is known: within the public bounds."""
+        """Return the estimated number of rows of both parties, within the public bounds."""
         return self.bounded(sum(sums[-1] for sums in opened), len(opened))
 
     def bounded(self, counted: int, steps: int) -> float:
@@ -177,10 +181,10 @@ class Descent:
         return (momentum(step) * velocity - rate * full) / (1 + rate * self.regularisation)
 
     def spread(self, opened: Sequence[Sums]) -> float:
-        """Return the standard deviation of what the noise adds to each weight, if nothing but lambda pulls it back.
+        """Return the standard deviation that the noise adds to each weight, if nothing but lambda pulls it back.
 
-        A step's noise goes through all later steps, whose gradients lean against it, and is less where steps are short:
-        so this is an upper bound, and for few rows, whose gradients say little, what the noise does.
+        A step's noise goes through all later steps, whose gradients lean against it, and is less where steps are short.
+        So this is an upper bound. For few rows, whose gradients say little, it is the effect of the noise.
         """
         steps = len(opened)
         moved = np.zeros((steps + 1, steps))  # by a noise of 1 in each of the steps
@@ -194,12 +198,12 @@ class Descent:
 
 
 def momentum(step: int) -> float:
-    """Return m_t."""
+    """Return m_t, the momentum of step t."""
     return min(step / (step + 3), MOMENTUM)
 
 
 class Walk:
-    """The steps that follow from what is opened, one after the other.
+    """Weights that follow from the opened sums, step by step.
 
     `weights` are w_t, float64[d]; `directions` those in which steps are short, of length 1 and orthogonal.
     """
@@ -211,7 +215,7 @@ class Walk:
         self.directions: list[Floats] = []
 
     def step(self, sums: Sums) -> Floats:
-        """Return w_(t+1)."""
+        """Take a step by the opened sums, and return w_(t+1), float64[d]."""
         problem = self._problem
         self._counted += sums[-1]
         rows = problem.bounded(self._counted, self._taken + 1)
@@ -241,7 +245,7 @@ class Walk:
             self.directions.append(direction)
 
     def _apart(self, vector: Floats) -> Floats:
-        """Return what is left of a vector without the known directions."""
+        """Return the part of a vector that is orthogonal to the known directions."""
         for direction in self.directions:
             vector = vector - _dot(direction, vector) * direction
         return vector

@@ -61,7 +61,7 @@ def discrete_gaussian(variance: Fraction | int, security: int = SECURITY) -> Law
 
 @dataclass(frozen=True)
 class ScaledSum(Law):
-    """fine + 2^shift coarse, of two independent laws; `missing` is the distance of the exact sum to the ideal law."""
+    """Sum fine + 2^shift coarse of two independent laws; `missing` is its distance to the ideal law for exact parts."""
 
     fine: Law
     coarse: Law
@@ -151,15 +151,17 @@ def _table(variance: Fraction, security: int) -> PublicTable:
 
 
 def _beyond(point: int, spread: gmpy2.mpfr) -> gmpy2.mpfr:
-    """Return a bound on the mass of |x| >= point: a geometric series over less than all weights (Poisson's formula
-    again)."""
+    """Return a bound on the mass of |x| >= point.
+
+    It is a geometric series over less than all weights (Poisson's formula again).
+    """
     ratio = gmpy2.exp(-2 * gmpy2.mpfr(point) / spread)
     series = gmpy2.exp(-gmpy2.mpfr(point * point) / spread) / (1 - ratio)
     return 2 * series / max(gmpy2.mpfr(1), gmpy2.sqrt(gmpy2.const_pi() * spread))
 
 
 def _ripple(variance: Fraction) -> Fraction:
-    """r / (1 - r) for tau^2."""
+    """Return r / (1 - r) for tau^2."""
     with gmpy2.context(precision=128, round=gmpy2.RoundUp):
         q = gmpy2.exp(-2 * gmpy2.const_pi() ** 2 * gmpy2.mpfr(gmpy2.mpq(variance)))
         r = 2 * q / (1 - q)

@@ -43,13 +43,13 @@ class DigitLaw(Law):
 
     @property
     def digits(self) -> int:
-        """k, the binary digits of a geometric number."""
+        """Number k of binary digits of a geometric number."""
         return digits_below(self.scale, self.security)
 
     @property
     @abstractmethod
     def coins(self) -> Coins:
-        """One for each digit, lowest first, and what a sample takes besides."""
+        """Coins of a sample: one for each digit, lowest first, then any others."""
 
     @property
     @override
@@ -64,7 +64,7 @@ class DigitLaw(Law):
     @property
     @override
     def distance(self) -> Fraction:
-        """See `Law.distance`: what is cut off, what the coins are wrong by, and that they depend."""
+        """Bound on the distance to the ideal law: the tail that is cut off, errors of the coins, and their dependence."""
         return (
             cut(self.scale, self.digits)
             + Fraction(len(self.coins.thresholds), 2 << self.coins.width)
@@ -77,7 +77,7 @@ class OneSidedGeometric(DigitLaw):
 
     @property
     def coins(self) -> Coins:
-        """One for each digit, lowest first."""
+        """Coins of a sample: one for each digit, lowest first."""
         return digit_coins(self.scale, self.security)
 
     @property

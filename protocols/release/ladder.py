@@ -57,7 +57,7 @@ REACHED = 1e-12  # of a law's mass may be left out of an interval's sum
 
 @dataclass(frozen=True)
 class Ladder:
-    """The law of Y for graphs of at least 3 vertices; `epsilon` is of one edge added or removed."""
+    """Law of Y for graphs of at least 3 vertices; `epsilon` is that of one edge added or removed."""
 
     vertices: int
     epsilon: Fraction
@@ -65,27 +65,27 @@ class Ladder:
 
     @property
     def most(self) -> int:
-        """The greatest LS."""
+        """Greatest LS of a graph."""
         return self.vertices - 2
 
     @property
     def geometric(self) -> OneSidedGeometric:
-        """The law of a and b."""
+        """Law of a and b."""
         return OneSidedGeometric(2 / self.epsilon, self.security)
 
     @property
     def uniform(self) -> int:
-        """k, the bits that i is made of."""
+        """Number k of uniform bits behind i."""
         return self.security + self.vertices.bit_length()
 
     @property
     def bits(self) -> int:
-        """Uniform secret bits that one sample takes: a, b, the choice, i, the sign."""
+        """Number of uniform secret bits that one sample takes: a, b, the choice, i, the sign."""
         return 2 * self.geometric.bits + self.security + self.uniform + 1
 
     @cached_property
     def thresholds(self) -> tuple[tuple[int, int], ...]:
-        """For each LS the chances of the third part, and of the second or third, times 2^security."""
+        """Probabilities of the third part, and of the second or third, times 2^security, for each LS."""
         with gmpy2.context(precision=self.security + GUARD_BITS):
             q = gmpy2.exp(-gmpy2.mpfr(gmpy2.mpq(self.epsilon)) / 2)
             here, near, far = (1 - q) ** 2, 2 * q * (1 - q), 2 * q**2
@@ -121,7 +121,10 @@ class Ladder:
         return select(sign[0], 0 - distance.extend(len(distance) + 1).as_signed(), distance)
 
     def law(self, common: int) -> dict[int, Fraction]:
-        """Return the exact law of the circuit at an LS; only for few values of a geometric number."""
+        """Return the exact law of the circuit at an LS.
+
+        Use it only if a geometric number has few values.
+        """
         far, moved = (Fraction(part, 1 << self.security) for part in self.thresholds[common])
         samples, shares = self.geometric.probabilities(), self._shares(common)
         found: dict[int, Fraction] = {0: 1 - moved}
@@ -138,7 +141,7 @@ class Ladder:
         return found
 
     def _shares(self, common: int) -> list[Fraction]:
-        """Return the chances of i = 1, 2, ..., LS."""
+        """Return the probabilities of i = 1, 2, ..., LS."""
         ends = [-(-(i << self.uniform) // common) for i in range(common + 1)] if common else []
         return [Fraction(end - start, 1 << self.uniform) for start, end in pairwise(ends)]
 

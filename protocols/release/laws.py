@@ -31,22 +31,22 @@ class Law(ABC):
     @property
     @abstractmethod
     def bits(self) -> int:
-        """Uniform secret bits that one sample takes."""
+        """Number of uniform secret bits that one sample takes."""
 
     @property
     @abstractmethod
     def least(self) -> int:
-        """The least value of a sample."""
+        """Least value of a sample."""
 
     @property
     @abstractmethod
     def greatest(self) -> int:
-        """The greatest value of a sample."""
+        """Greatest value of a sample."""
 
     @property
     @abstractmethod
     def distance(self) -> Fraction:
-        """A proven bound on the statistical distance between the law of the circuit and the ideal one."""
+        """Proven bound on the statistical distance between the law of the circuit and the ideal one."""
 
     @abstractmethod
     def draw(self, random: Integer) -> Integer:
@@ -54,8 +54,11 @@ class Law(ABC):
 
     @abstractmethod
     def probabilities(self) -> dict[int, Fraction]:
-        """Return the exact law of the circuit; values that do not occur may be missing. `InputError` if it is too
-        long."""
+        """Return the exact law of the circuit; values of probability 0 may be missing.
+
+        Raises:
+            InputError: The law has too many values to be listed.
+        """
 
     @property
     def width(self) -> int:
@@ -64,7 +67,7 @@ class Law(ABC):
         return largest.bit_length() + (self.least < 0)
 
     def _listable(self) -> None:
-        """`InputError` if the law has too many values for `probabilities`."""
+        """Raise InputError if the law has too many values for `probabilities`."""
         if self.greatest - self.least >= TABULATED:
             raise InputError(
                 f"this law has {self.greatest - self.least + 1} values, more than {TABULATED} are not listed"
@@ -89,7 +92,11 @@ def security_for(epsilon: Fraction, samples: int = 1, security: int = SECURITY) 
 
 
 def check_security(security: int) -> None:
-    """`InputError` for a statistical parameter s that no law has: the distance is to be at most 2^-s."""
+    """Raise InputError for a statistical parameter s out of range: the distance is to be at most 2^-s.
+
+    Raises:
+        InputError: The parameter is not from 1 to 2,048.
+    """
     if not 1 <= security <= MOST_SECURITY:
         raise InputError(f"the statistical security is {security} bits, must be from 1 to {MOST_SECURITY}")
 

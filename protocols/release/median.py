@@ -105,7 +105,7 @@ def change(share: Fraction, replaced: bool) -> int:
 
 
 def _units(share: Fraction) -> tuple[tuple[int, int], int]:
-    """Return b and 2 a - b of a share a / b, and what divides both."""
+    """Return b and 2 a - b of a share a / b, and their greatest common divisor."""
     b, more = share.denominator, 2 * share.numerator - share.denominator
     return (b, more), math.gcd(b, more)
 

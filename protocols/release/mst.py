@@ -24,7 +24,7 @@ from smc.engines import Bits, Engine
 
 
 def steps(work: Workload) -> int:
-    """Return the steps of a run: single columns, then pairs, if there are any."""
+    """Return the number of steps of a run: single columns, then pairs, if there are any."""
     return 1 + (len(work.domains) > 1)
 
 
@@ -68,7 +68,7 @@ def mst(
 def _tree(
     engine: Engine, work: Workload, tables: JointTables, estimates: selection.Estimates, epsilon: Fraction
 ) -> list[int]:
-    """Return the pairs, as they are chosen."""
+    """Return the numbers of the chosen pairs, in the order of the choices."""
     pairs = _pairs(work)
     parts = list(range(len(work.domains)))  # which columns are joined: those of one number
     found: list[int] = []

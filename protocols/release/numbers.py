@@ -65,15 +65,17 @@ def noisy_sum(builder: Builder, width: int, law: Law) -> Integer:
 
 
 def from_zero(noise: Integer) -> Integer:
-    """Return a sample, shifted so that it is at least 0: signed noise of n bits by 2^(n - 1), which flips its sign
-    bit."""
+    """Return a sample, shifted so that it is at least 0.
+
+    Signed noise of n bits is shifted by 2^(n - 1), which flips its sign bit.
+    """
     if not noise.signed:
         return noise
     return Integer(noise.graph, [*noise.wires[:-1], ~noise.wires[-1]])
 
 
 def from_zero_by(law: Law) -> int:
-    """By how much `from_zero` shifts the law's samples."""
+    """Return the number that `from_zero` adds to the law's samples."""
     return 1 << (law.width - 1) if law.least < 0 else 0
 
 
@@ -174,7 +176,7 @@ def opened_with_noise(engine: Engine, secrets: Bits, law: Law) -> NDArray[np.int
 
 
 def _from_zero(own: NDArray[np.integer], width: int, offset: int) -> NDArray[np.uint64]:
-    """Own integers plus the offset, which must then be numbers of `width` bits."""
+    """Return this party's integers plus the offset, which must then be numbers of `width` bits."""
     least, greatest = -offset, (1 << width) - 1 - offset
     wrong = np.flatnonzero((own < least) | (own > greatest))
     if wrong.size:

@@ -67,7 +67,7 @@ class Quality(ABC):
     @property
     @abstractmethod
     def sensitivity(self) -> int:
-        """What one row changes of a score, at most, beside what it changes of all."""
+        """Greatest change of a score by one row, beyond the change that all scores share."""
 
     @abstractmethod
     def scores(self, engine: Engine, own: Sequence[Indices]) -> Bits:
@@ -79,7 +79,7 @@ class Quality(ABC):
         """
 
     def check(self) -> None:  # noqa: B027 (not every measure has a limit)
-        """`InputError` if scores about so many rows cannot be computed."""
+        """Raise InputError if scores cannot be computed for this bound on rows."""
 
     @property
     def count_width(self) -> int:
@@ -88,7 +88,7 @@ class Quality(ABC):
 
 
 class MaxQuality(Quality):
-    """The rows that a majority for each value gets right."""
+    """Number of rows that are right if each value has its majority class."""
 
     @property
     @override
@@ -112,12 +112,12 @@ class _Approximate(Quality):
     @property
     @abstractmethod
     def change(self) -> Fraction:
-        """D, what one row changes of the true score, at most."""
+        """D, the greatest change of the true score by one row."""
 
     @property
     @abstractmethod
     def error(self) -> Fraction:
-        """What a score is wrong by, at most."""
+        """Greatest error of a score."""
 
     @property
     @override
@@ -169,7 +169,7 @@ class EntropyQuality(_Approximate):
     @property
     @override
     def change(self) -> Fraction:
-        """See `_Approximate.change`: ln N + 1, rounded up."""
+        """D, the greatest change of the true score by one row: ln N + 1, rounded up."""
         return Fraction(ceil((log(self.bound) + 1) * 1024), 1024)
 
     @override
@@ -196,7 +196,7 @@ class EntropyQuality(_Approximate):
 
 @kept
 def _greatest_netlist(classes: int, width: int, form: Form) -> Netlist:
-    """Class counts of party 0, of party 1 in; the greatest sum out. All add up to less than 2^width."""
+    """Build the greatest sum from the class counts of party 0 and of party 1. All add up to less than 2^width."""
     builder = Builder(form)
     left = [builder.input(width) for _ in range(classes)]
     right = [builder.input(width) for _ in range(classes)]

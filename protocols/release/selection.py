@@ -45,10 +45,10 @@ Estimates = list[Counts]  # rounded down; half a row more is what enters a dista
 
 @dataclass(frozen=True)
 class Workload:
-    """What is public: `domains` are the columns' numbers of values, `sets` the columns of each marginal, in order.
+    """Public settings: `domains` are the columns' numbers of values, `sets` the columns of each marginal, in order.
 
-    All single columns are among the sets, first. `rho` is what a run may spend, and `epsilon` what that is taken for at
-    some delta: the samples of all measurements, and those of all choices, add at most 2^-38 each to that delta.
+    All single columns are among the sets, first. `rho` is the budget of a run, and `epsilon` what it stands for at some
+    delta: the samples of all measurements, and those of all choices, add at most 2^-38 each to that delta.
     """
 
     domains: tuple[int, ...]
@@ -61,26 +61,26 @@ class Workload:
 
     @property
     def singles(self) -> tuple[int, ...]:
-        """The marginals of one column each."""
+        """Numbers of the marginals of one column."""
         return tuple(range(len(self.domains)))
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
-        """The cells of each marginal."""
+        """Number of cells of each marginal."""
         return tuple(math.prod(self.domains[column] for column in one) for one in self.sets)
 
     @property
     def change(self) -> int:
-        """How many cells of a marginal one row changes, each by 1."""
+        """Number of cells of a marginal that one row changes, each by 1."""
         return 2 if self.replaced else 1
 
     @property
     def moved(self) -> int:
-        """By how much all rows that are hidden together change the cells of a marginal, added up."""
+        """Total change of a marginal's cells by all rows that are hidden together."""
         return self.rows * self.change
 
     def price(self, sigma: Fraction) -> Fraction:
-        """Return what a measurement spends."""
+        """Return the rho that a measurement spends."""
         return self.rows**2 * self.change / (2 * sigma**2)
 
     def sigma(self, rho: Fraction) -> Fraction:
@@ -89,7 +89,7 @@ class Workload:
 
     @staticmethod
     def choice_price(epsilon: Fraction) -> Fraction:
-        """Return what a choice of such a range spends."""
+        """Return the rho that a choice of a given range spends."""
         return epsilon**2 / 8
 
     @staticmethod
@@ -100,7 +100,7 @@ class Workload:
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """A marginal with noise, by its number: int64[cells]. `epsilon` is that of its choice; 0 if it was not chosen."""
+    """A measured marginal, by its number: int64[cells]. `epsilon` is that of its choice; 0 if it was not chosen."""
 
     table: int
     sigma: Fraction
@@ -113,7 +113,10 @@ OnMeasurement = Callable[[State], object]  # before each step, with what was mea
 
 
 class MarginalModel(Protocol):
-    """What follows from measurements. Both methods depend on their arguments only, and not on what was asked before."""
+    """A model of the rows after measurements.
+
+    Both methods must depend on their arguments only, and not on earlier calls.
+    """
 
     def estimate(self, measured: State) -> list[NDArray[np.float64]]:
         """Return the expected cells of all marginals, float64[cells] each, with fractions."""
@@ -263,8 +266,10 @@ def _score_netlist(width: int, weight: int, addend: int, constant: int | None = 
 
 
 def _rounded(square: Fraction, up: bool) -> Fraction:
-    """Return the root of a number, rounded to so many digits, up or down: whole numbers only, the same on every
-    machine."""
+    """Return the root of a number with `DIGITS` digits, rounded up or down.
+
+    It computes with whole numbers only, so all machines get equal results.
+    """
     places = DIGITS
     while square * 100**places < 100**DIGITS:
         places += 1

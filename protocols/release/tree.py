@@ -168,9 +168,9 @@ def _comfortable(engine: Engine) -> int:
 
 
 def _choices(engine: Engine, problem: Problem, lefts: Sequence[tuple[int, ...]], own: LevelCounts) -> Indices:
-    """Return the place of each node's choice among its attributes left, the most of all nodes for "stop"; int64[nodes].
+    """Return the position of each node's choice among its attributes left, int64[nodes].
 
-    All nodes have one attribute left at least.
+    "Stop" is the greatest number of attributes left at any node. Each node has one attribute left at least.
     """
     lengths = np.array([len(left) for left in lefts])
     most = int(lengths.max())
@@ -195,7 +195,7 @@ def _noisy(engine: Engine, problem: Problem, left: int, tables: Sequence[Indices
 
 
 def _scored(engine: Engine, problem: Problem, left: int, tables: Sequence[Indices]) -> tuple[Bits]:
-    """Return the same of some."""
+    """Return the noisy scores of one shard."""
     with engine.session.phase("scores"):
         scores = problem.measure.scores(engine, tables)
     with engine.session.phase("choice"):
@@ -292,7 +292,7 @@ def _classes(engine: Engine, problem: Problem, own: Indices) -> Bits:
 
 
 def _labelled(engine: Engine, problem: Problem, own: Indices) -> tuple[Bits]:
-    """Return the same of some."""
+    """Return the secret classes of one shard."""
     law, width = problem.class_law(), problem.count_width
     inputs = count_inputs(engine, own.T, width)
     netlist = class_netlist(width, problem.classes, law, engine.form)

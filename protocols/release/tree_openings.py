@@ -24,15 +24,17 @@ KINDS = ("attribute of a node, or that it is a leaf", "class of a leaf")
 
 @dataclass(frozen=True)
 class OpenedLevel:
-    """All that one level opens; `choices` is None where nothing is to be chosen. A node has at most `left` attributes
-    left."""
+    """All values that one level opens; `choices` is None if there is no choice.
+
+    `left` is the greatest number of attributes left at a node.
+    """
 
     choices: list[int] | None
     labels: list[int]
     left: int
 
     def bits(self, problem: Problem) -> Iterator[list[BitMatrix]]:
-        """As opened, one list for each time."""
+        """Yield the opened bits, one list for each opening."""
         if self.choices is not None:
             yield [bitpack.from_integers(self.choices, index_width(problem.candidates(self.left)))]
         if self.labels:

@@ -53,7 +53,11 @@ Edges = NDArray[np.uint8]
 
 
 def pairs(vertices: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the ends of every possible edge, the lesser first, in the order of `Edges`. `InputError` for too many."""
+    """Return the ends of every possible edge, the lesser first, in the order of `Edges`: int[pairs] both.
+
+    Raises:
+        InputError: The number of vertices is not from 3 to 1,000.
+    """
     if not LEAST_VERTICES <= vertices <= MOST_VERTICES:
         raise InputError(f"there are {vertices:,} vertices, must be from {LEAST_VERTICES} to {MOST_VERTICES:,}")
     first, second = np.triu_indices(vertices, 1)
@@ -220,7 +224,7 @@ def _thirds(thrice: int) -> int:
 
 
 def _counted(engine: Engine, own: Edges, vertices: int) -> tuple[Bits, Bits]:
-    """Secrets: the most common neighbours of a pair, and three times the triangles, one instance each."""
+    """Return the most common neighbours of a pair, and three times the triangles, both secret; one instance each."""
     first, second = pairs(vertices)
     if own.shape != first.shape:
         raise InputError(f"{len(own)} pairs of vertices, must be {len(first)}")
@@ -259,7 +263,7 @@ def _rows(engine: Engine, edges: Bits, vertices: int) -> Bits:
 
 
 def _wider(engine: Engine, values: Bits, width: int) -> Bits:
-    """Unsigned numbers with zeros above."""
+    """Return unsigned numbers with zeros above."""
     zeros = engine.constant(np.zeros((width - values.width, values.batch), dtype=np.uint8))
     return Bits(np.concatenate([values.data, zeros.data]))
 
@@ -275,7 +279,7 @@ def _greatest(engine: Engine, values: Bits) -> Bits:
 
 
 def _opened(engine: Engine, secret: Bits, law: Law, times: int) -> int:
-    """Return a secret number with so many times a sample, opened."""
+    """Return a secret number plus a sample, `times` times, opened."""
     netlist = _noisy_netlist(secret.width, law, times, engine.form)
     (opened,) = engine.reveal(*engine.run(netlist, secret, engine.random(law.bits, 1)))
     return bitpack.to_integers(opened, signed=True)[0]
@@ -318,7 +322,7 @@ def _greater_netlist(width: int, form: Form) -> Netlist:
 
 @lru_cache(maxsize=32)
 def _noisy_netlist(width: int, law: Law, times: int, form: Form) -> Netlist:
-    """Return a number and the law's uniform bits in; the number with so many times the sample out, signed."""
+    """Build a number plus `times` times one sample, signed, from the number and the law's uniform bits."""
     builder = Builder(form)
     number, noise = builder.input(width), law.draw(builder.input(law.bits))
     for _ in range(times):
@@ -329,7 +333,7 @@ def _noisy_netlist(width: int, law: Law, times: int, form: Form) -> Netlist:
 
 @lru_cache(maxsize=8)
 def _ladder_netlist(common: int, width: int, law: Ladder, form: Form) -> Netlist:
-    """Return LS, thrice a number and uniform bits in; that with thrice a sample out, signed."""
+    """Build a number plus thrice a sample, signed, from LS, thrice the triangles and uniform bits."""
     builder = Builder(form)
     most_common, thrice = builder.input(common), builder.input(width)
     noise = law.draw(most_common, builder.input(law.bits))
