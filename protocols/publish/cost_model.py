@@ -120,7 +120,7 @@ def most_bytes(problem: Problem, profile: Profile) -> int:
 
 
 def _asked_for_all(engine: CountingEngine, problem: Problem, boxes: int) -> None:
-    """Count what so many boxes of one level cost at most."""
+    """Count the greatest cost of a number of boxes of one level."""
     same = [whole(problem.domains)] * boxes
     party_rows = OwnCells(problem, np.zeros((0, len(problem.columns) + 1), dtype=np.int64))
     party_rows.count(boxes)
@@ -143,7 +143,7 @@ def most_bytes_of_levels(task: FullDomain, profile: Profile) -> int:
 
 
 def costliest(lattice: Lattice) -> Node:
-    """Return a node that takes most to find: nodes that are compared, or their classes where these are listed."""
+    """Return a node that costs most to find: by the nodes compared, or by their classes if these are listed."""
 
     def work(height: int) -> int:
         search = lattice_search.towards(lattice, height)

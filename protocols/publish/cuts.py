@@ -14,7 +14,7 @@ Box: TypeAlias = tuple[tuple[int, int], ...]  # of every attribute: the first va
 
 
 class Cut(NamedTuple):
-    """The values of an attribute from `value` on come to the second part."""
+    """A cut of a box: values of an attribute from `value` on belong to the second part."""
 
     attribute: int
     value: int
@@ -119,5 +119,5 @@ def encode(cuts: Cuts) -> Any:
 
 
 def decode(value: Any) -> Cuts:
-    """Return the inverse of `encode`."""
+    """Return the cuts of a document of `encode`."""
     return tuple(tuple(None if cut is None else Cut(*cut) for cut in level) for level in value)

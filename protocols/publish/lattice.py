@@ -51,9 +51,9 @@ MOST_POSSIBLE = 1 << 25  # possible classes of all nodes of a height: half a gig
 
 @dataclass(frozen=True)
 class FullDomain:
-    """The public parameters: `problem`, whose domains are those of the hierarchies, and MaxSup.
+    """Public settings of a search: `problem`, whose domains are those of the hierarchies, and MaxSup.
 
-    `InputError` for what cannot be searched by heights: rules that a class which keeps them may lose by growing.
+    InputError if no search by heights is possible: for rules that a class may break by growing.
     """
 
     problem: Problem
@@ -91,7 +91,7 @@ class FullDomain:
 
 @dataclass(frozen=True)
 class Asking:
-    """A step of a run: about to ask so many nodes, after this search."""
+    """A step of a run: the number of nodes to compare next, and the search so far."""
 
     nodes: int
     search: Found
@@ -151,8 +151,10 @@ def levels(
 
 
 def _node(engine: Engine, task: FullDomain, party_rows: OwnRows, height: int, place: Bits | None) -> Node:
-    """Return the first node of a height that will do, opened; there is one. Its place is known if this run has asked
-    there."""
+    """Return the first node of a height that will do, opened; there is one.
+
+    Its place is known if this run has asked at this height.
+    """
     nodes = task.lattice.heights[height]
     if len(nodes) == 1:
         return nodes[0]

@@ -32,9 +32,10 @@ KINDS = ("whether the rows may be published", "whether a height will do", "level
 
 @dataclass(frozen=True)
 class Lattice:
-    """`hierarchies` are the groups of every attribute; nodes with more than `most` possible classes are passed over.
+    """All nodes of public hierarchies, the groups of every attribute.
 
-    `InputError` if a hierarchy is none, or if there are too many nodes to list.
+    The search leaves out nodes with more than `most` possible classes. InputError if a hierarchy is not a tree with one
+    top, or if there are too many nodes to list.
     """
 
     hierarchies: tuple[Groups, ...]
@@ -56,12 +57,12 @@ class Lattice:
 
     @cached_property
     def sizes(self) -> tuple[tuple[int, ...], ...]:
-        """The number of groups of each attribute, level by level."""
+        """Number of groups of each attribute, level by level."""
         return tuple(tuple(1 + max(groups) for groups in levels) for levels in self.hierarchies)
 
     @cached_property
     def _losses(self) -> tuple[tuple[Fraction, ...], ...]:
-        """The share of its values that a group of each level stands for, on average over the values; 0 if alone."""
+        """Share of its values that a group of each level stands for, on average over the values; 0 if alone."""
         losses = []
         for levels in self.hierarchies:
             alike = [np.bincount(groups) for groups in levels]
@@ -70,16 +71,16 @@ class Lattice:
         return tuple(losses)
 
     def possible(self, node: Node) -> int:
-        """Return the classes that a table could have at a node."""
+        """Return the number of classes that a table may have at a node."""
         return prod(sizes[level] for sizes, level in zip(self.sizes, node, strict=True))
 
     def loss(self, node: Node) -> Fraction:
-        """Return what is lost at a node, by the domains alone: the sum over attributes."""
+        """Return the loss of a node, by the domains alone: the sum over attributes."""
         return sum((losses[level] for losses, level in zip(self._losses, node, strict=True)), Fraction(0))
 
     @cached_property
     def heights(self) -> tuple[tuple[Node, ...], ...]:
-        """The nodes of each height that are not passed over: those that lose least first, then in lexical order."""
+        """Nodes of each height that the search includes: those that lose least first, then in lexical order."""
         by_height: list[list[Node]] = [[] for _ in range(sum(len(levels) - 1 for levels in self.hierarchies) + 1)]
         for node in product(*(range(len(levels)) for levels in self.hierarchies)):
             if self.most is None or self.possible(node) <= self.most:
@@ -101,8 +102,9 @@ class Lattice:
 
 @dataclass(frozen=True)
 class Found:
-    """The state of a search: whether each height that was asked will do; the node; of each possible class there whether
-    it is published, where that is asked at all.
+    """State of a search: the answers for the heights so far, the node, and which of its possible classes are published.
+
+    `node` and `published` are None until they are opened. Against the peer `published` stays None.
     """
 
     answers: tuple[bool, ...] = ()
@@ -111,11 +113,11 @@ class Found:
 
     @property
     def steps(self) -> int:
-        """The number of decisions that have been opened."""
+        """Number of decisions that have been opened."""
         return len(self.answers) + (self.node is not None) + (self.published is not None)
 
     def first(self, steps: int) -> Found:
-        """Return the search as it was after so many."""
+        """Return the search after its first `steps` steps."""
         if steps >= self.steps:
             return self
         if steps > len(self.answers):
@@ -244,7 +246,7 @@ def encode(search: Found) -> Any:
 
 
 def decode(value: Any) -> Found:
-    """Return the inverse of `encode`."""
+    """Return the search of a document of `encode`."""
     node, published = value["node"], value.get("published")
     return Found(
         tuple(map(bool, value["answers"])),

@@ -52,7 +52,7 @@ Columns = Sequence[str]
 
 @dataclass(frozen=True)
 class Progress:
-    """A step of a run: about to decide so many boxes, after these cuts."""
+    """A step of a run: the number of boxes to decide next, and the cuts so far."""
 
     boxes: int
     cuts: Cuts
@@ -106,7 +106,7 @@ def mondrian(
 
 
 class OwnCells(OwnRows):
-    """A party's rows as cells: in which open box each is, and how many each box has by every value."""
+    """A party's rows as cells: the open box of each row, and the rows of each box by value."""
 
     def __init__(self, problem: Problem, rows: Indices) -> None:
         super().__init__(problem, rows)
@@ -115,8 +115,10 @@ class OwnCells(OwnRows):
         self.tables: list[Indices] = []
 
     def count(self, boxes: int) -> None:
-        """Set `tables`: of each attribute, the rows of each open box with at most each value, by what l and t count:
-        int64[boxes, values, kinds].
+        """Set `tables` by counting the rows of each open box.
+
+        A table is that of an attribute: the rows with at most each value, int64[boxes, values, kinds]. A kind is a
+        value that l and t count by.
         """
         inside = np.flatnonzero(self._place >= 0)
         self.tables = []
@@ -126,7 +128,7 @@ class OwnCells(OwnRows):
             self.tables.append(counts.reshape(boxes, size, self.kinds).cumsum(axis=1))
 
     def descend(self, level: Level) -> None:
-        """Move on to the open boxes of the next level."""
+        """Move all rows on to the open boxes of the next level."""
         attribute = np.array([0 if cut is None else cut.attribute for cut in level])
         value = np.array([0 if cut is None else cut.value for cut in level])
         is_cut = np.array([cut is not None for cut in level])
@@ -227,7 +229,10 @@ def _most_even(
 def _least_loss(
     engine: Engine, problem: Problem, rows: tuple[Indices, Indices], bits: list[Bits], lengths: Indices, digits: int
 ) -> tuple[Bits, Bits]:
-    """Return the same of the edge after which rows have the narrowest ranges: each party knows its part."""
+    """Return for each group of edges whether one may be chosen, and the one after which rows have the narrowest ranges.
+
+    Each party knows its part of the loss.
+    """
     places = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     loss = rows[0] * places + rows[1] * (np.repeat(lengths, lengths) - 1 - places)
     width = problem.count_width + max(problem.domains).bit_length()

@@ -23,7 +23,7 @@ KINDS = ("whether the rows may be published", "whether a class is cut", "attribu
 
 @dataclass(frozen=True)
 class Asked:
-    """A question about some boxes: by which of these attributes, in order of preference, and where, each is cut."""
+    """A question about some boxes: by which of its attributes, in order of preference, and where, each box is cut."""
 
     domains: tuple[int, ...]
     boxes: tuple[Box, ...]
@@ -31,17 +31,17 @@ class Asked:
 
     @property
     def widths(self) -> tuple[int, int]:
-        """Bits of a place among attributes, and of one among the edges between an attribute's values."""
+        """Bits of a place among attributes, and of a place among the edges between an attribute's values."""
         return (len(self.domains) - 1).bit_length(), max(0, max(self.domains) - 2).bit_length()
 
     @property
     def lengths(self) -> np.ndarray:
-        """The edges inside each box, for each of its attributes: int64[pairs]."""
+        """Number of edges inside each box, for each of its attributes: int64[pairs]."""
         pairs = zip(self.boxes, self.orders, strict=True)
         return np.array([box[a][1] - box[a][0] - 1 for box, order in pairs for a in order], dtype=np.int64)
 
     def bits(self, level: Sequence[Cut | None]) -> BitMatrix:
-        """Return them as opened: found or not, the attribute's place, the edge's; 0 where nothing is found."""
+        """Return the answers as opened bits: cut or not, the attribute's place, the edge's; 0 for an uncut box."""
         ranks, edges = self.widths
         rank = [0 if cut is None else order.index(cut.attribute) for cut, order in zip(level, self.orders, strict=True)]
         edge = [
@@ -52,7 +52,11 @@ class Asked:
         return np.vstack([is_cut, bitpack.from_integers(rank, ranks), bitpack.from_integers(edge, edges)])
 
     def read(self, bits: BitMatrix) -> list[Cut | None]:
-        """Return the inverse. `ProtocolError` for bits that no honest run opens."""
+        """Return the answers of opened bits.
+
+        Raises:
+            ProtocolError: No honest run opens these bits.
+        """
         is_cut, ranks = bits[0] == 1, self.widths[0]
         most = np.where(is_cut, [len(order) for order in self.orders], 1)
         rank = index_below(bits[1 : 1 + ranks], most, "a cut's attribute")

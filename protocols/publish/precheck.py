@@ -26,9 +26,10 @@ from smc.primitives.bits import BitMatrix
 
 
 class OwnRows:
-    """A party's distinct rows and how often each occurs. `InputError` if they do not fit the problem.
+    """A party's distinct rows and the number of each. InputError if they do not fit the problem.
 
-    `rows` is int64[lines, columns + 1]: values of the attributes, then of the other columns, and how many rows are so.
+    `rows` is int64[lines, columns + 1]: values of the attributes, then of the other columns, and the number of equal
+    rows.
     """
 
     def __init__(self, problem: Problem, rows: Indices) -> None:
@@ -47,7 +48,7 @@ class OwnRows:
         self.whole = self.tally(self.kind, self.kinds)
 
     def occurring(self, columns: Sequence[int]) -> BitMatrix:
-        """Return which values of every column there are, uint8[values of all columns, 1]."""
+        """Return whether each value of every column occurs, uint8[values of all columns, 1]."""
         occurs = [np.bincount(column, minlength=size) > 0 for column, size in zip(self.values.T, columns, strict=True)]
         return np.concatenate(occurs).astype(np.uint8)[:, None]
 
@@ -125,5 +126,5 @@ def precheck(engine: Engine, problem: Problem, party_rows: OwnRows, names: Seque
 
 
 def passed(columns: int) -> list[BitMatrix]:
-    """Return what is opened of rows that may be published, in so many columns: a bit, and none of provenance."""
+    """Return the opened bits for rows that may be published: a 1, and a 0 for each of `columns` columns."""
     return [np.full((1, 1), i == 0, dtype=np.uint8) for i in range(1 + columns)]

@@ -52,7 +52,7 @@ class Problem:
 
     @property
     def columns(self) -> tuple[int, ...]:
-        """The numbers of values of all columns that are published."""
+        """Number of values of each published column."""
         return (*self.domains, *self.others)
 
     @property
@@ -62,17 +62,17 @@ class Problem:
 
     @property
     def classes(self) -> int:
-        """By how many values rows are counted: those of the column that l and t are about, else one."""
+        """Number of values by which rows are counted: those of the column for l and t, else one."""
         return self.others[-1] if self.models.any else 1
 
     @cached_property
     def groups(self) -> of_groups.Problem:
-        """The parameters of circuits that decide l and t of groups of rows."""
+        """Settings of circuits that decide l and t of groups of rows."""
         return of_groups.Problem((), self.classes, self.max_rows, rules=self.models)
 
     @property
     def least(self) -> int:
-        """The fewest rows of both parties in a class, which a circuit compares with."""
+        """Fewest rows of both parties in a class, for circuits."""
         return self.k if self.against == "public" else 1  # against the peer the rest follows
 
     def keeps(self, counts: Indices, whole: Indices) -> NDArray[np.bool_]:

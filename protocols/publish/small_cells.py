@@ -54,7 +54,7 @@ States: TypeAlias = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class CellProblem:
-    """The public parameters: `cells` of a table, totals among them, and when one may be published."""
+    """Public settings: `cells` of a table, totals among them, and the rule for publishing a cell."""
 
     cells: int
     max_rows: int  # no party has more rows than this
@@ -76,12 +76,12 @@ class CellProblem:
 
     @property
     def width(self) -> int:
-        """Bits of a party's own count."""
+        """Bits of a party's count."""
         return self.max_rows.bit_length()
 
     @property
     def bits(self) -> int:
-        """Bits opened of a cell."""
+        """Number of bits opened for a cell."""
         return 1 if self.zeros == "hidden" else 2
 
 

@@ -96,5 +96,5 @@ def longer(engine: Engine, number: Bits, width: int) -> Bits:
 
 
 def stacked(*parts: Bits) -> Bits:
-    """Return the bits of several numbers as one, the first one's lowest."""
+    """Return the bits of several numbers as one number, the first one's lowest."""
     return Bits(np.concatenate([part.data for part in parts]))

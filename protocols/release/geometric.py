@@ -64,7 +64,7 @@ class DigitLaw(Law):
     @property
     @override
     def distance(self) -> Fraction:
-        """Bound on the distance to the ideal law: the tail that is cut off, errors of the coins, and their dependence."""
+        """Bound on the distance to the ideal law: the tail that is cut off, the coins' errors, and their dependence."""
         return (
             cut(self.scale, self.digits)
             + Fraction(len(self.coins.thresholds), 2 << self.coins.width)
