@@ -50,8 +50,8 @@ from smc.errors import InputError
 class Anonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Recodes the quasi-identifiers of a frame so that every class of its rows satisfies all models.
 
-    After `fit`: `recoding_`, which `transform` applies to any rows, and whose `text()` smc publish apply reads;
-    `report_`, what was lost and what is left to fear.
+    After `fit` there are `recoding_` and `report_`. `transform` applies `recoding_` to any rows, and `smc publish
+    apply` reads its `text()`. `report_` lists losses and remaining risks.
     """
 
     recoding_: Recoding
@@ -85,9 +85,12 @@ class Anonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self._recoded(frame, cells, places, outcome.partition)
 
     def transform(self, X: Any) -> Any:
-        """Recode other rows alike; what is in no class, or in one that does not fit, is not in the result.
+        """Recode other rows by the fitted recoding.
 
-        `InputError` if that is a larger share of the rows than `max_suppressed`, or more than presence bears.
+        The result lacks rows without a class, and rows of a class that breaks a model.
+
+        Raises:
+            InputError: The result lacks a larger share of the rows than `max_suppressed`, or breaks a model.
         """
         check_is_fitted(self)
         frame = categories.named_frame(X)
@@ -162,7 +165,7 @@ def _given(rule: Rule | None) -> dict[str, Any]:
 def _cells(
     frame: categories.Frame, names: Sequence[str], quasi: int, recoding: Recoding, public: Any
 ) -> tuple[Cells, Any]:
-    """Return the cells of a frame, and of the public one if there is one; of each row its cell, int64[rows]."""
+    """Return the cells of a frame, and of the public one if there is one, and the cell of each row, int64[rows]."""
     spelled = _spelled(frame, names)
     others = [] if public is None else _spelled(categories.named_frame(public), names[:quasi])
     values = [[*texts, *(others[i] if i < len(others) else [])] for i, texts in enumerate(spelled)]

@@ -46,7 +46,7 @@ def equal_width(low: float, high: float, number: int) -> Edges:
 
 
 def bin_labels(edges: Sequence[float]) -> tuple[str, ...]:
-    """Return the categories that the edges make, in order: what a schema has to list for such a column."""
+    """Return the categories between the edges, in order; a schema must list them for a binned column."""
     texts = [spell(float(edge)) for edge in edges]
     between = [f"{low} to {high}" for low, high in pairwise(texts)]
     return (f"< {texts[0]}", *between, f">= {texts[-1]}")

@@ -98,7 +98,7 @@ class BlurredTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         return predict(self.tree_, codes)
 
     def _columns(self, cells: Floats) -> list[Column]:
-        """Return the columns as they were blurred; those that were not, by their own values."""
+        """Return the columns with their blurs; those without a blur have their own values."""
         blurs = self._blurs(cells.shape[1])
         columns: list[Column] = []
         for i, values in enumerate(cells.T):

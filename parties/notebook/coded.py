@@ -50,7 +50,7 @@ def columns_of(X: Any, names: tuple[str, ...]) -> list[categories.Column]:
 
 
 def agreed(schema: Schema | Path | str | None) -> Schema | None:
-    """Return the public schema, if one is given: itself, or as its file."""
+    """Return the public schema, from an object or a file; None if none is given."""
     return schemas.load(Path(schema)) if isinstance(schema, str | Path) else schema
 
 
@@ -73,7 +73,7 @@ def spelled(columns: Sequence[categories.Column], rows: int) -> Columns:
 
 
 def texts(column: categories.Column) -> list[str]:
-    """Return the category of every cell as the cell spells it."""
+    """Return the category of every cell, in the cell's own spelling."""
     known = {cell: categories.spell(cell) for cell in set(column.cells)}
     return [known[cell] for cell in column.cells]
 
@@ -148,12 +148,12 @@ def codes(column: categories.Column, values: tuple[str, ...]) -> NDArray[np.int6
 
 @dataclass(frozen=True, eq=False)
 class InBaskets:
-    """Rows as a task asks for baskets of them, see `Source.baskets`; `lines` int64[lines, 1 + columns]."""
+    """Rows in baskets for a task, see `Source.baskets`; `lines` int64[lines, 1 + columns]."""
 
     lines: NDArray[np.int64]
 
     def baskets(self, key: str) -> NDArray[np.int64]:
-        """Return the lines: they are by this key already."""
+        """Return the lines, which have the basket's number in the first column."""
         return self.lines
 
 

@@ -23,18 +23,30 @@ if TYPE_CHECKING:
 
 
 def export_text(classifier: JointID3Classifier) -> str:
-    """Return the tree for people, a line a branch. `NotFittedError` before fit, here and below."""
+    """Return the tree as text, one line for each branch.
+
+    Raises:
+        NotFittedError: The classifier has no tree yet.
+    """
     return to_text(_fitted(classifier).tree_)
 
 
 def export_dot(classifier: JointID3Classifier) -> str:
-    """Return the tree in Graphviz's DOT language."""
+    """Return the tree in Graphviz's DOT language.
+
+    Raises:
+        NotFittedError: The classifier has no tree yet.
+    """
     tree_file = _fitted(classifier).tree_file_
     return to_dot(tree_file.tree, tree_file.target)
 
 
 def export_svg(classifier: JointID3Classifier) -> str:
-    """Return the tree as an SVG document."""
+    """Return the tree as an SVG document.
+
+    Raises:
+        NotFittedError: The classifier has no tree yet.
+    """
     tree_file = _fitted(classifier).tree_file_
     return draw_svg(tree_file.tree, tree_file.target, f"Decision tree for {tree_file.target}")
 

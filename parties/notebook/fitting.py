@@ -25,17 +25,17 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0  # seconds between two looks at a job
 
 
 class Log(console.StatusLine):
-    """A console that tells the log instead of the terminal."""
+    """A console that writes to the log instead of the terminal."""
 
     def __init__(self) -> None:
         super().__init__(None)
 
     def doing(self, what: str) -> None:
-        """Tell it to whoever debugs."""
+        """Log a step at the level of debugging."""
         log.debug(what)
 
     def say(self, what: str) -> None:
-        """Tell it."""
+        """Log a message at the level of information."""
         log.info(what)
 
     def share(self, what: str, done: int, total: int) -> None:

@@ -86,6 +86,6 @@ def parameters(
 
 
 def _help(settings: type[Settings], name: str) -> str:
-    """Return what the settings say of one of them."""
+    """Return the settings' description of a parameter."""
     field = settings.model_fields.get(name)
     return (field.description if field is not None else "") or "see the command."

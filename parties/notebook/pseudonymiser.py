@@ -44,7 +44,7 @@ PLACE = "the frame"
 class Pseudonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Writes pseudonyms for identifiers, under keys that `smc publish keys` made.
 
-    There is nothing to learn; `fit` warns of deterministic columns of few values. Rows keep their order.
+    `fit` learns nothing; it warns of deterministic columns with few values. Rows keep their order.
     """
 
     def fit(self, X: Any, y: Any = None) -> Pseudonymiser:
@@ -71,9 +71,12 @@ class Pseudonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def transform(self, X: Any) -> Any:
-        """Write pseudonyms into a frame of the same kind (pandas, Polars, Arrow); missing values stay missing.
+        """Write pseudonyms into a frame of its kind (pandas, Polars, Arrow); missing values stay missing.
 
-        New keys are kept. `InputError` if a row is about nobody, or if the keys do not fit.
+        New keys are kept.
+
+        Raises:
+            InputError: A row has no subject, or the keys do not fit.
         """
         frame = categories.named_frame(X)
         with self._opened() as ring:
@@ -131,7 +134,7 @@ def _texts(frame: categories.Frame, names: Sequence[str]) -> list[pa.ChunkedArra
 
 
 def _replaced(frame: categories.Frame, pseudonymised: Mapping[str, pa.Array], drop: Sequence[str]) -> Any:
-    """Return the frame with other columns in the place of some."""
+    """Return the frame with some columns replaced."""
     columns = [
         nw.new_series(name, column.to_pylist(), nw.String(), backend=frame.implementation)
         for name, column in pseudonymised.items()

@@ -30,7 +30,7 @@ NOT_SETTINGS = ("schema", "peer")  # of the parameters
 
 
 class JointEstimator(BaseEstimator):  # type: ignore[misc]
-    """What learns from joint data: its parameters, and once `document_` is there its result."""
+    """Base class of estimators of joint data: their parameters, and the result in `document_` after fit."""
 
     peer: Any
 
@@ -47,10 +47,14 @@ class JointEstimator(BaseEstimator):  # type: ignore[misc]
 
 
 class JointStudy(JointEstimator):
-    """A kind of job on rows; a subclass has its parameters, which are those of its settings but for `schema`, `peer`.
+    """A kind of job on rows; a subclass has its settings as parameters, and `schema` and `peer`.
 
-    After `fit`: `document_`, the content of the job's JSON file; `cost_`, what the conversation cost (None alone);
-    `job_`, the node's job (None otherwise); `schema_`, the schema, where there is one.
+    After `fit` there are:
+
+    - `document_`: the content of the job's JSON file;
+    - `cost_`: cost of the conversation (None alone);
+    - `job_`: the node's job (None otherwise);
+    - `schema_`: the schema, if there is one.
     """
 
     kind: Any  # of job, a class of `BySchema`
@@ -114,12 +118,12 @@ class JointStudy(JointEstimator):
         }
 
     def _missing(self, X: Any, y: Any, agreed: Schema | None) -> str:
-        """Return the error if something is not there that is needed beside a node."""
+        """Return the error if an argument is missing that is needed without a node."""
         is_missing = X is None or agreed is None
         return "X and schema are needed: the rows, and the values that are public" if is_missing else ""
 
     def _rows_of(self, task: BySchema, X: Any, y: Any) -> Any:
-        """Return rows as the task takes them."""
+        """Return rows in the form that the task takes."""
         order = (*task.schema.features(task.target), task.target)
         return coded.counted(task, coded.columns_of(categories.named_frame(X).to_native(), order))
 
@@ -128,5 +132,5 @@ class JointStudy(JointEstimator):
         return self
 
     def _repr_svg_(self) -> str | None:
-        """Return the result as a picture, for whatever shows pictures; None before fit, and of what has none."""
+        """Return the result as a picture, for programs that show pictures; None before fit, or if it has no picture."""
         return self.kind.picture(self.document_) if self.__sklearn_is_fitted__() else None
