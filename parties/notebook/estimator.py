@@ -126,7 +126,7 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing, JointEstimator):  # 
         X has columns as for `fit`. Only values on a row's path count.
 
         Raises:
-            InputError: The tree has no branch for a value; the message names the first such row.
+            InputError: The tree has no branch for a value; the message names the first row of this kind.
             NotFittedError: The classifier has no tree yet.
         """
         check_is_fitted(self)

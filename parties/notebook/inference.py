@@ -46,7 +46,7 @@ class JointTest(JointStudy):
 
     @property
     def kind(self) -> Any:
-        """The kind of job. InputError if there is no such test."""
+        """The kind of job. InputError if no test has this name."""
         if self.test not in TESTS:
             raise InputError(f"test: is one of {', '.join(TESTS)}, not {self.test!r}")
         return TESTS[self.test]

@@ -24,9 +24,13 @@ if TYPE_CHECKING:
 class JointSurvival(JointStudy):
     """Kaplan-Meier curves of both parties' rows: `smc survive curve`.
 
-    After `fit` there are `curves_`, the points for each value of the arm ("" without an arm), `medians_`, for each
-    value a dict of value, low, high, and `log_rank_`, the test of the arms (None with a single arm). For others see
-    `JointStudy`.
+    After `fit` there are:
+
+    - `curves_`: the points for each value of the arm ("" without an arm);
+    - `medians_`: for each value of the arm a dict of value, low, high;
+    - `log_rank_`: the test of the arms (None with a single arm).
+
+    For others see `JointStudy`.
     """
 
     kind = Curve

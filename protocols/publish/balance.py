@@ -56,7 +56,7 @@ def nearest_netlist(width: int, digits: int, form: Form = "size") -> Netlist:
 def sides_netlist(width: int, rows: int, least: int, form: Form = "size") -> Netlist:
     """Build the check whether an edge is allowed and both its sides have enough rows: |2 L - T| <= T - 2 least.
 
-    The inputs are a bit whether the edge is allowed, its balance, and the box's rows at party 0 and at party 1.
+    The inputs are a bit whether the edge is allowed, its balance, and the box's rows at either party.
 
     Args:
         width: Bits of a balance, with its sign.

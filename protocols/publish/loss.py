@@ -19,8 +19,8 @@ from smc.circuit import Builder, Form, Netlist, concatenate, select
 def enough_netlist(width: int, least: int, form: Form = "size") -> Netlist:
     """Build the check whether an edge is allowed and both its sides have enough rows.
 
-    The inputs are two bits, both 1 if it is allowed, then of the lower and of the upper side each party's rows, up to
-    `least`.
+    The first inputs are two bits, both 1 if the edge is allowed. Then come the rows of each party on the lower side,
+    and those on the upper side. No number of rows exceeds `least`.
 
     Args:
         width: Bits of a party's number of rows.

@@ -20,12 +20,13 @@ Score = Literal["balance", "ncp"]
 
 @dataclass(frozen=True)
 class Problem:
-    """`domains` are the numbers of values of the attributes to recode, `others` those of columns published as they are.
+    """Public settings of joint publishing, equal at both parties.
 
+    `domains` are the numbers of values of the attributes to recode, `others` those of columns published as they are.
     Against the `public` each class has at least k rows of both together. Against the `peer` those of either party in it
     are none or at least k by themselves: then it has k of both too, for it has some. `models` are l and t of the last
-    of the others, a sensitive column, against the same. `score` is what an edge is chosen by: how evenly it divides
-    rows, or what is lost after it (normalised certainty penalty).
+    of the others, a sensitive column, against the public or the peer as k. `score` is the criterion that chooses an
+    edge: how evenly it divides rows, or the loss after it (normalised certainty penalty).
     """
 
     domains: tuple[int, ...]

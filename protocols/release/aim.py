@@ -283,9 +283,9 @@ def count(engine: CountingEngine, plan: AimProblem, rounds: int, cells: int) -> 
 def count_at_most(engine: CountingEngine, plan: AimProblem, one_by_one: bool = True) -> None:
     """Count a run of all rounds that there can be, each with the largest marginal.
 
-    And one round more: noise of a smaller sigma can cost more gates. A round of half of sigma takes the rho of four, so
-    it costs less than these; that of what is left in the end takes the rho of at most two and may come alone. Bytes may
-    be counted with all rounds but the first at once, unless OT is silent: each of these sends the same.
+    One round more is counted: noise of a smaller sigma can cost more gates. A round of half of sigma takes the rho of
+    four rounds, so it costs less than these. The last round takes the rho of two rounds at most, and may come alone.
+    Bytes may be counted with all rounds but the first at once, unless OT is silent: these rounds send equal amounts.
 
     Args:
         engine: Engine that counts cost. Nothing is computed and nothing is sent.

@@ -94,8 +94,9 @@ def moved(centroids: Points, sums: Sequence[int], least: int = 1, settle: bool =
     """Return the centroids after a round, int64[clusters, dimensions], from its sums, which may have noise.
 
     A mean outside the box is moved to the nearest point in it. A cluster whose count (times UNIT) is below `least` has
-    no mean: it is empty, or of no more rows than its noise. Its centroid stays if `settle` is true. Else it goes beside
-    that of the largest cluster, to part it in the next round; of several each takes half of what is left there.
+    no mean: it is empty, or has no more rows than its noise. If `settle` is true, its centroid stays. Otherwise it goes
+    beside that of the largest cluster, to part that cluster in the next round. The count of that cluster is then halved
+    before another centroid is placed.
 
     Args:
         centroids: Centroids of the round, int64[clusters, dimensions]; public.

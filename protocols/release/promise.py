@@ -13,7 +13,7 @@ MOST_USUAL = 10.0  # epsilon: more is said to be much
 
 
 def much(epsilon: float | None) -> list[str]:
-    """Return what is to be said of an epsilon that promises hardly anything, a sentence; nothing of others, or none.
+    """Return a warning about an epsilon that promises hardly anything, as a list of one sentence; else an empty list.
 
     Examples:
         >>> much(20)
