@@ -50,28 +50,47 @@ from smc.errors import InputError
 class Anonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Recodes the quasi-identifiers of a frame so that every class of its rows satisfies all models.
 
-    After `fit`: `recoding_`, which `transform` applies to any rows, and whose `text()` smc publish apply reads;
-    `report_`, what was lost and what is left to fear.
+    After `fit` there are `recoding_` and `report_`. `transform` applies `recoding_` to any rows, and `smc publish
+    apply` reads its `text()`. `report_` lists losses and remaining risks.
     """
 
     recoding_: Recoding
     report_: dict[str, Any]
 
     def fit(self, X: Any, y: Any = None) -> Anonymiser:
-        """Find the recoding of a frame (pandas, Polars, Arrow). `InputError` if the models cannot be reached."""
+        """Find the recoding of a frame, and return the anonymiser itself.
+
+        Args:
+            X: Data frame (pandas, Polars, Arrow) with all columns that the parameters name.
+            y: Ignored; scikit-learn passes it.
+
+        Raises:
+            InputError: The models cannot be reached, or a parameter or column is wrong.
+        """
         self._fit(categories.named_frame(X))
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Recode the frame, to one of the same kind; suppressed rows are not in it."""
+        """Recode the frame, to a frame of its kind without suppressed rows.
+
+        Args:
+            X: Data frame (pandas, Polars, Arrow) with all columns that the parameters name.
+            y: Ignored; scikit-learn passes it.
+
+        Raises:
+            InputError: The models cannot be reached, or a parameter or column is wrong.
+        """
         frame = categories.named_frame(X)
         cells, places, outcome = self._fit(frame)
         return self._recoded(frame, cells, places, outcome.partition)
 
     def transform(self, X: Any) -> Any:
-        """Recode other rows alike; what is in no class, or in one that does not fit, is not in the result.
+        """Recode other rows by the fitted recoding.
 
-        `InputError` if that is a larger share of the rows than `max_suppressed`, or more than presence bears.
+        The result lacks rows without a class, and rows of a class that breaks a model.
+
+        Raises:
+            InputError: The result lacks a larger share of the rows than `max_suppressed`, or breaks a model.
         """
         check_is_fitted(self)
         frame = categories.named_frame(X)
@@ -146,7 +165,7 @@ def _given(rule: Rule | None) -> dict[str, Any]:
 def _cells(
     frame: categories.Frame, names: Sequence[str], quasi: int, recoding: Recoding, public: Any
 ) -> tuple[Cells, Any]:
-    """Return the cells of a frame, and of the public one if there is one; of each row its cell, int64[rows]."""
+    """Return the cells of a frame, and of the public one if there is one, and the cell of each row, int64[rows]."""
     spelled = _spelled(frame, names)
     others = [] if public is None else _spelled(categories.named_frame(public), names[:quasi])
     values = [[*texts, *(others[i] if i < len(others) else [])] for i, texts in enumerate(spelled)]

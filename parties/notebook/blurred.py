@@ -54,7 +54,15 @@ class BlurredTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
     n_features_in_: int
 
     def fit(self, X: Any, y: Any) -> BlurredTreeClassifier:
-        """Learn from blurred rows, numbers [rows, columns], and their true classes. `InputError` for bad parameters."""
+        """Learn from blurred rows and their true classes, and return the classifier itself.
+
+        Args:
+            X: Blurred rows, numbers [rows, columns]: an array or a data frame.
+            y: True class of each row, [rows].
+
+        Raises:
+            InputError: A parameter is wrong, or a cell is not one of its column's categories.
+        """
         if self.strategy not in STRATEGIES:
             hint = instead(str(self.strategy), STRATEGIES)
             raise InputError(f"strategy: there is no {quoted(str(self.strategy))}{hint}")
@@ -90,7 +98,7 @@ class BlurredTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         return predict(self.tree_, codes)
 
     def _columns(self, cells: Floats) -> list[Column]:
-        """Return the columns as they were blurred; those that were not, by their own values."""
+        """Return the columns with their blurs; those without a blur have their own values."""
         blurs = self._blurs(cells.shape[1])
         columns: list[Column] = []
         for i, values in enumerate(cells.T):

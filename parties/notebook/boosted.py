@@ -39,9 +39,9 @@ from smc.errors import InputError
     defaults=True, renamed={"reg_lambda": "regularisation"},
 )  # fmt: skip
 class _JointBoost(JointStudy):
-    """What the classifier and the regressor share.
+    """Base class of the boosted classifier and regressor.
 
-    After `fit`: `model_`; for others see `JointStudy`.
+    After `fit` there is `model_`; for others see `JointStudy`.
     """
 
     kind = Boost
@@ -49,7 +49,7 @@ class _JointBoost(JointStudy):
     reg_lambda: float
 
     def to_xgboost(self, path: Path | str) -> None:
-        """Write the model as XGBoost reads it."""
+        """Write the model in the format of XGBoost."""
         check_is_fitted(self)
         Path(path).write_text(xgboost_text(self.document_), encoding="utf-8")
 
@@ -87,16 +87,16 @@ class _JointBoost(JointStudy):
 
 
 class JointBoostClassifier(ClassifierMixin, _JointBoost):  # type: ignore[misc]
-    """Boosted trees that tell classes apart; see `smc boost`. After `fit` also `classes_`, in the schema's order."""
+    """Boosted trees that classify; see `smc boost`. After `fit` there is also `classes_`, in the schema's order."""
 
     classes_: NDArray[Any]
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the chance of every class, float64[rows, classes]."""
+        """Return the probability of every class, float64[rows, classes]."""
         return self.model_.chances(self._margins(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the likeliest class of every row."""
+        """Return the likeliest class of every row, [rows]."""
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
 
@@ -106,7 +106,7 @@ class JointBoostRegressor(RegressorMixin, _JointBoost):  # type: ignore[misc]
     _squared = True
 
     def predict(self, X: Any) -> NDArray[np.float64]:
-        """Return the number of every row, within the schema's bounds."""
+        """Return the number of every row, float64[rows], within the schema's bounds."""
         margins = self._margins(X)[0]
         assert self.model_.bounds is not None
         return np.clip(margins, *self.model_.bounds)

@@ -52,13 +52,19 @@ ALIKE = ("criterion", "k", "l", "splits", "prune", "plain", "tolerance", "min_ro
     defaults=True, described={"bins": BINS},
 )  # fmt: skip
 class JointID3Classifier(ClassifierMixin, Reading, Showing, JointEstimator):  # type: ignore[misc]
-    """A decision tree over categorical attributes, exact or with noise: of one's own rows, or of two organisations'.
+    """A decision tree over categorical attributes, exact or with noise: of your own rows, or of two organisations'.
 
-    After `fit`: `tree_`; `tree_file_`, the same with target, tolerance and the schema's digest, whose `dump(path)`
-    writes `tree.json`; `classes_`, in the schema's order and the type of y; `n_features_in_`, and `feature_names_in_`
-    unless X was an array; `attributes_`, the tree's names of the columns; `edges_`, of the columns that are binned;
-    `schema_` (None at a node unless given); `cost_`, what the conversation cost (None alone); `job_`, the node's job
-    (None otherwise).
+    After `fit` there are:
+
+    - `tree_`: the tree;
+    - `tree_file_`: the tree with target, tolerance and the schema's digest; `dump(path)` writes `tree.json`;
+    - `classes_`: the classes in the schema's order and the type of y;
+    - `n_features_in_`, and `feature_names_in_` unless X was an array;
+    - `attributes_`: the tree's names of the columns;
+    - `edges_`: edges of the binned columns;
+    - `schema_`: the schema (None at a node unless given);
+    - `cost_`: cost of the conversation (None alone);
+    - `job_`: the node's job (None otherwise).
     """
 
     _kind: ClassVar[type[Id3 | Forest]] = Id3
@@ -81,20 +87,27 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing, JointEstimator):  # 
         job: str | None = None,
         deadline: float | None = None,
     ) -> JointID3Classifier:
-        """Learn the tree; returns the classifier itself.
+        """Learn the tree, and return the classifier itself.
 
-        Alone or with the peer: X[rows, attributes] is a data frame (pandas, Polars, Arrow) or a 2-D array of
-        categories, y[rows] the classes. A frame may hold the classes too, in the column `target`; then y is left out.
-        With a schema, other columns of a frame are ignored, and the columns of an array are the schema's attributes
-        but the target. X may also be a source of counts (`protocols.counts.Counts`) made for the schema.
+        Alone or with the peer you pass rows; at a node you name a table. There are no sample weights: every row counts
+        as one.
 
-        At a node: `table` is its name for the rows, `peer_table` the peer's if that differs, `columns` what to read if
-        not all. The job waits for consent and runs, for at most `deadline` seconds (None: as long as it takes).
-        `job` waits for one that was submitted before instead.
+        Args:
+            X: Data frame (pandas, Polars, Arrow) or 2-D array of categories [rows, attributes]. With a schema, further
+                columns of a frame are ignored, and an array has the schema's attributes without the target. X may also
+                be a source of counts (`protocols.counts.Counts`) made for the schema. At a node: None.
+            y: Class of each row, [rows]. Default: the column `target` of the frame. At a node: None.
+            table: Name of the rows at your node.
+            peer_table: Name of the rows at the peer's node. Default: `table`.
+            purpose: Purpose of the job, shown to the peer. Policies may require it.
+            columns: Columns to read at the node. Default: all.
+            job: Identifier of a job that was submitted to the node before, to wait for its tree.
+            deadline: Seconds to wait for the node's job, consent included. Default: no limit.
 
-        `InputError`: a parameter is wrong, or a cell is outside the schema (row, column and value are named).
-        `LinkError`, `JobMismatchError`: the peer is not there or wants another job; a job was refused or takes longer.
-        There are no sample weights: rows are counted, each as one.
+        Raises:
+            InputError: A parameter is wrong, or a cell is outside the schema; the message names row, column and value.
+            LinkError: The peer cannot be reached, or the node's job was refused, failed or did not end in time.
+            JobMismatchError: The peer wants another job.
         """
         settings = self._settings()
         fields = {"table": table, "peer_table": peer_table, "purpose": purpose, "columns": columns}
@@ -110,8 +123,11 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing, JointEstimator):  # 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of every row, [rows], in the type of `classes_`.
 
-        Columns as for `fit`. `InputError` names the first row with a value that the tree has no branch for; only values
-        on a row's path are looked at. `NotFittedError` before fit.
+        X has columns as for `fit`. Only values on a row's path count.
+
+        Raises:
+            InputError: The tree has no branch for a value; the message names the first row of this kind.
+            NotFittedError: The classifier has no tree yet.
         """
         check_is_fitted(self)
         trees = asking(self.tree_file_).trees
@@ -126,7 +142,7 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing, JointEstimator):  # 
         return self.tree_file_.tree
 
     def _settings(self) -> dict[str, Any]:
-        """Return the parameters that are given, numpy's numbers as Python's."""
+        """Return the parameters that are given, with numpy's numbers as Python's."""
         values = {name: getattr(self, name) for name in self._named}
         plain = {name: value.item() if isinstance(value, np.generic) else value for name, value in values.items()}
         return {name: value for name, value in plain.items() if value is not None}
@@ -164,7 +180,7 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing, JointEstimator):  # 
     def _fit_at_node(
         self, node: Operator, fields: dict[str, Any], job: str | None, deadline: float | None
     ) -> JointID3Classifier:
-        """Submit a job, or take up one, and wait for it. The node checks the fields."""
+        """Submit a job, or find one that was submitted, and wait for it. The node checks the fields."""
         self.edges_ = binning.checked(self.bins, shared=True)
         if (job is None) == ("table" not in fields):
             raise InputError("at a node give either table=NAME, or job=ID of a job that was submitted before")
@@ -196,7 +212,7 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing, JointEstimator):  # 
         return self
 
     def _link(self) -> LinkSettings | None:
-        """Return the way to the peer, if one is given."""
+        """Return the link to the peer, if one is given."""
         if isinstance(self.peer, str | Path):
             return load(Path(self.peer)).link
         if self.peer is None or isinstance(self.peer, LinkSettings):

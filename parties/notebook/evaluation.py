@@ -22,8 +22,8 @@ from parties.tables.schema import Schema
 class JointEvaluation(JointStudy):
     """A report on scores or a model by the rows of both parties: `smc evaluate report`.
 
-    After `fit`: `auc_`, `ks_`, `confusion_`, with their intervals as the JSON has them; `roc_`, `calibration_`,
-    `lift_`, lists of points; for others see `JointStudy`.
+    After `fit` there are `auc_`, `ks_` and `confusion_`, with their intervals in the form of the JSON file. `roc_`,
+    `calibration_` and `lift_` are lists of points. For others see `JointStudy`.
     """
 
     kind = Report

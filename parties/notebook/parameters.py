@@ -34,17 +34,17 @@ def parameters(
     """Give a class its parameters: `schema`, settings of a kind of job or a plan, and `peer`.
 
     Args:
-        settings: the settings of the kind; of several kinds, a class that has all of them.
-        first: those that may be given by their place, behind the schema if there is one.
-        then: those that are given by name.
-        fixed: default values, in place of the settings' own; `REQUIRED` for none.
-        defaults: whether a default is that of the settings; else it is None, which leaves a setting out.
-        renamed: settings that have another name here, by that name.
-        described: what is said of a parameter, in place of the settings' help.
-        joint: whether there are a schema and a peer; a class without learns from its own rows alone.
+        settings: Settings of the kind; for several kinds, a class that has all of them.
+        first: Parameters that may be positional, after the schema if there is one.
+        then: Parameters that are given by name.
+        fixed: Default values, in place of the settings' own; `REQUIRED` for none.
+        defaults: True takes a default from the settings. False takes None, which leaves a setting out.
+        renamed: Name in the settings of a parameter that has another name here.
+        described: Description of a parameter, in place of the settings' help.
+        joint: True adds schema and peer. A class without them learns from its own rows alone.
 
     Returns:
-        A decorator. It sets `__init__`, which keeps each parameter under its name as scikit-learn asks, and adds a
+        A decorator. It sets `__init__`, which keeps each parameter under its name for scikit-learn. It adds a
         description of every parameter to the docstring.
     """
     names, fixed = (*first, *then), {"max_rows": None, **(fixed or {})}
@@ -86,6 +86,6 @@ def parameters(
 
 
 def _help(settings: type[Settings], name: str) -> str:
-    """Return what the settings say of one of them."""
+    """Return the settings' description of a parameter."""
     field = settings.model_fields.get(name)
     return (field.description if field is not None else "") or "see the command."

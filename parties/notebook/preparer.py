@@ -41,10 +41,14 @@ from smc.errors import InputError
     joint=False,
 )  # fmt: skip
 class Preparer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Proposes a public schema of typed columns for a frame, or maps it to one; then reads frames by it.
+    """Proposes a public schema of typed columns for a frame, or maps the frame to one; then reads frames by it.
 
-    After `fit`: `schema_`, public, to be agreed on (`schema_.save(path)`); `mapping_`, `spelling_`: how the frame's
-    cells are spelled; `report_`, a line a column of what it holds and what becomes of it, private; `remarks_`.
+    After `fit` there are:
+
+    - `schema_`: the schema, public; agree on it with the peer (`schema_.save(path)`);
+    - `mapping_` and `spelling_`: the spelling of the frame's cells;
+    - `report_`: contents and treatment of each column, private;
+    - `remarks_`: remarks on the proposal.
     """
 
     schema_: Schema
@@ -54,7 +58,15 @@ class Preparer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     remarks_: list[str]
 
     def fit(self, X: Any, y: Any = None) -> Preparer:
-        """Look at a frame (pandas, Polars, Arrow). `InputError` if no column can be counted, or a name is wrong."""
+        """Propose a schema for a frame, or map it to the given schema, and return the preparer itself.
+
+        Args:
+            X: Data frame (pandas, Polars, Arrow) of raw cells; private.
+            y: Ignored; scikit-learn passes it.
+
+        Raises:
+            InputError: No column can be counted, a name is wrong, or `schema` is combined with `target` or `exclude`.
+        """
         agreed = coded.agreed(self.schema)
         if agreed is not None and (self.target is not None or self.exclude):
             raise InputError("schema says which columns are wanted: give no target and no exclude")
@@ -73,9 +85,10 @@ class Preparer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def transform(self, X: Any) -> Any:
-        """Return the schema's columns of a frame as categories, in a frame of the same kind; new rows need no target.
+        """Return the schema's columns of a frame as categories, in a frame of its kind; new rows need no target.
 
-        `InputError` names the row and the column of the first cell that the schema has no category for.
+        Raises:
+            InputError: The schema has no category for a cell; the message names row and column.
         """
         check_is_fitted(self)
         frame, schema = categories.named_frame(X), self.schema_

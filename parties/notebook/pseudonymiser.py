@@ -44,11 +44,21 @@ PLACE = "the frame"
 class Pseudonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Writes pseudonyms for identifiers, under keys that `smc publish keys` made.
 
-    There is nothing to learn; `fit` warns of deterministic columns of few values. Rows keep their order.
+    `fit` learns nothing; it warns of deterministic columns with few values. Rows keep their order.
     """
 
     def fit(self, X: Any, y: Any = None) -> Pseudonymiser:
-        """Check a frame's columns and the keys; nothing is kept. `InputError` if they do not fit."""
+        """Check a frame's columns and the keys, and return the pseudonymiser itself; nothing is kept.
+
+        A deterministic column with few values gives a warning.
+
+        Args:
+            X: Data frame (pandas, Polars, Arrow) with the identifiers.
+            y: Ignored; scikit-learn passes it.
+
+        Raises:
+            InputError: A column is missing, or the keys do not fit.
+        """
         frame = categories.named_frame(X)
         with self._opened() as ring:
             plan = pseudonyms.Pseudonyms(self._plan(), ring)
@@ -61,9 +71,12 @@ class Pseudonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def transform(self, X: Any) -> Any:
-        """Write pseudonyms into a frame of the same kind (pandas, Polars, Arrow); missing values stay missing.
+        """Write pseudonyms into a frame of its kind (pandas, Polars, Arrow); missing values stay missing.
 
-        New keys are kept. `InputError` if a row is about nobody, or if the keys do not fit.
+        New keys are kept.
+
+        Raises:
+            InputError: A row has no subject, or the keys do not fit.
         """
         frame = categories.named_frame(X)
         with self._opened() as ring:
@@ -73,9 +86,16 @@ class Pseudonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return _replaced(frame, columns, self.drop)
 
     def restore(self, X: Any, purpose: str) -> Any:
-        """Restore the values that a frame's pseudonyms stand for; who did so, and why, is on record with the keys.
+        """Return the frame with the values that its pseudonyms stand for; cells of forgotten subjects are missing.
 
-        Cells of forgotten subjects are missing. `InputError` if a cell is no pseudonym of its column's key.
+        The keys' record gets your user name and the purpose.
+
+        Args:
+            X: Data frame (pandas, Polars, Arrow) with the pseudonyms.
+            purpose: Reason to restore the values, for the record.
+
+        Raises:
+            InputError: The purpose is empty, a cell is not a pseudonym of its column's key, or the keys do not fit.
         """
         if not purpose.strip():
             raise InputError("purpose: say why; it is put on record")
@@ -114,7 +134,7 @@ def _texts(frame: categories.Frame, names: Sequence[str]) -> list[pa.ChunkedArra
 
 
 def _replaced(frame: categories.Frame, pseudonymised: Mapping[str, pa.Array], drop: Sequence[str]) -> Any:
-    """Return the frame with other columns in the place of some."""
+    """Return the frame with some columns replaced."""
     columns = [
         nw.new_series(name, column.to_pylist(), nw.String(), backend=frame.implementation)
         for name, column in pseudonymised.items()

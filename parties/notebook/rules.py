@@ -32,7 +32,8 @@ from parties.tables.schema import Schema
 class JointRules(TransformerMixin, JointStudy):  # type: ignore[misc]
     """Frequent sets and association rules of both parties' rows.
 
-    After `fit`: `sets_`, lists of "column=value"; `rules_`, {"if": [...], "then": [...]}; for others see `JointStudy`.
+    After `fit` there are `sets_`, lists of "column=value", and `rules_`, {"if": [...], "then": [...]}. For others see
+    `JointStudy`.
     """
 
     kind = AssociationRules
@@ -49,11 +50,11 @@ class JointRules(TransformerMixin, JointStudy):  # type: ignore[misc]
         return coded.in_baskets(task, columns, keys)
 
     def transform(self, X: Any) -> NDArray[np.bool_]:
-        """Return which rules speak of which rows: bool[rows, rules], in the order of `rules_`."""
+        """Return whether each row has all items of a rule's condition, bool[rows, rules], in the order of `rules_`."""
         return self.model_.fire(self._rows(X))
 
     def holds(self, X: Any) -> NDArray[np.bool_]:
-        """Return for which rows what a rule is about, and what follows from it, are both there: bool[rows, rules]."""
+        """Return whether each row has all items of a rule, condition and conclusion, bool[rows, rules]."""
         return self.model_.hold(self._rows(X))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
@@ -67,7 +68,7 @@ class JointRules(TransformerMixin, JointStudy):  # type: ignore[misc]
         return super()._take(document, agreed)
 
     def _rows(self, X: Any) -> Columns:
-        """Return rows as the schema's values, where there is one."""
+        """Return rows with the schema's values, if there is a schema."""
         check_is_fitted(self)
         frame = categories.named_frame(X)
         cells: dict[str, list[str]] = {}

@@ -30,7 +30,7 @@ NOT_SETTINGS = ("schema", "peer")  # of the parameters
 
 
 class JointEstimator(BaseEstimator):  # type: ignore[misc]
-    """What learns from joint data: its parameters, and once `document_` is there its result."""
+    """Base class of estimators of joint data: their parameters, and the result in `document_` after fit."""
 
     peer: Any
 
@@ -47,10 +47,14 @@ class JointEstimator(BaseEstimator):  # type: ignore[misc]
 
 
 class JointStudy(JointEstimator):
-    """A kind of job on rows; a subclass has its parameters, which are those of its settings but for `schema`, `peer`.
+    """A kind of job on rows; a subclass has its settings as parameters, and `schema` and `peer`.
 
-    After `fit`: `document_`, the content of the job's JSON file; `cost_`, what the conversation cost (None alone);
-    `job_`, the node's job (None otherwise); `schema_`, the schema, where there is one.
+    After `fit` there are:
+
+    - `document_`: the content of the job's JSON file;
+    - `cost_`: cost of the conversation (None alone);
+    - `job_`: the node's job (None otherwise);
+    - `schema_`: the schema, if there is one.
     """
 
     kind: Any  # of job, a class of `BySchema`
@@ -67,14 +71,24 @@ class JointStudy(JointEstimator):
         job: str | None = None,
         deadline: float | None = None,
     ) -> Self:
-        """Ask, and keep what is learnt; returns the estimator itself.
+        """Run the job, keep its result, and return the estimator itself.
 
-        Alone or with the peer: X is a data frame with the schema's columns; y, the classes or numbers, is read by
-        boosted trees alone, which take X as an array in the schema's order, too. At a node: `table` is its name for
-        the rows, `job` one that was submitted before.
+        Alone or with the peer you pass rows; at a node you name a table, or a job that was submitted before.
 
-        `InputError`: a parameter is wrong, or a cell is outside the schema. `LinkError`, `JobMismatchError`: the peer
-        is not there or wants another job.
+        Args:
+            X: Data frame (pandas, Polars, Arrow) with the schema's columns. Boosted trees also take an array in the
+                schema's order. At a node: None.
+            y: Class or number of each row; boosted trees alone read it. At a node: None.
+            table: Name of the rows at your node.
+            peer_table: Name of the rows at the peer's node. Default: `table`.
+            purpose: Purpose of the job, shown to the peer. Policies may require it.
+            job: Identifier of a job that was submitted to the node before, to wait for its result.
+            deadline: Seconds to wait for the node's job, consent included. Default: no limit.
+
+        Raises:
+            InputError: A parameter is wrong, or a cell is outside the schema.
+            LinkError: The peer cannot be reached, or the node's job was refused, failed or did not end in time.
+            JobMismatchError: The peer wants another job.
         """
         settings, kind = self._settings(), self.kind
         agreed = coded.agreed(self.schema)
@@ -104,12 +118,12 @@ class JointStudy(JointEstimator):
         }
 
     def _missing(self, X: Any, y: Any, agreed: Schema | None) -> str:
-        """Return the error if something is not there that is needed beside a node."""
+        """Return the error if an argument is missing that is needed without a node."""
         is_missing = X is None or agreed is None
         return "X and schema are needed: the rows, and the values that are public" if is_missing else ""
 
     def _rows_of(self, task: BySchema, X: Any, y: Any) -> Any:
-        """Return rows as the task takes them."""
+        """Return rows in the form that the task takes."""
         order = (*task.schema.features(task.target), task.target)
         return coded.counted(task, coded.columns_of(categories.named_frame(X).to_native(), order))
 
@@ -118,5 +132,5 @@ class JointStudy(JointEstimator):
         return self
 
     def _repr_svg_(self) -> str | None:
-        """Return the result as a picture, for whatever shows pictures; None before fit, and of what has none."""
+        """Return the result as a picture, for programs that show pictures; None before fit, or if it has no picture."""
         return self.kind.picture(self.document_) if self.__sklearn_is_fitted__() else None
