@@ -64,7 +64,7 @@ ORDER = 2 ** (-2 * 4 * _worst())  # of four logarithms for each of two candidate
 
 @dataclass(frozen=True)
 class Gains:
-    """What both agree on: the bound on a party's rows, whose slopes and curvatures are at most 1, and the rules."""
+    """Public parameters: the bound on a party's rows, and the rules. A row's slope and curvature are at most 1."""
 
     max_rows: int
     regularisation: float = 1.0  # lambda
@@ -95,7 +95,7 @@ class Gains:
 
     @property
     def sill(self) -> int:
-        """What the gain's logarithm must be above, times S, in units of 2^-KEPT; see `_winners`."""
+        """Lower limit of the gain's logarithm, times S, in units of 2^-KEPT; see `_winner_netlist`."""
         return 0 if self.gamma <= 0 else round((math.log2(self.gamma) + self.point) * (1 << KEPT))
 
 
@@ -186,9 +186,23 @@ def _winner_netlist(index_bits: int, opened: int, sill: int, bounded: bool, form
 def best_splits(
     engine: Engine, gains: Gains, slopes: Indices, curvatures: Indices, left_slopes: Indices, left_curvatures: Indices
 ) -> Indices:
-    """Return the best candidate of each node, int64[nodes], -1 for none.
+    """Open the best candidate of each node.
 
-    Each party passes its own sums, in units of 2^-FINE: of nodes int64[nodes], of what goes left int64[nodes, c].
+    Each party passes its own sums over its rows, in units of 2^-FINE; they are private.
+
+    Args:
+        engine: The engine of this session.
+        gains: The public parameters; both parties must agree.
+        slopes: Sums of slopes of each node's rows, int64[nodes].
+        curvatures: Sums of curvatures of each node's rows, int64[nodes].
+        left_slopes: Sums of slopes of the rows that go left, int64[nodes, candidates].
+        left_curvatures: Sums of curvatures of the rows that go left, int64[nodes, candidates].
+
+    Returns:
+        The candidate's index for each node, int64[nodes]; -1 if no candidate is feasible. Both parties learn it.
+
+    Raises:
+        ProtocolError: An opened index is not below the number of candidates.
     """
     nodes, candidates = left_slopes.shape
     session, first = engine.session, engine.party == 0
@@ -230,7 +244,12 @@ def best_splits(
 
 
 def opened_bits(chosen: Indices, candidates: int) -> BitMatrix:
-    """Return what `best_splits` opens when it chooses so."""
+    """Return the bits that `best_splits` opens for these choices, uint8[1 + index width, nodes].
+
+    Args:
+        chosen: The chosen candidate of each node, int64[nodes]; -1 for none.
+        candidates: Number of candidates of a node.
+    """
     index = bitpack.from_integers(np.maximum(chosen, 0), (candidates - 1).bit_length())
     return np.concatenate([(chosen >= 0).astype(np.uint8)[None], index])
 

@@ -50,20 +50,35 @@ BLOCK = 8  # instances: what costs a multiple of this costs as much apart as tog
 
 
 def with_tree(engine: CountingEngine, problem: Problem, tree: Tree) -> None:
-    """Count the run that ends with this tree."""
+    """Count the cost of the run that ends with this tree.
+
+    Args:
+        engine: The engine that counts.
+        problem: The public parameters, of one tree.
+        tree: The tree, decided everywhere.
+    """
     with_forest(engine, problem, (tree,))
 
 
 def with_forest(engine: CountingEngine, problem: Problem, forest: Forest) -> None:
-    """Count the run that ends with these trees."""
+    """Count the cost of the run that ends with these trees.
+
+    Args:
+        engine: The engine that counts.
+        problem: The public parameters.
+        forest: The trees, decided everywhere.
+    """
     grown(engine, problem, _opening(engine, problem, iter(_forest_answers(problem, forest))))
 
 
 def typical(engine: CountingEngine, problem: Problem, largest: int) -> None:
-    """Count the run that ends with a tree of typical shape, split by attributes with a typical number of values.
+    """Count the cost of a typical run: the tree's shape and its attributes' numbers of values are typical.
 
-    More than `largest` counts of entropies are counted level by level in parts: each level's bytes, gates and seconds
-    are then those of a part times the number of parts.
+    Args:
+        engine: The engine that counts.
+        problem: The public parameters.
+        largest: Number of entropy counts above which each level is counted in parts. A level's bytes, gates and seconds
+            are then those of one part times the number of parts.
     """
     mean = mean_domain(problem)
     domains = tuple(sorted(problem.domains, key=lambda size: abs(math.log(size / mean))))
@@ -82,9 +97,14 @@ def typical(engine: CountingEngine, problem: Problem, largest: int) -> None:
 
 
 def typical_forest(engine: CountingEngine, problem: Problem, largest: int) -> None:
-    """Count a run that ends with as many typical trees, each node choosing from as many attributes as it may.
+    """Count the cost of a run that ends with typical trees, as many as the problem has.
 
-    All levels are counted in parts, see `typical`.
+    Each node chooses from as many attributes as it may. All levels are counted in parts, see `typical`.
+
+    Args:
+        engine: The engine that counts.
+        problem: The public parameters.
+        largest: Number of entropy counts that the parts keep to, see `typical`.
     """
     single = replace(problem, trees=1, drawn=None)
     mean, every = mean_domain(problem), len(problem.domains)
@@ -109,14 +129,24 @@ def level_in_parts(
     left: tuple[int, ...],
     largest: int,
 ) -> None:
-    """Count a level of so many nodes at this depth: a part of it, with `largest` counts of entropies or one split."""
+    """Count the cost of a level by one of its equal parts, times the number of parts.
+
+    Args:
+        engine: The engine that counts.
+        problem: The public parameters.
+        depth: Depth of the level; the root has depth 0.
+        nodes: Number of open nodes of the level.
+        splits: Number of these nodes that are split.
+        left: Numbers of values of the attributes that a node compares.
+        largest: Number of entropy counts that a part keeps to; a part has at least one split.
+    """
     times = max(1, min(splits, -(-splits * sum(left) * (problem.classes + 1) // max(1, largest))))
     with engine.session.phase(f"level {depth}"), engine.repeated(times):
         _level(engine, problem, depth, -(-nodes // times), -(-splits // times), left)
 
 
 def typical_splits(problem: Problem) -> list[int]:
-    """Return how many nodes a typical tree splits at each depth; see the module's first lines."""
+    """Return the number of nodes that a typical tree splits at each depth; see the module's first lines."""
     mean, splits, nodes, beyond = mean_domain(problem), [], 1, 0
     if problem.edges is not None:
         growth, fall = CUT_GROWTH, 1.0
@@ -141,33 +171,48 @@ def typical_splits(problem: Problem) -> list[int]:
 
 
 def typical_cells(problem: Problem) -> int:
-    """Return how many counts the entropies of a typical tree are made of, about: what `typical` takes long for."""
+    """Return about how many counts the entropies of a typical tree have; they take most of the time of `typical`."""
     return sum(problem.compared) * (problem.classes + 1) * sum(typical_splits(problem))
 
 
 def counted_typically(problem: Problem, largest: int) -> int:
-    """Return how many counts of entropies `typical` goes through."""
+    """Return the number of entropy counts that `typical` goes through.
+
+    Args:
+        problem: The public parameters.
+        largest: Number of entropy counts above which `typical` counts in parts.
+    """
     each = sum(problem.compared) * (problem.classes + 1)
     levels = 1 + (len(problem.domains) if problem.edges is None else _depth(problem))
     return min(typical_cells(problem), sum(max(largest // levels, each) for _ in range(_depth(problem))))
 
 
 def at_most(engine: CountingEngine, problem: Problem) -> None:
-    """Count a run that no run of this problem exceeds, in nothing that is counted."""
+    """Count a run that is an upper bound for every run of this problem, in every counted figure.
+
+    Args:
+        engine: The engine that counts.
+        problem: The public parameters.
+    """
     for depth, (nodes, splits) in enumerate(_largest(problem)):
         _level(engine, problem, depth, nodes, splits, _left(problem, depth))
 
 
 def cells(problem: Problem) -> int:
-    """Return how many counts the entropies of the largest tree are made of: what `at_most` takes long for."""
+    """Return the number of counts in the entropies of the largest tree; they take most of the time of `at_most`."""
     return sum(splits * _cells_of_a_split(problem, depth) for depth, (_, splits) in enumerate(_largest(problem)))
 
 
 def most_bytes(problem: Problem, profile: Profile, largest: int) -> int:
-    """Return a number of bytes, both ways together, that no run of this problem exceeds under this profile.
+    """Return an upper bound on the bytes of a run of this problem, both directions together.
 
-    More than `largest` counts of entropies are counted in parts: a level of n nodes, s of them split, costs at most t
-    times one of n / t and s / t in a session of its own, rounded up to whole blocks.
+    In parts, a level of n nodes and s splits costs at most t times a part. The part has n / t nodes and s / t splits,
+    rounded up to whole blocks, and runs in a session of its own.
+
+    Args:
+        problem: The public parameters.
+        profile: Engine and transport settings that the run uses.
+        largest: Number of entropy counts above which the run is counted in parts.
     """
     if cells(problem) <= largest:
         return _bytes(lambda engine: at_most(engine, problem), profile)
@@ -181,7 +226,12 @@ def most_bytes(problem: Problem, profile: Profile, largest: int) -> int:
 
 
 def counted_cells(problem: Problem, largest: int) -> int:
-    """Return how many counts of entropies `most_bytes` goes through: what it takes long for."""
+    """Return the number of entropy counts that `most_bytes` goes through; they take most of its time.
+
+    Args:
+        problem: The public parameters.
+        largest: Number of entropy counts above which `most_bytes` counts in parts.
+    """
     if cells(problem) <= largest:
         return cells(problem)
     each = [_cells_of_a_split(problem, depth) for depth in range(_depth(problem))]
@@ -189,9 +239,9 @@ def counted_cells(problem: Problem, largest: int) -> int:
 
 
 def _level_bytes(problem: Problem, profile: Profile, depth: int, nodes: int, splits: int) -> int:
-    """Count a level of so many nodes at this depth in a session of its own, what begins a session with the root.
+    """Count a level in a session of its own, after the messages that begin a session with the root.
 
-    With silent OT the level costs what its session does: OTs that the beginning leaves over would serve it for nothing.
+    With silent OT the level costs the whole session: OTs left from the beginning would serve it at no cost.
     """
 
     def level(engine: CountingEngine) -> None:
@@ -205,7 +255,7 @@ def _level_bytes(problem: Problem, profile: Profile, depth: int, nodes: int, spl
 
 
 def _bytes(program: Program, profile: Profile, phase: str | None = None) -> int:
-    """Return what party 0 counts both ways, of a phase or in all."""
+    """Return the bytes that party 0 counts in both directions, of one phase or of all."""
     session = CountingSession(0)
     program(make_counting_engine(session, profile))
     cost = session.meter.total if phase is None else session.meter.phases[phase]
@@ -213,13 +263,13 @@ def _bytes(program: Program, profile: Profile, phase: str | None = None) -> int:
 
 
 class _LevelCountedError(Exception):
-    """The level is counted that was to be."""
+    """The counting of one level is complete."""
 
 
 def _level(
     engine: CountingEngine, problem: Problem, depth: int, nodes: int, splits: int, left: tuple[int, ...]
 ) -> None:
-    """Count a level of so many nodes at this depth, with attributes of `left` values each, and nothing after it."""
+    """Count one level of nodes with attributes of `left` values each, and nothing after it."""
     last = not left or depth == problem.max_depth
     first = min(depth, 1)  # a root stands for all levels above
     domains = (nodes, *left) if first else left
@@ -238,17 +288,17 @@ def _level(
 
 
 def most_splits(problem: Problem) -> list[int]:
-    """Return for each depth a number of splits that no tree has more of, as far as there can be any."""
+    """Return upper bounds on the splits at each depth, down to the last depth that can have any."""
     return [splits for _, splits in _largest(problem) if splits]
 
 
 def most_nodes(problem: Problem) -> int:
-    """Return a number of nodes that no tree has more of."""
+    """Return an upper bound on the nodes of a tree."""
     return sum(nodes for nodes, _ in _largest(problem))
 
 
 def _depth(problem: Problem) -> int:
-    """Return how many levels can have splits."""
+    """Return the number of levels that can have splits."""
     return len(problem.domains) if problem.max_depth is None else min(len(problem.domains), problem.max_depth)
 
 
@@ -258,12 +308,15 @@ def mean_domain(problem: Problem) -> float:
 
 
 def _left(problem: Problem, depth: int) -> tuple[int, ...]:
-    """Return what no node at this depth exceeds: the domains of its attributes, the largest first."""
+    """Return upper bounds on the domains of a node's attributes at this depth, the largest first."""
     return tuple(sorted(problem.compared, reverse=True)[: len(problem.domains) - depth])
 
 
 def _compared_at(problem: Problem, depth: int) -> int:
-    """Return how many questions a typical node at this depth compares: each above halved a column's edges."""
+    """Return the number of questions that a typical node at this depth compares.
+
+    Each split above halved the edges of a column.
+    """
     if problem.edges is None:
         return len(problem.domains) - depth
     sizes = [(run.end - run.first, run.middle) for run in problem.runs]
@@ -280,7 +333,7 @@ def _single(problem: Problem, number: int) -> Runs:
 
 
 def _largest(problem: Problem) -> Iterator[tuple[int, int]]:
-    """Yield the numbers of nodes and splits of each level that no tree exceeds."""
+    """Yield upper bounds on the nodes and splits of each level."""
     domains, possible, nodes, product = sorted(problem.domains, reverse=True), _possible(problem), 1, 1
     for size in domains[: _depth(problem)]:
         splits = min(nodes, possible)
@@ -291,7 +344,7 @@ def _largest(problem: Problem) -> Iterator[tuple[int, int]]:
 
 
 def _typical_levels(ordered: Problem, splits: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Yield the numbers of nodes and splits of each level of a typical tree, as far as there are nodes."""
+    """Yield the numbers of nodes and splits of each level of a typical tree, down to the last level with nodes."""
     nodes = 1
     for size, most in zip(ordered.domains, splits, strict=False):
         inner = min(nodes, most)
@@ -307,19 +360,19 @@ def _cells_of_a_split(problem: Problem, depth: int) -> int:
 
 
 def _possible(problem: Problem) -> int:
-    """Return how many nodes of a level can have the rows to split: those of two classes at least."""
+    """Return an upper bound on the nodes of a level that have enough rows to be split, of two classes at least."""
     return 2 * problem.max_rows // max(2, problem.min_rows + 1, problem.rules.k)
 
 
 def _opening(engine: CountingEngine, problem: Problem, answers: Answers) -> NoRows:
-    """Let an engine open these answers, of nobody's rows."""
+    """Set the answers that an engine opens, and return a source without rows."""
     engine.answers = answers
     return NoRows(problem.domains, problem.classes)
 
 
 @lru_cache(maxsize=2)  # each profile is counted by the same
 def _forest_answers(problem: Problem, forest: Forest) -> tuple[list[BitMatrix], ...]:
-    """Return what is opened, in order, when these trees are found."""
+    """Return the bits that are opened, in order, for these trees."""
     answers = []
     for level in levels(problem, forest):
         answers.append([level.decisions.bits(problem.classes)])
@@ -331,9 +384,9 @@ def _forest_answers(problem: Problem, forest: Forest) -> tuple[list[BitMatrix], 
 def _full_answers(
     problem: Problem, most: Sequence[int], nodes: int = 1, left: int | None = None, depth: int = 0
 ) -> Iterator[list[BitMatrix]]:
-    """Yield what `id3` would open for a tree with as many splits a level as there are nodes, but at most `most`.
+    """Yield the bits that `id3` opens for a tree that splits all nodes of a level, but at most `most`.
 
-    It begins with so many nodes at this depth, with so many attributes left.
+    The tree begins with these nodes at this depth, with `left` attributes left.
     """
     left = len(problem.domains) if left is None else left
     while nodes:

@@ -35,7 +35,16 @@ class LevelCounts:
     distinct: LevelCounts | None = None
 
     def check(self, nodes: int, classes: int, max_rows: int) -> None:
-        """Raise `InputError` for another shape, or for more rows than were agreed on."""
+        """Refuse counts of another shape, or of more rows than agreed.
+
+        Args:
+            nodes: Expected number of open nodes.
+            classes: Expected number of classes.
+            max_rows: Upper bound on the sum of all counts; public.
+
+        Raises:
+            InputError: The shape is not (nodes, classes), or there are more rows than `max_rows`.
+        """
         rows = int(self.classes.sum())
         if rows > max_rows:
             raise InputError(f"{rows} rows are more than the agreed maximum of {max_rows}")
@@ -47,14 +56,30 @@ class Counts(Protocol):
     """A source of counts. It may be asked again for a tree that it has answered before."""
 
     def level(self, tree: Tree, attributes: bool) -> LevelCounts:
-        """Count own rows in the open nodes of `tree`; with `attributes`, also by each attribute's values."""
+        """Count own rows in the open nodes of a tree.
+
+        Args:
+            tree: The tree so far; public.
+            attributes: True to count by each attribute's values too.
+
+        Returns:
+            The counts, open nodes in reading order; `values` is empty without `attributes`.
+        """
 
 
 class ForestCounts(Protocol):
     """A source of counts for all trees. It may be asked again for trees that it has answered before."""
 
     def level(self, forest: Forest, attributes: bool) -> LevelCounts:
-        """Own counts in the open nodes, tree by tree; with `attributes`, also by each attribute's values."""
+        """Count own rows in the open nodes of all trees.
+
+        Args:
+            forest: The trees so far; public.
+            attributes: True to count by each attribute's values too.
+
+        Returns:
+            The counts, tree by tree, open nodes in reading order; `values` is empty without `attributes`.
+        """
 
 
 class Unpartitioned:
@@ -64,20 +89,33 @@ class Unpartitioned:
         self._counts = counts
 
     def level(self, forest: Forest, attributes: bool) -> LevelCounts:
-        """See `ForestCounts.level`."""
+        """Count own rows in the open nodes of the only tree; see `ForestCounts.level`.
+
+        Args:
+            forest: The tree so far, alone; public.
+            attributes: True to count by each attribute's values too.
+
+        Raises:
+            ValueError: The forest does not have exactly one tree.
+        """
         (tree,) = forest
         return self._counts.level(tree, attributes)
 
 
 class NoRows:
-    """Nobody's rows, in as many trees as there are."""
+    """A source of counts that are all 0, for any number of trees."""
 
     def __init__(self, domains: Sequence[int], classes: int) -> None:
         self._domains = domains
         self._classes = classes
 
     def level(self, forest: Forest, attributes: bool) -> LevelCounts:
-        """See `ForestCounts.level`."""
+        """Return zeros for all open nodes; see `ForestCounts.level`.
+
+        Args:
+            forest: The trees so far; public.
+            attributes: True for zeros by each attribute's values too.
+        """
         nodes = open_nodes(forest)
         shapes = self._domains if attributes else ()
         tables = tuple(np.zeros((nodes, size, self._classes), dtype=np.int64) for size in shapes)
@@ -85,10 +123,10 @@ class NoRows:
 
 
 class Rows(Counts, Protocol):
-    """A source of counts that can tell its rows."""
+    """A source of counts that can also list its rows."""
 
     def distinct(self) -> Indices:
-        """Return the distinct rows, int64[lines, attributes + 2]: the attributes' values, class, how many."""
+        """Return the distinct rows, int64[lines, attributes + 2]: attribute values, class, number of equal rows."""
 
     def batches(self) -> Iterator[Indices]:
         """Yield all rows in pieces of bounded size, each as `distinct` has them; equal rows may stand in several lines.
@@ -100,8 +138,8 @@ class Rows(Counts, Protocol):
 class RowCounts:
     """Counts of rows in memory: category indices int[rows, attributes] and their classes int[rows].
 
-    `numbers` int[rows] says how often each row is there; without it, once. `InputError` for shapes that do not fit, or
-    for an index outside its domain.
+    `numbers`, int[rows], is how often each row counts; None counts each row once. Raise InputError for shapes that do
+    not fit, or for an index outside its domain.
     """
 
     def __init__(
@@ -124,7 +162,12 @@ class RowCounts:
         self._numbers = None if numbers is None else numbers.astype(np.int64)
 
     def level(self, tree: Tree, attributes: bool) -> LevelCounts:
-        """See `Counts.level`."""
+        """Count own rows in the open nodes; see `Counts.level`.
+
+        Args:
+            tree: The tree so far; public.
+            attributes: True to count by each attribute's values too.
+        """
         nodes, count = self._open_node_of_rows(tree)
         inside = nodes >= 0
         nodes, labels = nodes[inside], self._labels[inside]
@@ -153,7 +196,7 @@ class RowCounts:
             yield np.column_stack([self._rows[part], labels, numbers])
 
     def _open_node_of_rows(self, tree: Tree) -> tuple[Indices, int]:
-        """Return the number of each row's open node, -1 in a leaf; and how many open nodes there are."""
+        """Return the number of each row's open node, -1 in a leaf, and the number of open nodes."""
         nodes: list[Tree] = [tree]
         first_child, attribute, edge = [], [], []
         for node in nodes:  # grows while it is read: level by level
@@ -174,7 +217,7 @@ class RowCounts:
 
 
 def _count(shape: tuple[int, ...], numbers: Indices | None, *columns: Indices) -> Indices:
-    """Count how often each combination of indices occurs, int64[shape]; `numbers` says how often each line does."""
+    """Count each combination of indices, int64[shape]; `numbers` is how often each line occurs."""
     cell: Indices = np.zeros(len(columns[0]), dtype=np.int64)
     for indices, size in zip(columns, shape, strict=True):
         cell = cell * size + indices

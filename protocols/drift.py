@@ -39,7 +39,7 @@ QUANTILE_BITS = 16
 
 
 def check_rows(max_rows: int) -> None:
-    """`InputError` if fractions of so many rows do not fit a word."""
+    """Raise InputError if fractions of counts up to this bound do not fit a word."""
     if _whole(max_rows) + 1 > MAX_WIDTH:
         raise InputError("max_rows: fractions of so many rows do not fit 64 bits: at most 16,777,215")
 
@@ -83,17 +83,17 @@ def differ(engine: Engine, columns: Sequence[Indices], level: float, max_rows: i
     """Open for each column whether the parties' tables differ in it.
 
     Args:
-        engine: what computes.
-        columns: this party's rows by value, int64[values] of each column.
-        level: the chance to say so of tables that are alike; public.
-        max_rows: no party has more rows than that; public.
+        engine: The engine of this session.
+        columns: This party's rows by value, int64[values] for each column; private.
+        level: Chance to report a difference between tables that are alike, above 0 and below 1; public.
+        max_rows: Upper bound on the rows of a party; public.
 
     Returns:
-        A bit a column.
+        One bool a column, True if the tables differ; both parties learn it.
 
     Raises:
-        InputError: a number of rows is above the bound.
-        ProtocolError: what was opened is no bit.
+        InputError: A number of rows is negative or does not fit the bits of `max_rows`.
+        ProtocolError: An opened value is not a bit.
 
     Examples:
         >>> from smc.engines import make_engine

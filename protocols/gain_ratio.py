@@ -50,10 +50,17 @@ def greatest(
     tables: Sequence[Indices],
     feasible: Sequence[Bits],
 ) -> Bits:
-    """Return the place of the best of each node's candidates, secret, [index width, nodes].
+    """Return the position of the best of each node's candidates, secret.
 
-    From this party's n(v, c), int64[nodes, values, classes] for each attribute; `feasible` says by place which are
-    allowed, if it is not empty.
+    Args:
+        engine: The engine of this session.
+        problem: The public parameters; both parties must agree.
+        candidates: The attributes that each node compares, at least one a node; public.
+        tables: This party's n(v, c), int64[nodes, values, classes] for each attribute; private.
+        feasible: Secret bits [1, nodes] by position: 1 if the candidate is allowed. Empty if all are allowed.
+
+    Returns:
+        The position among the node's candidates, secret bits [index width, nodes].
     """
     weights = np.array([sum(problem.domains[attribute] for attribute in line) for line in candidates])
     most = max(map(len, candidates))
@@ -73,7 +80,7 @@ def _greatest(
     most: int,
     feasible: Sequence[Bits],
 ) -> tuple[Bits]:
-    """Return the same of nodes with at most so many candidates."""
+    """Return the best positions of nodes with at most `most` candidates each."""
     words, form = engine.words, engine.form
     lengths = np.array([len(line) for line in candidates])
     starts = np.cumsum(lengths) - lengths
@@ -137,7 +144,7 @@ def _informations(
 def _of_nodes(
     engine: Engine, problem: Problem, precision: Precision, nodes: Sequence[Sequence[Indices]]
 ) -> tuple[Word, Word]:
-    """Return those of some nodes, from int64[values, classes] of each node and candidate."""
+    """Return gain and split information of some nodes, from int64[values, classes] of each node and candidate."""
     words, width = engine.words, precision.sum_width
     counts: list[int] = []
     lines: tuple[list[list[int]], ...] = ([], [], [], [])  # of each candidate: places of what is added, taken away
@@ -167,9 +174,17 @@ def _filled(lines: Sequence[Sequence[int]]) -> Indices:
 
 @kept
 def scaled_netlist(precision: Precision, classes: int, digits: int, form: Form = "size") -> Netlist:
-    """Build a circuit: gain, split information and both parties' numbers of rows in; the former two out, scaled.
+    """Build a circuit that scales gain and split information by the node's number of rows.
 
-    They are no less than 0 and divided by the greatest power of two up to the number of rows, to so many binary digits.
+    Args:
+        precision: Parameters of the logarithm.
+        classes: Number of classes.
+        digits: Binary digits of the scaled numbers.
+        form: "size" for few gates, "depth" for few levels.
+
+    Returns:
+        The circuit. Its inputs are gain, split information, and the rows of party 0 and of party 1. Its outputs are the
+        first two, at least 0 and divided by the greatest power of two up to the number of rows.
     """
     width, builder = precision.count_width, Builder(form)
     values = [builder.input(precision.sum_width, signed=True) for _ in range(2)]

@@ -25,7 +25,17 @@ def impurities(
 ) -> Word:
     """Return |T| (G(class | attribute) - 1) of each candidate, secret, node by node, attribute by attribute.
 
-    From this party's n(v, c), int64[nodes, values, classes] for each attribute.
+    Args:
+        engine: The engine of this session.
+        problem: The public parameters; both parties must agree.
+        candidates: The attributes that each node compares; public.
+        tables: This party's n(v, c), int64[nodes, values, classes] for each attribute; private.
+
+    Returns:
+        Fixed-point integers with `Parameters.fraction` fraction bits, one a candidate; secret.
+
+    Raises:
+        InputError: A count does not fit the bits of a count of the union.
     """
     counts = [tables[attribute][node] for node, line in enumerate(candidates) for attribute in line]
     lengths = np.array([len(table) for table in counts])
@@ -34,14 +44,14 @@ def impurities(
 
 
 def _batched(engine: Engine, problem: Problem, counts: Sequence[Indices]) -> tuple[Word]:
-    """Return the same of own counts int64[values, classes] of each candidate, a few at a time."""
+    """Return the impurities from own counts int64[values, classes] of each candidate, a few at a time."""
     cuts = np.flatnonzero(np.diff((np.cumsum([len(table) for table in counts]) - 1) // BATCH)) + 1
     parts = [[counts[i] for i in part] for part in np.split(np.arange(len(counts)), cuts)]
     return (engine.words.join([_impurities(engine, problem, part) for part in parts]),)
 
 
 def _impurities(engine: Engine, problem: Problem, counts: Sequence[Indices]) -> Word:
-    """Return those of some candidates, from this party's int64[values, classes] of each."""
+    """Return the impurities of some candidates, from this party's int64[values, classes] of each."""
     words = engine.words
     needed = problem.fractions(words.prices)
     lines, sizes = np.concatenate(list(counts)), np.array([len(table) for table in counts])
