@@ -30,7 +30,7 @@ OPEN = Open()
 
 @dataclass(frozen=True)
 class Level:
-    """A step of a run: about to decide the open nodes of `trees`, which lie at `depth`."""
+    """A step of a run, before the open nodes of `trees` are decided; they lie at `depth`."""
 
     depth: int
     nodes: int
@@ -76,10 +76,10 @@ class Node:
 
 
 class Grower:
-    """The trees: `nodes` are the open ones, `depth` is theirs, and `parents` int64[nodes] numbers each one's parent.
+    """Growing trees: `nodes` are the open ones, which lie at `depth`; `parents` int64[nodes] numbers each one's parent.
 
-    Parents are the splits of the level above, in their order; roots stand for parents of their own. ValueError for
-    trees to start from whose open nodes do not lie at one depth.
+    Parents are the splits of the level above, in their order; roots stand for parents of their own. Raise ValueError
+    for trees to start from whose open nodes do not lie at one depth.
     """
 
     def __init__(self, domains: Sequence[int], runs: Runs, start: Forest, draw: Draw | None = None) -> None:
@@ -120,7 +120,7 @@ class Grower:
         return tuple(root.frozen() for root in self._roots)
 
     def levels(self, progress: OnLevel | None = None) -> Iterator[Level]:
-        """Yield every level to decide while nodes are open. `progress` is told of each before it begins."""
+        """Yield every level to decide while nodes are open; `progress` is called with each level before it begins."""
         while self.nodes:
             self._offer()
             level = Level(self.depth, len(self.nodes), self.trees)
@@ -130,7 +130,7 @@ class Grower:
             self._descend()
 
     def _offer(self) -> None:
-        """Say what each node chooses from."""
+        """Set the attributes that each node chooses from."""
         tree = place = -1
         for node in self.nodes:
             tree, place = node.tree, place + 1 if node.tree == tree else 0

@@ -46,10 +46,20 @@ class Parts:
 
 
 def parted(domains: Sequence[int], classes: int, rows: Rows, share: float, key: bytes) -> tuple[RowCounts, RowCounts]:
-    """Return own rows to grow on, and this share of them, rounded down, that is held out.
+    """Divide own rows into rows to grow on and rows held out.
 
-    Held out are the rows with the least of random numbers of 64 bits, by SHAKE-256(key): a run that goes on from a
-    level holds out the same.
+    Held out are the rows with the least of random numbers of 64 bits, by SHAKE-256(key). A run that goes on from a
+    level holds out equal rows again.
+
+    Args:
+        domains: Number of values of each attribute; public.
+        classes: Number of classes; public.
+        rows: This party's rows; private.
+        share: Share of the rows to hold out, from 0 to 1; their number is rounded down. Public.
+        key: This party's key; private.
+
+    Returns:
+        The rows to grow on, then the rows held out.
     """
     lines = rows.distinct()
     line = np.repeat(np.arange(len(lines)), lines[:, -1])  # of each row
@@ -63,7 +73,11 @@ def parted(domains: Sequence[int], classes: int, rows: Rows, share: float, key: 
 
 
 def pruned(tree: Tree, levels: Sequence[Verdicts]) -> Tree:
-    """Return the tree after these verdicts, those on its deepest splits first.
+    """Return the tree after these verdicts.
+
+    Args:
+        tree: The grown tree; it is not changed.
+        levels: Verdicts on the splits at each depth, the deepest first. Depths without verdicts keep their splits.
 
     Examples:
         >>> tree = Split(0, (Leaf(1), Split(1, (Leaf(0), Leaf(1)))))
@@ -85,7 +99,7 @@ def pruned(tree: Tree, levels: Sequence[Verdicts]) -> Tree:
 
 
 def heights(tree: Tree) -> int:
-    """Return how many levels have splits."""
+    """Return the number of levels with splits."""
     return 1 + max(map(heights, tree.children)) if isinstance(tree, Split) else 0
 
 
@@ -94,7 +108,7 @@ def heights(tree: Tree) -> int:
 
 @dataclass(eq=False)
 class _Node:
-    """A node of the grown tree: own rows there by class, and how many held out its branch gets right."""
+    """A node of the grown tree: own rows there by class, and the held-out rows that its branch classifies correctly."""
 
     growing: Indices
     held_out: Indices
@@ -110,10 +124,22 @@ def prune(
     levels: tuple[Verdicts, ...] = (),
     progress: Callable[[tuple[Verdicts, ...], int], object] = lambda levels, splits: None,
 ) -> tuple[Verdicts, ...]:
-    """Return the verdicts on all splits, the deepest first, from those on the first `levels` of them.
+    """Decide on all splits, the deepest first, which of them become leaves.
 
-    `progress` is told before each level of the verdicts so far and the number of splits. `InputError` if this party
-    has more rows than agreed.
+    Args:
+        engine: The engine of this session.
+        problem: The public parameters; both parties must agree.
+        parts: This party's rows to grow on and rows held out; private.
+        tree: The grown tree; public, equal at both parties.
+        levels: Verdicts of an earlier run on the deepest splits, equal at both parties. They are not opened again.
+        progress: A function that is called before each level, with the verdicts so far and the number of splits.
+
+    Returns:
+        The verdicts on the splits at each depth, the deepest first; both parties learn them.
+
+    Raises:
+        InputError: This party has more rows than agreed.
+        ProtocolError: The opened bits cannot come from an honest run.
     """
     for place, splits in enumerate(_splits(problem, parts, tree)):
         below = [sum(child.right for child in node.children) for node in splits]
@@ -146,9 +172,21 @@ def _splits(problem: Problem, parts: Parts, tree: Tree) -> list[list[_Node]]:
 
 
 def verdicts(engine: Engine, problem: Problem, growing: Indices, gains: Indices) -> Verdicts:
-    """Return the verdicts on splits, opened, from this party's int64[splits, classes] of either kind of rows.
+    """Open the verdicts on some splits.
 
-    `growing` are its rows by class; `gains` how many more rows held out a leaf of the class gets right than the branch.
+    Args:
+        engine: The engine of this session.
+        problem: The public parameters; both parties must agree.
+        growing: This party's rows to grow on, int64[splits, classes]; private.
+        gains: For each class, the held-out rows that a leaf of it classifies correctly, minus those of the branch.
+            int64[splits, classes], private.
+
+    Returns:
+        The class of each split that becomes a leaf, None for the others; both parties learn it.
+
+    Raises:
+        InputError: A count or a gain of this party is beyond its public bound.
+        ProtocolError: The opened bits cannot come from an honest run.
     """
     classes, width = problem.classes, problem.count_width
     matrix = side_bits(gains.T.reshape(-1), problem.max_rows)
@@ -164,7 +202,7 @@ def verdicts(engine: Engine, problem: Problem, growing: Indices, gains: Indices)
 
 @lru_cache(maxsize=32)
 def _netlist(classes: int, count_width: int, gain_width: int, form: Form) -> Netlist:
-    """Return whether a split becomes a leaf, and its class then.
+    """Build a circuit that returns whether a split becomes a leaf, and its class then.
 
     In: counts by class of party 0, of party 1, then their gains by class.
     """

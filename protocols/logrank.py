@@ -47,12 +47,20 @@ QUANTILE_BITS = 16  # of the fraction
 
 
 def fraction_bits(max_rows: int) -> int:
-    """F, for a bound on the rows of a party."""
+    """Return F, the fraction bits of a quotient, for a bound on the rows of a party."""
     return math.ceil((max_rows.bit_length() + 1) / 2) + 12
 
 
 def undecided(u: float, v: float, events: int, quantile: float, max_rows: int) -> float:
-    """Return how near to the quantile X^2 = u^2 / v must be for the bit to be another than the exact test's."""
+    """Return the distance from the quantile below which the bit may differ from the exact test's.
+
+    Args:
+        u: U, the events of the second arm minus those expected.
+        v: V, the variance of U, above 0.
+        events: D, the number of events.
+        quantile: The quantile that X^2 = U^2 / V is compared with.
+        max_rows: Upper bound on the rows of a party.
+    """
     off = events * 2.0 ** -fraction_bits(max_rows)
     cut = 2.0 ** -(QUANTILE_BITS + 1)
     return (2 * abs(u) * off + off**2 + 3.25 * quantile * off) / v + cut * (1 + 3.25 * off / v)
@@ -93,9 +101,20 @@ def _test_netlist(width: int, fraction: int, quantile: int, form: Form) -> Netli
 
 
 def differ(engine: Engine, rows: Indices, quantile: float, max_rows: int) -> bool:
-    """Open whether the arms' survival differs, from this party's rows by arm, event (0 if censored) and bin of time.
+    """Open whether the survival of the two arms differs.
 
-    `max_rows` bounds the rows of each party, `quantile` is of chi-square with one degree of freedom.
+    Args:
+        engine: The engine of this session.
+        rows: This party's rows by arm, event (0 if censored) and bin of time, int64[2, 2, bins]; private.
+        quantile: Quantile of chi-square with one degree of freedom, such as 3.84 for a level of 5 %; public.
+        max_rows: Upper bound on the rows of a party; public.
+
+    Returns:
+        True if the statistic is above the quantile; both parties learn it.
+
+    Raises:
+        InputError: A number of rows does not fit the bits of `max_rows`.
+        ProtocolError: The opened value is not a bit.
 
     Examples:
         >>> from smc.engines import make_engine
