@@ -56,12 +56,12 @@ Counting = Callable[[Sequence[ItemSet]], Indices]  # own rows with all items of 
 MOST_CANDIDATES = 1 << 20  # sets of a level, or rules
 MOST_BITS = 62
 FEWER = "raise support, or name fewer columns"
-MOST_CELLS = 1 << 22  # of a table of counts in memory
+MOST_CELLS = 1 << 22  # largest table of counts that is kept in memory
 
 
 @dataclass(frozen=True)
 class Problem:
-    """What both agree on. `columns` names the column of each item: two items of one column are never in one row."""
+    """Public parameters. `columns` holds the column of each item: two items of one column are never in one row."""
 
     columns: tuple[int, ...]
     max_rows: int
@@ -70,7 +70,7 @@ class Problem:
     confidence: Fraction = Fraction(0)
     lift: Fraction = Fraction(0)
     max_length: int = 4
-    most: int | None = None  # candidates of a level, or rules
+    most: int | None = None  # upper bound on the candidates of a level, and on the rules; None: MOST_CANDIDATES
 
     def __post_init__(self) -> None:
         if not 0 < self.support <= 1:

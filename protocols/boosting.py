@@ -39,7 +39,7 @@ from smc.primitives.bits import BitMatrix
 
 WIDTH = 31  # bits of a sum over both parties, without its sign
 FINE = 20  # bits behind the point of a row's slope, and of own sums
-KEPT, TABLE = 10, 6  # bits of a mantissa, and those of them that its logarithm's table is asked by
+KEPT, TABLE = 10, 6  # bits kept of a mantissa; its leading bits that index the table of logarithms
 SCORE = 8 + KEPT  # bits of a gain's logarithm; 0 is that of a split that is not feasible
 OFFSET = 128  # so that no gain's logarithm is negative
 GROUP_BITS = 3  # candidates meet in groups of 2^3
@@ -51,7 +51,7 @@ CORRECTION = [  # log2(1 + f) - f in the middle of each cell, in units of 2^-KEP
 
 
 def _worst() -> float:
-    """Return how far a logarithm is off at most: at the ends of every cell, for all that the kept bits stand for."""
+    """Return the largest error of a logarithm, at both ends of the interval of every value of the kept bits."""
     unit, off = 2.0**-KEPT, 0.0
     for first in range(1 << KEPT):
         value = (first + CORRECTION[first >> (KEPT - TABLE)]) * unit
@@ -72,7 +72,7 @@ class Gains:
     gamma: float = 0.0
 
     def __post_init__(self) -> None:
-        """Refuse what makes no sense, or does not fit."""
+        """Raise InputError for parameters that are out of range or do not fit."""
         if self.point < 0:
             raise InputError(f"max_rows: sums of so many rows do not fit {WIDTH} bits: lower it, or lambda")
         if self.least <= 0 and self.regularisation <= 0:
@@ -163,7 +163,7 @@ def _duel_netlist(known: int, form: Form) -> Netlist:
 
 @lru_cache(maxsize=16)
 def _winner_netlist(index_bits: int, opened: int, sill: int, bounded: bool, form: Form) -> Netlist:
-    """Build a circuit: a winner, and S, in; whether it is a split, and so many bits of its index, out."""
+    """Build a circuit: a winner, and S, in; whether it is a split, and `opened` bits of its index, out."""
     builder = Builder(form)
     winner, whole = builder.input(index_bits + SCORE), builder.input(WIDTH + 1)
     index, score = winner[:index_bits], winner[index_bits:]

@@ -1,7 +1,7 @@
-"""Rows for the trees of a forest: as many as there are, drawn with replacement for each by a key of the party's own.
+"""Rows for the trees of a forest: each tree draws with replacement from all own rows, by the party's own key.
 
-Tree i draws by the PRG of SHAKE-256(key, i), so a run that goes on from a level has the same rows. Neither party learns
-how often the other has drawn a row. Rules for leaves hold for rows that a tree has at all: drawn twice is one row.
+Tree i draws by the PRG of SHAKE-256(key, i), so a run that goes on from a level draws equal rows again. Neither party
+learns how often the other has drawn a row. Rules for leaves hold for distinct rows: a row drawn twice counts once.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from protocols.counts import Indices, LevelCounts, RowCounts, Rows
 from protocols.tree import Forest
 from smc.errors import InputError
 
-DRAWN = 1 << 27  # rows of all trees together, at most
+DRAWN = 1 << 27  # upper bound on the rows of all trees together
 
 
 class Bootstrapped:

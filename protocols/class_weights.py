@@ -1,6 +1,6 @@
-"""Rows that count more than once in a tree, by public weights of their classes: local, before anything is computed.
+"""Public class weights: a row counts as often as the weight of its class. Local, before the protocol.
 
-The tree is that of the rows repeated as often as the weights say. Rules for leaves hold for the rows themselves.
+The tree is that of the rows, each repeated by its weight. Rules for leaves hold for the rows without weights.
 """
 
 from __future__ import annotations

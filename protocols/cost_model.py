@@ -1,4 +1,4 @@
-"""What an ID3 will cost: its conversation follows from the problem and the tree, so it can be counted without rows.
+"""Forecast of the cost of an ID3: its messages follow from the problem and the tree, so no row is needed.
 
 With the tree of an earlier run the count is exact. Without one, `typical` counts a tree of a shape that trees of such
 problems have, and `most_bytes` bounds every run by the largest conversation that the problem allows: as many nodes at
@@ -41,12 +41,12 @@ from smc.engines import Profile
 from smc.primitives.bits import BitMatrix
 
 PLAIN_GROWTH, MOST_PLAIN_GROWTH = 0.9, 4.4  # splits a split, as a part of its children, and in all
-RULED_GROWTH, MOST_RULED_GROWTH = 0.93, 5.4  # the same under rules
+RULED_GROWTH, MOST_RULED_GROWTH = 0.93, 5.4  # splits a split under rules
 PLAIN_ROOM, RULED_ROOM, RULED_POWER, CHOICE_POWER = 30.0, 9.7, 1.34, 0.37  # see the module's first lines
-MOST_CELLS, FILLED_ROOM = 4, 8.0  # the same of plain trees of a table that may have a row in most of its cells
+MOST_CELLS, FILLED_ROOM = 4, 8.0  # cells a row, and room, of plain trees of a table with rows in most cells
 PLAIN_FALL, RULED_FALL = 0.4, 0.26  # of the splits of a level, in the next, once there is no room
 CUT_GROWTH, CUT_ROOM = 1.9, 0.65  # of trees that ask in two and compare some edges of a column
-BLOCK = 8  # instances: what costs a multiple of this costs as much apart as together
+BLOCK = 8  # instances; batches of whole blocks cost as much apart as together
 
 
 def with_tree(engine: CountingEngine, problem: Problem, tree: Tree) -> None:
@@ -370,7 +370,7 @@ def _opening(engine: CountingEngine, problem: Problem, answers: Answers) -> NoRo
     return NoRows(problem.domains, problem.classes)
 
 
-@lru_cache(maxsize=2)  # each profile is counted by the same
+@lru_cache(maxsize=2)  # the counts of all profiles use these answers
 def _forest_answers(problem: Problem, forest: Forest) -> tuple[list[BitMatrix], ...]:
     """Return the bits that are opened, in order, for these trees."""
     answers = []

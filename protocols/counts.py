@@ -1,4 +1,4 @@
-"""Own counts for a level of the tree: what each party brings to ID3, wherever its rows live.
+"""Own counts for a level of the tree: the private input of each party to ID3, wherever its rows live.
 
 A source of counts answers one question a level, for all open nodes and attributes at once. Rows in memory are counted
 here; `parties.sources` asks databases.
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from protocols.tree import Forest, Open, Split, Tree, child_of, open_nodes
 from smc.errors import InputError
 
-BATCH = 1 << 16  # lines of a piece
+BATCH = 1 << 16  # lines of a batch
 
 Indices = NDArray[np.int64]
 
@@ -26,8 +26,7 @@ class LevelCounts:
     """Numbers of own rows in the n open nodes of a growing tree, in reading order.
 
     `classes` is int64[n, classes]; `values` holds int64[n, values of the attribute, classes] for each attribute, in
-    schema order. It is empty where the caller asked for classes only. Where a tree has rows more than once, `distinct`
-    are the numbers of those that it has at all.
+    schema order; without attributes it is empty. Where a tree has repeated rows, `distinct` counts each row once.
     """
 
     classes: Indices
@@ -53,7 +52,7 @@ class LevelCounts:
 
 
 class Counts(Protocol):
-    """A source of counts. It may be asked again for a tree that it has answered before."""
+    """A source of counts. A caller may pass a tree more than once."""
 
     def level(self, tree: Tree, attributes: bool) -> LevelCounts:
         """Count own rows in the open nodes of a tree.
@@ -68,7 +67,7 @@ class Counts(Protocol):
 
 
 class ForestCounts(Protocol):
-    """A source of counts for all trees. It may be asked again for trees that it has answered before."""
+    """A source of counts for all trees. A caller may pass trees more than once."""
 
     def level(self, forest: Forest, attributes: bool) -> LevelCounts:
         """Count own rows in the open nodes of all trees.
@@ -129,9 +128,9 @@ class Rows(Counts, Protocol):
         """Return the distinct rows, int64[lines, attributes + 2]: attribute values, class, number of equal rows."""
 
     def batches(self) -> Iterator[Indices]:
-        """Yield all rows in pieces of bounded size, each as `distinct` has them; equal rows may stand in several lines.
+        """Yield all rows in batches of bounded size, with the columns of `distinct`; equal rows may have several lines.
 
-        Each call is a pass over all rows, in any order: what is computed of them must not depend on it.
+        Each call is a pass over all rows, in any order. The caller's result must not depend on the order.
         """
 
 

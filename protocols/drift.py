@@ -65,7 +65,7 @@ def _value_netlist(width: int, fraction: int, form: Form) -> Netlist:
 
 @lru_cache(maxsize=16)
 def _test_netlist(width: int, fraction: int, values: int, level: float, form: Form) -> Netlist:
-    """Build the circuit of a column: X, Y, 2^fraction T, and for each of so many values whether a row has it; a bit."""
+    """Build the circuit of a column: X, Y, 2^fraction T, and for each value whether a row has it; a bit."""
     builder = Builder(form)
     x, y, t = builder.input(width), builder.input(width), builder.input(width + 1 + fraction)
     present = [builder.input(1) for _ in range(values)]

@@ -1,4 +1,4 @@
-"""Ordered columns asked by an edge: is x below it? What a node can ask, and own counts of it by prefix sums.
+"""Questions of ordered columns, "is x below an edge?", and own counts by question from prefix sums.
 
 A *question* has answers, one child each. A column that is not ordered is one question, whose answers are its values.
 An ordered column of v values, the numbers 0 to v - 1 in their order, is v - 1 questions of two answers: whether its
@@ -39,7 +39,7 @@ class Run(NamedTuple):
 Runs = tuple[Run, ...]
 
 
-@lru_cache(maxsize=1 << 14)  # nodes of a level ask it again and again
+@lru_cache(maxsize=1 << 14)  # many nodes of a level have equal arguments
 def remaining(runs: Runs, left: tuple[int, ...], question: int, answer: int) -> tuple[int, ...]:
     """Return the remaining questions that still divide the rows with this answer.
 
@@ -121,9 +121,9 @@ def padded(lengths: Indices, starts: Indices, most: int) -> Indices:
 
 @dataclass(frozen=True)
 class Questions:
-    """What can be asked of columns: `sizes` are their numbers of values, `ordered` says which are asked by edges.
+    """The questions of columns: `sizes` are their numbers of values, `ordered` is True for columns asked by edges.
 
-    `middle` names those of three values, asked by edges, that are asked for the second one too.
+    `middle` lists the columns of three values, asked by edges, that are also asked for the second value.
     """
 
     sizes: tuple[int, ...]

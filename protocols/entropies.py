@@ -15,10 +15,10 @@ from smc.circuit import Builder, Form, Integer, Netlist, argmin, concatenate
 from smc.circuit.kept import kept
 from smc.engines import Engine, Word
 
-# x ln x evaluated at once (and one candidate's more): bounds the memory of a level with very many nodes. Engines that
-# hold more bits with ease take so many times as many, for each batch has rounds of its own.
+# Number of x ln x evaluated at once, and one candidate's more: bounds the memory of a level with very many nodes.
+# Engines with room for more bits take up to MORE times as many, because each batch has rounds of its own.
 BATCH, MORE = 1 << 14, 4
-INPUTS = 32  # bits of a count of either party, about
+INPUTS = 32  # bits of a party's count, roughly
 
 
 @kept

@@ -51,9 +51,9 @@ class Ruling:
     """The verdict of the rules on the nodes of a level: secret bits [1, nodes]."""
 
     feasible: tuple[Bits, ...]  # by place among a node's attributes left: whether the split keeps them; see `rule`
-    root_feasible: Bits | None  # whether the root keeps them itself; None below the root
-    scores: Word | None  # |T| H(class | attribute), node by node, attribute by attribute, if it was found on the way
-    askable: Bits | None = None  # public, without rules: whether the node has an attribute left, where some may not
+    root_feasible: Bits | None  # whether the root keeps the rules itself; None below the root
+    scores: Word | None  # |T| H(class | attribute), node by node, attribute by attribute, if already computed
+    askable: Bits | None = None  # public, without rules, if a node may have no attribute left: whether it has one
 
     @property
     def bits(self) -> tuple[Bits, ...]:
@@ -198,7 +198,7 @@ def _kept_in_batch(engine: Engine, problem: Problem, splits: list[Indices], whol
             entropies = group_entropies(engine, problem, counts)
             conditions.append(_diverse(engine, problem, rows, entropies))
             scores = words.total(entropies, members, entropies.width)
-    always = engine.constant(np.ones((1, 1), dtype=np.uint8))  # what a split with fewer groups has instead
+    always = engine.constant(np.ones((1, 1), dtype=np.uint8))  # fills up a split with fewer groups
     padded = [Bits.join([condition, always]) for condition in conditions]
     columns = [condition.take(column) for condition in padded for column in members.T]
     return engine.run(all_netlist(len(columns), engine.form), *columns)[0], scores

@@ -147,7 +147,7 @@ def _of_nodes(
     """Return gain and split information of some nodes, from int64[values, classes] of each node and candidate."""
     words, width = engine.words, precision.sum_width
     counts: list[int] = []
-    lines: tuple[list[list[int]], ...] = ([], [], [], [])  # of each candidate: places of what is added, taken away
+    lines: tuple[list[list[int]], ...] = ([], [], [], [])  # positions to add and to subtract: gain, then split
 
     def places(values: Indices) -> list[int]:
         counts.extend(values.reshape(-1).tolist())
@@ -216,7 +216,7 @@ def _rank_netlist(gain: int, split: int, whole: int, number: int, form: Form) ->
 
 @kept
 def _better_netlist(widths: tuple[int, ...], form: Form) -> Netlist:
-    """Return the better of two candidates: each an index, a gain, a split information, and what comes before these."""
+    """Return the better of two candidates: each an index, a gain, a split information, and bits that go first."""
     builder = Builder(form)
     first, second = ([builder.input(width) for width in widths] for _ in range(2))
     ranks = [concatenate(*player[3:]) for player in (first, second)]

@@ -1,9 +1,8 @@
-"""Secret impurities of candidate attributes after Gini, and what they are wrong by at most.
+"""Secret Gini impurities of candidate attributes, and a bound on their error.
 
-|T| G(class | attribute) = sum_v (n(v) - sum_c n(v, c)^2 / n(v)). The rows of a node are the same for all its
-candidates, so minus the sum of squares is what is compared. That is wrong by at most 2 |T| e (`protocols.reciprocal`):
-two attributes compare wrongly only if their impurities differ by less than 4 e, so e <= delta / 4 keeps ID3-delta's
-promise.
+|T| G(class | attribute) = sum_v (n(v) - sum_c n(v, c)^2 / n(v)). All candidates of a node have its rows in common, so
+minus the sum of squares is compared. It is wrong by at most 2 |T| e (`protocols.reciprocal`). Two attributes compare
+wrongly only if their impurities differ by less than 4 e. So e <= delta / 4 keeps ID3-delta's promise.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Trees that grow together, level by level: what is open, whose children that are, and states to go on from.
+"""Trees that grow together, level by level: their open nodes, the nodes' parents, and states to resume from.
 
 The open nodes of all trees lie at one depth. They are numbered tree by tree and left to right, the order in which every
 count, circuit and message of a level lists them. A caller decides a level as it likes, by a source of counts that it
@@ -44,7 +44,8 @@ class Level:
 
 
 OnLevel = Callable[[Level], None]
-# Of a tree, a depth, a node's place among the tree's open ones, and the attributes left: those that it chooses from.
+# A function from a tree, a depth, a node's position among the tree's open nodes, and its attributes left to the
+# attributes that the node chooses from.
 Draw = Callable[[int, int, int, tuple[int, ...]], tuple[int, ...]]
 
 
@@ -54,11 +55,11 @@ class Node:
 
     attributes: tuple[int, ...]  # left to split by
     tree: int = 0
-    candidates: tuple[int, ...] = ()  # what it chooses from, of those: all, unless the grower draws
+    candidates: tuple[int, ...] = ()  # attributes that it chooses from: all left, unless the grower draws
     label: int | None = None
     attribute: int | None = None
     children: list[Node] = field(default_factory=list)
-    decided: Tree | None = None  # the tree below, once nothing of it is open: it is not made anew for each level
+    decided: Tree | None = None  # the tree below, once it has no open node; kept for the levels that follow
 
     def frozen(self) -> Tree:
         """Return the tree below, as it stands."""
@@ -107,7 +108,7 @@ class Grower:
                     thaw(child, remaining(runs, attributes, tree.attribute, answer), number)
                     for answer, child in enumerate(tree.children)
                 ]
-                if isinstance(tree.children[0], Open):  # then all are
+                if isinstance(tree.children[0], Open):  # siblings are always all open or all decided
                     parents.extend([parents[-1] + 1 if parents else 0] * len(tree.children))
             return node
 

@@ -1,8 +1,9 @@
 """Reduced-error pruning (Quinlan 1987): branches of a grown tree that do no better on rows held out become leaves.
 
-Each party keeps a public share of its own rows out of what the tree grows on; which ones, it alone knows. Bottom-up, a
-level at a time, a split becomes a leaf if as many rows held out are right then as in its branch, which may have leaves
-by now instead of splits. The leaf has the class of most rows that the split was grown on, the first among equals.
+Each party holds out a public share of its own rows, and the tree grows on the rest. Only the party learns which rows.
+Pruning goes bottom-up, a level at a time. A split becomes a leaf if the leaf classifies at least as many held-out rows
+correctly as the branch. Splits of the branch may already be leaves. The leaf has the class of most rows that the split
+was grown on, the first among equals.
 
 Ideal functionality. Inputs: the tree, public; each party's counts by class of either kind of rows in its splits. Output
 to both: which splits become leaves, and the classes of those. Leakage: nothing else; but both have seen the tree.
@@ -32,14 +33,14 @@ from protocols.tree import Leaf, Split, Tree
 from smc.circuit import Builder, Form, Netlist, any_of
 from smc.engines import Engine
 
-MOST_ROWS = 1 << 27  # of a party: each has a random number
+MOST_ROWS = 1 << 27  # upper bound on the rows of a party: each has a random number
 
-Verdicts = tuple[int | None, ...]  # of the splits at one depth, in reading order: the class of one that becomes a leaf
+Verdicts = tuple[int | None, ...]  # a split's class if it becomes a leaf; splits of one depth, in reading order
 
 
 @dataclass(frozen=True)
 class Parts:
-    """Own rows in two: a tree grows on some and is pruned by the rest."""
+    """Own rows in two parts: a tree grows on the first and is pruned by the second."""
 
     growing: Counts
     held_out: Counts

@@ -17,7 +17,7 @@ from smc.primitives import bits as bitpack
 from smc.primitives.bits import BitMatrix
 
 Numbers = Sequence[int | float | Fraction] | NDArray[Any]
-SHOWN_CHARACTERS = 40  # of a value in an error
+SHOWN_CHARACTERS = 40  # an error shows a value up to this length
 
 
 def checked(values: Numbers, width: int, what: str) -> NDArray[np.uint64]:
@@ -90,7 +90,7 @@ def stepped(
 
 
 def _whole(value: Any, what: str, place: int) -> int:
-    """Return a whole number as an int; `InputError` for any other value."""
+    """Return a whole number as an int; raise InputError for any other value."""
     number = None if isinstance(value, str) else _fraction(value)
     if number is None or number.denominator != 1:
         raise InputError(

@@ -1,4 +1,4 @@
-"""Decisions on scores of both parties' rows: is the area under the ROC curve large enough, or larger than another's?
+"""Decisions on scores of both parties' rows: is the area under the ROC curve large enough, or the larger of two?
 
 Ideal functionality. Inputs: from each party its rows by label (0, 1) and bin of the score, int64[2, bins]. Output to
 both: one bit. Leakage: the number of bins and the bound on rows. With p_b rows of label 1 in bin b, P in all, m_b and M

@@ -73,7 +73,7 @@ def _bin_netlist(width: int, fraction: int, form: Form) -> Netlist:
     builder = Builder(form)
     left, right = ([builder.input(width) for _ in range(3)] for _ in range(2))
     first, second, events = (a.wide_add(b) for a, b in zip(left, right, strict=True))
-    at_risk = first + second  # rows of both parties, which are as many as bits for them
+    at_risk = first + second  # fits: a row is in one arm, so both arms together are the rows of both parties
     share = cut_fraction(second, at_risk, fraction)
     survivors = cut_fraction(at_risk - events, at_risk - 1, fraction)
     below_one = share[:fraction]  # a share of 1 has no variance, nor has 0

@@ -1,4 +1,4 @@
-"""Opened bits as values: what both parties opened may be anything if the peer's messages are wrong."""
+"""Opened bits as values with a check: wrong messages of the peer can make opened bits arbitrary."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What an ID3 opens, said once: the run reads it from opened bits, counting plays it, records count it.
+"""The openings of an ID3, defined in one place for the run, the cost model and the records.
 
-Of every level: whether each node is a leaf, the class of each leaf, and the attribute of each split unless only one is
+A level opens whether each node is a leaf, the class of each leaf, and the attribute of each split unless only one is
 left. That is the level of the tree itself, and nothing else. For a target of one class nothing is opened at all.
 """
 

@@ -1,9 +1,9 @@
-"""A batch as pieces, which the shards of an engine compute at the same time (`smc.engines.shards`).
+"""A batch in pieces, which the shards of an engine compute in parallel (`smc.engines.shards`).
 
     (index,) = in_shards(engine, _least, weights, lambda part: (problem, scores.take(part)))
 
-Without shards the work is done by the engine itself, with the messages that it has when it is written there. How a
-batch is cut is public: it follows from public weights.
+Without shards the engine does the work itself, with the messages of a direct call. How a batch is cut is public: it
+follows from public weights.
 """
 
 from __future__ import annotations
