@@ -189,8 +189,10 @@ def frequent(
 
 
 def _share(engine: Engine, share: Fraction, rows: int) -> tuple[int, Bits]:
-    """Return this party's part of the least number of rows that is a share of all, plus 1, and a secret bit [1, 1] to
-    take off: that number is own_0 + own_1 - bit."""
+    """Return this party's part of the least number of rows that is a share of all, plus 1; and a secret bit [1, 1].
+
+    The number is own_0 + own_1 - bit.
+    """
     whole, rest = divmod(share.numerator * rows, share.denominator)
     added = -rest % share.denominator  # by party 0, which rounds up
     bit = at_least_zero(engine, np.array([-rest if engine.party else added]), share.denominator)

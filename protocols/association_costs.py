@@ -109,7 +109,7 @@ def most_bytes(problem: Problem, profile: Profile) -> int:
         profile: Engine and transport settings that the run uses.
     """
     *candidates, rules = most(problem)
-    wider = problem.least_rows.bit_length() > (problem.max_rows + 1).bit_length()  # of the sides, without support
+    wider = problem.least_rows.bit_length() > (problem.max_rows + 1).bit_length()  # sides without support are wider
     bounds: tuple[int | None, ...] = (0, None) if wider else (0,)
 
     def whole(engine: CountingEngine, rows: int | None) -> None:

@@ -16,7 +16,7 @@ WORD = 64  # baskets of a word
 
 @dataclass(frozen=True, eq=False)
 class Baskets:
-    """The baskets of a party: bit b of `present`, uint64[items, words], is 1 if basket b has the item."""
+    """The `number` baskets of a party: bit b of `present`, uint64[items, words], is 1 if basket b has the item."""
 
     number: int
     present: NDArray[np.uint64]

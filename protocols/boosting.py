@@ -105,7 +105,7 @@ def log2(x: Integer) -> tuple[Integer, Integer]:
     for step in reversed(range(steps)):
         empty = ~any_of(x.wires[-(1 << step) :])
         x = select(empty, x << (1 << step), x)
-        x = x[max(0, len(x) - KEPT - (1 << step)) :]  # what can still come to the top
+        x = x[max(0, len(x) - KEPT - (1 << step)) :]  # the bits that can still reach the top
         zeros.append(empty)
     mantissa = x[:-1]
     cells, width = decode(mantissa[KEPT - TABLE :]), max(CORRECTION).bit_length()

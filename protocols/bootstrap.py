@@ -25,7 +25,7 @@ class Bootstrapped:
         lines = rows.distinct()
         if (count := int(lines[:, -1].sum())) * trees > DRAWN:
             raise InputError(f"{count:,} rows are too many for {trees:,} trees: at most {DRAWN // trees:,} are drawn")
-        line = np.repeat(np.arange(len(lines)), lines[:, -1])  # of each row
+        line = np.repeat(np.arange(len(lines)), lines[:, -1])  # the line of each row
         self._trees = []
         for tree in range(trees):
             times = np.bincount(draw(count, key, tree), minlength=count)

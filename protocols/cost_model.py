@@ -207,7 +207,7 @@ def most_bytes(problem: Problem, profile: Profile, largest: int) -> int:
     """Return an upper bound on the bytes of a run of this problem, both directions together.
 
     In parts, a level of n nodes and s splits costs at most t times a part. The part has n / t nodes and s / t splits,
-    rounded up to whole blocks, and runs in a session of its own.
+    rounded up to whole blocks. It runs in a session of its own.
 
     Args:
         problem: The public parameters.
@@ -322,7 +322,7 @@ def _compared_at(problem: Problem, depth: int) -> int:
     sizes = [(run.end - run.first, run.middle) for run in problem.runs]
     sizes += [(1, False)] * (len(problem.domains) - sum(size for size, _ in sizes))
     first = [min(problem.edges, size) for size, _ in sizes]
-    halves = [(size - middle - 1) / 2 for size, middle in sizes]  # of the edges: a middle value is never asked again
+    halves = [(size - middle - 1) / 2 for size, middle in sizes]  # edges left below; a middle value is not asked again
     lost = sum(now * (now - min(problem.edges, half)) for now, half in zip(first, halves, strict=True))
     return max(1, round(len(problem.compared) - depth * lost / max(1, sum(first))))
 
@@ -360,7 +360,7 @@ def _cells_of_a_split(problem: Problem, depth: int) -> int:
 
 
 def _possible(problem: Problem) -> int:
-    """Return an upper bound on the nodes of a level that have enough rows to be split, of two classes at least."""
+    """Return an upper bound on the nodes of a level with enough rows, of two classes at least, to be split."""
     return 2 * problem.max_rows // max(2, problem.min_rows + 1, problem.rules.k)
 
 

@@ -55,7 +55,7 @@ def remaining(runs: Runs, left: tuple[int, ...], question: int, answer: int) -> 
     Examples:
         >>> remaining((Run(1, 5),), (0, 1, 2, 3, 4), 2, 0)  # below edge 2: only edge 1, and the other column
         (0, 1)
-        >>> remaining((Run(0, 3, True),), (0, 1, 2), 2, 0)  # the first value or the third: which of them, by edge 1
+        >>> remaining((Run(0, 3, True),), (0, 1, 2), 2, 0)  # the first value or the third remain: edge 1 divides them
         (0,)
     """
     run = next((run for run in runs if run.first <= question < run.end), Run(question, question + 1))

@@ -36,7 +36,7 @@ def argmin_netlist(candidates: int, width: int, form: Form = "size", ruled: bool
     """
     builder = Builder(form)
     values: list[Integer] = [builder.input(width, signed=True) for _ in range(candidates)]
-    if ruled:  # a number from 0 up in the same order, and the bit above it
+    if ruled:  # an unsigned number with equal order, and above it the inverted bit
         values = [concatenate(value[:-1], ~value[-1], ~builder.input(1)[0]) for value in values]
     builder.output(argmin(values))
     return builder.build()

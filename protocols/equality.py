@@ -42,7 +42,7 @@ def equal(
         One bool a pair, bool[batch]; both parties learn it.
 
     Raises:
-        InputError: A value is not a multiple of the step or does not fit, or the width or the step is out of range.
+        InputError: A value is not a multiple of the step, or does not fit. Or the width or the step is out of range.
 
     Examples:
         >>> from smc.engines import make_engine

@@ -219,9 +219,9 @@ def sums_netlist(classes: int, width: int, k: int, diversity: int, form: Form = 
         form: "size" for few gates, "depth" for few levels.
 
     Returns:
-        The circuit. Its inputs are the class counts of party 0, then of party 1. Its first output is 1 if there is no
-        row, or if there are at least `k` rows and at least `diversity` classes. The number of rows follows, then the
-        rows of each class but the last.
+        The circuit. Its inputs are the class counts of party 0, then of party 1. Its first output is the verdict: 1 for
+        no row, or for at least `k` rows of at least `diversity` classes. The number of rows follows, then the rows of
+        each class but the last.
     """
     builder = Builder(form)
     left = [builder.input(width) for _ in range(classes)]
@@ -258,7 +258,7 @@ def _sums(engine: Engine, problem: Problem, counts: Indices) -> tuple[Bits, Bits
 
 @kept
 def close_netlist(terms: int, width: int, limit_width: int, form: Form = "size") -> Netlist:
-    """Build a circuit that returns whether twice the sum of the positive ones of some integers is at most a limit.
+    """Build a circuit that returns whether twice the sum of the positive integers is at most a limit.
 
     Args:
         terms: Number of signed integers.

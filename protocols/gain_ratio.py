@@ -8,7 +8,7 @@ Of a node of n rows with class counts n(c), and an attribute with n(v) and n(v, 
 Chosen is the greatest ratio of both among the attributes that tell rows apart (split information above 0) and gain no
 less than the mean of the node's candidates; the first among equals. Where rules bar all of these (`protocols.rules`),
 the greatest ratio among the others that they allow. That an attribute with many values, or one that few rows differ in,
-has a great ratio by chance is what the mean is for.
+has a great ratio by chance. The mean guards against this.
 
 Error. A gain has four sums of x ln x, of counts that add up to n each, a split information two, so they are wrong by at
 most 4 n e <= n delta (`protocols.precision`). They are divided by n's power of two, exactly but for digits that are cut
@@ -184,7 +184,7 @@ def scaled_netlist(precision: Precision, classes: int, digits: int, form: Form =
 
     Returns:
         The circuit. Its inputs are gain, split information, and the rows of party 0 and of party 1. Its outputs are the
-        first two, at least 0 and divided by the greatest power of two up to the number of rows.
+        first two, at least 0. They are divided by the greatest power of two up to the number of rows.
     """
     width, builder = precision.count_width, Builder(form)
     values = [builder.input(precision.sum_width, signed=True) for _ in range(2)]
@@ -207,7 +207,7 @@ def _sum_netlist(members: int, width: int, form: Form) -> Netlist:
 
 @kept
 def _rank_netlist(gain: int, split: int, whole: int, number: int, form: Form) -> Netlist:
-    """Return whether a gain is no less than the mean, from the sum and number of all, and whether it splits at all."""
+    """Return whether a gain is at least the mean, from the sum and number of all gains, and whether it splits."""
     builder = Builder(form)
     gains, splits, sums, numbers = (builder.input(width) for width in (gain, split, whole, number))
     builder.output([multiply(gains, numbers, gain + number) >= sums, any_of(splits.wires)])

@@ -1,8 +1,7 @@
 """Trees that grow together, level by level: their open nodes, the nodes' parents, and states to resume from.
 
 The open nodes of all trees lie at one depth. They are numbered tree by tree and left to right, the order in which every
-count, circuit and message of a level lists them. A caller decides a level as it likes, by a source of counts that it
-asks one question a level:
+count, circuit and message of a level lists them. The caller decides each level by its own rule:
 
     grower = Grower(domains, runs, start)
     for level in grower.levels(progress):
@@ -53,7 +52,7 @@ Draw = Callable[[int, int, int, tuple[int, ...]], tuple[int, ...]]
 class Node:
     """A node while its tree grows; `attribute` or `label` is set once it is decided."""
 
-    attributes: tuple[int, ...]  # left to split by
+    attributes: tuple[int, ...]  # attributes left to split by
     tree: int = 0
     candidates: tuple[int, ...] = ()  # attributes that it chooses from: all left, unless the grower draws
     label: int | None = None

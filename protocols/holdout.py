@@ -63,7 +63,7 @@ def parted(domains: Sequence[int], classes: int, rows: Rows, share: float, key: 
         The rows to grow on, then the rows held out.
     """
     lines = rows.distinct()
-    line = np.repeat(np.arange(len(lines)), lines[:, -1])  # of each row
+    line = np.repeat(np.arange(len(lines)), lines[:, -1])  # the line of each row
     words = np.frombuffer(hashlib.shake_256(b"holdout" + key).digest(8 * len(line)), dtype="<u8")
     least = np.argsort(words, kind="stable")[: int(share * len(line))]
     out = np.bincount(line[least], minlength=len(lines)).astype(np.int64)

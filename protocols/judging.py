@@ -109,7 +109,7 @@ def at_least(engine: Engine, table: Indices, numerator: int, denominator: int, m
     Examples:
         >>> from smc.engines import make_engine
         >>> from smc.local import run_local
-        >>> table = np.array([[3, 2, 0], [0, 1, 4]])  # of two parties alike: 14 of 15 pairs are in order, one half
+        >>> table = np.array([[3, 2, 0], [0, 1, 4]])  # of both: 92 of 100 pairs are in order, 8 are ties
         >>> [run_local(lambda s: at_least(make_engine(s, "clear"), table, c, 100, 99))[0] for c in (96, 97)]
         [True, False]
     """

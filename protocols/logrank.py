@@ -76,7 +76,7 @@ def _bin_netlist(width: int, fraction: int, form: Form) -> Netlist:
     at_risk = first + second  # fits: a row is in one arm, so both arms together are the rows of both parties
     share = cut_fraction(second, at_risk, fraction)
     survivors = cut_fraction(at_risk - events, at_risk - 1, fraction)
-    below_one = share[:fraction]  # a share of 1 has no variance, nor has 0
+    below_one = share[:fraction]  # shares of 0 and of 1 have no variance
     variance = (below_one * (-below_one))[fraction:]
     corrected = (variance * survivors)[fraction : 2 * fraction]
     whole = width + 1 + fraction
@@ -119,7 +119,7 @@ def differ(engine: Engine, rows: Indices, quantile: float, max_rows: int) -> boo
     Examples:
         >>> from smc.engines import make_engine
         >>> from smc.local import run_local
-        >>> rows = np.array([[[0, 0, 9], [9, 9, 0]], [[0, 0, 60], [1, 1, 0]]])  # of the second arm few die
+        >>> rows = np.array([[[0, 0, 9], [9, 9, 0]], [[0, 0, 60], [1, 1, 0]]])  # few events in the second arm
         >>> run_local(lambda session: differ(make_engine(session, "clear"), rows, 3.84, 1000))[0]
         True
     """

@@ -57,7 +57,7 @@ def strict(
         One bool a pair, bool[batch]; both parties learn it.
 
     Raises:
-        InputError: A value is not a multiple of the step or does not fit, or the width or the step is out of range.
+        InputError: A value is not a multiple of the step, or does not fit. Or the width or the step is out of range.
 
     Examples:
         >>> from smc.engines import make_engine
@@ -87,7 +87,7 @@ def three_way(
         "party0", "party1" or "equal" for each pair; both parties learn it.
 
     Raises:
-        InputError: A value is not a multiple of the step or does not fit, or the width or the step is out of range.
+        InputError: A value is not a multiple of the step, or does not fit. Or the width or the step is out of range.
         ProtocolError: The opened bits are no answer: each value is greater than the other.
 
     Examples:

@@ -163,7 +163,7 @@ def _fewest_digits(bound: int, cells: int, terms: int, target: Fraction) -> Prec
     room = target - _truncation(cells, terms)
     if room <= 0 or cells >= width - 1:
         return None
-    share = room * (1 - Fraction(1, 2 << cells)) / (2 * terms)  # of digit j: j times it, over the radius to the j - 1
+    share = room * (1 - Fraction(1, 2 << cells)) / (2 * terms)  # digit j may cost j times it / radius^(j - 1)
     digits = []
     for j in range(1, terms + 1):
         fewest = max(cells + 1, math.ceil(-math.log2(share * j) - (cells + 1) * (j - 1)))

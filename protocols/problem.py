@@ -30,7 +30,7 @@ class Problem:
     min_rows: int = 0
     max_depth: int | None = None
     rules: Rules = NO_RULES
-    runs: Runs = ()  # of questions that ask one ordered column by its edges
+    runs: Runs = ()  # questions of each ordered column; see `protocols.edges`
     edges: int | None = None  # most edges of a run that a node compares, spread evenly over those left; None: all
     prune: Prune | None = None
     criterion: Criterion = "entropy"  # score that attributes compare by

@@ -115,9 +115,9 @@ def _gains_more(
     of_nodes = np.repeat(np.arange(len(left)), [len(line) for line in left])
     alone = [*np.column_stack([classes.sum(axis=1), classes])]  # a split into one part, the node
     of_node = entropies(engine, problem, alone, np.ones(len(alone), dtype=np.int64))
-    width = min(scores.width + 1, MAX_WIDTH)  # one more is of use with hardly more rows than classes
+    width = min(scores.width + 1, MAX_WIDTH)  # one more bit helps if there are hardly more rows than classes
     of_node = words.total(of_node, of_nodes[:, None], scores.width)
-    scores = words.total(scores, np.arange(len(of_nodes))[:, None], scores.width)  # the root's own may follow
+    scores = words.total(scores, np.arange(len(of_nodes))[:, None], scores.width)  # drop the root's own at the end
     gains = words.bits(words.subtract(of_node, scores, width))
     unit = problem.precision(words.prices).fraction
     most = (1 << (width - 1)) - 1  # no gain is greater
@@ -175,7 +175,7 @@ def description(values: int, classes: int, attributes: int, rows: int) -> gmpy2.
 def complexity(classes: int, rows: int) -> gmpy2.mpfr:
     """Return the logarithm of the parametric complexity of a multinomial: the price of a distribution of classes.
 
-    The complexity is the sum, over all counts by class that add up to `rows`, of the greatest likelihood of the counts.
+    The complexity sums the greatest likelihood over all counts by class that add up to `rows`.
     For two classes it is Szpankowski's approximation, off by less than 1 / rows. For c + 2 classes it is that for c +
     1, and rows / c times that for c.
 

@@ -233,7 +233,7 @@ def trend_exceeds(sums: Sequence[Integer], squared: Fraction, sign: int) -> Wire
 
 
 def welch_exceeds(first: Sequence[Integer], second: Sequence[Integer], level: float, sign: int) -> Wire:
-    """Return the wire that is 1 if the absolute value of Welch's t is above its two-sided quantile and t has the sign.
+    """Return the wire that is 1 if the size of Welch's t is above its two-sided quantile and t has the sign.
 
     Args:
         first: Number of rows, sum and sum of squares of the first group, unsigned integers of a circuit.
@@ -265,7 +265,7 @@ def _critical(share: Integer, other: Integer, n1: Integer, n2: Integer, level: f
     summed, bottom = tops[0].wide_add(tops[1]), parts[0].wide_add(parts[1])
     square = summed * summed
     reached = [square >= bottom * degrees for degrees in DEGREES[1:]]
-    # Each is reached only if those before are: the one-hot place of the last.
+    # A degree is reached only if all before it are. So this is the one-hot position of the last reached.
     places = [~reached[0], *(now & ~after for now, after in pairwise(reached)), reached[-1]]
     squares = [math.ceil(t_quantile(level, degrees) ** 2 * (1 << FRACTION)) for degrees in DEGREES]
     return pick(places, [Integer.constant(share.graph, value) for value in squares])

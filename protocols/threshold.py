@@ -32,7 +32,7 @@ def _netlist(width: int, form: Form, carried: bool) -> Netlist:
     """Build the circuit of a question: both sides, and if they are `carried` a bit; whether the sum is at least 0."""
     builder = Builder(form)
     left, right = builder.input(width, signed=True), builder.input(width, signed=True)
-    if carried:  # below both sides' lowest bits: its sum with itself is carried into these
+    if carried:  # appended below both lowest bits: carry + carry is carried into the sum
         carry = builder.input(1)
         left, right = (concatenate(carry, side).as_signed() for side in (left, right))
     builder.output(reached(left, right))
