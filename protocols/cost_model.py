@@ -1,23 +1,28 @@
 """Forecast of the cost of an ID3: its messages follow from the problem and the tree, so no row is needed.
 
-With the tree of an earlier run the count is exact. Without one, `typical` counts a tree of a shape that trees of such
-problems have, and `most_bytes` bounds every run by the largest conversation that the problem allows: as many nodes at
-depth d as the d attributes with most values make, of which as many are split as there can be nodes with enough rows,
-and at each of them all attributes but the d with fewest values.
+With the tree of an earlier run the count is exact. Without one, `typical` counts a tree of typical shape, and
+`most_bytes` bounds every run by the largest one that the problem allows. That run has as many nodes at depth d as the d
+attributes with most values make. It splits as many of them as can have enough rows. At each split it compares all
+attributes but the d with fewest values.
 
-A typical tree has s(d) = 1 / sqrt(g^(-2 d) + r^-2) splits at depth d. It grows by g = min(0.93 v, 5.4) a level, v the
-geometric mean of the domains, under rules, and by min(0.9 v, 4.4) without, until there is no room: r = R / 30 for plain
-trees, R the bound on a party's rows, and r = R n^0.37 / (9.7 k v^1.34) under rules, which the rows of all children must
-keep: of n columns, the more there are, the likelier is one whose values do. Beyond, the splits of a level are 0.4 of
-those of the level before, under rules 0.26; but those of plain trees of c > 2 classes stay as many. If besides the
-bound allows for a row in every fourth combination of values, as where a table lists all cases of something, such a tree
-grows by g = (1 - 1 / 2c) v, and r = R / 8. These numbers are fitted to trees of ten public tables
-(benchmarks/tree_costs.py), with the usual k and plain, and of a chess endgame (benchmarks/peers/endgame.py). What is
-least sure is a tree of very many columns that say little: it asks the widest of them, and there are more of its nodes.
+A typical tree has s(d) = 1 / sqrt(g^(-2 d) + r^-2) splits at depth d. Here v is the geometric mean of the domains, R
+the bound on a party's rows, n the number of columns.
 
-A tree that asks in two and compares some edges of a column (`Problem.edges`) has two nodes below a split whatever the
-columns, so little is left to guess: g = 1.9, for a few nodes of each level have rows of one class, and r = 0.65
-sqrt(R / k). What a node compares is what the root does, less the edges that splits above it took from narrow columns.
+* Growth a level: g = min(0.93 v, 5.4) under rules, g = min(0.9 v, 4.4) without.
+* Room: r = R / 30 for plain trees, r = R n^0.37 / (9.7 k v^1.34) under rules. The rows of all children must keep the
+  rules, and with more columns one is likelier to do so.
+* Beyond the room, a level has 0.4 of the splits of the level before, under rules 0.26. In plain trees of c > 2 classes
+  the number stays.
+* A plain tree of c > 2 classes may have a bound that allows a row for every fourth combination of values. Then
+  g = (1 - 1 / 2c) v and r = R / 8. An example is a table that lists all cases of something.
+
+These numbers are fitted to trees of ten public tables (benchmarks/tree_costs.py), with the usual k and plain, and of a
+chess endgame (benchmarks/peers/endgame.py). The forecast is least certain for very many columns of little information.
+Such a tree asks the widest columns and has more nodes.
+
+A tree of binary splits that compares some edges of a column (`Problem.edges`) has two nodes below every split, so
+little is left to guess. g = 1.9, because a few nodes of each level have rows of one class, and r = 0.65 sqrt(R / k). A
+node compares the root's questions, less the edges that splits above it took from narrow columns.
 """
 
 from __future__ import annotations

@@ -8,13 +8,13 @@ Y in all, n = X + Y,
     chi^2 = n^2 / (X Y) (T - X^2 / n),    T = sum_v x_v x_v / (x_v + y_v)
 
 so that chi^2 > q means n^2 T > n X^2 + q X Y. One circuit divides for all values of all columns as one batch:
-x / (x + y) is cut to F fraction bits, T is below by less than X e, e = 2^-F. So no table is told to differ
-that does not, but for the 2^-17 by which the quantile is rounded; and one is told to be alike that differs only if
+x / (x + y) is cut to F fraction bits, T is below by less than X e, e = 2^-F. So a 1 is always right, but for the
+2^-17 by which the quantile is rounded. A 0 is wrong only if
 
     chi^2 - q <= e n^2 / Y + 2^-17          (below 2^-12 n / Y: F = N + 12, N the bits of n's bound)
 
-An empty table differs from none. q is that of as many degrees of freedom as values have a row, less one: how many have
-one stays secret, and chooses q in the circuit.
+An empty table never differs. q has one degree of freedom less than the number of values with a row. That number stays
+secret, and chooses q in the circuit.
 """
 
 from __future__ import annotations

@@ -3,16 +3,16 @@
 A *question* has answers, one child each. A column that is not ordered is one question, whose answers are its values.
 An ordered column of v values, the numbers 0 to v - 1 in their order, is v - 1 questions of two answers: whether its
 value is below edge e, for e = 1, ..., v - 1. They follow one another in the numbering of questions and are a *run*.
-Below a node that has asked for edge e some of the run tell nothing more: where x < e those from e up, elsewhere those
-up to e. So an ordered column can be asked again, by another edge, and nodes of one depth may have different
-numbers of questions left, which follow from the tree that is public.
+Below a node that has asked for edge e, some questions of the run no longer divide the rows: where x < e those from e
+up, elsewhere those up to e. So a path can ask an ordered column again, by another edge. Nodes of one depth may have
+different numbers of questions left. These numbers follow from the tree, which is public.
 
-A column of three values without an order can be cut a third way, the second value against the others: a question more
-at the end of its run, of the edge -1. The three are all cuts that there are, and below any of them one tells something
-at most.
+A column of three values without an order has a third cut, the second value against the others. This cut is one more
+question at the end of its run, of the edge -1. There are no other cuts, and below any cut at most one other still
+divides the rows.
 
-ID3 sees questions only. What a party brings is the same counts by column, value and class as ever: for the edge e the
-sum over the values below it, and the rest.
+ID3 sees questions only. A party still counts by column, value and class. The counts of edge e are the sum over the
+values below it, and the rest.
 """
 
 from __future__ import annotations

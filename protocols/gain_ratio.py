@@ -7,8 +7,8 @@ Of a node of n rows with class counts n(c), and an attribute with n(v) and n(v, 
 
 Chosen is the greatest ratio of both among the attributes that tell rows apart (split information above 0) and gain no
 less than the mean of the node's candidates; the first among equals. Where rules bar all of these (`protocols.rules`),
-the greatest ratio among the others that they allow. That an attribute with many values, or one that few rows differ in,
-has a great ratio by chance. The mean guards against this.
+the greatest ratio among the others that they allow. An attribute with many values, or one that few rows differ in, can
+have a great ratio by chance. The mean guards against this.
 
 Error. A gain has four sums of x ln x, of counts that add up to n each, a split information two, so they are wrong by at
 most 4 n e <= n delta (`protocols.precision`). They are divided by n's power of two, exactly but for digits that are cut

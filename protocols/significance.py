@@ -11,8 +11,8 @@ something of the other's, and asked twice it would tell more: a bit tells at mos
 
 where an empty row or column counts nothing. Both quotients are rounded down to F fraction bits. A row's inner sum is
 less than the truth by at most C 2^-F for C columns, and is divided by r(i) >= 1; so for R rows the sum is low by at
-most R (C + 1) 2^-F, X^2 by N times that, below `ERROR` by the choice of F. What is said to differ does; what is said
-not to may differ if X^2 is above the quantile by less than `ERROR`. The degrees of freedom are (R' - 1)(C' - 1), where
+most R (C + 1) 2^-F, X^2 by N times that, below `ERROR` by the choice of F. An opened 1 is always right. An opened 0 is
+wrong only if X^2 is above the quantile by less than `ERROR`. The degrees of freedom are (R' - 1)(C' - 1), where
 R' and C' count the rows and columns that are not empty: they stay secret, and choose the quantile in the circuit.
 
 *Trend* (Cochran 1954, Armitage 1955) of a yes or no over groups with public scores t(j): with R yes among N rows,
