@@ -29,9 +29,20 @@ def _netlist(width: int, form: Form) -> Netlist:
 def equal(
     engine: Engine, values: Numbers, width: int = 32, signed: bool = False, step: float | str = 1
 ) -> NDArray[np.bool_]:
-    """Return whether the two parties' values are the same, bool[batch]; each party passes its own values.
+    """Open for each pair whether the two parties' values are equal.
 
-    With `signed` they may be negative. Each is a multiple of `step`, see `protocols.inputs.stepped`.
+    Args:
+        engine: The engine of this session.
+        values: This party's numbers, equally many at both parties; private.
+        width: Bits of a multiple of the step, 1 to 64, the sign included; public.
+        signed: True if values may be negative; public.
+        step: The step that every value is a multiple of; public. See `protocols.inputs.stepped`.
+
+    Returns:
+        One bool a pair, bool[batch]; both parties learn it.
+
+    Raises:
+        InputError: A value is not a multiple of the step, or does not fit. Or the width or the step is out of range.
 
     Examples:
         >>> from smc.engines import make_engine
