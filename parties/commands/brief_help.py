@@ -52,7 +52,7 @@ def help_all(help_: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 def both_terminals(command: str) -> str:
     """Return a joint command as an example for help: as one party types it, and as its peer does."""
-    ways = ("Example:", "--listen 0.0.0.0:7001"), ("Its peer:", "--connect anna.example.org:7001")
+    ways = ("Example: ", "--listen 0.0.0.0:7001"), ("Its peer:", "--connect anna.example.org:7001")
     lines = [
         textwrap.fill(f"{head} {command} {way}", _WIDTH, subsequent_indent=" " * 10, break_on_hyphens=False)
         for head, way in ways

@@ -101,7 +101,7 @@ def processes(installed: dict[str, str], tmp_path: Path) -> Iterator[Processes]:
 
 
 def test_command_and_estimate(processes: Processes, tmp_path: Path) -> None:
-    assert "  overlap " in smc(tmp_path, "--help")
+    assert "  overlap " in smc(tmp_path, "--help-all")
     assert "--elements N,N,..." in smc(tmp_path, "overlap", "--help")
     estimates = json.loads(smc(tmp_path, "estimate", "overlap", "--size", "100", "--json"))["estimates"]
     counted = next(row for row in estimates if (row["engine"], row["garbling"]) == ("yao", "three-halves"))
