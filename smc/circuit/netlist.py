@@ -103,8 +103,16 @@ class Netlist:
 def evaluate(netlist: Netlist, inputs: Sequence[BitMatrix]) -> list[BitMatrix]:
     """Return the outputs for clear inputs; the plain reference for every other executor.
 
-    `inputs` has a uint8[width, batch] of 0 and 1 for every input argument (the batch may have more dimensions, and is
-    1 if there are no arguments); so has the result for every output argument. ValueError if a width is wrong.
+    Args:
+        netlist: The circuit.
+        inputs: uint8[width, batch] of 0 and 1 for every input argument, least bit first. The batch may have more
+            dimensions; it is 1 if the circuit has no input arguments.
+
+    Returns:
+        uint8[width, batch] of 0 and 1 for every output argument.
+
+    Raises:
+        ValueError: The widths are not those of the circuit.
 
     Examples:
         >>> from smc.circuit import Builder

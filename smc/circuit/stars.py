@@ -42,7 +42,12 @@ class Stars:
 
 
 def in_stars(layers: Sequence[tuple[Gates, Gates]], slots: int) -> Stars:
-    """Return the AND gates of layers, each XOR and AND gates int32[g, 3] of (out, left, right), in stars."""
+    """Return the AND gates of layers, in stars.
+
+    Args:
+        layers: The XOR gates and the AND gates of each layer, int32[g, 3] of (out, left, right), see `netlist.Layer`.
+        slots: Number of slots that the gates read and write.
+    """
     counts = [len(ands) for _, ands in layers]
     ands = np.concatenate([np.zeros((0, 3), dtype=np.int32), *(ands for _, ands in layers)])
     layer = np.repeat(np.arange(len(layers)), counts)

@@ -112,18 +112,37 @@ class Shards(ABC):
         del numbers
 
     def joined(self, engine: Engine, work: Work, pieces: Sequence[tuple[Any, ...]]) -> Results:
-        """Do `work` with the arguments of each piece, and return its results, of the pieces one after another.
+        """Compute pieces of a batch on the shards, and join their results.
 
-        `Bits` and `Word` of the engine may be among the arguments, or in tuples and lists there.
+        Args:
+            engine: The engine of the session that the shards belong to; an `XorSharedEngine`.
+            work: A function of a module. It takes a shard's engine and the arguments of a piece, and returns a tuple of
+                `Bits` and `Word`.
+            pieces: The arguments of each piece. `Bits` and `Word` of `engine` may be among them, or in tuples and lists
+                there. At most `count` pieces.
+
+        Returns:
+            One entry for each result of `work`, on `engine`: the instances of all pieces, in the order of `pieces`.
+
+        Raises:
+            ShardError: At both parties, if a shard fails for the second time.
         """
         assert isinstance(engine, XorSharedEngine)
         columns = zip(*self.run(work, [_sent(engine, piece) for piece in pieces]), strict=True)
         return tuple(_entered(engine, _joined(column)) for column in columns)
 
     def run(self, work: Work, pieces: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-        """Return the results of each piece, its bits as `Shared`. Both parties call it alike.
+        """Compute each piece on its shard; both parties make equal calls.
 
-        `ShardError` at both if a shard fails for the second time.
+        Args:
+            work: A function of a module. It takes a shard's engine and the arguments of a piece.
+            pieces: The arguments of each piece, with bits as `Shared`; at most `count` pieces. Piece i goes to shard i.
+
+        Returns:
+            The results of each piece, in order, with bits as `Shared`.
+
+        Raises:
+            ShardError: At both parties, if a shard fails for the second time.
         """
         due: Sequence[int] = range(len(pieces))
         self._meet([number for number in range(self.count) if number not in self._lines])
@@ -227,7 +246,15 @@ class _Here:
 
 
 def perform(engine: XorSharedEngine, task: Task) -> Done | Failed:
-    """Do a piece of work on a shard's engine."""
+    """Compute one piece of work on a shard's engine.
+
+    Args:
+        engine: The shard's engine; its session gets a new meter.
+        task: The work, its arguments, and the seed of this party's contributions to joint randomness.
+
+    Returns:
+        The results with bits as `Shared` and the meter, or `Failed` with the exception that the work raised.
+    """
     session = engine.session
     session.meter = Meter()
     try:
