@@ -44,7 +44,13 @@ class Agreement:
         self._holds_code = self._has_same_code = False
 
     def note(self, step: str, content: Callable[[], bytes] | None, sizes: dict[str, Size]) -> None:
-        """Add a step, with its public content and its sizes."""
+        """Add a step of the function that is computed; the next message each way then carries the digest.
+
+        Args:
+            step: The name of the step.
+            content: A function that returns public bytes, such as a circuit's digest. None: no content.
+            sizes: Public sizes by their names, such as width and batch.
+        """
         words = ", ".join(f"{name} {_numbers(size)}" for name, size in sizes.items())
         parts = (step.encode(), words.encode(), content() if content is not None else b"")
         for chain, part in zip(self._chains, parts, strict=True):

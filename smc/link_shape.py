@@ -111,7 +111,12 @@ class Direction:
         self.capacity = min(filled, self._window)  # bytes that may have left and not have arrived
 
     def carry(self, size: int, now: float) -> float:
-        """Hand over `size` bytes at the moment `now`, which never goes back; returns when the last one arrives."""
+        """Hand over a message to the link, and return the moment at which its last byte arrives.
+
+        Args:
+            size: Bytes of the message.
+            now: The moment of the call in seconds; never earlier than in the call before.
+        """
         self._free = max(self._free, now)
         if not self._is_narrow:
             self._free += size * self._seconds_per_byte

@@ -27,9 +27,16 @@ class Openings:
     """The opening of secrets: each party sends its share to the other."""
 
     def open(self, session: Session, share: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Return the opened bits, packed uint8[bytes], from this party's share of them, of the same shape.
+        """Open bits: exchange this party's share of them for the peer's.
 
         A share leaves masked: a peer that computes another function cannot read it.
+
+        Args:
+            session: This party's end of the run.
+            share: This party's share of the bits, packed uint8[bytes].
+
+        Returns:
+            The opened bits, packed uint8[bytes].
         """
         return _exchanged(session, session.masked(share))  # the masks of one function cancel
 
@@ -103,8 +110,8 @@ class Session:
     def contribute(self, prg: Prg) -> Iterator[None]:
         """Take this party's contributions to joint randomness from `prg` in the enclosed work.
 
-        Work that both parties do again, each with a generator of the seed it had before, then draws the same joint
-        bits. A seed is this party's secret and serves one piece of work: the same seed gives the same contributions.
+        Both parties may do work again, each with a generator of the seed it had before. The work then draws equal joint bits.
+        A seed is this party's secret and serves one piece of work: equal seeds give equal contributions.
         """
         before, self.contributions = self.contributions, prg
         try:
@@ -119,11 +126,11 @@ class Session:
             yield cost
 
     def note(self, step: str, content: Callable[[], bytes] | None = None, **sizes: Size) -> None:
-        """Note a step of the function that is computed: both parties must note the same, see `smc.agreement`.
+        """Note a step of the function that is computed: both parties must note equal steps, see `smc.agreement`.
 
         Args:
             step: The name of the step.
-            content: A function that returns public bytes: a circuit's digest, a constant.
+            content: A function that returns public bytes: a circuit's digest, a constant. None: no content.
             sizes: Public sizes by their names: widths, batches, the owner of an input.
         """
         self.agreement.note(step, content, sizes)
@@ -133,7 +140,15 @@ class Session:
         return self.agreement.masked(share)
 
     def send(self, step: str, array: NDArray[Any]) -> None:
-        """Send the little-endian bytes of an array, after the digest of what was noted since the last message."""
+        """Send an array, after the digest of what was noted since the last message.
+
+        Args:
+            step: The label of the message; the peer expects an equal one.
+            array: Any array; its bytes are sent, little-endian and in C order.
+
+        Raises:
+            LinkError: The link is down, or the deadline passes.
+        """
         payload = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
         if not self.agreement.is_told and not step.startswith(ASIDE):
             self.agreement.is_told = True
@@ -142,9 +157,21 @@ class Session:
         self.meter.sent(payload.nbytes)
 
     def receive(self, step: str, dtype: DTypeLike, shape: Sequence[int]) -> NDArray[Any]:
-        """Receive an array of known dtype and shape (read-only); anything else is a `ProtocolError`.
+        """Receive an array of known dtype and shape.
 
-        If the digest in front of it differs from ours, raise `Agreement.error`.
+        Args:
+            step: The label that the message must have.
+            dtype: The dtype of an item.
+            shape: The shape of the array; public.
+
+        Returns:
+            The array, read-only.
+
+        Raises:
+            ProtocolError: The message has another label or size.
+            JobMismatchError: The digest in front of it differs from ours: the parties compute different functions.
+                `ProtocolError` instead, if the peer has named our protocol's code before.
+            LinkError: The peer is gone, or silent past the deadline.
         """
         kind = np.dtype(dtype)
         head = 0 if self.agreement.is_heard or step.startswith(ASIDE) else DIGEST_BYTES
@@ -172,15 +199,25 @@ class Session:
             raise self.agreement.error(chain) from None
 
     def derive(self, *context: str | int | bytes, size: int = 16) -> bytes:
-        """Return a public key bound to this session and to `context` (protocol step, counters): SHA-256, cut to size.
+        """Derive a public key bound to this session and to `context`: SHA-256, cut to size.
 
         Type and length precede each part, so no two different contexts meet in one hash input.
+
+        Args:
+            context: Protocol step and counters; unique for each use of a key.
+            size: Bytes of the key, 32 at most. Default: 16, a key of AES-128.
         """
         return derive(self.identifier, *context, size=size)
 
 
 def derive(secret: bytes, *context: str | int | bytes, size: int = 16) -> bytes:
-    """Return SHA-256(secret, context...) cut to `size` <= 32 bytes; every part is prefixed by its type and length."""
+    """Derive a key: SHA-256(secret, context...), cut to size.
+
+    Args:
+        secret: The secret, or the public identifier of a session.
+        context: Protocol step and counters. Every part is prefixed by its type and length.
+        size: Bytes of the key, 32 at most. Default: 16, a key of AES-128.
+    """
     state = hashlib.sha256()
     for part in (secret, *context):
         data = part if isinstance(part, bytes) else str(part).encode()

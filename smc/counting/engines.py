@@ -202,7 +202,16 @@ TWINS: dict[type[Engine], type[CountingEngine]] = {YaoEngine: CountingYao, GmwEn
 
 
 def make_counting_engine(session: CountingSession, profile: Profile) -> CountingEngine:
-    """Return the counting twin of `smc.engines.make_engine`."""
+    """Return the counting twin of `smc.engines.make_engine`.
+
+    Args:
+        session: The session that counts.
+        profile: The public choices; with several `shards` the engine has counting shards.
+
+    Raises:
+        ValueError: The profile names the engine "clear", which costs nothing.
+        InputError: The engine's class is missing, does not fit its recipe, or has no twin that counts.
+    """
     if profile.recipe.circuits == "clear":
         raise ValueError(f"the engine {profile.engine} costs nothing that could be counted")
     session.note("engine")

@@ -26,7 +26,12 @@ Event = tuple[Literal["send", "receive", "work"], float]  # bytes, or seconds of
 
 @lru_cache(maxsize=1024)
 def no_values(kind: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
-    """Return zeros that take no memory, and cannot be written."""
+    """Return zeros that take no memory, and cannot be written.
+
+    Args:
+        kind: The dtype of an item.
+        shape: The shape of the array.
+    """
     return np.broadcast_to(np.zeros((), dtype=kind), shape)
 
 
@@ -52,17 +57,34 @@ class CountingSession(Session):
         self.times = 1  # how often what is counted takes place: its bytes and its computing, in as many messages
 
     def send(self, step: str, array: NDArray[Any]) -> None:
-        """Count a message of the array's size."""
+        """Count an outgoing message.
+
+        Args:
+            step: The label of the message; not used.
+            array: Its size in bytes counts, its values do not.
+        """
         self.sent(array.nbytes)
 
     def receive(self, step: str, dtype: DTypeLike, shape: Sequence[int]) -> NDArray[Any]:
-        """Count a message of that size; zeros that take no memory."""
+        """Count an incoming message, and return zeros that take no memory.
+
+        Args:
+            step: The label of the message; not used.
+            dtype: The dtype of an item.
+            shape: The shape of the array.
+        """
         kind = np.dtype(dtype)
         self.received(kind.itemsize * math.prod(shape))
         return no_values(kind, tuple(shape))
 
     def note(self, step: str, content: Callable[[], bytes] | None = None, **sizes: Size) -> None:
-        """See `Session.note`: the digest costs its bytes."""
+        """See `Session.note`: the digest costs its bytes.
+
+        Args:
+            step: The name of the step; not used.
+            content: Public bytes; not used.
+            sizes: Public sizes; not used.
+        """
         self.agreement.expect()
 
     def masked(self, share: NDArray[np.uint8]) -> NDArray[np.uint8]:
@@ -86,7 +108,12 @@ class CountingSession(Session):
         self.trace.append(("receive", size * self.times))
 
     def beside(self, seconds: float, what: str) -> None:
-        """Count time that is no part of the conversation."""
+        """Count computing time in the totals by kind of work only, not in the trace.
+
+        Args:
+            seconds: The time.
+            what: The kind of work, a key of `lines`.
+        """
         self.lines[what] = self.lines.get(what, 0.0) + seconds
 
     def hold(self, size: int) -> None:

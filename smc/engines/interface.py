@@ -133,7 +133,7 @@ class Engine(ABC):
 
         For the time before the inputs are known: the run itself then sends only what depends on them. Several calls add
         up. On XOR shares the material is triples, which are kept until they are used, 3 bits a gate. Other engines can
-        do nothing ahead. An unprepared run makes its material itself, for as many bytes less a digest.
+        do nothing ahead. An unprepared run makes its material itself, whose bytes differ by a digest only.
 
         Args:
             netlist: The circuit of the later run.

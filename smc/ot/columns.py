@@ -92,7 +92,12 @@ class Layout:
         return rows * (self.octets + 8 * MASK_WORDS) + ANSWER + DIGEST
 
     def cut(self, rows: Matrix, sent: Octets) -> None:
-        """Write the bytes of rows uint64[n, words] that are sent, uint8[n, octets + 16]."""
+        """Write the bytes of rows that are sent.
+
+        Args:
+            rows: All rows of a batch, uint64[n, words], little-endian.
+            sent: Filled in, uint8[n, octets + 16].
+        """
         whole, start = rows.view(np.uint8), 8 * self.mask_word
         sent[:, : self.octets] = whole[:, : self.octets]
         sent[:, self.octets :] = whole[:, start : start + 8 * MASK_WORDS]
@@ -103,7 +108,7 @@ class Layout:
         return self.octets + 8 * MASK_WORDS == 8 * self.words
 
     def laid(self, received: Octets) -> Matrix:
-        """Return the rows uint64[n, words] of bytes that were sent, with zeros elsewhere."""
+        """Return the rows uint64[n, words] of received bytes, with zeros elsewhere."""
         if self.is_full:
             return received.view(np.uint64)
         rows = np.zeros((len(received), 8 * self.words), dtype=np.uint8)

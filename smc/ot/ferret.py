@@ -64,12 +64,22 @@ BATCH = 1 << 16  # chosen OTs a message; blocks of so many stay in the second-le
 
 
 def parameters(number: int, sets: Sequence[Parameters] = SETS) -> Parameters:
-    """Return the parameters of iteration `number` = 0, 1, ..."""
+    """Return the parameters of an iteration.
+
+    Args:
+        number: Number of the iteration, from 0.
+        sets: Parameters of the first iterations; the last set serves all later ones. Default: `SMALL`, then `LARGE`.
+    """
     return sets[min(number, len(sets) - 1)]
 
 
 def kept_trees(number: int, sets: Sequence[Parameters] = SETS) -> int:
-    """Return how many trees of iteration `number` are kept for the next one."""
+    """Return how many trees of an iteration are kept for the next one.
+
+    Args:
+        number: Number of the iteration, from 0.
+        sets: See `parameters`.
+    """
     return -(-parameters(number + 1, sets).base // parameters(number, sets).leaves)
 
 
@@ -95,7 +105,12 @@ class IterationSchedule:
 
 
 def iterations(count: int, sets: Sequence[Parameters] = SETS) -> int:
-    """Return how many iterations a sender and receiver have run when they have been asked for `count` OTs in all."""
+    """Return how many iterations a sender and receiver run for `count` OTs in all.
+
+    Args:
+        count: Number of OTs that were ever requested.
+        sets: See `parameters`.
+    """
     return sum(1 for _ in IterationSchedule(sets).due(count))
 
 

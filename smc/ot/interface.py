@@ -79,17 +79,21 @@ class Role:
         self.ready = True
 
     def build_on(self, other: Role) -> bool:
-        """Take base OTs from `other`, of the other direction, which is then set up first; return whether it is.
+        """Take base OTs from a role of the other direction, which is then set up first.
 
-        `other` is a sender if this is a receiver, and the reverse: whose extension sends is the receiver of base OTs.
+        Args:
+            other: A sender if this is a receiver, and the reverse: an extension's sender is the receiver of base OTs.
+
+        Returns:
+            True if this role takes its base OTs from `other`.
         """
         del other
         return False
 
     def expect(self, count: int) -> None:
-        """Say that the program will need `count` correlated OTs more, if it can tell; both parties say the same.
+        """Announce how many more correlated OTs the program will need, if this is known.
 
-        A hint, before the first of them: so few may be made in another way than many.
+        A hint, before the first of them: few OTs may be made in another way than many. Both parties announce equal numbers.
         """
         del count
 
@@ -111,7 +115,19 @@ class Sender(Role, ABC):
 
     @abstractmethod
     def random(self, count: int, choices: int = 2) -> Blocks:
-        """Return all keys of `count` random 1-out-of-`choices` OTs, uint64[choices, count, 2]."""
+        """Make random 1-out-of-n OTs, and return all keys.
+
+        Args:
+            count: Number of OTs; 0 sends nothing.
+            choices: n, 2 or more; OT by extension needs a power of two.
+
+        Returns:
+            The keys, uint64[choices, count, 2].
+
+        Raises:
+            ValueError: The protocol cannot make 1-out-of-`choices` OTs.
+            ProtocolError: A message of the peer fails its check.
+        """
 
     def correlated(self, count: int) -> Blocks:
         """Return zero messages, uint64[count, 2]; the receiver gets them, xor delta where its choice is 1."""
@@ -166,7 +182,19 @@ class Receiver(Role, ABC):
 
     @abstractmethod
     def random(self, choice: Choices, choices: int = 2) -> Blocks:
-        """Return the chosen keys, uint64[count, 2]."""
+        """Make random 1-out-of-n OTs, and return the chosen keys.
+
+        Args:
+            choice: The secret choices, uint8[count], each below `choices`.
+            choices: n, 2 or more; OT by extension needs a power of two. The sender passes an equal number.
+
+        Returns:
+            The keys, uint64[count, 2].
+
+        Raises:
+            ValueError: The protocol cannot make 1-out-of-`choices` OTs.
+            ProtocolError: A message of the peer fails its check.
+        """
 
     def correlated(self, choice: Choices) -> Blocks:
         """Return message 0 xor choice * delta, uint64[count, 2]."""
@@ -192,7 +220,12 @@ class Receiver(Role, ABC):
         return [(bitpack.pack(choice[part]), pack_strings(keys[part], width)) for width, part in parts(sizes)]
 
     def chosen_bits(self, choice: Choices, choices: int = 2) -> NDArray[np.uint8]:
-        """Return the chosen bits, uint8[count]."""
+        """Return the chosen bits of the sender's, uint8[count] of 0 and 1.
+
+        Args:
+            choice: The secret choices, uint8[count], each below `choices`.
+            choices: Number of the sender's bits an OT; see `random`.
+        """
         keys = self.random(choice, choices)
         count = len(choice)
         if count == 0:
@@ -225,14 +258,31 @@ def failed_check(step: str) -> ProtocolError:
 
 
 def additive_correction(keys: Blocks, values: Packed) -> Packed:
-    """Return what turns the receiver's second key into first key + value, modulo 2^64."""
+    """Return the correction of additive OTs: it turns the receiver's second key into first key + value, modulo 2^64.
+
+    Args:
+        keys: All keys of the sender, uint64[2, n, 2]; the low words are used.
+        values: The sender's values, uint64[n].
+
+    Returns:
+        uint64[n], to be sent.
+    """
     correction: Packed = keys[0, :, 0] + values
     correction -= keys[1, :, 0]
     return correction
 
 
 def added(chosen: Blocks, correction: Packed, choice: Choices) -> Packed:
-    """Return the receiver's share: the low words of its keys uint64[n, 2], and the correction where it chose 1."""
+    """Return the receiver's share of additive OTs: its key's low word, plus the correction where it chose 1.
+
+    Args:
+        chosen: The chosen keys, uint64[n, 2].
+        correction: The sender's message, uint64[n].
+        choice: The secret choices, uint8[n] of 0 and 1.
+
+    Returns:
+        uint64[n], modulo 2^64.
+    """
     share = masks(choice)
     share &= correction
     share += chosen[:, 0]
@@ -245,7 +295,16 @@ def octets_of(sizes: Sizes) -> int:
 
 
 def parts(sizes: Sizes, start: int = 0, stop: int | None = None) -> list[tuple[int, slice]]:
-    """Return, of OTs of all sizes in a row, those from octet `start` to `stop`: widths, and where they lie from it."""
+    """Return the OTs of a range, size by size.
+
+    Args:
+        sizes: (width, octets) of OTs in a row; see `Sender.random_strings`.
+        start: First octet of the range.
+        stop: Octet after the last. None: to the end.
+
+    Returns:
+        For each size with OTs in the range its width, and their slice, in OTs counted from `start`.
+    """
     places, end = [], 0
     for width, octets in sizes:
         first, end = max(end, start), end + octets
@@ -256,7 +315,15 @@ def parts(sizes: Sizes, start: int = 0, stop: int | None = None) -> list[tuple[i
 
 
 def pack_strings(keys: Blocks, width: int) -> Octets:
-    """Return the lowest bits of uint64[8 * octets, 2], packed uint8[width, octets]."""
+    """Return the lowest bits of keys, packed.
+
+    Args:
+        keys: uint64[8 * octets, 2]; the low words are used.
+        width: Bits of a key to keep, 64 at most.
+
+    Returns:
+        uint8[width, octets]: row i has bit i of every key.
+    """
     bits = keys[:, 0] >> np.arange(width, dtype=np.uint64)[:, None] & np.uint64(1)
     return np.packbits(bits.astype(np.uint8), axis=1, bitorder="little")
 
@@ -268,7 +335,15 @@ def masks(choice: Choices) -> Packed:
 
 
 def select(choice: Choices, options: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Select options[choice[j], j, ...] of uint8 options, reading every option alike (no secret index)."""
+    """Select one option an instance, reading every option alike (no secret index).
+
+    Args:
+        choice: The secret choices, uint8[n], each below the number of options.
+        options: uint8[options, n, ...].
+
+    Returns:
+        options[choice[j], j, ...], uint8[n, ...].
+    """
     out: NDArray[np.uint8] = np.zeros_like(options[0])
     shape = (len(choice),) + (1,) * (out.ndim - 1)
     for value in range(len(options)):

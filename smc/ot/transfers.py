@@ -78,7 +78,14 @@ class Transfers:
     def additive(self, values: Packed, choice: Choices) -> Packed:
         """Return shares of choice * value both ways, summed: own values with the peer's choices and the reverse.
 
-        Gilboa, "Two Party RSA Key Generation" (CRYPTO 1999). uint64[n] each; both parties give the same n.
+        Gilboa, "Two Party RSA Key Generation" (CRYPTO 1999).
+
+        Args:
+            values: This party's secret factors, uint64[n]; n is equal at both parties.
+            choice: This party's secret choices, uint8[n] of 0 and 1.
+
+        Returns:
+            This party's shares modulo 2^64, uint64[n].
         """
         count = len(values)
         if count == 0:
