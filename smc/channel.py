@@ -30,8 +30,8 @@ class Channel(ABC):
     def send(self, step: str, payload: Buffer) -> None:
         """Queue a message for the peer.
 
-        The bytes are taken before the call returns, so the caller may reuse the buffer. The call blocks while the bounded
-        outgoing buffer is full.
+        The bytes are taken before the call returns, so the caller may reuse the buffer. The call blocks while the
+        bounded outgoing buffer is full.
 
         Args:
             step: The label of the message; the receiver expects an equal one.

@@ -110,8 +110,8 @@ class Session:
     def contribute(self, prg: Prg) -> Iterator[None]:
         """Take this party's contributions to joint randomness from `prg` in the enclosed work.
 
-        Both parties may do work again, each with a generator of the seed it had before. The work then draws equal joint bits.
-        A seed is this party's secret and serves one piece of work: equal seeds give equal contributions.
+        Both parties may do work again, each with a generator of the seed it had before. The work then draws equal joint
+        bits. A seed is this party's secret and serves one piece of work: equal seeds give equal contributions.
         """
         before, self.contributions = self.contributions, prg
         try:

@@ -93,7 +93,8 @@ class Role:
     def expect(self, count: int) -> None:
         """Announce how many more correlated OTs the program will need, if this is known.
 
-        A hint, before the first of them: few OTs may be made in another way than many. Both parties announce equal numbers.
+        A hint, before the first of them: few OTs may be made in another way than many. Both parties announce equal
+        numbers.
         """
         del count
 
