@@ -33,7 +33,10 @@ Size = int | Sequence[int]
 
 
 class Agreement:
-    """What one party has noted. `is_told`: its digest was sent. `is_heard`: the peer's digest came and is equal."""
+    """The steps that one party has noted, as a running digest.
+
+    `is_told`: this party's digest was sent. `is_heard`: the peer's digest came and is equal.
+    """
 
     def __init__(self) -> None:
         self._chains = tuple(hashlib.sha256() for _ in CHAINS)

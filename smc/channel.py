@@ -22,8 +22,8 @@ Buffer = bytes | bytearray | memoryview
 class Channel(ABC):
     """An ordered, reliable, labelled byte pipe to the peer.
 
-    Sizes are public in every protocol, so the receiver always names the step and the size it expects;
-    anything else from the peer is a `ProtocolError` that names both.
+    Sizes are public in every protocol, so the receiver always names the step and the size it expects. Any other message
+    of the peer is a `ProtocolError` that names both.
     """
 
     @abstractmethod
@@ -130,7 +130,7 @@ class MemoryChannel(Channel):
         return message.payload
 
     def close(self) -> None:
-        """Tell the peer that nothing more will come."""
+        """End the session for the peer: its next receive fails once the queue is empty."""
         try:
             self._outgoing.put(None, timeout=self._timeout)
         except queue.Full:

@@ -43,14 +43,14 @@ def round_keys(key: bytes) -> RoundKeys:
 
 
 def hash_keys(master: bytes) -> RoundKeys:
-    """Return what kernels that hash take: the master's round keys, and room for those of four keys, uint64[5, 22]."""
+    """Return the keys of kernels that hash, uint64[5, 22]: the master's round keys, and room for those of four keys."""
     keys = np.zeros((1 + KEYS_AT_ONCE, 22), dtype=np.uint64)
     keys[0] = round_keys(master)
     return keys
 
 
 class KeySchedule:
-    """Hands out ranges of numbers under the master key of a purpose, each number once."""
+    """Ranges of numbers under the master key of a purpose, each number handed out once."""
 
     def __init__(self, session: Session, purpose: str) -> None:
         self._session = session

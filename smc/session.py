@@ -47,9 +47,10 @@ def _exchanged(session: Session, share: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 class AnnouncedOpenings(Openings):
-    """Openings in which no share leaves before both parties have announced theirs: a byte each way, a round more.
+    """Openings in which no share leaves before both parties have announced theirs.
 
-    The digests in front of the announcements are compared first, so shares leave without a mask.
+    This costs a byte each way and one more round. The digests in front of the announcements are compared first, so
+    shares leave without a mask.
     """
 
     @override
@@ -72,10 +73,10 @@ class AnnouncedOpenings(Openings):
 class Session:
     """One party's end of a two-party run.
 
-    `identifier` is 32 public bytes, the same on both sides and never used for another session.
-    `prg` is this party's private randomness; only tests pass a seeded one. `contributions` is where its share of
-    randomness that the parties make together comes from (`smc.engines.Engine.random`): the same stream, unless
-    `contribute` says otherwise. `openings` is how shares of what is opened are exchanged.
+    `identifier` is 32 public bytes, equal on both sides and never used for another session. `prg` is this party's
+    private randomness; only tests pass a seeded one. `contributions` is the source of its share of joint randomness
+    (`smc.engines.Engine.random`): `prg`, unless `contribute` replaces it. `openings` exchanges the shares of opened
+    bits.
     """
 
     def __init__(self, party: int, channel: Channel, identifier: bytes, prg: Prg | None = None) -> None:
@@ -94,13 +95,21 @@ class Session:
         self._taken: set[str] = set()
 
     def take(self, purpose: str) -> None:
-        """Claim a purpose for this session, once: the keys derived for it must never serve twice."""
+        """Claim a purpose for this session, once: the keys derived for it must never serve twice.
+
+        Raises:
+            ValueError: The purpose is claimed already.
+        """
         if purpose in self._taken:
             raise ValueError(f"this session has its {purpose} already; use a branch of it for another")
         self._taken.add(purpose)
 
     def branch(self, name: str) -> Session:
-        """Return a session of its own over the same channel: another identifier, an empty meter. A name serves once."""
+        """Return a new session over this channel, with another identifier and an empty meter.
+
+        Raises:
+            ValueError: This session has a branch of that name already.
+        """
         self.take(f"branch {name}")
         branch = Session(self.party, self.channel, self.derive("branch", name, size=32), self.prg)
         branch.contributions, branch.openings = self.contributions, self.openings

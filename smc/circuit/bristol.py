@@ -199,7 +199,7 @@ def save(netlist: Netlist, path: str | Path) -> None:
 def dump(netlist: Netlist) -> str:
     """Return the netlist in Bristol Fashion: a wire for every gate, inputs first, outputs last.
 
-    Outputs that no gate of their own makes (inputs, constants, repetitions) are made by EQ and EQW gates.
+    EQ and EQW gates make the outputs that are inputs, constants or repetitions.
 
     Examples:
         >>> from smc.circuit import Builder

@@ -15,8 +15,8 @@ from smc.recipes import Form
 class Builder:
     """A circuit under construction.
 
-    Constants are folded, equal gates are shared and gates that no output needs are left out. `form` says what the
-    arithmetic of integers saves: "size" the AND gates, "depth" the levels of AND gates (rounds, on shared bits).
+    Constants are folded, equal gates are shared and gates that no output needs are left out. `form` is the aim of
+    integer arithmetic: "size" saves AND gates, "depth" saves levels of AND gates (rounds, on shared bits).
 
     Examples:
         >>> builder = Builder()
@@ -64,12 +64,16 @@ class Builder:
         return Integer(self.graph, wires, signed)
 
     def output(self, value: Integer | Wire | Sequence[Wire]) -> None:
-        """Declare the next output argument."""
+        """Declare the next output argument.
+
+        Raises:
+            ValueError: The wires belong to another builder.
+        """
         wires = [value] if isinstance(value, Wire) else list(value)
         if any(wire.graph is not self.graph for wire in wires):
             raise ValueError("these wires belong to another builder")
         self._outputs.append([wire.node for wire in wires])
 
     def build(self) -> Netlist:
-        """Return the netlist of what was declared so far."""
+        """Return the netlist of all inputs and outputs declared so far."""
         return compile_graph(self.graph, self._inputs, self._outputs)

@@ -83,21 +83,25 @@ class Integer:
         raise TypeError("an Integer has no value while its circuit is built; choose with select")
 
     def as_signed(self) -> Integer:
-        """Return the same bits read in two's complement."""
+        """Return these bits, read in two's complement."""
         return Integer(self.graph, self.wires, signed=True)
 
     def as_unsigned(self) -> Integer:
-        """Return the same bits read as a number from 0 up."""
+        """Return these bits, read as a number from 0 up."""
         return Integer(self.graph, self.wires)
 
     def extend(self, width: int) -> Integer:
-        """Return the same value in more bits: filled up with zeros, or with the sign if signed."""
+        """Return this value in more bits: filled up with zeros, or with the sign if signed.
+
+        Raises:
+            ValueError: `width` is less than the present width.
+        """
         if width < len(self):
             raise ValueError(f"cannot extend {len(self)} bits to {width}; resize would cut them")
         return self.resize(width)
 
     def resize(self, width: int) -> Integer:
-        """Return the value modulo 2^width: cut, or extended."""
+        """Return this value modulo 2^width: high bits cut off, or extended."""
         return self._of([*self.wires[:width], *[self._filler()] * (width - len(self))])
 
     def __add__(self, other: Integer | int) -> Integer:

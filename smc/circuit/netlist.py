@@ -63,7 +63,7 @@ class Netlist:
 
     @property
     def depth(self) -> int:
-        """The most AND gates on a way from an input to an output: the number of rounds of an interactive protocol."""
+        """The AND gates on the longest way from an input to an output: the rounds of an interactive protocol."""
         return sum(len(layer.ands) > 0 for layer in self.layers)
 
     @cached_property
@@ -80,7 +80,7 @@ class Netlist:
 
     @cached_property
     def stars(self) -> Stars:
-        """The AND gates in stars, for executors to whom common operands are worth something."""
+        """The AND gates in stars, for executors that save work on common operands."""
         return in_stars([(layer.xors, layer.ands) for layer in self.layers], self.slots)
 
     def digest(self) -> str:

@@ -13,7 +13,7 @@ T = TypeVar("T")
 class Wire:
     """One bit. `&`, `|`, `^`, `~` and `==`, `!=` make gates; the other operand may be 0, 1, False or True.
 
-    A wire has no value while the circuit is being built, so it cannot stand in an `if`: that is a TypeError.
+    A wire has no value while the circuit is being built. Used in an `if`, it raises TypeError.
     """
 
     __slots__ = ("graph", "node")
@@ -29,7 +29,7 @@ class Wire:
 
     @property
     def depth(self) -> int:
-        """The most AND gates on a way from an input to here."""
+        """The AND gates on the longest way from an input to this wire."""
         return self.graph.depth[self.node]
 
     def __xor__(self, other: Wire | int) -> Wire:

@@ -19,7 +19,7 @@ Program = Callable[[CountingEngine], object]
 
 @dataclass(frozen=True)
 class Forecast:
-    """The figures of both parties' meters, foretold, and what it takes to predict the time on a link."""
+    """Predicted figures of both parties' meters, and the traces that predict the time on a link."""
 
     profile: Profile
     meters: tuple[Meter, Meter] = field(repr=False)
@@ -28,24 +28,24 @@ class Forecast:
 
     @classmethod
     def begun(cls, profile: Profile) -> Forecast:
-        """Return the forecast of nothing yet: a program that runs on each of its engines is counted by them."""
+        """Return an empty forecast; a program that runs on its engines is added to it."""
         left, right = CountingSession(0), CountingSession(1)
         engines = make_counting_engine(left, profile), make_counting_engine(right, profile)
         return cls(profile, (left.meter, right.meter), (left.trace, right.trace), engines)
 
     @property
     def costs(self) -> tuple[Cost, Cost]:
-        """Party 0's and party 1's totals; seconds are those of counting."""
+        """Party 0's and party 1's totals; their seconds are those of counting, not of a run."""
         return self.meters[0].total, self.meters[1].total
 
     @property
     def bytes(self) -> int:
-        """Both ways."""
+        """Bytes that both parties send together."""
         return self.costs[0].bytes_sent + self.costs[1].bytes_sent
 
     @property
     def shard_bytes(self) -> int:
-        """The memory of a shard's process, about: of the party and the shard that take most."""
+        """The approximate memory of a shard's process in bytes, for the party and the shard that take most."""
         return SHARD_BYTES + HELD_TIMES * max(engine.counted.held_by_shards for engine in self.engines)
 
     def lines(self, pace: float = 1.0) -> dict[str, float]:

@@ -46,7 +46,7 @@ class _NoChannel(Channel):
 
 
 class CountingSession(Session):
-    """One party's side of a run that does not take place. `trace` lists its events in order."""
+    """One party's side of a run that only counts. `trace` lists its events in order."""
 
     def __init__(self, party: int) -> None:
         super().__init__(party, _NoChannel(), bytes(32), Prg(bytes(KEY_BYTES)))
@@ -117,11 +117,11 @@ class CountingSession(Session):
         self.lines[what] = self.lines.get(what, 0.0) + seconds
 
     def hold(self, size: int) -> None:
-        """Count secrets of `size` bytes that are in memory at once."""
+        """Count `size` bytes of secrets that are in memory at once; the largest number is kept in `held`."""
         self.held = max(self.held, size)
 
     def work(self, seconds: float) -> None:
-        """Count computing time."""
+        """Count computing time in seconds, `times` times, in the trace and in the totals."""
         seconds *= self.times
         self.beside(seconds, COMPUTING)
         if self.trace and self.trace[-1][0] == "work":

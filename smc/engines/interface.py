@@ -25,7 +25,7 @@ from smc.session import Session
 
 
 class Pieces(Protocol):
-    """What computes the pieces of a batch for an engine, see `smc.engines.shards`."""
+    """Computation of a batch's pieces for an engine, see `smc.engines.shards`."""
 
     count: int
 
@@ -125,7 +125,7 @@ class Engine(ABC):
         self._expect(bits)
 
     def _expect(self, bits: int) -> None:
-        """Make use of the hint, see `expect`."""
+        """Use the hint, see `expect`."""
         del bits
 
     def prepare(self, netlist: Netlist, batch: int) -> None:

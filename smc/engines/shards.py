@@ -60,7 +60,7 @@ class Shared:
 
 @dataclass(frozen=True)
 class Done:
-    """A piece's results, and what it has cost."""
+    """The results of a piece, and their cost."""
 
     results: tuple[Any, ...]
     meter: Meter
@@ -68,13 +68,13 @@ class Done:
 
 @dataclass(frozen=True)
 class Failed:
-    """A piece that has not been computed, and why."""
+    """The exception that ended a piece."""
 
     error: Exception
 
 
 class Line(Protocol):
-    """The way to a shard: takes tasks, gives answers; `EOFError` or `OSError` once nobody is there."""
+    """The connection to a shard: takes tasks, gives answers; `EOFError` or `OSError` once the shard is gone."""
 
     def send(self, task: Task | None, /) -> None:
         """Hand over a task; None ends the shard."""
@@ -84,7 +84,10 @@ class Line(Protocol):
 
 
 class Shards(ABC):
-    """The shards of a session. All are begun by the first work, and once more if they fail; then the session fails."""
+    """The shards of a session.
+
+    The first work begins all of them. A shard that fails is begun once more; if it fails again, the session fails.
+    """
 
     def __init__(self, session: Session, count: int) -> None:
         self.session = session
@@ -105,7 +108,7 @@ class Shards(ABC):
 
     @abstractmethod
     def _end(self, number: int) -> None:
-        """See that nothing is left of a shard that has failed."""
+        """Remove all that is left of a failed shard."""
 
     def _heard(self, numbers: Sequence[int]) -> None:
         """Note that these shards have answered."""
@@ -179,7 +182,10 @@ class Shards(ABC):
         self._lines.update(zip(numbers, lines, strict=True))
 
     def _answers(self, numbers: Sequence[int], tasks: Sequence[Task]) -> dict[int, Done | Failed]:
-        """Give each its task, and wait for all. Raises what is no failure of a process or a link."""
+        """Give each shard its task, and wait for all answers.
+
+        Raise any error that is not the failure of a process or a link.
+        """
         answers: dict[int, Done | Failed] = {}
         for number in numbers:
             try:
@@ -198,7 +204,7 @@ class Shards(ABC):
         return answers
 
     def _failures(self, numbers: Sequence[int], answers: dict[int, Done | Failed]) -> list[int]:
-        """Agree on which have failed, at either party."""
+        """Exchange with the peer which shards have failed, and return those that failed at either party."""
         ours = np.array([isinstance(answers[number], Failed) for number in numbers], dtype=np.uint8)
         self.session.send("shards.in", ours)
         theirs = self.session.receive("shards.in", np.uint8, ours.shape)

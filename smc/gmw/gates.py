@@ -31,7 +31,7 @@ assert WIDTHS[-1] == MOST
 
 
 class AndGates(Protocol):
-    """A way to do AND gates, and with them a circuit."""
+    """A way to compute AND gates, and with them a circuit."""
 
     def stock(self, netlist: Netlist, rows: BatchLayout) -> None:
         """Prepare material for a later run, besides the material prepared for other runs.

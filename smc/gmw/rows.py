@@ -23,7 +23,7 @@ Slots = NDArray[np.int32] | slice
 
 @dataclass(frozen=True)
 class BatchLayout:
-    """The layout of a batch: a state is uint8[slots, row], a row whole vectors; what pads it means nothing."""
+    """The layout of a batch: a state is uint8[slots, row], a row whole vectors; padding has no meaning."""
 
     batch: int
 
@@ -34,7 +34,7 @@ class BatchLayout:
 
     @property
     def row_bytes(self) -> int:
-        """Bytes of a row that mean something."""
+        """Bytes of a row before the padding."""
         return (self.batch + 7) // 8 if self.packed else self.batch
 
     def bits(self, gates: int) -> int:
@@ -42,7 +42,7 @@ class BatchLayout:
         return gates * (8 * self.row_bytes if self.packed else self.batch)
 
     def octets(self, gates: int) -> int:
-        """Return the bytes that hold these bits."""
+        """Return the bytes that hold the bits of `gates` gates or stars."""
         return (self.bits(gates) + 7) // 8
 
     def state(self, slots: int) -> State:

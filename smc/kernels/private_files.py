@@ -22,11 +22,11 @@ ROOT = 0  # the user who installs for all
 
 
 class UnsafeError(Exception):
-    """Others than this user could have written here."""
+    """Other users could have written this file or folder."""
 
 
 def _check(handle: int, path: Path, owners: Container[int]) -> None:
-    """Refuse what is open unless it is one of these users' and only its owner's to write."""
+    """Refuse an open file or folder unless one of these users owns it and only its owner may write it."""
     status = os.fstat(handle)
     if status.st_uid not in owners:
         raise UnsafeError(f"{path} belongs to another user")
@@ -110,7 +110,7 @@ def write(directory: Path, name: str, data: bytes) -> None:
 
 
 def lock(folder: int) -> None:
-    """Take the lock, or go on without it when the deadline is over: then something is wrong with the other process."""
+    """Take the lock, or go on without it after `LOCK_SECONDS`: then something is wrong with the other process."""
     deadline = time.monotonic() + LOCK_SECONDS
     while time.monotonic() < deadline:
         with suppress(BlockingIOError):

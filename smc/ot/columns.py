@@ -84,11 +84,11 @@ class Layout:
 
     @property
     def last_bits(self) -> int:
-        """Mask of the bits that are sent of the last word before `mask_word`."""
+        """Mask of the bits that are sent, in the last word before `mask_word`."""
         return ALL_ONES >> 8 * (8 * self.mask_word - self.octets)
 
     def message(self, rows: int) -> int:
-        """Bytes of the receiver's message."""
+        """Return the bytes of the receiver's message."""
         return rows * (self.octets + 8 * MASK_WORDS) + ANSWER + DIGEST
 
     def cut(self, rows: Matrix, sent: Octets) -> None:
@@ -147,7 +147,7 @@ class _Columns(Role):
         return self._room(start + 64 * Layout(count - start).words if count else 0, 2)
 
     def _take_tiles(self, layout: Layout) -> Matrix:
-        """Return tiles to work in, the same for every batch."""
+        """Return tiles to work in, the same memory for every batch."""
         if len(self._tiles) < layout.tiles:
             self._tiles = np.empty((layout.tiles, KAPPA, TILE_WORDS), dtype=np.uint64)
         return self._tiles[: layout.tiles]

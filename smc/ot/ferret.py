@@ -84,7 +84,7 @@ def kept_trees(number: int, sets: Sequence[Parameters] = SETS) -> int:
 
 
 class IterationSchedule:
-    """The order of iterations, which depends only on how many OTs were asked for."""
+    """The order of iterations, which depends only on the number of OTs asked for."""
 
     def __init__(self, sets: Sequence[Parameters] = SETS) -> None:
         self._sets = sets
@@ -100,7 +100,7 @@ class IterationSchedule:
             self._number += 1
 
     def take(self, count: int) -> None:
-        """Note that so many OTs are made."""
+        """Note that `count` OTs are made."""
         self._left -= count
 
 
@@ -193,7 +193,7 @@ def _digest(session: Session, name: str, sums: list[Packed]) -> Octets:
 
 
 def _public(session: Session, name: str, number: int, secret: Blocks) -> tuple[bytes, LinearCode]:
-    """Return what an iteration has of its own: the key of its trees, and its code, applied to a secret."""
+    """Return the public parts of an iteration: the key of its trees, and its code, applied to a secret."""
     return session.derive(name, "trees", number), LinearCode(session.derive(name, "code", number), secret)
 
 

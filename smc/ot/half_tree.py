@@ -57,7 +57,7 @@ class _Scratch:
 
 
 class SenderTrees:
-    """The sender's trees from uniform `roots`, uint64[trees, 2]. Both parties give the same public `key`, 16 bytes.
+    """The sender's trees from uniform `roots`, uint64[trees, 2]. Both parties pass one public `key`, 16 bytes.
 
     `sums`: L_i of every tree, uint64[trees, depth, 2].
     """

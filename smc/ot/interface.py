@@ -41,10 +41,10 @@ Sizes = Sequence[tuple[int, int]]  # of random OTs of strings: bits of a string,
 class Role:
     """One end of one direction of oblivious transfer. Party p sends in direction p when both directions are used.
 
-    What the session needs once is exchanged by `begin`.
+    `begin` exchanges the material that a session needs once.
 
-    The public methods of a role say which messages there are, in which order and of which sizes, and nothing else does;
-    all computing on secrets stands in methods whose names begin with "_". Counting puts its own in place of these.
+    The public methods of a role alone determine the messages, their order and their sizes. All computing on secrets
+    stands in methods whose names begin with "_". Counting replaces these.
     """
 
     ready = False  # becomes True in `begin`
@@ -54,24 +54,27 @@ class Role:
         self.name = name
 
     def setup(self) -> None:
-        """Exchange what the session needs once; does nothing the second time. Called on first use at the latest."""
+        """Exchange the material that the session needs once; a second call does nothing.
+
+        The first use calls it, at the latest.
+        """
         if not self.ready:
             with self.session.phase("base ot"):
                 self.begin()
 
     def _room(self, *shape: int) -> Blocks:
-        """Return where results will be written."""
+        """Return memory for results."""
         return np.empty(shape, dtype=np.uint64)
 
     def _bytes(self, *shape: int) -> Octets:
-        """Return where packed bits will be written."""
+        """Return memory for packed bits."""
         return np.empty(shape, dtype=np.uint8)
 
     def _correction(self, keys: Blocks, values: Packed) -> Packed:
         return additive_correction(keys, values)
 
     def _share(self, keys: Blocks, *more: NDArray[Any]) -> Packed:
-        """Return the share that an end of `additive` is left with."""
+        """Return this end's share of `additive`."""
         raise NotImplementedError
 
     def begin(self) -> None:
@@ -99,7 +102,7 @@ class Role:
         del count
 
     def reserve(self, count: int) -> None:
-        """Exchange now what the next `count` random correlated OTs need; both parties call it with the same count.
+        """Exchange now the material of the next `count` random correlated OTs; both parties pass equal counts.
 
         For protocols that make many at a time. Others do nothing here, and later the receiver is the first to send.
         """
@@ -142,10 +145,10 @@ class Sender(Role, ABC):
         return self.correlated(count)
 
     def random_strings(self, sizes: Sizes) -> list[tuple[Octets, Octets]]:
-        """Return the two keys of random OTs of short strings, packed uint8[width, octets] each, for every size.
+        """Return both keys of random OTs of short strings, packed uint8[width, octets] each, for every size.
 
-        A size is (width, octets): eight times so many OTs of strings of `width` bits, at most 64; bit j of string i is
-        bit i of row j. What is returned may be cut into pieces, one after the other, as the receiver's is.
+        A size is (width, octets): 8 * octets OTs of strings of `width` bits, at most 64. Bit j of string i is bit i of
+        row j. The result of a size may come in pieces, one after the other, as the receiver's does.
         """
         keys = self.random(8 * octets_of(sizes))
         return [
@@ -175,8 +178,8 @@ class Sender(Role, ABC):
 class Receiver(Role, ABC):
     """The receiving role; `choices` are uint8[count].
 
-    Where both directions are used the parties make `batch` OTs each way before either reads, which bounds what lies in
-    buffers: a few messages.
+    Where both directions are used, the parties make `batch` OTs each way before either reads. This bounds the buffers
+    to a few messages.
     """
 
     batch: int
@@ -251,7 +254,7 @@ class Receiver(Role, ABC):
 
 
 def failed_check(step: str) -> ProtocolError:
-    """Return the error for a peer whose message at a step is not what the protocol allows."""
+    """Return the error for a peer whose message at a step breaks the protocol."""
     return ProtocolError(
         f"oblivious transfer: the peer's message at step {step} fails its check; the session ends before it is used; "
         "the peer runs another version, or cheats"
@@ -291,7 +294,7 @@ def added(chosen: Blocks, correction: Packed, choice: Choices) -> Packed:
 
 
 def octets_of(sizes: Sizes) -> int:
-    """Return how many OTs of strings there are, in eights."""
+    """Return the number of OTs of strings, in eights."""
     return sum(octets for _, octets in sizes)
 
 

@@ -29,7 +29,7 @@ from smc.yao.walk import Piece
 
 
 class Scheme(ABC):
-    """Stateless, but for the garbler's own randomness."""
+    """A garbling scheme. It has no state; the garbler's randomness is an argument."""
 
     row_bytes: int
 

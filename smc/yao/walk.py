@@ -33,12 +33,12 @@ class Piece:
 
     @property
     def rows(self) -> int:
-        """Of the garbled table: an AND gate of an instance."""
+        """Rows of the garbled table: one for each AND gate of each instance."""
         return self.ands * self.instances
 
     @property
     def stride(self) -> int:
-        """From an AND gate's hash numbers to the next one's: kernels work on four instances under one hash key."""
+        """Hash numbers from an AND gate to the next: kernels work on four instances under one hash key."""
         return self.instances if self.instances < 4 else -(-self.instances // 4) * 4
 
     @property
