@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from smc.errors import JobMismatchError, ProtocolError, SmcError
 
 DIFFERS = "another function"  # the last message of a party that has seen a difference: a byte, in which chain
-ASIDE = "checkpoint."  # labels of what two nodes say between steps: no part of the function, so without a digest
+ASIDE = "checkpoint."  # label prefix of nodes' messages between steps: no part of the function, so without a digest
 CHAINS = (
     ("their steps differ", 5),
     ("the numbers of values or their bits differ", 5),

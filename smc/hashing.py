@@ -70,15 +70,15 @@ class KeySchedule:
 class LabelHash:
     """H over arrays of blocks, for oblivious transfer: each element has its own tweak, never used again.
 
-    Both parties make one per purpose and hash the same number of elements in the same order, so the key
-    derivation binds session, protocol step and OT index.
+    Both parties make one per purpose and hash equal numbers of elements in one order, so the key derivation binds
+    session, protocol step and OT index.
     """
 
     def __init__(self, session: Session, purpose: str) -> None:
         self._keys = KeySchedule(session, purpose)
 
     def __call__(self, *inputs: Blocks) -> list[Blocks]:
-        """Hash each array uint64[n, 2]; element i of every array is hashed under the same tweak."""
+        """Hash each array uint64[n, 2]; elements i of all arrays share a tweak."""
         count = len(inputs[0])
         sources = [np.ascontiguousarray(blocks) for blocks in inputs]
         outputs = [np.empty((count, 2), dtype=np.uint64) for _ in inputs]

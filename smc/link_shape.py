@@ -135,7 +135,7 @@ class Direction:
         return self._free + self._delay
 
     def _make_room(self, size: int) -> None:
-        """Wait until so many more bytes may be under way."""
+        """Wait until `size` more bytes may be under way."""
         while (excess := self._waiting + size - self._window) > 0:
             passed, heard = self._under_way.popleft()
             left = max(0, passed - excess)

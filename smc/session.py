@@ -200,7 +200,7 @@ class Session:
         return np.frombuffer(payload, dtype=kind, offset=head).reshape(shape)
 
     def _compare(self, theirs: bytes) -> None:
-        """Raise `Agreement.error` if the peer's digest differs from ours, and send the peer a message that says so."""
+        """Raise `Agreement.error` if the peer's digest differs from ours, and report the difference to the peer."""
         if theirs and theirs != self.agreement.digest():
             chain = self.agreement.differing(theirs)
             with suppress(LinkError):

@@ -316,7 +316,7 @@ def _nodes(x: Integer) -> list[int]:
 
 
 def _secret_bits(x: Integer) -> int:
-    """Return how many bits there are, or 0 if some are public or the same: the schoolbook method is good at these."""
+    """Return the number of bits, or 0 if some are public or equal: the schoolbook method suits these better."""
     return len(x) if len(set(_nodes(x))) == len(x) and not any(wire.is_constant for wire in x) else 0
 
 

@@ -12,10 +12,10 @@ from smc.circuit.netlist import Netlist
 
 MOST = 1 << 10  # circuits of a process
 
-Name = tuple[Hashable, ...]  # who builds it, from what
+Name = tuple[Hashable, ...]  # module and name of the function, and its arguments
 Parameters = ParamSpec("Parameters")
 
-_built: OrderedDict[Name, Netlist] = OrderedDict()  # what was asked for last stands last
+_built: OrderedDict[Name, Netlist] = OrderedDict()  # the circuit used last stands last
 _lock = threading.Lock()
 
 

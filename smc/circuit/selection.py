@@ -60,9 +60,9 @@ def leading_one(x: Integer) -> Integer:
 def normalise(x: Integer) -> tuple[Integer, Integer]:
     """Return x << s with the smallest s that sets the top bit, and s in ceil(log2 n) bits, for n bits of x.
 
-    For x = 0 the shifted value is 0 and every bit of s is 1. Size: each step asks whether the top 2^i bits are all
+    For x = 0 the shifted value is 0 and every bit of s is 1. Size: each step tests whether the top 2^i bits are all
     zero and if so shifts by 2^i: n + 2^i - 1 ANDs, i + 1 levels for i = k - 1, ..., 0, where k = ceil(log2 n). Depth:
-    s comes first, then the same shifts: kn + n/2 log2 n ANDs or less, depth 2k - 1.
+    s comes first, then the shifts: kn + n/2 log2 n ANDs or less, depth 2k - 1.
     """
     x = x.as_unsigned()
     steps = max(len(x) - 1, 0).bit_length()

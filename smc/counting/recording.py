@@ -189,7 +189,7 @@ class _Arithmetic(ArithmeticWords):
 
 
 def _one_way(transfers: Transfers, count: int) -> None:
-    """Do as `smc.arithmetic.shares.bits_to_shares` with so many bits."""
+    """Do as `smc.arithmetic.shares.bits_to_shares` with `count` bits."""
     if transfers.session.party == 0:
         transfers.sender.additive(_zeros(np.uint64, count))
     else:
@@ -197,7 +197,7 @@ def _one_way(transfers: Transfers, count: int) -> None:
 
 
 def _both_ways(transfers: Transfers, count: int) -> None:
-    """Do as `smc.arithmetic.shares.product` with so many bits of factors."""
+    """Do as `smc.arithmetic.shares.product` with `count` bits of factors."""
     transfers.additive(_zeros(np.uint64, count), _zeros(np.uint8, count))
 
 

@@ -51,9 +51,9 @@ class CountingSession(Session):
     def __init__(self, party: int) -> None:
         super().__init__(party, _NoChannel(), bytes(32), Prg(bytes(KEY_BYTES)))
         self.trace: list[Event] = []
-        self.lines: dict[str, float] = {}  # seconds of work, by what it is
+        self.lines: dict[str, float] = {}  # seconds by kind of work
         self.held = 0  # bytes of the largest secrets at once
-        self.held_by_shards = 0  # the same of the shard that has most
+        self.held_by_shards = 0  # `held` of the shard that has most
         self.times = 1  # how often what is counted takes place: its bytes and its computing, in as many messages
 
     def send(self, step: str, array: NDArray[Any]) -> None:

@@ -159,6 +159,6 @@ def _widths(parts: Sequence[Bits]) -> Widths:
 
 
 def _resized(word: Word, width: int) -> Word:
-    """Return the same value, of one part, in another width: the sign bit repeated, or high bits dropped."""
+    """Return a word of one part in another width: the sign bit repeated, or high bits dropped."""
     (bits,) = word.data
     return Word((Bits(bits.data[np.minimum(np.arange(width), word.width - 1)]),), width)

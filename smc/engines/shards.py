@@ -97,9 +97,9 @@ class Shards(ABC):
 
     @abstractmethod
     def _listening(self, numbers: Sequence[int]) -> list[tuple[Line, Door]]:
-        """Begin these shards where the peer's can meet them: a way to each, and its door.
+        """Begin these shards where the peer's can meet them; return the line to each, and its door.
 
-        An address of zeros is where the session's is met, a port of zero says that the shard has failed.
+        An address of zeros stands for the session's own. A port of zero means that the shard has failed.
         """
 
     @abstractmethod

@@ -14,8 +14,8 @@ from smc.kernels.native import Kernel, is_compiled, prepare
 
 NOTICE = "compiling inner loops that were never used on this machine before; this takes up to half a minute"
 
-_seen: set[str] = set()  # what is there need not be looked for again
-_lock = threading.Lock()  # two threads that want the same wait for one
+_seen: set[str] = set()  # modules known to be compiled: not looked for again
+_lock = threading.Lock()  # a second thread waits while one compiles
 
 OnCompiled = Callable[[int, int], None]  # how many modules of kernels are compiled, and how many have to be
 

@@ -147,7 +147,7 @@ class _Columns(Role):
         return self._room(start + 64 * Layout(count - start).words if count else 0, 2)
 
     def _take_tiles(self, layout: Layout) -> Matrix:
-        """Return tiles to work in, the same memory for every batch."""
+        """Return memory for tiles, shared by all batches."""
         if len(self._tiles) < layout.tiles:
             self._tiles = np.empty((layout.tiles, KAPPA, TILE_WORDS), dtype=np.uint64)
         return self._tiles[: layout.tiles]
@@ -214,7 +214,7 @@ class ColumnReceiver(_Columns, Extension[Sender], CorrelatedReceiver):
         self._message: Octets = np.empty(0, dtype=np.uint8)
 
     def _take_message(self, size: int) -> Octets:
-        """Return room for a message, the same for every batch: `Session.send` takes the bytes before it returns."""
+        """Return memory for a message, shared by all batches: `Session.send` takes the bytes before it returns."""
         if len(self._message) < size:
             self._message = np.empty(size, dtype=np.uint8)
         return self._message[:size]
