@@ -31,16 +31,32 @@ assert WIDTHS[-1] == MOST
 
 
 class AndGates(Protocol):
-    """A way to do AND gates, and with them a circuit."""
+    """A way to compute AND gates, and with them a circuit."""
 
     def stock(self, netlist: Netlist, rows: BatchLayout) -> None:
-        """Do for a later run what can be done ahead, besides what has been done for others."""
+        """Prepare material for a later run, besides the material prepared for other runs.
+
+        Args:
+            netlist: The circuit of the later run.
+            rows: The layout of its batch.
+        """
 
     def prepare(self, netlist: Netlist, rows: BatchLayout) -> None:
-        """Do for the next run what can be done ahead and has not been done yet."""
+        """Prepare the material of the next run that is not there yet.
+
+        Args:
+            netlist: The circuit of the next run.
+            rows: The layout of its batch.
+        """
 
     def run(self, netlist: Netlist, state: State, rows: BatchLayout) -> None:
-        """Run all gates of the netlist on the state, which holds this party's shares of constants and inputs."""
+        """Run all gates of a netlist.
+
+        Args:
+            netlist: The circuit.
+            state: This party's shares of constants and inputs by slot, uint8[slots, row]; changed in place.
+            rows: The layout of the batch.
+        """
 
 
 class TripleGates:
@@ -57,15 +73,34 @@ class TripleGates:
         self._source = self.source(session, transfers)
 
     def stock(self, netlist: Netlist, rows: BatchLayout) -> None:
-        """See `AndGates.stock`."""
+        """Make the triples of a later run, besides those made for other runs.
+
+        Args:
+            netlist: The circuit of the later run.
+            rows: The layout of its batch.
+        """
         self._source.stock(_triples(netlist.stars, rows))
 
     def prepare(self, netlist: Netlist, rows: BatchLayout) -> None:
-        """See `AndGates.prepare`."""
+        """Make the triples of the next run that are not in store yet.
+
+        Args:
+            netlist: The circuit of the next run.
+            rows: The layout of its batch.
+        """
         self._source.reserve(_triples(netlist.stars, rows))
 
     def run(self, netlist: Netlist, state: State, rows: BatchLayout) -> None:
-        """See `AndGates.run`."""
+        """Run all gates of a netlist; `prepare` must have made its triples.
+
+        Args:
+            netlist: The circuit.
+            state: This party's shares by slot, uint8[slots, row]; changed in place.
+            rows: The layout of the batch.
+
+        Raises:
+            ValueError: Too few triples are in store.
+        """
         session, stars = self._session, netlist.stars
         counts = _triples(stars, rows)
         a, b, c = self._source.take(counts)
@@ -147,13 +182,29 @@ class TableGates:
         self._transfers = transfers
 
     def stock(self, netlist: Netlist, rows: BatchLayout) -> None:
-        """Do nothing: nothing can be done ahead."""
+        """Do nothing: no OT can be made ahead here.
+
+        Args:
+            netlist: The circuit; not used.
+            rows: The layout of the batch; not used.
+        """
 
     def prepare(self, netlist: Netlist, rows: BatchLayout) -> None:
-        """Do nothing: nothing can be done ahead."""
+        """Do nothing: no OT can be made ahead here.
+
+        Args:
+            netlist: The circuit; not used.
+            rows: The layout of the batch; not used.
+        """
 
     def run(self, netlist: Netlist, state: State, rows: BatchLayout) -> None:
-        """See `AndGates.run`."""
+        """Run all gates of a netlist, layer by layer.
+
+        Args:
+            netlist: The circuit.
+            state: This party's shares by slot, uint8[slots, row]; changed in place.
+            rows: The layout of the batch.
+        """
         for layer in netlist.layers:
             kernels.gmw_xor(state, layer.xors)
             if len(layer.ands):

@@ -41,12 +41,12 @@ class TripleSource:
         self._store = {int(width): _nothing(int(width)) for width in WIDTHS}
 
     def stock(self, counts: Counts) -> None:
-        """Make triples for later use, besides those stocked before; both parties ask for the same."""
+        """Make triples for later use, besides those stocked before; both parties pass equal counts."""
         self._stocked += counts
         self.reserve(self._stocked)
 
     def reserve(self, counts: Counts) -> None:
-        """Make sure that so many triples are in store; both parties ask for the same number."""
+        """Fill the store up to `counts` triples of each width, in eights; both parties pass equal counts."""
         missing = np.maximum(counts - self._left, 0)
         sizes = [(int(width), int(octets)) for width, octets in zip(WIDTHS, missing, strict=True) if octets]
         if not sizes:
@@ -56,10 +56,13 @@ class TripleSource:
             self._keep(self._transfers.random_strings(sizes))
 
     def take(self, counts: Counts) -> Parts:
-        """Take the next triples of those reserved, never again, narrow ones first: parts a, b, c of all widths.
+        """Take the next triples of the store, each once, narrow ones first: parts a, b, c of all widths.
 
-        Triples of one width have so many rows of b and of c, one after the other. Bit i of a row of c is this party's
-        share of the product of that of a and that of the row of b.
+        Triples of width w have w rows of b and of c, one after the other. Bit i of a row of c is this party's share of
+        a product: bit i of a times bit i of that row of b.
+
+        Raises:
+            ValueError: The store has fewer triples.
         """
         if (counts > self._left).any():
             raise ValueError(f"{counts.tolist()} bytes of triples were asked for, {self._left.tolist()} are in store")

@@ -64,17 +64,27 @@ BATCH = 1 << 16  # chosen OTs a message; blocks of so many stay in the second-le
 
 
 def parameters(number: int, sets: Sequence[Parameters] = SETS) -> Parameters:
-    """Return the parameters of iteration `number` = 0, 1, ..."""
+    """Return the parameters of an iteration.
+
+    Args:
+        number: Number of the iteration, from 0.
+        sets: Parameters of the first iterations; the last set serves all later ones. Default: `SMALL`, then `LARGE`.
+    """
     return sets[min(number, len(sets) - 1)]
 
 
 def kept_trees(number: int, sets: Sequence[Parameters] = SETS) -> int:
-    """Return how many trees of iteration `number` are kept for the next one."""
+    """Return how many trees of an iteration are kept for the next one.
+
+    Args:
+        number: Number of the iteration, from 0.
+        sets: See `parameters`.
+    """
     return -(-parameters(number + 1, sets).base // parameters(number, sets).leaves)
 
 
 class IterationSchedule:
-    """The order of iterations, which depends only on how many OTs were asked for."""
+    """The order of iterations, which depends only on the number of OTs asked for."""
 
     def __init__(self, sets: Sequence[Parameters] = SETS) -> None:
         self._sets = sets
@@ -90,12 +100,17 @@ class IterationSchedule:
             self._number += 1
 
     def take(self, count: int) -> None:
-        """Note that so many OTs are made."""
+        """Note that `count` OTs are made."""
         self._left -= count
 
 
 def iterations(count: int, sets: Sequence[Parameters] = SETS) -> int:
-    """Return how many iterations a sender and receiver have run when they have been asked for `count` OTs in all."""
+    """Return how many iterations a sender and receiver run for `count` OTs in all.
+
+    Args:
+        count: Number of OTs that were ever requested.
+        sets: See `parameters`.
+    """
     return sum(1 for _ in IterationSchedule(sets).due(count))
 
 
@@ -178,7 +193,7 @@ def _digest(session: Session, name: str, sums: list[Packed]) -> Octets:
 
 
 def _public(session: Session, name: str, number: int, secret: Blocks) -> tuple[bytes, LinearCode]:
-    """Return what an iteration has of its own: the key of its trees, and its code, applied to a secret."""
+    """Return the public parts of an iteration: the key of its trees, and its code, applied to a secret."""
     return session.derive(name, "trees", number), LinearCode(session.derive(name, "code", number), secret)
 
 

@@ -46,7 +46,7 @@ class _Streams:
         self._block = 0
 
     def advance(self, words: int) -> int:
-        """Return the first of the next blocks of every stream, for so many words."""
+        """Return the number of the next block of every stream, and pass the blocks of `words` words."""
         first = self._block
         self._block += words // 2
         return first

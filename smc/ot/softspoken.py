@@ -53,7 +53,7 @@ class _Streams:
         self._counter = 0
 
     def advance(self, words: int) -> int:
-        """Return the first of the next blocks of every stream, for so many words."""
+        """Return the number of the next block of every stream, and pass the blocks of `words` words."""
         first = self._counter
         self._counter += words // 2
         return first

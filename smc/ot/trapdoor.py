@@ -39,7 +39,7 @@ from smc.ot.interface import Choices, Receiver, Sender, failed_check, select
 from smc.primitives.arrays import Octets
 from smc.session import Session, derive
 
-if TYPE_CHECKING:  # else loaded by who uses it: few do
+if TYPE_CHECKING:  # else loaded on use, which is rare
     import gmpy2
 
 MODULUS_BITS = 3072

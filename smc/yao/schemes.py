@@ -29,7 +29,7 @@ from smc.yao.walk import Piece
 
 
 class Scheme(ABC):
-    """Stateless, but for the garbler's own randomness."""
+    """A garbling scheme. It has no state; the garbler's randomness is an argument."""
 
     row_bytes: int
 
@@ -37,11 +37,29 @@ class Scheme(ABC):
     def garble(
         self, state: Blocks, piece: Piece, keys: RoundKeys, tweak: int, delta: Blocks, prg: Prg, tables: Octets
     ) -> None:
-        """Write zero labels of the piece's gates into `state`, its tables into `tables`, uint8[rows * row_bytes]."""
+        """Garble the gates of a piece.
+
+        Args:
+            state: Zero labels by slot, uint64[slots, 2 instances]; gets those of the piece's gates.
+            piece: The gates and instances.
+            keys: Keys of the hash, uint64[5, 22], see `smc.hashing.hash_keys`.
+            tweak: The piece's first hash number, a multiple of 8.
+            delta: The garbler's secret difference, uint64[2], lowest bit 1.
+            prg: The garbler's private randomness; three-halves alone draws from it.
+            tables: Filled in, uint8[rows * row_bytes].
+        """
 
     @abstractmethod
     def evaluate(self, state: Blocks, piece: Piece, keys: RoundKeys, tweak: int, tables: Octets) -> None:
-        """Write active labels of the piece's gates into `state`."""
+        """Evaluate the gates of a piece.
+
+        Args:
+            state: Active labels by slot, uint64[slots, 2 instances]; gets those of the piece's gates.
+            piece: The gates and instances.
+            keys: Keys of the hash, uint64[5, 22], see `smc.hashing.hash_keys`.
+            tweak: The piece's first hash number; equal to the garbler's.
+            tables: The garbler's tables, uint8[rows * row_bytes].
+        """
 
 
 class HalfGates(Scheme):
