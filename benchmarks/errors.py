@@ -308,7 +308,7 @@ SECTIONS: tuple[tuple[str, Callable[[Behind], str], str], ...] = (
     (
         "Triangles",
         triangles,
-        "No two vertices of these graphs have more neighbours in common."
+        "No two vertices of these graphs have more neighbours in common than the row states."
         " No library known to us counts triangles. `make bench-answers` measures the errors.",
     ),
     (
