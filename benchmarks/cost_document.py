@@ -56,7 +56,7 @@ WHICH = {  # a tree, and what its levels are called
 TREES = Path(__file__).parent / "results" / "tree_costs.json"
 TREE_PROFILE = Profile("mixed")
 
-INTRODUCTION = """# What each protocol costs
+INTRODUCTION = """# Cost of each protocol
 
 `make cost` writes this page from the code. The formulas are paragraphs of the modules' docstrings.
 `smc.counting` counts the numbers, without a peer and without cryptography. The tests compare the

@@ -37,7 +37,7 @@ BREAKS: dict[str, Callable[[Nodes], None]] = {
     "cut amid a job, for 5 s": lambda nodes: (nodes.cable.cut(), time.sleep(5), nodes.cable.mend())[0],
 }
 
-HEAD = """# What lines do to nodes
+HEAD = """# Effects of lines on nodes
 
 Two nodes run as processes of their own, with a relay between them. The relay holds bytes back in
 one of these ways:
