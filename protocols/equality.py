@@ -4,7 +4,8 @@ Ideal functionality. Inputs: x of party 0, y of party 1, multiples of a public s
 width of up to 64 bits (a batch of pairs). Output to both: whether x = y. Leakage: the step, the width and the batch
 size. Security is that of the engine; the circuit is the usual tree of XNORs, in every form.
 
-Cost of n pairs of w bits: n (w - 1) ANDs in ceil(log2 w) levels; inputs of w n bits from each party; n bits opened.
+Cost of n pairs of w bits: n (w - 1) ANDs in ceil(log2 w) levels. Each party has inputs of w n bits. The protocol opens
+n bits.
 """
 
 from __future__ import annotations

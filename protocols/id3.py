@@ -26,10 +26,10 @@ Paper: Lindell, Pinkas, "Privacy Preserving Data Mining" (CRYPTO 2000; J. Crypto
 left?" by comparing class symbols; here one circuit on the class counts answers that, the minimum-rows rule, the
 emptiness and the majority together. All nodes of a level are one batch: rounds grow with depth, not with nodes.
 
-Cost of a level with n nodes, s of them split, by one of a attributes left, c classes: n leaf circuits, of about 4 c N
-ANDs for counts of N bits, and n (1 + ceil(log2 c)) bits opened; if a > 1, s (c + 1) times the sum of the numbers of
-values of the a attributes x ln x, s argmin circuits of about 2 (a - 1) ANDs a bit of a score, and s ceil(log2 a) bits
-opened.
+Cost of a level with n nodes and c classes, where s nodes are split by one of a remaining attributes. The level has n
+leaf circuits, of about 4 c N ANDs for counts of N bits. It opens n (1 + ceil(log2 c)) bits. If a > 1, it takes s (c +
+1) times x ln x for each value of each of the a attributes. It then also takes s argmin circuits of about 2 (a - 1)
+ANDs a bit of a score, and opens s ceil(log2 a) bits.
 """
 
 from __future__ import annotations

@@ -8,10 +8,11 @@ A circuit adds the counts, finds n and the cell of the mantissa (the rough appro
 and the digits of d; polynomial and products are done in `engine.words`. Paper: Lindell, Pinkas, "Privacy Preserving
 Data Mining" (J. Cryptology 15, 2002); parameters and proof in `protocols.precision`.
 
-Cost of n x ln x, with N, m, Q_j, k of `protocols.precision`: inputs of N n bits from each party and the circuit of the
-rough approximation (306 ANDs for a bound of 2^20 and an error below 1e-6). Then, on additive shares, n (2^m + N) bits
-turned into shares and, one after the other, k products with factors of Q_k - m, ..., Q_1 - m bits and one by x with N;
-on circuits, multipliers of these widths instead. The sum of two shares, where its bits are wanted, is an adder.
+Cost of n x ln x, with N, m, Q_j, k of `protocols.precision`: each party has inputs of N n bits. The circuit of the
+rough approximation takes 306 ANDs for a bound of 2^20 and an error below 1e-6. On additive shares, n (2^m + N) bits
+are then turned into shares. One after the other follow k products with factors of Q_k - m, ..., Q_1 - m bits, and one
+by x with N. On circuits, multipliers of these widths take their place. Where the bits of the sum of two shares are
+needed, an adder makes them.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@ Ideal functionality. Inputs: from each party one count per class (a batch of cou
 Output to both: the index of the greatest sum, the lowest index among equals. Leakage: width, number of classes,
 batch size; no count or sum. Paper: Lindell, Pinkas, "Privacy Preserving Data Mining" (J. Cryptology 15, 2002).
 
-Cost of n instances of c classes, counts of w bits: n ((3 c - 3) w + 2 c - 3) ANDs and less than n c for the index; in
-the form "depth" every two classes are compared, with 4 w to 4.5 w ANDs each, in ceil(log2 w) + ceil(log2 c) + 3 levels
-at most. Inputs of c w n bits from each party; n ceil(log2 c) bits opened.
+Cost of n instances of c classes, with counts of w bits: n ((3 c - 3) w + 2 c - 3) ANDs, and less than n c for the
+index. The form "depth" compares every two classes, with 4 w to 4.5 w ANDs each. It takes at most ceil(log2 w) +
+ceil(log2 c) + 3 levels. Each party has inputs of c w n bits. The protocol opens n ceil(log2 c) bits.
 """
 
 from __future__ import annotations

@@ -4,8 +4,9 @@ Ideal functionality. Inputs: x of party 0, y of party 1, multiples of a public s
 width of up to 64 bits (a batch of pairs). Output to both: `strict`, whether x > y; `three_way`, which of x > y, x = y,
 x < y holds. Leakage: the step, the width and the batch size. Security is that of the engine.
 
-Cost of n pairs of w bits: w n ANDs for `strict`, 2 w n for `three_way`, in w levels; in the form "depth" less than
-2.5 w n and 4 w n, in ceil(log2 w) + 1 levels. Inputs of w n bits from each party; n bits opened, or 2 n.
+Cost of n pairs of w bits: `strict` takes w n ANDs and `three_way` 2 w n, in w levels. In the form "depth" they take
+less than 2.5 w n and 4 w n, in ceil(log2 w) + 1 levels. Each party has inputs of w n bits. The protocol opens n bits,
+or 2 n.
 """
 
 from __future__ import annotations

@@ -312,9 +312,9 @@ def markdown(known: Known, before: str) -> str:
     sums = [sum(int(row[0].split(" | ")[i].rstrip(" |")) for row in rows.values()) for i in range(1, 6)]
     lines = ["| module | mutants | tried | killed | equivalent | live |", "|---|--:|--:|--:|--:|--:|"]
     lines += [line for file in sorted(rows) for line in rows[file]]
-    lines += [f"| **all** | {' | '.join(map(str, sums))} |", "", "Those that live:", ""]
+    lines += [f"| **all** | {' | '.join(map(str, sums))} |", "", "These mutants live:", ""]
     lines += [line for file in sorted(left) for line in left[file]] or ["- none"]
-    lines += ["", "Those that are equivalent:", ""]
+    lines += ["", "These mutants are equivalent:", ""]
     for file, changes in sorted(EQUIVALENT.items()):
         lines += [f"- `{file}`: `{old}` is `{new}`: {reason}" for old, new, reason in changes]
     return "\n".join(lines) + "\n"

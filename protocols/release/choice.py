@@ -37,10 +37,10 @@ made by `protocols.release.exponential`.
 
 Distance: that of the noise's law, once a candidate; `law` takes the number of candidates into account.
 
-Cost of n candidates, scores of w bits and noise of k: n samples, n sums of w + k ANDs or so, and a knock-out tournament
-with n - 1 comparisons and choices of 2 (w + 2) ANDs and those of the index. Each round of it halves the candidates, who
-lie side by side in a batch; where they are too many they play in several groups, one after the other, and the winners
-among each other, so memory does not grow with the candidates.
+Cost of n candidates, with scores of w bits and noise of k: n samples, n sums of about w + k ANDs, and a knock-out
+tournament. The tournament has n - 1 comparisons and choices of 2 (w + 2) ANDs, and those of the index. Each round of
+it halves the candidates, which lie side by side in a batch. Where they are too many, they play in several groups, one
+after the other. The winners then play among each other. Memory therefore does not grow with the candidates.
 """
 
 from __future__ import annotations

@@ -14,8 +14,8 @@ number) is free; drawing again until a number suits is not.
 No overflow. Signed integers and signed noise are shifted by public amounts so that all that is summed is at least 0, in
 a width that holds the greatest sum; the opened number is shifted back.
 
-Cost of n sums of integers of w bits: n times the sample and less than 2 W ANDs, W = bits of the sum; inputs of w n bits
-from each party and the random bits; n W bits opened. A sum at epsilon 1 (w = 16) takes 188 ANDs.
+Cost of n sums of integers of w bits: n times the sample and less than 2 W ANDs, W = bits of the sum. Each party has
+inputs of w n bits, and the random bits. The protocol opens n W bits. A sum at epsilon 1 (w = 16) takes 188 ANDs.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ Ideal functionality: fresh shares of the bit, or of the product; nothing else. A
 Paper: Demmler, Schneider, Zohner, "ABY" (NDSS 2015); products after Gilboa (CRYPTO 1999).
 
 Cost of n bits by `bits_to_shares`: n random OTs, chosen by party 1, and 8 n bytes in one message from party 0. Cost of
-`product` with a factor of w bits on a batch of b: w b random OTs and 8 w b bytes each way, the directions crossing. By
-extension (SoftSpoken, k = 4), 4 bytes an OT, these are 12 bytes a bit and 24 a bit of the factor. Sums are free.
+`product` with a factor of w bits on a batch of b: w b random OTs and 8 w b bytes each way. The directions cross.
+Extension (SoftSpoken, k = 4) takes 4 bytes an OT. These are 12 bytes a bit, and 24 a bit of the factor. Sums are free.
 """
 
 from __future__ import annotations

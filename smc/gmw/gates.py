@@ -2,12 +2,13 @@
 
 Goldreich, Micali, Wigderson, "How to Play any Mental Game" (STOC 1987).
 
-Cost of a layer of g AND gates, with which s stars begin (`smc.circuit.stars`: gates of one operand in common, s = g if
-none is), on a batch of b, where b counts as the next multiple of 8 from 64 instances on (`smc.gmw.rows`): with triples
-ceil((s + g) b / 8) bytes and one message each way, one round, besides s b triples made ahead for the whole circuit at
-once, those of each width rounded up to eights. Straight from 1-out-of-4 OT: two correlated OTs a gate, chosen by
-party 1, and ceil(4 g b / 8) bytes from party 0, one round; here b is the batch as it is. XOR, NOT and both parties'
-inputs are free; opening m bits to both costs ceil(m / 8) bytes and one message each way.
+Cost of a layer of g AND gates on a batch of b, where s stars begin with the layer. A star (`smc.circuit.stars`) is the
+gates with one operand in common; s = g if there is none. From 64 instances on, b counts as the next multiple of 8
+(`smc.gmw.rows`). With triples, the layer costs ceil((s + g) b / 8) bytes and one message each way, one round. It also
+takes s b triples. They are made ahead for the whole circuit at once, those of each width rounded up to eights.
+Straight from 1-out-of-4 OT, the layer costs two correlated OTs a gate, chosen by party 1. Party 0 then sends ceil(4 g
+b / 8) bytes, one round. Here b is the batch as it is. XOR, NOT and both parties' inputs are free. Opening m bits to
+both costs ceil(m / 8) bytes and one message each way.
 """
 
 from __future__ import annotations

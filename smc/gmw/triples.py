@@ -8,9 +8,9 @@ Computation" (CCS 2013), for w = 1; a factor that several products have in commo
 Mohassel, Zhang, "SecureML" (S&P 2017) for rows of a matrix. Of the peer's b a party sees one of two keys of an OT, so b
 is as random to it as the other key; the peer's a it never sees: the OT hides choices.
 
-Cost of n triples of any widths, a multiple of 8 of each width: n random OTs in each direction and nothing besides; by
-extension (SoftSpoken, k = 4) these are 4 n bytes each way, by Ferret 1.4 n bits after the first 675,840. The
-directions cross, so the rounds are those of one. Once a session: the set-up of both directions. Stars of sizes between
+Cost of n triples of any widths, a multiple of 8 of each width: n random OTs in each direction and nothing else.
+Extension (SoftSpoken, k = 4) sends 4 n bytes for them each way. Ferret sends 1.4 n bits after the first 675,840. The
+directions cross, so the rounds are those of one. Once a session, both directions are set up. Stars of sizes between
 two widths take the wider one, which costs some hashing.
 """
 

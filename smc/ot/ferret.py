@@ -25,11 +25,11 @@ Figure 7 (with products over GF(2^64) of each half of a block, and weights that 
 A sender passes with wrong leaves only with a guess of noisy places, or with probability 2^-63. The receiver sends
 nothing else in an iteration, so it can break no rule; the extension that it starts from has its own check.
 
-Communication: 16 t d bytes an iteration from the sender and 8 from the receiver, once a reservation 16 from the
-receiver and 32 from the sender: three flights for any number of iterations. 230,400 bytes serve the first 675,840 OTs,
-192,000 every 1,085,440 more; before the first come 80,000 OTs by extension. `correlated` with chosen bits adds one bit
-an OT, from the receiver. Leakage: guesses, as above. Assumptions: LPN (parameters and estimates in smc.ot.lpn), AES an
-ideal cipher, those of the extension.
+Communication: an iteration takes 16 t d bytes from the sender and 8 from the receiver. A reservation takes 16 bytes
+from the receiver and 32 from the sender, once. These are three flights for any number of iterations. The first 675,840
+OTs take 230,400 bytes, and every 1,085,440 more take 192,000. Before the first come 80,000 OTs by extension.
+`correlated` with chosen bits adds one bit an OT, from the receiver. Leakage: guesses, as above. Assumptions: LPN
+(parameters and estimates in smc.ot.lpn), AES an ideal cipher, those of the extension.
 
 Blocks are made when they are asked for, in place, tree by tree. A role holds 16 (k + t d) bytes that an iteration
 starts from and 16 t d for its trees until its blocks are used: 2.4 MB for a million OTs that are reserved.

@@ -7,10 +7,10 @@ Three-halves hashes half as much again and is slower to compute: it pays where t
 the same for both: `smc.hashing` is circular correlation robust (for three-halves: under all linear functions
 of delta's halves, and cut to 65 bits). A piece's tables are one message of `rows` * `row_bytes` bytes.
 
-Cost of n AND gates (gates times instances): 32 n or 25 n bytes from the garbler, in messages of at most 2^15 gates and
-without waiting: however many circuits and layers follow each other, all are one flight. XOR and NOT are free. Of
-inputs, the garbler's cost nothing, the evaluator's one correlated OT a bit; opening m bits to both costs ceil(m / 8)
-bytes and one message each way.
+Cost of n AND gates (gates times instances): the garbler sends 32 n or 25 n bytes, in messages of at most 2^15 gates.
+It does not wait: any number of circuits and layers in a row are one flight. XOR and NOT are free. The garbler's inputs
+cost nothing. The evaluator's inputs cost one correlated OT a bit. Opening m bits to both costs ceil(m / 8) bytes and
+one message each way.
 """
 
 from __future__ import annotations

@@ -37,14 +37,21 @@ BREAKS: dict[str, Callable[[Nodes], None]] = {
     "cut amid a job, for 5 s": lambda nodes: (nodes.cable.cut(), time.sleep(5), nodes.cable.mend())[0],
 }
 
-HEAD = """# What lines do to nodes
+HEAD = """# Effects of lines on nodes
 
-Two nodes as processes of their own, with a relay between them that holds bytes back: it delays them (half of a round
-trip each way), lets so many pass a second, holds up everything behind a lost segment until it would be sent again (200
-ms and a round trip), or carries a connection no more that was silent, as firewalls do, without a word to either end.
-Written by `make lines`: a plain tree of two tables of {rows} rows, from its proposal to its end at both, and how often
-its session was begun. Every tree is the one that the clear engine finds, and either party's log verifies. The machine
-had {cores} cores and a load of {load:.0f}.
+Two nodes run as processes of their own, with a relay between them. The relay holds bytes back in
+one of these ways:
+
+- It delays them, by half of a round trip each way.
+- It limits the bytes that pass a second.
+- It holds up everything behind a lost segment until it would be sent again (200 ms and a round
+  trip).
+- It stops carrying a connection that was silent, as firewalls do. Neither end gets a notice.
+
+You repeat this with `make lines`, which writes the page. The job is a plain tree of two tables of
+{rows} rows. Seconds run from its proposal to its end at both nodes. Sessions are how often its
+session was begun. Every tree is the one that the clear engine finds, and either party's log
+verifies. The machine had {cores} cores and a load of {load:.0f}.
 
 | line | seconds | sessions |
 |---|---:|---:|
