@@ -125,7 +125,15 @@ def asked(task: Kind) -> tuple[Parameter, ...]:
 
 
 def refusal(task: Kind, inputs: Inputs) -> str | None:
-    """Return why this party cannot take part: its misfit, or not both job and table are about people, or about rows."""
+    """Return the reason why this party cannot take part, or None.
+
+    Args:
+        task: The job. Job and table must both be about people with one bound, or both about rows.
+        inputs: This party's table and files.
+
+    Returns:
+        A sentence that the peer may read. It depends on public bounds, never on a row.
+    """
     job = task.at_most
     if not task.reads_table:
         return None if job is None else "at_most of the job is of a table's rows, and it reads none"
@@ -140,7 +148,12 @@ def refusal(task: Kind, inputs: Inputs) -> str | None:
 
 
 def digest(task: Kind, state: State) -> bytes:
-    """Return the SHA-256 of a state of a task."""
+    """Return the SHA-256 of a state.
+
+    Args:
+        task: The job.
+        state: Its state, as `States` describes it.
+    """
     return hashlib.sha256(canonical({task.about.noun: task.states.encode(state)}).encode()).digest()
 
 
@@ -187,24 +200,46 @@ class Kind(ABC):
 
     @classmethod
     def proposed(cls, settings: KindSettings, inputs: Inputs) -> Self:
-        """Return the task that these settings mean for a party's table. `InputError` names what is wrong."""
+        """Return the task of these settings for a party's table.
+
+        Args:
+            settings: The settings of a job file or of the page.
+            inputs: This party's table and files.
+
+        Raises:
+            InputError: A setting does not fit the table; the message names the setting.
+        """
         return cls(settings)
 
     @classmethod
     def agreed(cls, specification: Mapping[str, Any]) -> Self:
-        """Return the task of a specification, which may come from the peer. `InputError` or ValueError if it is
-        none."""
+        """Return the task of a specification, which may come from the peer.
+
+        Raises:
+            InputError: A value in it is wrong.
+            ValueError: It is not a specification of this kind.
+        """
         return cls(cls._settings_in(specification))
 
     @classmethod
     def planned(cls, settings: KindSettings) -> Self:
-        """Return the task that a command's settings mean, with the files that they name but without private data."""
+        """Return the task of a command's settings. It reads the public files that they name, and no private data."""
         return cls(settings)
 
     @classmethod
     def alone(cls, settings: KindSettings, party: int) -> tuple[Self, Any, list[str]]:
-        """Return the task and this party's data from the files and values in a command's settings, and remarks on
-        them."""
+        """Return the task of a command, this party's data, and remarks on them.
+
+        Args:
+            settings: The command's settings: files on this machine and private values among them.
+            party: 0 for the listening party, 1 for the dialling party.
+
+        Returns:
+            The task, the data that `run` takes, and a line for each remark.
+
+        Raises:
+            InputError: A file or a value does not fit.
+        """
         task = cls.planned(settings)
         if task.reads_table and not private_parameters(cls.Settings):
             raise InputError(f"{cls.name} reads the table of a node: propose it with smc submit")
@@ -221,12 +256,12 @@ class Kind(ABC):
         return merge(cls.Settings(), {name: specification[name] for name in names if name in specification})
 
     def specification(self) -> Document:
-        """Return all that both parties must have the same, as plain JSON; `agreed` is the inverse."""
+        """Return the terms that both parties must share, as plain JSON; `agreed` is the inverse."""
         what = {name: value for name, value in self.parameters().items() if name not in ENGINE and value is not None}
         return {"protocol": self.name, **what, **self._engine_fields()}
 
     def _engine_fields(self) -> Document:
-        """Return what of the profile is agreed on beforehand; all of it is chosen later if the engine is "auto"."""
+        """Return the profile fields fixed before the handshake; none but "auto" if the engine is "auto"."""
         if self.settings.engine == "auto":
             return {"engine": "auto"}
         fields = {name: getattr(self.settings, name) for name in ENGINE}
@@ -255,11 +290,19 @@ class Kind(ABC):
 
     @abstractmethod
     def reveals(self, peer: str) -> list[str]:
-        """Return what a run reveals to whom, a sentence each."""
+        """Return a sentence for each disclosure of a run: the values and their recipient."""
 
     @abstractmethod
     def opened(self, state: State, step: int | None = None) -> dict[str, int]:
-        """Return how many values of each kind a run opens that ends in this state, or one step of it."""
+        """Count the values that a run opens.
+
+        Args:
+            state: The state in which the run ends.
+            step: A step of the run, from 0; None counts the whole run.
+
+        Returns:
+            The number of values by their description.
+        """
 
     @property
     def at_most(self) -> int | None:
@@ -336,39 +379,60 @@ class Kind(ABC):
 
     @abstractmethod
     def cost(self, inputs: Inputs, extra: Any = None) -> Counted:
-        """Return the cost: of this task, or of a typical run if it depends on the data; or as `extra` says."""
+        """Return the conversation to count, and how its cost compares with a run's.
+
+        Args:
+            inputs: This party's public inputs, such as circuits.
+            extra: The settings of `smc estimate` beyond those of the kind, such as the tree of an earlier run. None
+                counts this task, or a typical run if the cost depends on the data.
+        """
 
     def own_seconds(self) -> dict[str, float]:
-        """Return how long a party works by itself, by what it is, beside the conversation: with as many rows as it
-        may have."""
+        """Return the seconds of a party's work beside the conversation, by its description, at the largest table."""
         return {}
 
     # How it is run.
 
     def own(self, typed: Mapping[str, Any]) -> Any:
-        """Return this party's data from what was typed. `InputError` if they do not fit."""
+        """Return this party's data from the typed inputs.
+
+        Raises:
+            InputError: An input does not fit.
+        """
         return dict(typed)
 
     def of_nobody(self) -> Any:
-        """Return the same of a party without rows: the peer of one who asks its own rows alone."""
+        """Return the data of a party without rows: the peer in a run on your own rows alone."""
         raise NotImplementedError(f"{self.name} needs two parties")
 
     @contextmanager
     def open(self, inputs: Inputs) -> Iterator[Opened]:
-        """Give this party's data for one session, checked. `InputError` if they are not fit; `AwayError`."""
+        """Give this party's data for one session, checked.
+
+        Raises:
+            InputError: The data do not fit.
+            AwayError: The table cannot be reached now.
+        """
         yield Opened(self.own(inputs.typed))
 
     @abstractmethod
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
-        """Run the protocol, from a state on to the end; `on_step` is told of every step before it begins."""
+        """Run the protocol from a state to the end, and return the result.
+
+        Args:
+            engine: The engine of the session.
+            data: This party's data, from `open`, `own` or `alone`.
+            start: The state to begin from, `states.beginning` for a new run.
+            on_step: Called before each step begins.
+        """
 
     def allowing(self, most_bytes: int) -> Self:
-        """Return the task that may cost so many bytes, both ways, before it stops; see `LargerThanForecastError`."""
+        """Return the task with this limit of bytes, both ways together; see `LargerThanForecastError`."""
         return self
 
     @cached_property
     def states(self) -> States:
-        """Its states: one step, unless a kind says otherwise."""
+        """The states of the task; one step by default."""
         return States()
 
     # What it brings.
@@ -380,7 +444,12 @@ class Kind(ABC):
     @classmethod
     @abstractmethod
     def text(cls, document: Document, party: int) -> str:
-        """Return the result for a terminal of party 0 or 1, ending with a newline."""
+        """Return the result as text for a terminal, ending with a newline.
+
+        Args:
+            document: The result, from `document`.
+            party: The reader: 0 or 1.
+        """
 
     @classmethod
     def picture(cls, document: Document) -> str | None:
@@ -394,8 +463,16 @@ class Kind(ABC):
 
 
 def typed_value(kind: type[Kind], typed: Mapping[str, Any], key: str) -> Any:
-    """Return what was typed under this name, as its field wants it. `InputError` says how to give it; it never quotes
-    it."""
+    """Return a typed private input.
+
+    Args:
+        kind: The kind of job that asks for it.
+        typed: The typed inputs by name.
+        key: The name of the input.
+
+    Raises:
+        InputError: It is missing or of the wrong type. The message never quotes it.
+    """
     value = required(typed.get(key), f"{kind.name}.{key}")
     try:
         kind.Settings.model_validate({key: value})

@@ -1,4 +1,4 @@
-"""Learn boosted trees of the rows of both parties, or one regression tree."""
+"""Learn boosted trees, or one regression tree."""
 
 from __future__ import annotations
 
@@ -58,9 +58,10 @@ LEAVES = {True: "exact number", False: "number with noise"}
 
 
 class Boost(BySchema):
-    """Learn boosted trees of the rows of both parties, or one regression tree.
+    """Learn boosted trees, or one regression tree, from the rows of both parties.
 
-    Which splits are best is opened, nothing of how good they are; the leaves' weights have noise, or are exact.
+    Both parties learn the best splits, without a number for their gain. The weights of the leaves have noise, or
+    are exact.
     """
 
     name = "boost"

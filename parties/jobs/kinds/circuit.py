@@ -47,9 +47,10 @@ class CircuitSettings(BooleanSettings):
 
 
 class Circuit(Batched):
-    """Evaluate a Bristol circuit FILE: party 0 has its first input, party 1 the second; both learn the outputs.
+    """Evaluate a Bristol circuit from FILE. Party 0 gives its first input, party 1 the second. Both learn the
+    outputs.
 
-    Bit i of a hexadecimal number is wire i; BITS is the same number in binary, one digit for every wire.
+    Bit i of a hexadecimal number is wire i. BITS is this number in binary, one digit for each wire.
     """
 
     name = "circuit"

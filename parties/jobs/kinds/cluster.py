@@ -1,4 +1,4 @@
-"""Find clusters of the rows of both parties, with noise."""
+"""Find clusters of rows, with noise."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ GRID_SHARE = Fraction(3, 10)  # of epsilon, where a round follows a grid
 
 
 class Cluster(Release):
-    """Find k clusters of the rows of both parties. Both learn the same noisy centroids, and assign their own rows.
+    """Find k clusters of the rows of both parties. Both learn the noisy centroids, and assign their own rows.
 
-    Of up to four columns by one noisy count for each cell of a grid (--method grid), on which k-means runs without
-    costing anything more; of more by rounds of k-means whose sums are noisy (in-process), or where epsilon is little
-    for so many rows by a grid and then one such round (hybrid).
+    Up to four columns: one noisy count for each cell of a grid (--method grid). K-means then runs on these
+    counts at no further cost. More columns: rounds of k-means with noisy sums (in-process). A small epsilon for
+    the number of rows: a grid and then one round (hybrid).
     """
 
     name = "cluster"

@@ -1,4 +1,4 @@
-"""Do both have the same number?"""
+"""Compare two numbers for equality."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Equality(Amounts):
-    """Do both have the same number? Both learn yes or no, and nothing else."""
+    """Compare the numbers of the two parties. Both learn whether they are equal, and nothing else."""
 
     name = "equality"
     about = Description("Equal or not", example="--value 1000000", estimate_example="--batch 1000")

@@ -1,4 +1,4 @@
-"""Learn many decision trees of both parties' rows, that vote."""
+"""Learn a random forest: many trees that vote."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Forest(SeveralTrees, ExactTree):
-    """Learn many decision trees of both parties' rows, that vote. Both learn the trees, and nothing else."""
+    """Learn many decision trees that vote, from the rows of both parties. Both learn the trees, and nothing else."""
 
     name = "forest"
     about = replace(

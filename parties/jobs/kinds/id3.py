@@ -1,4 +1,4 @@
-"""Learn the decision tree of both parties' rows."""
+"""Learn a decision tree."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from parties.tables.schema import Schema
 
 
 class Id3(JointTree):
-    """The decision tree of both parties' rows together. Both learn the tree, and nothing else."""
+    """Learn the decision tree of the rows of both parties. Both learn the tree, and nothing else."""
 
     @classmethod
     @override

@@ -1,4 +1,4 @@
-"""Which class do most rows of both parties have?"""
+"""Find the class that most rows have."""
 
 from __future__ import annotations
 
@@ -49,7 +49,9 @@ class MajoritySettings(BooleanSettings):
 
 
 class Majority(Batched):
-    """Which class do most rows of both parties have? Both learn the class, the first among equals, and nothing else."""
+    """Find the class that most rows of both parties have. Both learn the class, and nothing else. Among equal
+    classes the first wins.
+    """
 
     name = "majority"
     about = Description("Majority", example="--classes yes,no --counts 120,45")

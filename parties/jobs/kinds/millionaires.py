@@ -1,4 +1,4 @@
-"""Who has more?"""
+"""Compare two numbers: which party has more?"""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Millionaires(Amounts):
-    """Who has more? Both learn party0, party1 or equal, and nothing else."""
+    """Compare the numbers of the two parties. Both learn party0, party1 or equal, and nothing else."""
 
     name = "millionaires"
     about = Description("Who has more", example="--value 1000000", estimate_example="--batch 1000000")

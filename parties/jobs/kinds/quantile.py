@@ -1,4 +1,4 @@
-"""Below which number lies a share of the rows of both parties?"""
+"""Find a quantile of a column, such as the median."""
 
 from __future__ import annotations
 
@@ -42,10 +42,11 @@ class QuantileSettings(RoundedSettings):
 
 
 class Quantile(Release):
-    """Below which number lies a share of the rows of both parties? Both learn one of the column's public numbers.
+    """Find a quantile of a column over the rows of both parties. Both learn one of the column's public numbers.
 
-    With epsilon it is chosen with noise: the nearer to the quantile, the more likely. Exact it is one that rows have,
-    so it tells of somebody: rounded it tells less. No number of rows is opened. Missing values do not count.
+    With epsilon the number is chosen with noise: numbers near the quantile are likelier. Without noise it is a
+    number that some row has, so it reveals something about a person; a rounded number reveals less. No count of
+    rows is opened. Missing values do not count.
     """
 
     name, Settings = "quantile", QuantileSettings

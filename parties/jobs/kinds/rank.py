@@ -1,4 +1,4 @@
-"""Which columns tell most of a target, in the rows of both parties?"""
+"""Rank the columns by how well they predict a target."""
 
 from __future__ import annotations
 
@@ -50,9 +50,10 @@ class RankSettings(DecisionSettings):
 
 
 class Rank(Release):
-    """Which columns tell most of a target, in the rows of both parties? Both learn the best ones, in their order.
+    """Rank the columns by how well they predict a target, in the rows of both parties. Both learn the best ones, in
+    order.
 
-    No number is opened, neither of rows nor of how much a column tells.
+    No number is opened: neither a count of rows nor a column's measure.
     """
 
     name, Settings = "rank", RankSettings

@@ -1,4 +1,4 @@
-"""Which values go together, and which rules follow, in the rows of both parties?"""
+"""Find frequent sets of values and association rules."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from parties.tables.schema import Schema
 
 
 class AssociationRules(RulesOfBoth):
-    """Which values go together, and which rules follow, in the rows of both parties? Both learn the rules.
+    """Find the values that occur together in the rows of both parties, and the rules that follow. Both learn the
+    rules.
 
-    Which sets of values are frequent, and which rules hold, is decided in secret, without any number. With epsilon
-    the most frequent sets are chosen and counted with noise.
+    The protocol decides in secret which sets are frequent and which rules hold; no number is opened. With
+    epsilon the most frequent sets are chosen and counted with noise.
     """
 
     @classmethod

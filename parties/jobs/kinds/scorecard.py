@@ -1,4 +1,4 @@
-"""Learn a scorecard from the rows of both parties: points for every value.
+"""Learn a scorecard: points for each value.
 
 The weight of evidence of a value is ln((a + 1/2) / A) - ln((b + 1/2) / B), for a rows of the good class and b of the
 other with this value, of A and B in all (Siddiqi, "Credit Risk Scorecards", 2006); the information value of a column
@@ -45,7 +45,8 @@ class ScorecardSettings(NaiveBayesSettings):
 
 
 class Scorecard(NaiveBayes):
-    """Learn a scorecard from the rows of both parties: points for every value. Both learn noisy counts, no more.
+    """Learn a scorecard from the rows of both parties: points for each value. Both learn noisy counts, and nothing
+    more.
 
     Weights of evidence and information values follow from the counts that `smc release naive-bayes` opens.
     """

@@ -1,4 +1,4 @@
-"""Make rows that are like those of both parties, with noise."""
+"""Make synthetic rows, with noise."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ MOST_CODES = 1 << 16  # values of a column
 
 
 class Synthesise(Release):
-    """Make rows that are like those of both parties together. Both get the same, and may ask them anything for ever.
+    """Make rows that resemble those of both parties together. Both get these rows, and may use them without limit.
 
-    Marginals are chosen and counted with noise inside the protocol; rows are made from these public counts alone.
-    Whatever is done with the rows costs no privacy.
+    Marginals are chosen and counted with noise inside the protocol. The rows are made from these public counts
+    alone, so any use of them costs no privacy.
     """
 
     name = "synthesise"

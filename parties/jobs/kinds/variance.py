@@ -1,4 +1,4 @@
-"""Is the variance of a column's numbers, over the rows of both parties, above a bound?
+"""Test whether the variance of a column is above a bound.
 
 Each party brings n, sum x and sum x^2 of its rows, in units from the least value up, which leaves the variance as it
 is. A circuit adds both parties' and compares n sum x^2 - (sum x)^2 > bound n^2, in whole numbers; without a row, no.
@@ -36,7 +36,9 @@ class VarianceSettings(DecisionSettings):
 
 
 class Variance(Release):
-    """Is the variance of a column's numbers, over the rows of both parties, above a bound? Both learn yes or no."""
+    """Test whether the variance of a column of numbers, over the rows of both parties, is above a bound. Both learn
+    yes or no.
+    """
 
     name, Settings = "variance", VarianceSettings
     about = Description("Variance above a bound", "answer", example="--column visits --above 2.5")

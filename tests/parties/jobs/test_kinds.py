@@ -68,7 +68,7 @@ def test_a_broken_package_hides_no_other_kind(capsys: pytest.CaptureFixture[str]
         for command in (["--help"], ["estimate", "--help"]):
             assert run(command) == 0
             shown = " ".join(capsys.readouterr().out.split())
-            assert "millionaires Who has more?" in shown
+            assert "millionaires Compare two numbers" in shown
             assert "overlap How many elements" in shown
             assert "theirs the kind of job 'theirs' (no_such_package:Kind) cannot be loaded" in shown
         assert run(["theirs"]) == 2

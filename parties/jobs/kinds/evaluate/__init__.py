@@ -1,1 +1,1 @@
-"""Judge scores and models on the rows of both parties, or whether tables differ."""
+"""Judge scores and models, or compare the two tables."""

@@ -1,4 +1,4 @@
-"""Is the area under the ROC curve, over the rows of both parties, large enough?"""
+"""Test whether the area under the ROC curve is large enough."""
 
 from __future__ import annotations
 
@@ -31,9 +31,11 @@ class AucSettings(TargetSettings, DecisionSettings):
 
 
 class Auc(Scoring):
-    """Is the area under the ROC curve, over the rows of both parties, large enough? Both learn yes or no, exactly.
+    """Test whether the area under the ROC curve reaches a bound, over the rows of both parties. Both learn yes or
+    no, exactly.
 
-    Of the binned scores: rows in one bin are equal. Nothing but the answer is opened, a bit about the rows of both.
+    The scores are binned: rows in one bin count as equal. Only the answer is opened, one bit about the rows of
+    both.
     """
 
     name = "evaluate auc"

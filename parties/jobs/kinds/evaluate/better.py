@@ -1,4 +1,4 @@
-"""Do scores, or a model's, tell a target better than other scores, on the rows of both parties?"""
+"""Test whether one score predicts a target better than another."""
 
 from __future__ import annotations
 
@@ -28,10 +28,11 @@ class BetterSettings(TargetSettings, DecisionSettings):
 
 
 class Better(Scoring):
-    """Do scores, or a model's, tell a target better than other scores, on the rows of both parties? A bit.
+    """Test whether scores, or a model's scores, predict a target better than other scores, on the rows of both
+    parties.
 
-    The areas under both ROC curves are compared exactly: yes if the first is larger. Each is of the rows that have its
-    score.
+    The areas under both ROC curves are compared exactly: yes if the first is larger. Each area is over the rows
+    that have its score. Only this bit is opened.
     """
 
     name = "evaluate better"

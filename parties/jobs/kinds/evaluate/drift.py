@@ -1,4 +1,4 @@
-"""Do the tables of the two parties differ, column by column?"""
+"""Test whether the two tables differ, column by column."""
 
 from __future__ import annotations
 
@@ -38,9 +38,10 @@ class DriftSettings(DecisionSettings):
 
 
 class Drift(Release):
-    """Do the tables of the two parties differ, column by column? Both learn yes or no for each, exactly.
+    """Test whether the tables of the two parties differ, column by column. Both learn yes or no for each, exactly.
 
-    By a chi-square test of homogeneity of party by value, for scores, too. Nothing but a bit a column is opened.
+    The test is chi-square, of homogeneity of party by value, also for scores. Only one bit for each column is
+    opened.
     """
 
     name = "evaluate drift"

@@ -1,4 +1,4 @@
-"""How good are scores, or a model, on the rows of both parties?"""
+"""Judge scores or a model, with noise."""
 
 from __future__ import annotations
 
@@ -41,11 +41,12 @@ class ReportSettings(TargetSettings, DrawnSettings):
 
 
 class Report(Scoring):
-    """How good are scores, or a model, on the rows of both parties? Both learn it with noise that neither knows.
+    """Judge scores, or a model, on the rows of both parties. Both learn the figures, with noise unknown to either.
 
-    The rows with either label in each bin of the score are opened, with noise of the scale 1 / epsilon on each: epsilon
-    is spent once. The area under the ROC curve, the distance of Kolmogorov and Smirnov, calibration, confusion, lift
-    and the stability of groups follow from these numbers, with intervals that count the noise, and cost nothing more.
+    For each bin of the score the rows with either label are opened, with noise of scale 1 / epsilon on each
+    number. Epsilon is spent once. The area under the ROC curve, the distance of Kolmogorov and Smirnov,
+    calibration, confusion, lift and the stability of groups follow from these numbers at no further cost. Their
+    intervals include the noise.
     """
 
     name = "evaluate report"

@@ -1,1 +1,1 @@
-"""Publish rows of one's own so that nobody is found in them."""
+"""Anonymise rows and tables for publication, yours or both parties'."""

@@ -39,9 +39,11 @@ class JointSettings(RecodedSettings):
 
 
 class PublishJoint(Recoded, StoppingKind):
-    """Find one recoding of both parties' rows, so that no class of rows that look alike is small; nobody shows a count.
+    """Find one recoding of the rows of both parties, so that each class of equal rows is large enough. No count is
+    shown.
 
-    Both learn the recoding and nothing else. Each then recodes and writes its own rows with smc publish apply.
+    Both learn the recoding, and nothing else. Each party then recodes and writes its own rows with smc publish
+    apply.
     """
 
     name = "publish joint"

@@ -1,4 +1,4 @@
-"""Make a table of both parties' rows, small cells hidden.
+"""Make one table of the rows of both parties, small cells hidden.
 
 Neither party ever sees a number without noise: see `noisy_table` and `sealed_table`.
 """
@@ -46,11 +46,11 @@ if TYPE_CHECKING:
 
 
 class JointTable(BySchema):
-    """Make one table, of counts or sums with totals, of the rows of both parties. Cells of few rows are hidden.
+    """Make one table of counts or sums, with totals, from the rows of both parties. Cells with few rows are hidden.
 
-    With --to the numbers are sealed to a third party's certificate, who reads them with smc publish open; other cells
-    are hidden too, so that totals do not tell. With --epsilon both learn them with noise, and noise decides what is
-    hidden, too.
+    With --to the numbers are sealed to the certificate of a third party, who reads them with smc publish open.
+    Further cells are then hidden, so that totals do not reveal the small ones. With --epsilon both learn the
+    numbers with noise, and the noise also decides which cells are hidden.
     """
 
     name = NAME

@@ -1,4 +1,4 @@
-"""Find one level of public hierarchies for the rows of both parties."""
+"""Find one level of public hierarchies for each column."""
 
 from __future__ import annotations
 
@@ -59,9 +59,11 @@ class LatticeSettings(RecodedSettings):
 
 
 class PublishLattice(Recoded):
-    """Find one level of public hierarchies for each column, so that no class of both parties' rows is small.
+    """Find one level of a public hierarchy for each column, so that each class of rows of both parties is large
+    enough.
 
-    Both learn the levels and nothing else. Each then recodes and writes its own rows with smc publish apply.
+    Both learn the levels, and nothing else. Each party then recodes and writes its own rows with smc publish
+    apply.
     """
 
     name = "publish lattice"

@@ -1,1 +1,1 @@
-"""Learn a linear classifier with noise, together or from one's own rows."""
+"""Learn a linear classifier, with a peer or from your own rows."""

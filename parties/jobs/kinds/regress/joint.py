@@ -1,4 +1,4 @@
-"""Learn a linear classifier of both parties' rows, with noise."""
+"""Learn a linear classifier, with noise."""
 
 from __future__ import annotations
 
@@ -65,7 +65,8 @@ WAYS = {
 class RegressJoint(BySchema):
     """Learn a linear classifier from the rows of both parties. Both learn its weights, found with noise.
 
-    By gradient descent, each party sums the gradients of its own rows, and both learn the sums of the two with noise.
+    By gradient descent, each party sums the gradients of its own rows. Both learn the sums of the two, with
+    noise.
     """
 
     name = "regress joint"

@@ -1,4 +1,4 @@
-"""Which candidate is best for the rows of both parties, with noise?
+"""Choose the best of several candidates, with noise.
 
 The exponential mechanism in its best form (`protocols.release.choice`), for any utility that is such a sum. What a row
 of some values gives is public: a table of candidates and values of a column, the price that it would pay, or an
@@ -63,9 +63,10 @@ class ChooseSettings(ChoiceSettings):
 
 
 class Choose(Release):
-    """Which candidate is best for the rows of both parties, by public scores of their values? Both learn the name.
+    """Choose the candidate that is best for the rows of both parties, by public scores of their values. Both learn
+    its name.
 
-    With noise: the better a candidate, the likelier it is. No score is opened. Groups (--by) cost nothing more.
+    The choice has noise: better candidates are likelier. No score is opened. Groups (--by) cost nothing more.
     """
 
     name = "release choose"

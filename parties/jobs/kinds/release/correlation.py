@@ -1,4 +1,4 @@
-"""How do two columns of numbers go together, with noise?
+"""Correlate two columns of numbers, with noise.
 
 Each number stands between the bounds of its column: u and v from 0 to 1. With the three parts of 1 that Bernstein's
 polynomials are, (1 - u)^2, 2 u (1 - u) and u^2, and the same of v, the nine products are opened as sums over the rows,
@@ -52,11 +52,11 @@ class CorrelationSettings(GroupSettings, DrawnSettings):
 
 
 class Correlation(Release):
-    """How do two columns of numbers go together over the rows of both parties? Both learn Pearson's correlation.
+    """Correlate two columns of numbers over the rows of both parties. Both learn Pearson's correlation, with noise.
 
-    It comes from nine noisy sums that share all of epsilon. Groups (--by) cost nothing more. Rows where a number is
-    missing do not count. Of a column with two values that are no numbers, the second of the schema's counts as 1, the
-    first as 0.
+    It follows from nine noisy sums that share epsilon. Groups (--by) cost nothing more. Rows with a missing
+    number do not count. A column with two values that are not numbers counts as 0 and 1, in the order of the
+    schema.
     """
 
     name = "release correlation"

@@ -1,4 +1,4 @@
-"""How many rows of both parties are such, with noise?"""
+"""Count rows, with noise."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class CountSettings(GaussianSettings, DrawnSettings):
 
 
 class Count(Release):
-    """How many rows of both parties are such? Both learn the number, with noise that neither knows.
+    """Count the rows of both parties that meet a condition. Both learn the number, with noise unknown to either.
 
-    With several predicates (--where repeated, or ';' between them) there are as many numbers, and epsilon is for all of
-    them together. Numbers of which a row may count for m take m / epsilon as the scale of their noise; with --delta, it
-    is Gaussian and grows with the root of m only.
+    Several conditions (--where repeated, or ';' between them) give several numbers that share epsilon. If a row
+    can count for m of them, their noise has scale m / epsilon. With --delta it is Gaussian, and grows only with
+    the root of m.
     """
 
     name = "release count"

@@ -1,4 +1,4 @@
-"""What is the standard deviation of a column's numbers, with noise?
+"""Find the standard deviation and mean of a column, with noise.
 
 A number x in [a, b] stands s = x - a above the lower bound, of w = b - a in all. Three sums are opened, all with the
 same noise: of (w - s)^2, of 2 s (w - s), and of s^2. They are the parts of w^2, so a row more or less changes the three
@@ -35,10 +35,10 @@ EACH = 1 - (1 - CONFIDENCE) / 3  # of three noises, so that all are within their
 
 
 class Deviation(Release):
-    """What are the standard deviation and the mean of a column's numbers over the rows of both parties?
+    """Find the standard deviation and the mean of a column of numbers over the rows of both parties, with noise.
 
-    Both learn them, from three noisy sums that share all of epsilon. Groups (--by) cost nothing more. Missing values do
-    not count. It is the deviation of these rows: the squares are divided by their number.
+    They follow from three noisy sums that share epsilon. Groups (--by) cost nothing more. Missing values do not
+    count. It is the deviation of these rows: the sum of squares is divided by their number.
     """
 
     name = "release deviation"

@@ -1,4 +1,4 @@
-"""Which edges cut a column's rows, of both parties, into equal parts?
+"""Find edges that cut a column into equal parts, with noise.
 
 A column's numbers, which are public, are taken in `groups` of neighbours, and each party counts its rows in each.
 An edge is the least start of a group below which there are k / parts of all rows or more, k = 1, ..., parts - 1; an
@@ -54,9 +54,11 @@ class EdgesSettings(ReleaseSettings):
 
 
 class Edges(Release):
-    """Which edges cut a column's rows, of both parties, into equal parts? Both learn them, for a schema that both use.
+    """Find edges that cut the rows of both parties into equal parts of a column. Both learn them, for a common
+    schema.
 
-    With noise the rows of groups of neighbouring numbers are opened, and edges follow. Missing values do not count.
+    The counts of groups of neighbouring numbers are opened with noise, and the edges follow. Missing values do
+    not count.
     """
 
     name = "release edges"

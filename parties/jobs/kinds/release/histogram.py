@@ -1,4 +1,4 @@
-"""How many have each value of a column, with noise?"""
+"""Count the rows for each value of a column, with noise."""
 
 from __future__ import annotations
 
@@ -27,10 +27,12 @@ class HistogramSettings(DrawnSettings):
 
 
 class Histogram(Release):
-    """How many rows of both parties have each value of a column? Both learn the numbers, with noise that neither knows.
+    """Count the rows of both parties for each value of a column. Both learn the numbers, with noise unknown to
+    either.
 
-    A row counts for one value only, so epsilon is spent once, however many values there are: noise of the scale
-    1 / epsilon on each, or twice that if neighbours are rows replaced. Percentages follow from these numbers.
+    A row counts for one value only, so epsilon is spent once for all values. The noise of each number has scale
+    1 / epsilon, or twice that if neighbouring tables differ by a replaced row. Percentages follow from these
+    numbers.
     """
 
     name = "release histogram"

@@ -1,4 +1,4 @@
-"""Count the values of columns together, for synthetic tables, with noise."""
+"""Count sets of columns together, for synthetic tables, with noise."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ class MarginalsSettings(columns.SetSettings):
 
 
 class Marginals(Release):
-    """Count values of some columns together, for many sets of columns. Both learn the counts with noise.
+    """Count the values of columns together, for many sets of columns. Both learn the counts, with noise.
 
-    Sets are named (--sets age,sex, repeated), or they are all pairs (--ways) of --columns. A row counts once in each of
-    m marginals: with --delta the noise is Gaussian and grows with the root of m; without, it is Laplace of the scale
-    m / epsilon. What is made of the counts afterwards costs nothing: synthetic rows, for one.
+    Name the sets (--sets age,sex, repeated), or take all sets of --ways columns from --columns. A row counts
+    once in each of m marginals: with --delta the noise is Gaussian and grows with the root of m; without, it is
+    Laplace noise of scale m / epsilon. Results made from the counts, such as synthetic rows, cost nothing more.
     """
 
     name = "release marginals"

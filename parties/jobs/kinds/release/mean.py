@@ -1,4 +1,4 @@
-"""What is the mean of a column's numbers, with noise?
+"""Find the mean of a column, with noise.
 
 Of numbers in [a, b] the sum of what they are above a and the sum of what they are below b are opened, both with the
 same noise. A row more or less changes the two by b - a together, wherever it lies (Kulesza, Suresh, Wang 2023), so all
@@ -30,10 +30,10 @@ from parties.jobs.release.values import Values, read
 
 
 class Mean(Release):
-    """What is the mean of a column of numbers over the rows of both parties? Both learn it, with noise.
+    """Find the mean of a column of numbers over the rows of both parties. Both learn it, with noise.
 
-    Two noisy numbers are opened: how much the numbers are above the lower of the column's public bounds in all, and how
-    much below the upper one. Groups (--by) cost nothing more. Missing values do not count.
+    Two noisy sums are opened: the distances of the numbers from the column's lower public bound, and from the
+    upper one. Groups (--by) cost nothing more. Missing values do not count.
     """
 
     name = "release mean"

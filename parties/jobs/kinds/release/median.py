@@ -1,4 +1,4 @@
-"""What is the median of a column's numbers, with noise?"""
+"""Find the median of a column, with noise."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class MedianSettings(ChoiceSettings, RoundedSettings):
 
 
 class Median(Release):
-    """What is the median of a column of numbers over the rows of both parties? Both learn one of its public values.
+    """Find the median of a column of numbers over the rows of both parties. Both learn one of its public values.
 
-    The value is chosen by the exponential mechanism in its best form: the nearer to the middle of all rows, the more
-    likely. No number of rows is opened. Groups (--by) cost nothing more. Missing values do not count.
+    The exponential mechanism, in its best form, chooses the value: values near the middle of all rows are
+    likelier. No count of rows is opened. Groups (--by) cost nothing more. Missing values do not count.
     """
 
     name = "release median"

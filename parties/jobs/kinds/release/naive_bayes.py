@@ -49,10 +49,11 @@ class NaiveBayesSettings(GaussianSettings):
 
 
 class NaiveBayes(Release):
-    """Learn a naive Bayes classifier from the rows of both parties. Both learn noisy counts, and predict by themselves.
+    """Learn a naive Bayes classifier from the rows of both parties. Both learn noisy counts, and predict by
+    themselves.
 
-    A row counts once for each of the d columns, so the noise of every number has the scale d / epsilon; with --delta,
-    it is Gaussian and grows with the root of d only, which is taken by itself where it halves the variance.
+    A row counts once for each of the d columns, so the noise of each number has scale d / epsilon. With --delta
+    it is Gaussian, and grows only with the root of d; this is the default where it halves the variance.
     """
 
     name = "release naive-bayes"

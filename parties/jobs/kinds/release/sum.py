@@ -1,4 +1,4 @@
-"""What do a column's numbers add up to, with noise?"""
+"""Add up a column, with noise."""
 
 from __future__ import annotations
 
@@ -27,10 +27,11 @@ class SumSettings(GroupSettings, DrawnSettings):
 
 
 class Sum(Release):
-    """What do the numbers of a column add up to over the rows of both parties? Both learn the sum, with noise.
+    """Add up the numbers of a column over the rows of both parties. Both learn the sum, with noise.
 
-    The column's values are those that the schema lists, as numbers, so what one row can add is public: the noise has
-    the scale of the greatest of them, divided by epsilon. Groups (--by) cost nothing more. Missing values count as 0.
+    The schema lists the values of the column as numbers, so the largest contribution of a row is public. The
+    noise has the scale of this number, divided by epsilon. Groups (--by) cost nothing more. Missing values count
+    as 0.
     """
 
     name = "release sum"

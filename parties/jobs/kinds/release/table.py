@@ -1,4 +1,4 @@
-"""How many have each combination of values, with noise?"""
+"""Count the rows for each combination of values, with noise."""
 
 from __future__ import annotations
 
@@ -35,10 +35,11 @@ class TableSettings(DrawnSettings):
 
 
 class Table(Histogram):
-    """How many rows of both parties have each combination of values of some columns? Both learn noisy numbers.
+    """Count the rows of both parties for each combination of values of some columns. Both learn the noisy counts.
 
-    A row counts for one cell only, so epsilon is spent once. The margins are sums of the cells and cost nothing more;
-    the cells are made consistent: none below 0, and their sum that of the noisy ones. Percentages follow from them.
+    A row counts for one cell only, so epsilon is spent once. The margins are sums of the cells and cost nothing
+    more. The cells are made consistent: none is below 0, and their sum equals that of the noisy ones.
+    Percentages follow from them.
     """
 
     name = "release table"

@@ -1,4 +1,4 @@
-"""Which values of a column are the most frequent, with noise?"""
+"""Find the most frequent values of a column, with noise."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ class TopSettings(ChoiceSettings):
 
 
 class Top(Release):
-    """Which values of a column are the most frequent in the rows of both parties? Both learn them, in their order.
+    """Find the most frequent values of a column in the rows of both parties. Both learn them, in order.
 
-    No number is opened. All places share epsilon: noise of the scale K / epsilon for the first K, (K + 1) / epsilon
-    where rows are replaced. Groups (--by) cost nothing more.
+    No number is opened. All places share epsilon: noise of scale K / epsilon for the first K, or (K + 1) /
+    epsilon if neighbouring tables differ by a replaced row. Groups (--by) cost nothing more.
     """
 
     name = "release top"

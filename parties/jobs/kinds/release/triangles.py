@@ -1,4 +1,4 @@
-"""How many triangles does the graph of both parties' edges have, with noise?"""
+"""Count the triangles of a graph, with noise."""
 
 from __future__ import annotations
 
@@ -52,12 +52,13 @@ class TrianglesSettings(GaussianSettings):
 
 
 class Triangles(Release):
-    """How many triangles does the graph have whose edges are the rows of both parties? Both learn it with noise.
+    """Count the triangles of the graph whose edges are the rows of both parties. Both learn the number, with noise.
 
-    A row is an edge between the vertices that two columns name; which way round does not count, nor does an edge that
-    is there twice, at one party or at both. The vertices are the values of both columns, at most 1,000. The noise grows
-    with the most common neighbours that any two vertices have, of which nothing is told. With --delta half of epsilon
-    bounds them, and the other half is noise of that bound; both are told, and the number has an interval.
+    A row is an edge between the vertices in two columns. Its direction does not count, and an edge that occurs
+    twice, at one party or at both, counts once. The vertices are the values of both columns, at most 1,000. The
+    noise grows with the largest number of common neighbours of two vertices; this number is not opened. With
+    --delta one half of epsilon opens a bound of it, the other half is noise of that bound, and the result has an
+    interval.
     """
 
     name = "release triangles"

@@ -1,1 +1,1 @@
-"""Learn how long the rows of both parties survive, or whether arms differ."""
+"""Learn a survival curve, or compare two arms."""

@@ -1,4 +1,4 @@
-"""Do two arms of both parties' rows survive differently?"""
+"""Test whether two arms survive differently."""
 
 from __future__ import annotations
 
@@ -36,10 +36,11 @@ class CompareSettings(TimesSettings, DecisionSettings):
 
 
 class Compare(Release):
-    """Do two arms of both parties' rows survive differently? Both learn yes or no, exactly, by the log-rank test.
+    """Test whether two arms of the rows of both parties survive differently. Both learn yes or no, exactly, by the
+    log-rank test.
 
-    The test is that of the binned times: who is censored in a bin is at risk there. Nothing but the answer is opened,
-    a bit about the rows of both, so answers at many levels, or of many subsets, tell the statistic bit by bit.
+    The test uses the binned times: a row censored in a bin is at risk in it. Only the answer is opened, one bit
+    about the rows of both. Answers at many levels, or for many subsets, reveal the statistic bit by bit.
     """
 
     name = "survive compare"

@@ -1,4 +1,4 @@
-"""How many of both parties' rows survive how long?"""
+"""Learn a survival curve, with noise."""
 
 from __future__ import annotations
 
@@ -31,11 +31,12 @@ class CurveSettings(TimesSettings, DrawnSettings):
 
 
 class Curve(Release):
-    """How many of both parties' rows survive how long? Both learn a Kaplan-Meier curve, with noise that neither knows.
+    """Learn a Kaplan-Meier curve from the rows of both parties, with noise unknown to either.
 
-    The rows of each arm with and without the event in each bin of time are opened, with noise of the scale 1 / epsilon
-    (twice that if neighbours are rows replaced): epsilon is spent once on all of them. The curve with its intervals,
-    which count the noise, the median, the mean and a log-rank test follow from these numbers and cost nothing more.
+    For each arm and each bin of time the rows with and without the event are opened, with noise of scale 1 /
+    epsilon (twice that if neighbouring tables differ by a replaced row). Epsilon is spent once on all of them.
+    The curve, the median, the mean and a log-rank test follow from these numbers at no further cost. The
+    intervals include the noise.
     """
 
     name = "survive curve"

@@ -1,1 +1,1 @@
-"""Ask whether a difference or a dependence is more than chance."""
+"""Test differences and dependences for significance."""

@@ -1,4 +1,4 @@
-"""Do two columns go together in the rows of both parties, or is it chance?"""
+"""Test whether two columns depend on each other."""
 
 from __future__ import annotations
 
@@ -26,9 +26,11 @@ class Chi2Settings(SignificanceSettings):
 
 
 class Chi2(Significance):
-    """Do two columns go together in the rows of both parties, or is it chance? Both learn yes or no.
+    """Test whether two columns depend on each other in the rows of both parties, or only by chance. Both learn yes
+    or no.
 
-    Pearson's chi-square. A value that no row of either party has counts for nothing, as if the schema had not named it.
+    The test is Pearson's chi-square. A value without a row at either party counts for nothing, as if the schema
+    did not have it.
     """
 
     name, Settings = "test chi2", Chi2Settings

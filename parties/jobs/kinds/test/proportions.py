@@ -1,4 +1,4 @@
-"""Does the share of an outcome differ between two groups of the rows of both parties?"""
+"""Test whether the share of an outcome differs between two groups."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from smc.errors import InputError
 
 
 class Proportions(Trend):
-    """Does the share of an outcome differ between two groups of the rows of both parties? Both learn yes or no.
+    """Test whether the share of an outcome differs between two groups of the rows of both parties. Both learn yes
+    or no.
 
-    The test of two proportions with pooled variance; its square is chi-square of the table of two by two.
+    The test of two proportions uses the pooled variance. Its square is chi-square of the table of two by two.
     """
 
     name = "test proportions"

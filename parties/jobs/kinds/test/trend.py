@@ -1,4 +1,4 @@
-"""Does the share of an outcome rise or fall over ordered groups, in the rows of both parties?"""
+"""Test whether the share of an outcome rises or falls over groups."""
 
 from __future__ import annotations
 
@@ -41,9 +41,11 @@ class TrendSettings(SignificanceSettings):
 
 
 class Trend(Significance):
-    """Does the share of an outcome rise or fall over ordered groups, in the rows of both parties? Both learn yes or no.
+    """Test whether the share of an outcome rises or falls over ordered groups of the rows of both parties. Both
+    learn yes or no.
 
-    The test of Cochran and Armitage. Groups are scored by their numbers, or else 0, 1, 2 ... in the schema's order.
+    The test is Cochran's and Armitage's. The scores of the groups are their numbers, or else 0, 1, 2 ... in the
+    order of the schema.
     """
 
     name, Settings = "test trend", TrendSettings

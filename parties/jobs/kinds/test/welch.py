@@ -1,4 +1,4 @@
-"""Does the mean of a column of numbers differ between two groups of the rows of both parties?"""
+"""Test whether the mean of a column differs between two groups."""
 
 from __future__ import annotations
 
@@ -38,9 +38,10 @@ class WelchSettings(SignificanceSettings):
 
 
 class Welch(Significance):
-    """Does the mean of a column of numbers differ between two groups of the rows of both parties? Both learn yes or no.
+    """Test whether the mean of a column of numbers differs between two groups of the rows of both parties. Both
+    learn yes or no.
 
-    Welch's t test, which does not take the variances to be equal.
+    The test is Welch's t test, which does not assume equal variances.
     """
 
     name, Settings = "test welch", WelchSettings
