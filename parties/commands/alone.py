@@ -36,27 +36,28 @@ WHOLE = "0|-?[1-9][0-9]{0,8}"  # as it is listed: a cell 007 would be none of 0 
 
 @command("schema", "smc schema --data mine.csv --target play --out schema.toml")
 def schema_command(
-    data: Path | None = option("Own rows, a CSV or Parquet file."),
-    own_file: Path | None = option("Own proposal, instead of --data; with --merge or --edges.", flag="--schema"),
-    their_file: Path | None = option("The peer's proposal: what both together need.", flag="--merge"),
-    edges_file: Path | None = option("Edges for --schema: the result of `smc release edges`."),
-    target: str | None = option("The class column.", "COLUMN"),
-    exclude: tuple[str, ...] = option("Leave a column out; may be repeated.", "COLUMN"),
+    data: Path | None = option("Your rows, a CSV or Parquet file."),
+    own_file: Path | None = option("Your proposal, instead of --data; with --merge or --edges.", flag="--schema"),
+    their_file: Path | None = option("The peer's proposal: write a schema for both tables.", flag="--merge"),
+    edges_file: Path | None = option("Edges for --schema: the result of smc release edges."),
+    target: str | None = option("Class column.", "COLUMN"),
+    exclude: tuple[str, ...] = option("Leave this column out; repeatable.", "COLUMN"),
     numbers: tuple[str, ...] = option(
-        "A column of whole numbers between public bounds, never taken from the rows: all are listed; may be repeated.",
+        "Column of whole numbers in public bounds, all of them listed; repeatable.",
         flag="--numeric",
         metavar="COLUMN=LOW:HIGH",
     ),
-    verbose: bool = option("With --merge, all that differs, column by column."),
+    verbose: bool = option("With --merge: list all differences, column by column."),
     out: Path = proposal_option,
 ) -> Report:
-    """Propose a schema from one's own file, for the operators to complete and agree on.
+    """Propose a schema from your own file. The operators complete it and agree on it.
 
-    The file's cells are the categories already: a raw table goes through `smc prepare`. The proposal shows which values
-    occur in this file, never how often. With --merge it is what both parties' proposals need: the columns that both
-    have, with the values of either, the wider bounds and the edges of both; what they disagree on is named. Each party
-    merges the other's into its own and gets the same: compare the digests. With --edges columns of numbers are counted
-    between the edges that both parties' rows have been found to have.
+    The cells of the file must already be categories; use smc prepare for a raw table. The proposal shows the values in
+    this file, never their counts. The bounds of --numeric are never taken from the rows.
+
+    --merge combines the proposals of both parties: the common columns, with the values of either party, the wider
+    bounds and the edges of both. Disagreements are listed. Each party merges the other's proposal into its own and gets
+    the same schema: compare the digests. --edges groups columns of numbers by the edges of smc release edges.
     """
     if (data is None) == (own_file is None):
         raise InputError("give --data, or with --merge or --edges --schema: one of the two")
@@ -117,20 +118,20 @@ def _bounded(text: str) -> tuple[str, range]:
 
 @command(example="smc predict --tree tree.json --data raw.csv --config party.toml --score")
 def predict(
-    tree_file: Path | None = option("A tree that `smc id3 --out` wrote."),
-    model_file: Path | None = option("A model of `smc release naive-bayes`, `smc regress` or `smc boost`."),
-    rules_file: Path | None = option("Rules that `smc rules --out` wrote: which speak of each row."),
-    data: Path | None = option("Rows to classify: a CSV or Parquet file; with --config as raw as the table's."),
-    config_file: Path | None = option("party.toml: rows as its table is mapped to the schema."),
+    tree_file: Path | None = option("Tree written by smc id3 --out."),
+    model_file: Path | None = option("Model of smc release naive-bayes, smc regress or smc boost."),
+    rules_file: Path | None = option("Rules written by smc rules --out: list those that match each row."),
+    data: Path | None = option("Rows to classify, CSV or Parquet; raw like the table with --config."),
+    config_file: Path | None = option("party.toml: map the rows to the schema as its table."),
     table: str | None = TABLE,
-    only_score: bool = option("How often it is right on rows of known class, and when.", flag="--score"),
+    only_score: bool = option("Print the accuracy on rows of known class, in detail.", flag="--score"),
     as_json: bool = json_option,
 ) -> None:
-    """Classify rows on this machine, one class a line; accuracy when the target column is there. Several trees vote.
+    """Classify rows on this machine, one class per line. Several trees vote.
 
-    With --config, the rows are those of its table, or of another --data that is spelled alike: raw cells become the
-    schema's categories as in the job that made the model. With --rules: which rules speak of each row, by number, and
-    how often they hold here.
+    If the rows have the target column, the accuracy is printed. With --config, the rows are those of its table, or of a
+    file --data with the same spelling: raw cells become the schema's categories as in the job that made the model. With
+    --rules, each line has the numbers of the rules that match the row. Then follows how often the rules hold here.
     """
     if rules_file is not None:
         if tree_file is not None or model_file is not None:

@@ -47,22 +47,27 @@ MOST_DISTANCES = 100_000_000  # of rows to synthetic rows: a minute
 
 @command("shadows", "smc attack shadows --data mine.csv --schema schema.toml --target play --model tree --epsilon 1")
 def shadows_command(
-    data: Path = option("Own rows, a CSV or Parquet file."),
-    schema_file: Path = option("The public schema, a TOML file."),
-    target: str | None = option("The class column  [as in the schema]", "COLUMN"),
-    model: str = option("What is learnt  [tree]", click.Choice(MODELS), default="tree"),
-    epsilon: float | None = option("Of noise, as of the command that makes it  [no noise]", Between(0, min_open=True)),
-    k: int | None = option("Of exact trees: the fewest rows of a leaf  [5]", click.IntRange(1)),
-    max_depth: int | None = option("Of trees  [chosen; with --k 1 no bound]", click.IntRange(0)),
-    trees: int | None = option("Of a forest  [20]", click.IntRange(2, 1000)),
-    select: str | None = option("Of synthetic rows, as of smc synthesise  [aim]", click.Choice(["aim", "mst"])),
-    models: int = option("How many are learnt  [64]", click.IntRange(8, 10_000), default=64),
+    data: Path = option("Your rows, a CSV or Parquet file."),
+    schema_file: Path = option("Public schema, a TOML file."),
+    target: str | None = option("Class column  [target in the schema]", "COLUMN"),
+    model: str = option("Kind of model to learn  [tree]", click.Choice(MODELS), default="tree"),
+    epsilon: float | None = option(
+        "Epsilon of the noise, as in the command that learns it  [no noise]", Between(0, min_open=True)
+    ),
+    k: int | None = option("Exact trees: minimum rows of a leaf  [5]", click.IntRange(1)),
+    max_depth: int | None = option("Trees: maximum depth  [chosen; no limit with --k 1]", click.IntRange(0)),
+    trees: int | None = option("Forests: number of trees  [20]", click.IntRange(2, 1000)),
+    select: str | None = option(
+        "Synthetic rows: choice of marginals, as in smc synthesise  [aim]", click.Choice(["aim", "mst"])
+    ),
+    models: int = option("Number of models to learn  [64]", click.IntRange(8, 10_000), default=64),
     config_file: Path | None = CONFIG,
 ) -> Report:
-    """Could a model tell who is in it?
+    """Test whether a model reveals the rows it was learnt from.
 
-    Many are learnt, each from a half of own rows, and tell of others (Carlini et al. 2022). A promise of epsilon
-    allows p + q up to 2 e^epsilon / (1 + e^epsilon) for every row; a guess by chance is 1.
+    The attack learns many shadow models, each from half of your rows (Carlini et al. 2022). They help it to judge the
+    other models. A guarantee of epsilon allows p + q up to 2 e^epsilon / (1 + e^epsilon) for every row. Random guesses
+    reach 1.
     """
     from parties.alone.attacks import membership
     from parties.alone.comparing.reading import coded
@@ -111,18 +116,18 @@ def shadows_command(
 
 @command("membership", "smc attack membership --model tree.json --members learnt.csv --others fresh.csv")
 def membership_command(
-    model_file: Path | None = option("A published tree or model."),
-    synthetic: Path | None = option("Or published synthetic rows."),
-    members: Path = option("Rows that it was learnt from."),
-    others: Path = option("Rows of the same kind that it was not learnt from."),
-    columns: str | None = option("With --synthetic: the columns that are compared  [all that it has]", "LIST"),
+    model_file: Path | None = option("Published tree or model."),
+    synthetic: Path | None = option("Published synthetic rows, instead of --model."),
+    members: Path = option("Rows that the model or the synthetic rows were learnt from."),
+    others: Path = option("Rows of the same kind that were not used."),
+    columns: str | None = option("With --synthetic: columns to compare  [all of --synthetic]", "LIST"),
     config_file: Path | None = CONFIG,
 ) -> Report:
-    """Tell who something was learnt from.
+    """Guess the rows behind a model or synthetic rows.
 
-    Is a model surer of these rows, are synthetic rows nearer to them, than to others? Of those that are surest, how
-    many are members? Which members are alone in a count that a model shows? --config: --members and --others as its
-    table is mapped to its schema.
+    A model may be surer of its members than of other rows. Synthetic rows may be nearer to their members. The report
+    has the share of members among the surest guesses, and the members that are alone in a count of the model. With
+    --config, --members and --others are mapped to the schema as its table.
     """
     from parties.alone.attacks import membership, published_counts
     from parties.models.bayes import NaiveBayesModel

@@ -50,7 +50,7 @@ FORGOTTEN = (
 )
 MOST_SHOWN = 10  # problems of what is perhaps another file
 _STATE: Any = click.option(
-    "--state", "state_directory", type=FOLDER, help="The node's state directory  [as in --config]"
+    "--state", "state_directory", type=FOLDER, help="State directory of the node  [as in --config]"
 )
 
 
@@ -103,7 +103,7 @@ def _database(config_file: Path | None = node_config, state_directory: Path | No
 
 @click.group("audit", epilog="Example:  smc audit verify --config party.toml")
 def group() -> None:
-    """Show, check and export the records of a node."""
+    """Verify, show and export the records of a node."""
 
 
 group.add_command(processing)
@@ -114,16 +114,16 @@ group.add_command(review)
 def verify_command(
     config_file: Path | None = node_config,
     state_directory: Path | None = _STATE,
-    export_file: Path | None = option("Check this exported file instead."),
-    archives: tuple[Path, ...] = option("A file of archived jobs; may be repeated.", flag="--archive"),
-    certificate: Path | None = option("The certificate of the log's owner  [as in --config]"),
-    against: Path | None = option("The peer's exported log: does either contradict what was signed?"),
+    export_file: Path | None = option("Check this exported log instead."),
+    archives: tuple[Path, ...] = option("File of archived jobs; repeatable.", flag="--archive"),
+    certificate: Path | None = option("Certificate of the owner of the log  [as in --config]"),
+    against: Path | None = option("The peer's exported log: check that neither log contradicts a signature."),
     peer_certificate: Path | None = option("The peer's certificate  [as in --config]"),
 ) -> Report:
-    """Check that nothing of what the node keeps was changed.
+    """Verify that the records of a node are unchanged.
 
-    Of the log: no entry changed, moved, removed or inserted. Of a state directory also the jobs, and what else is
-    there. Exit code 0 if all is whole, 2 if it is not; then each problem is a line.
+    In the log, no entry may be changed, moved, removed or inserted. In a state directory, the jobs and the other files
+    are checked too. Exit code 0 if all records are whole, 2 if not; each problem is then a line.
     """
     from parties.node import integrity
 
@@ -162,7 +162,7 @@ def verify_command(
 @command("show", "smc audit show --config party.toml --last 50", group)
 def show_command(
     place: Path = settings(_database),
-    last: int = option("How many entries  [20]", click.IntRange(1, 10**9), default=20),
+    last: int = option("Number of entries  [20]", click.IntRange(1, 10**9), default=20),
 ) -> Report:
     """Show the last entries."""
     with database.reading(place) as connection:
@@ -181,16 +181,16 @@ def export_command(
     config_file: Path | None = node_config,
     state_directory: Path | None = _STATE,
     form: str = option(
-        "Lines of JSON, which can be checked, or CSV  [jsonl]",
+        "Output format: jsonl, which can be verified, or csv  [jsonl]",
         click.Choice(["jsonl", "csv"]),
         flag="--format",
         default="jsonl",
     ),
-    archive: Path | None = option("Write this file of archived jobs instead, no more encrypted."),
+    archive: Path | None = option("Write this file of archived jobs instead, decrypted."),
     out: Path | None = out_option,
     force: bool = FORCE,
 ) -> None:
-    """Write all entries and the signed head, for an auditor."""
+    """Export all entries and the signed head, for an auditor."""
     place = _database(config_file, state_directory)
     inputs = [place, *([] if archive is None else [archive])]
     check_new({"--out": out}, inputs, find_party_file(config_file), force)
@@ -212,11 +212,11 @@ def export_command(
 @command("renew", "smc audit renew --config party.toml --former keys/a-2026.crt", group)
 def renew_command(
     records: OwnRecords = settings(OwnRecords),
-    former: Path = option("The certificate that the log is signed with so far."),
+    former: Path = option("Certificate that has signed the log so far."),
 ) -> None:
-    """Go on with a new certificate.
+    """Continue the log with a new certificate.
 
-    It is the one in --config. The log must be whole, and the node must not be running.
+    The new certificate is the one in --config. The log must be whole. Stop the node first.
     """
     with records.writing() as (log, file), files.lock(file.node.state / "lock"):
         renewed = log.renew(read_certificate(former))
@@ -226,9 +226,9 @@ def renew_command(
 
 @command("shipped", "smc audit shipped --config party.toml", group)
 def shipped_command(records: OwnRecords = settings(OwnRecords)) -> Report:
-    """Show how far each target is that the log is shipped to.
+    """Show how far the log is shipped to each target.
 
-    These are the [[records.ship]] of --config; the node may be running.
+    The targets are the [[records.ship]] of --config. The node may be running.
     """
     place, targets = records.place, records.file.records.ship
     with database.reading(place) as connection:
@@ -248,12 +248,12 @@ def shipped_command(records: OwnRecords = settings(OwnRecords)) -> Report:
 @command("gaps", "smc audit gaps received.jsonl older.log", group)
 def gaps_command(
     received: tuple[Path, ...] = argument(required=True),
-    first: int = option("What came before this entry is elsewhere  [1]", click.IntRange(1), default=1),
+    first: int = option("First expected entry; earlier ones are elsewhere  [1]", click.IntRange(1), default=1),
 ) -> Report:
-    """Find gaps in what was received of a log.
+    """Find gaps in the received copy of a log.
 
-    Files of entries as they were shipped, also with what a syslog server has put before them, in any order. Exit code 0
-    if they are one chain, 2 if an entry is missing, was cut or changed; then each problem is a line.
+    Give the files of shipped entries, in any order. Entries may have the prefix of a syslog server. Exit code 0 if the
+    entries are one chain, 2 if an entry is missing, cut or changed; each problem is then a line.
     """
     all_received = gaps.read(received, first)
     state = audit.state(Checked(problems=all_received.problems))
@@ -278,14 +278,14 @@ def gaps_command(
 @command("archive", "smc audit archive --config party.toml --days 365", group)
 def archive_command(
     records: OwnRecords = settings(OwnRecords),
-    days: int | None = option("Jobs that ended so many days ago  [as party.toml says]", click.IntRange(0, 36525)),
-    out: Path | None = option("The new file  [one in the state directory]"),
-    yes: bool = option("With --days 0: all jobs that have ended, without a question."),
+    days: int | None = option("Minimum age in days since the job ended  [as in party.toml]", click.IntRange(0, 36525)),
+    out: Path | None = option("New archive file  [in the state directory]"),
+    yes: bool = option("With --days 0: archive all ended jobs without a question."),
 ) -> None:
-    """Let old jobs leave the node's database for a file.
+    """Move old jobs from the node's database to a file.
 
-    Results and texts go; what was spent of budgets stays, and the log can be verified, with the file or without.
-    The node does that daily by retention_days; it must not be running.
+    Results and texts move. Spent budgets stay. You can verify the log with or without the file. The node does this
+    daily, after retention_days. Stop the node first.
     """
     from parties.node import peers
     from parties.node.offers import Offers
@@ -316,15 +316,15 @@ def archive_command(
 def seal_command(
     records: OwnRecords = settings(OwnRecords),
     passphrase_file: Path | None = option(
-        "Its first line is the new passphrase; - is standard input.", flag="--passphrase-file"
+        "File whose first line is the new passphrase; - = standard input.", flag="--passphrase-file"
     ),
-    remove: bool = option("Let it be encrypted no more."),
+    remove: bool = option("Remove the encryption."),
 ) -> None:
-    """Encrypt what the node keeps with a passphrase.
+    """Encrypt a node's records, or change the passphrase.
 
-    Or with another one than before. That is its database, with jobs and log, and beside it the archives, people's
-    accounts and the log's marker. Commands and node look for the passphrase in systemd's credential node.passphrase, in
-    the file node.passphrase beside the database, and ask at the terminal. The node must not be running.
+    The records are the database with jobs and log, the archives, the operators' accounts and the log's marker. Commands
+    and node look for the passphrase in systemd's credential node.passphrase, then in the file node.passphrase beside
+    the database. Else they ask at the terminal. Stop the node first.
     """
     if remove and passphrase_file is not None:
         raise InputError("--passphrase-file: is for a new passphrase, and --remove leaves none: give one of the two")
@@ -356,26 +356,27 @@ def seal_command(
 @command("accept-rollback", "smc audit accept-rollback --config party.toml --peer b", group)
 def accept_rollback_command(
     records: OwnRecords = settings(OwnRecords),
-    peer: str | None = option("Only with this peer  [all]"),
+    peer: str | None = option("Accept only with this peer  [all]"),
     lost: float | None = option(
-        "Lost jobs have spent no more of a table's budget than this  [all that the peer may spend]",
+        "Most epsilon that lost jobs spent on a table  [all that the peer may spend]",
         Between(0),
         metavar="EPSILON",
     ),
     lost_delta: float | None = option(
-        "And no more of delta than this, by Gaussian noise or a delta of their own  [all of the peer's share]",
+        "Most delta that lost jobs spent on a table  [all of the peer's share]",
         Between(0, 1, max_open=True),
         metavar="DELTA",
     ),
     lost_bits: int | None = option(
-        "Nor opened more exact bits of a table  [all that the peer may have]", click.IntRange(0)
+        "Most exact bits that lost jobs opened  [all that the peer may have]", click.IntRange(0)
     ),
 ) -> None:
-    """Go on though records were rolled back.
+    """Continue although records were rolled back.
 
-    What our log lacks, or a peer's, is lost. Both operators must accept it. If our log lacks something, jobs with the
-    peer may have spent what nobody can tell: so all of its share of each budget is charged, from now on, unless you
-    know better; and what it has forgotten to be revoked is to be revoked anew before. The node may be running.
+    Entries missing in your log, or in a peer's, are lost. Both operators must accept the loss. If your log lacks
+    entries, jobs with the peer may have spent an unknown amount. From now on, the peer's whole share of each budget is
+    charged. Use --lost, --lost-delta and --lost-bits to charge less. Before you accept, revoke again the certificates
+    whose revocation your log has lost. The node may be running.
     """
     from parties.node import peers, rollback
 

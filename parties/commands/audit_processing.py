@@ -28,16 +28,18 @@ if TYPE_CHECKING:
 @command("processing", "smc audit processing --config party.toml --dpia --report report.json")
 def processing(
     config_file: Path | None = node_config,
-    form: str = option("Markdown, or JSON  [md]", click.Choice(["md", "json"]), flag="--format", default="md"),
-    dpia: bool = option("Add a draft of the impact assessment, with the risks that were measured."),
-    reports: tuple[Path, ...] = option("With --dpia: a report of smc publish; repeatable.", flag="--report"),
+    form: str = option(
+        "Output format: Markdown or JSON  [md]", click.Choice(["md", "json"]), flag="--format", default="md"
+    ),
+    dpia: bool = option("Add a draft of the impact assessment, with the measured risks."),
+    reports: tuple[Path, ...] = option("With --dpia: report of smc publish; repeatable.", flag="--report"),
     out: Path | None = out_option,
     force: bool = FORCE,
 ) -> None:
     """Write the record of processing (GDPR, article 30).
 
-    It says purposes, categories, recipients, terms and measures, and is made from party.toml and the
-    audit log. What neither says is listed as missing.
+    The record lists purposes, categories, recipients, terms and measures. Its sources are party.toml and the audit log.
+    Facts in neither of them are listed as missing.
     """
     from parties.node.governance import assessment, processing
     from parties.node.governance.markdown import to_markdown

@@ -14,14 +14,14 @@ from smc.errors import InputError
 
 @command("review", "smc audit review --job 3f2a 'the ward had asked; within its rights'")
 def review(
-    job: str | None = option("The job, by the first digits of it.", "JOB"),
+    job: str | None = option("Job to review: first digits of its identifier.", "JOB"),
     text: str | None = argument(),
     file: NodeFile = settings(file_of),
 ) -> Report:
-    """List what ran for an emergency, or review it.
+    """List the jobs that ran for an emergency, or review one.
 
-    That is jobs whose purpose is one of `emergency` under [node] in party.toml. Where people have names, it is
-    reviewed by somebody who neither proposed nor approved it.
+    Their purpose is one of `emergency` under [node] in party.toml. If your node has operators, the reviewer must be one
+    who neither proposed nor approved the job.
     """
     if (job is None) != (text is None):
         raise InputError("give both --job and what the review has brought, or neither, to list what is to be reviewed")

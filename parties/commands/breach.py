@@ -29,18 +29,18 @@ _BREACH: Any = click.argument("breach", metavar="BREACH")
 def group() -> None:
     """Keep the register of breaches (GDPR, article 33).
 
-    Each step is an entry of the audit log, under the name of who typed it. The peer is told nothing by it.
+    Each step is an entry of the audit log, under the name of the person who types it. The peer learns nothing of it.
     """
 
 
 @command("found", "smc breach found 'a laptop with patients.csv is lost' --table patients", group)
 def found_command(
     what: str = argument(),
-    tables: tuple[str, ...] = option("Whose rows, by its name in party.toml; repeatable.", flag="--table"),
-    known: str | None = option("Since when it is known, in this machine's time: 2026-11-25T14:00  [now]", "TIME"),
+    tables: tuple[str, ...] = option("Affected table, by its name in party.toml; repeatable.", flag="--table"),
+    known: str | None = option("Time of discovery by this machine's clock: 2026-11-25T14:00  [now]", "TIME"),
     file: NodeFile = settings(file_of),
 ) -> Report:
-    """Begin with what was found: from when it is known 72 hours count."""
+    """Record a new breach. The 72 hours begin when you learn of it."""
     now = datetime.now(UTC)
     since = now if known is None else _moment(known)
     if since > now:
@@ -59,7 +59,7 @@ def note_command(
     text: str = argument(),
     file: NodeFile = settings(file_of),
 ) -> Report:
-    """Add what was found out, or done."""
+    """Add a finding or a measure to a breach."""
     return _step(file, breach, "noted", text)
 
 
@@ -70,9 +70,9 @@ def told_command(
     text: str = argument(),
     file: NodeFile = settings(file_of),
 ) -> Report:
-    """Put down who was told, and how.
+    """Record a notice to the authority, the people or the peer.
 
-    That is the authority, the people, or the peer. After 72 hours the authority is told the reasons for the delay too.
+    After 72 hours, give the authority the reasons for the delay too.
     """
     return _step(file, breach, TOLD[whom], text)
 
@@ -83,16 +83,16 @@ def close_command(
     text: str = argument(),
     file: NodeFile = settings(file_of),
 ) -> Report:
-    """End it, with the reason.
+    """Close a breach, with the reason.
 
-    That is also why the authority was not told, if it was not.
+    If you did not notify the authority, give the reason for that too.
     """
     return _step(file, breach, "closed", text)
 
 
 @command("list", "smc breach list --config party.toml", group)
 def list_command(file: NodeFile = settings(file_of)) -> Report:
-    """List all breaches, with the time that is left."""
+    """List all breaches, with the remaining time."""
     register, now = breaches.read(entries_of(file, "breach")), datetime.now(UTC)
     report = Report([_plain(breach, now) for breach in register.values()])
     heads = ("breach", "known since (UTC)", "state", "what")
@@ -107,7 +107,7 @@ def draft_command(
 ) -> None:
     """Write a draft of the notice to the authority, as Markdown.
 
-    It is made from party.toml and the log; what only people know stands there as TODO.
+    Its sources are party.toml and the log. Facts that only people know are marked as TODO.
     """
     file = file_of(config_file)
     check_new({"--out": out}, (), find_party_file(config_file), force)

@@ -49,14 +49,16 @@ WAIT = 5.0  # seconds for the peer to answer
 @command("check", "smc check --config party.toml")
 def check(
     config_file: Path | None = party_config,
-    wait: float = option(f"Seconds for the peer to answer  [{WAIT:g}]", Between(0.1, MOST_SECONDS), default=WAIT),
+    wait: float = option(
+        f"Seconds to wait for the peer's answer  [{WAIT:g}]", Between(0.1, MOST_SECONDS), default=WAIT
+    ),
     as_json: bool = json_option,
 ) -> int:
     """Check the machine, identity, clock, peer, state, tables, ports, shipping and log-in provider.
 
-    Of the machine: space, locks, temporary files, caches, gRPC's environment, processor. Nothing is changed.
+    Machine checks: space, locks, temporary files, caches, gRPC's environment, processor. Nothing is changed.
 
-    Exit code 0 if all is well, 2 if not.
+    Exit codes: 0 every check passed, 2 a check failed.
     """
     from parties.node import settings
 

@@ -11,10 +11,7 @@ from parties.operator.client import NodeClient
 from parties.operator.interface import ENDED, JobView
 from smc.errors import InputError, JobMismatchError, LinkError, SmcError
 
-FOLLOW = (
-    "Follow the job until it has ended. Exit codes: 0 done; 2 refused or failed here; 3 failed at the peer, or no node "
-    "answers; 4 refused by the peer, or cancelled."
-)
+FOLLOW = "Follow the job to its end; the exit code tells how it ended."
 
 
 def follow(node: NodeClient, job: JobView) -> JobView:

@@ -23,17 +23,18 @@ AGAIN = " To learn it without those rows, take them out of the table, then:  smc
 
 @command(example="smc forget --job 3f2a --why 'erasure of a patient, art. 17'")
 def forget(
-    table: str | None = option("List what was learnt from this table of ours.", "NAME"),
-    job: str | None = option("Withdraw the result of this job: the first digits of it, or latest.", "JOB"),
-    why: str = option("With --job, needed to withdraw: the peer is told; name nobody.", "TEXT", default=""),
-    again: bool = option("With --job, when it is withdrawn: propose the same job anew."),
+    table: str | None = option("List the results learnt from this table of yours.", "NAME"),
+    job: str | None = option("Withdraw the result of this job: first digits of its identifier, or latest.", "JOB"),
+    why: str = option("With --job: reason to withdraw, sent to the peer; name no person.", "TEXT", default=""),
+    again: bool = option("With --job, once it is withdrawn: propose the same job again."),
     config_file: Path | None = NODE_CONFIG,
     state: Path | None = STATE,
 ) -> Report:
-    """List what was learnt from a table, withdraw one result by a signed statement at both parties, or learn it anew.
+    """List the results learnt from a table, withdraw a result, or learn it again.
 
-    A result cannot be made to forget a row: it is marked as not to be used, and learnt again without it, under the
-    rules and the budget of now. What noise was spent on the first one stays spent.
+    A withdrawal is a signed statement in both parties' records. A result cannot forget a row: it is marked as not to be
+    used. You then learn it again without the row, under the present rules and budget. Budget spent on the first result
+    stays spent.
     """
     if (table is None) == (job is None):
         raise InputError("give either --table, to list what was learnt from it, or --job, to withdraw its result")

@@ -120,28 +120,31 @@ class PartyDraft:
 
 @command("init", "smc init --name anna --peer-name bert --listen 0.0.0.0:7001 --table days=days.csv")
 def init(
-    name: str | None = option("This party; its key and certificate are made unless NAME.key is there."),
+    name: str | None = option("Name of your party; key and certificate are made unless NAME.key exists."),
     peers: tuple[str, ...] = option(
-        "A peer, whose certificate will be NAME.crt; of several, where to dial those that do not dial us.",
+        "Peer with certificate NAME.crt; with several peers, its address to dial.",
         flag="--peer-name",
         metavar="NAME[=HOST:PORT]",
     ),
-    listen: str | None = option("Wait for the peer here. 0.0.0.0 is all of IPv4, [::] IPv6 too.", "HOST:PORT"),
-    connect: str | None = option("Be the party that dials the peer, there.", "HOST:PORT"),
-    host: str | None = option("This machine as the peer names it: in the certificate, in the peer's file.", "HOST"),
+    listen: str | None = option("Wait for the peer here; 0.0.0.0 = all of IPv4, [::] = IPv6 too.", "HOST:PORT"),
+    connect: str | None = option("Dial the peer there.", "HOST:PORT"),
+    host: str | None = option("Name of this machine for the peer: in the certificate and the peer's file.", "HOST"),
     port: int | None = option(
-        f"Of the operator's page  [{PAGE_PORT}; {PAGE_PORT + ASIDE} for who dials]", click.IntRange(1, 65535 - HEALTH)
+        f"Port of the operator's page  [{PAGE_PORT}; {PAGE_PORT + ASIDE} if you dial]",
+        click.IntRange(1, 65535 - HEALTH),
     ),
-    tables: tuple[str, ...] = option("Own rows: a file, or a database's URL.", flag="--table NAME=SOURCE"),
-    state: Path | None = option("Where the node keeps its records  [state, beside party.toml]", FOLDER),
+    tables: tuple[str, ...] = option(
+        "Your table: a file, or the URL of a database; repeatable.", flag="--table NAME=SOURCE"
+    ),
+    state: Path | None = option("State directory of the node  [state, beside party.toml]", FOLDER),
     out: Path = option("Directory for the files  [.]", FOLDER, default=Path()),
-    peer_out: Path | None = option("Write the peer's party.toml, too, to this directory.", FOLDER),
+    peer_out: Path | None = option("Write the peer's party.toml to this directory too.", FOLDER),
 ) -> None:
-    """Write party.toml, and make this party's identity. What no flag says is asked, on a terminal.
+    """Write party.toml and make your identity. A terminal asks you for missing flags.
 
-    Nothing is written over: a party.toml that has only tables, as smc prepare writes it, keeps them. With --peer-out
-    the peer's file is written as well, as far as it is known here: its operator moves it to the other machine and makes
-    the identity there (smc identity create), or plays both parts here.
+    Existing files are not replaced. A party.toml that has only tables, as smc prepare writes it, keeps them. With
+    --peer-out the peer's file is written too, as far as its content is known here. The peer's operator moves it to the
+    other machine and makes the identity there (smc identity create). To try both parties, keep it on this machine.
     """
     name = _asked("--name", name, "Name of this party")
     named_peers = _peers(peers or (_asked("--peer-name", None, "Name of the peer"),), name)

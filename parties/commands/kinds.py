@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from parties.jobs.kind import Kind
     from smc.engines import Profile
 
-_ALONE = click.option("--alone", is_flag=True, help="Ask your own rows only, with the same noise and without a peer.")
+_ALONE = click.option("--alone", is_flag=True, help="Use only your rows, with the same noise and without a peer.")
 _NODE = click.option(
     "--node",
     is_flag=False,
@@ -49,10 +49,7 @@ _NODE = click.option(
 )
 _PURPOSE = click.option("--purpose", metavar="TEXT", help="With --node: purpose of the job, shown to the peer.")
 PLAIN = {int: int, float: float, str: str}
-SEEN = (
-    "A private value on the command line can be seen by other users of this machine: prefer '-' or the configuration "
-    "file."
-)
+SEEN = "Other users of this machine can see a private value on the command line: prefer '-' or the configuration file."
 
 
 def command_of(name: str) -> click.Command:

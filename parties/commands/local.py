@@ -21,24 +21,26 @@ if TYPE_CHECKING:
     from parties.alone.local.mechanism import Mechanism, Reports
     from parties.alone.local.plan import LocalPlan
 
-PLAN: Any = click.option("--plan", "plan_file", type=FILE, required=True, help="The question, and how it is answered.")
+PLAN: Any = click.option(
+    "--plan", "plan_file", type=FILE, required=True, help="Plan with the question and the mechanism, a TOML file."
+)
 SOURCES: Any = click.option(
-    "--reports", "sources", type=FILE, multiple=True, required=True, help="Reports or tallies; several times."
+    "--reports", "sources", type=FILE, multiple=True, required=True, help="Reports or tallies; repeatable."
 )
 
 
 @click.group("local", epilog="Example:  smc local report --plan local.toml --key device.key --value Padua")
 def group() -> None:
-    """Answer with noise made at the source, and decode what many answered; no network, no second party."""
+    """Randomise answers at the source, and decode the answers of many people. You need no network or second party."""
 
 
 @command("key", "smc local key --total 3 --out device.key", group)
 def key_command(
-    out: Path = option("The new key."),
-    total: float | None = option("What all answers of the person may spend: an account is kept.", "EPSILON"),
-    total_delta: float | None = option("Also of their deltas: answers of gauss have one. Default: none.", "DELTA"),
+    out: Path = option("File for the new key."),
+    total: float | None = option("Budget of all answers of the person; an account is kept.", "EPSILON"),
+    total_delta: float | None = option("Budget of their deltas, which answers of gauss have  [none]", "DELTA"),
 ) -> None:
-    """Make a device's key, from which its lasting answers come. Restore it from a backup, never make it anew."""
+    """Make the key of a device, which fixes its lasting answers. Restore it from a backup, never make a second one."""
     from parties.alone.local import account, device
 
     if total is not None:
@@ -52,8 +54,8 @@ def key_command(
 
 
 @command("spent", "smc local spent --key device.key", group)
-def spent_command(key_file: Path = option("The device's key, made with --total.")) -> Report:
-    """What a person's answers have spent of the total, and what is left."""
+def spent_command(key_file: Path = option("Key of the device, made with --total.")) -> Report:
+    """Show the spent and remaining budget of a person's answers."""
     from parties.alone.local import account, device
 
     holder = device.load(key_file)
@@ -62,15 +64,15 @@ def spent_command(key_file: Path = option("The device's key, made with --total."
 
 @command("plan", "smc local plan --values 1000 --epsilon 1 --reports 100000", group)
 def plan_command(
-    values: int | None = option("Which of so many categories is it?", click.IntRange(2, 1 << 16)),
-    texts: int | None = option("Which text is it? So many candidates are looked for.", click.IntRange(1)),
-    low: float | None = option("Which number is it? The least that there is."),
-    high: float | None = option("The greatest number."),
-    epsilon: float = option("The privacy of a person's answer."),
-    delta: float | None = option("Of numbers also gauss, with this chance that epsilon does not hold."),
-    count: int = option("How many people answer.", click.IntRange(1, 1 << 40), flag="--reports"),
+    values: int | None = option("Question about a category: number of categories.", click.IntRange(2, 1 << 16)),
+    texts: int | None = option("Question about a text: number of candidate texts.", click.IntRange(1)),
+    low: float | None = option("Question about a number: smallest possible number."),
+    high: float | None = option("Question about a number: largest possible number."),
+    epsilon: float = option("Privacy loss of a person's answer."),
+    delta: float | None = option("Numbers: try gauss too, with this probability that epsilon fails."),
+    count: int = option("Number of people who answer.", click.IntRange(1, 1 << 40), flag="--reports"),
 ) -> Report:
-    """Which mechanism to take, by its error with so many reports."""
+    """Choose a mechanism by its error for the given number of reports."""
     from parties.alone.local import advice
 
     if (low is None) != (high is None) or [values, texts, low].count(None) != 2:
@@ -89,16 +91,16 @@ def plan_command(
 @command("report", "smc local report --plan local.toml --key device.key --value Padua", group)
 def report_command(
     plan_file: Path = PLAN,
-    key_file: Path | None = option("The device's key; needed unless the plan says memoise = false."),
-    value: str | None = option("This person's answer."),
-    data: str | None = option("The answers of many, to try it: a file, or a database's URL.", "SOURCE"),
+    key_file: Path | None = option("Key of the device; needed unless the plan has memoise = false."),
+    value: str | None = option("Answer of this person."),
+    data: str | None = option("Answers of many people, for a trial: a file, or the URL of a database.", "SOURCE"),
     table: str | None = TABLE,
-    column: str | None = option("Where the answers are.", "NAME"),
-    person: str | None = option("The column that tells persons apart; without it each row is a person.", "NAME"),
-    out: Path | None = option("The reports, a line each; without it they are printed."),
+    column: str | None = option("Column of --data with the answers.", "NAME"),
+    person: str | None = option("Column that identifies the person  [each row is a person]", "NAME"),
+    out: Path | None = option("File for the reports, one per line  [standard output]"),
     force: bool = FORCE,
 ) -> None:
-    """Randomise an answer on the device that has it."""
+    """Randomise an answer on the device of the person."""
     from parties.alone.local import account, device, reports
     from parties.alone.local.answers import same
     from parties.alone.local.plan import load
@@ -145,10 +147,10 @@ def report_command(
 def tally_command(
     plan_file: Path = PLAN,
     sources: tuple[Path, ...] = SOURCES,
-    out: Path = option("The tally, JSON; tallies of several collectors add up."),
+    out: Path = option("File for the tally, JSON; tallies of several collectors can be added."),
     force: bool = FORCE,
 ) -> None:
-    """Count reports, for another collector to add to its own. They are as private as the reports."""
+    """Count reports, so that another collector can add them to its own. Tallies are as private as the reports."""
     from parties.alone.local import reports
     from parties.alone.local.plan import load
 
@@ -166,18 +168,20 @@ def tally_command(
 def decode_command(
     plan_file: Path = PLAN,
     sources: tuple[Path, ...] = SOURCES,
-    candidate_file: Path | None = option("Texts to look for, one a line (rappor, sketch).", flag="--candidates"),
-    projected: bool = option("Also the nearest shares from 0 up of sum 1: less error, but biased."),
+    candidate_file: Path | None = option(
+        "File of texts to look for, one per line (rappor, sketch).", flag="--candidates"
+    ),
+    projected: bool = option("Add the nearest shares from 0 up with sum 1: less error, but biased."),
     delta: float | None = option(
-        "Also what the reports would give away, at this delta, if they were shuffled: a figure, no promise.",
+        "Add the privacy loss at this delta if shuffled; no guarantee.",
         click.FloatRange(0, 1, min_open=True, max_open=True),
         flag="--shuffled",
         metavar="DELTA",
     ),
-    page: Path | None = option("The estimates as an HTML page with a picture of the intervals."),
+    page: Path | None = option("Write the estimates as an HTML page with a picture of the intervals."),
     force: bool = FORCE,
 ) -> Report:
-    """What the answers say together. Estimates are without bias, and have their intervals."""
+    """Estimate the distribution of all answers. The estimates are unbiased and have intervals."""
     from parties.alone.local import decoded, reports
     from parties.alone.local.plan import load
 

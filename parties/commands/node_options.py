@@ -11,10 +11,8 @@ from parties.commands.options import FILE, FOLDER, Command, find_party_file
 from parties.operator.client import NodeClient
 from smc.errors import InputError
 
-NODE_CONFIG: Any = click.option(
-    "--config", "config_file", type=FILE, help="The party.toml that the node was started with  [./party.toml]"
-)
-STATE: Any = click.option("--state", type=FOLDER, help="The node's state directory, instead of --config.")
+NODE_CONFIG: Any = click.option("--config", "config_file", type=FILE, help="party.toml of your node  [./party.toml]")
+STATE: Any = click.option("--state", type=FOLDER, help="State directory of your node, instead of --config.")
 
 
 def node_options(command: Command) -> Command:

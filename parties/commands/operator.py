@@ -30,12 +30,15 @@ def _submit_options(command: Command) -> Command:
 
 
 def _submit(job: dict[str, Any], file: Path | None, wait: bool, config_file: Path | None, state: Path | None) -> Report:
-    """Propose a job to a peer: one in a file, or a kind of job with what it may be told as flags.
+    """Propose a job to a peer: a job file, or a kind of job with its settings as flags.
 
-    JOB.toml says protocol = "KIND" (id3 unless it does), table = "OURS" if rows are read, peer_table if the peer's
-    has another name, peer = "NAME" if there are several peers, purpose = "WHY" if you like (rules and the peer's
-    operator may refuse a job without), and everything that this kind of job may be told, such as target, tolerance,
-    max_depth and engine for id3. What the kind asks to be typed is given by --input.
+    JOB.toml sets protocol = "KIND" (default: id3) and table = "YOURS" if the job reads rows. Add peer_table if the
+    peer's table has another name, and peer = "NAME" if you have several peers. purpose = "WHY" is optional, but rules
+    and the peer's operator may refuse a job without it. Add the settings of the kind, such as target, tolerance,
+    max_depth and engine for id3. Give your private values with --input.
+
+    Exit codes with --wait: 0 done, 2 refused or failed here, 3 failed at the peer or no node answers, 4 refused by the
+    peer or cancelled.
     """
     node = node_of(config_file, state)
     with at_file(file):
@@ -53,11 +56,11 @@ submit = Proposed("submit", _submit, _submit_options)
 @command(example="smc jobs --only waiting")
 def jobs(
     only: State | None = option("Only jobs in this state.", click.Choice(get_args(State)), metavar="STATE"),
-    last: int = option("At most so many  [50]", click.IntRange(1, 500), default=50),
-    before: str | None = option("Older ones than this job.", "JOB"),
+    last: int = option("Maximum number of jobs  [50]", click.IntRange(1, 500), default=50),
+    before: str | None = option("List only jobs older than this job.", "JOB"),
     node: NodeClient = settings(node_of),
 ) -> Report:
-    """List the last jobs, the newest first; before them, marked with !, those that wait for our consent or input."""
+    """List the last jobs, newest first. Jobs that wait for your consent or input come before them, marked with !."""
     views = node.jobs(last + 1, before, () if only is None else (only,))
     chosen = views[:last]
     report = job_text.listing(chosen)
@@ -77,9 +80,12 @@ def show(
     watch: bool = option(FOLLOW),
     node: NodeClient = settings(node_of),
 ) -> Report:
-    """Show all about a job: what is computed on what, what it reveals to whom and costs, who has decided what.
+    """Show a job: question, tables, disclosure, cost and decisions.
 
-    JOB is its identifier, or the first digits of it, at least 4; or latest, for the newest.
+    JOB is the identifier, its first 4 or more digits, or latest for the newest job.
+
+    Exit codes with --watch: 0 done, 2 refused or failed here, 3 failed at the peer or no node answers, 4 refused by the
+    peer or cancelled.
     """
     view = node.job(job)
     if watch:
@@ -112,9 +118,12 @@ def result(
     force: bool,
     **paths: Path | None,
 ) -> None:
-    """Print what a job has brought, what was opened for it, and its cost.
+    """Print the result of a job, the opened values and the cost.
 
-    JOB is its identifier, or the first digits of it, at least 4; or latest, for the newest that is done.
+    JOB is the identifier, its first 4 or more digits, or latest for the newest job that is done.
+
+    Exit codes with --wait: 0 done, 2 refused or failed here, 3 failed at the peer or no node answers, 4 refused by the
+    peer or cancelled.
     """
     node = node_of(config_file, state)
     outputs = Outputs(None, paths)
@@ -141,10 +150,10 @@ def result(
 
 @command(example="smc web --open")
 def web(
-    open_: bool = option("Open it in the browser, whose command line other users may see.", flag="--open"),
+    open_: bool = option("Open the link in a browser; other users may see its command line.", flag="--open"),
     node: NodeClient = settings(node_of),
 ) -> Report:
-    """Print a fresh link to the node's page, good for one login."""
+    """Print a new link to your node's page. It is valid for one login."""
     url = node.login()
     report = Report({"url": url}, is_foreign=True)
     report.line(url)

@@ -62,10 +62,10 @@ FOLDER = click.Path(path_type=Path, file_okay=False)
 
 # Options that several commands have.
 json_option: Any = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-node_config: Any = click.option("--config", "config_file", type=FILE, help="The node's party.toml  [./party.toml]")
-party_config: Any = click.option("--config", "config_file", type=FILE, help="The party's TOML file  [./party.toml]")
-out_option: Any = click.option("--out", type=FILE, help="Where to  [standard output]")
-proposal_option: Any = click.option("--out", type=FILE, required=True, help="The proposal, a new TOML file.")
+node_config: Any = click.option("--config", "config_file", type=FILE, help="party.toml of the node  [./party.toml]")
+party_config: Any = click.option("--config", "config_file", type=FILE, help="Your party.toml  [./party.toml]")
+out_option: Any = click.option("--out", type=FILE, help="Output file  [standard output]")
+proposal_option: Any = click.option("--out", type=FILE, required=True, help="New TOML file for the proposal.")
 
 PARTY_FILE = Path("party.toml")
 
@@ -138,7 +138,7 @@ def link_options(command: Command) -> Command:
 
 
 TABLE: Any = click.option(
-    "--table", metavar="NAME", help="Your table: which [tables.NAME] of --config, if there are several."
+    "--table", metavar="NAME", help="Your table [tables.NAME] in --config; needed if there are several."
 )
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from parties.jobs.kind import Kind, KindSettings
 
 
-FORCE: Any = click.option("--force", is_flag=True, help="Replace files that are there.")
+FORCE: Any = click.option("--force", is_flag=True, help="Replace existing files.")
 
 _OUTPUTS = {  # of `smc result`, which does not know the job's kind yet
     "out": "Write the result as JSON.",

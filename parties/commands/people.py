@@ -25,28 +25,31 @@ from smc.errors import InputError
 
 _NAME: Any = click.argument("name")
 _PASSWORD: Any = click.option(
-    "--password-file", type=FILE, help="Its first line is the password; - is standard input  [asked twice]"
+    "--password-file", type=FILE, help="File whose first line is the password; - = standard input  [typed twice]"
 )
 Changed = tuple[str, Account | None]  # what was done, and the account as it is now
 
 
 @click.group("operator", epilog="Example:  smc operator list")
 def group() -> None:
-    """Give people names, roles and passwords; without any, whoever can read the node's state may do all."""
+    """Manage operators: names, roles and passwords.
+
+    Without any operator, every user who can read the node's state may do everything.
+    """
 
 
 @command("add", "smc operator add anna --role propose,approve --config party.toml", group)
 def add_command(
     name: str = _NAME,
-    roles: str | None = option(f"Of {', '.join(get_args(Role))}; see comes with each.", flag="--role ROLE,..."),
-    unix: str | None = option("Commands of this Unix user, the node's own, are this person's.", "USER"),
-    oidc: str | None = option("What [node.oidc]'s provider calls this person; a password is optional then.", "NAME"),
+    roles: str | None = option(f"Roles: {', '.join(get_args(Role))}; each includes see.", flag="--role ROLE,..."),
+    unix: str | None = option("The node's Unix user: its commands act as this person.", "USER"),
+    oidc: str | None = option("Name of this person at the [node.oidc] provider; makes a password optional.", "NAME"),
     password_file: Path | None = _PASSWORD,
     config_file: Path | None = node_config,
 ) -> Report:
-    """Give a person an account, or other roles.
+    """Add an operator, or change an operator's roles.
 
-    Whoever has an account keeps its password, and what is not given.
+    An existing account keeps its password and all values that you do not give.
     """
     if NAME.fullmatch(name) is None:
         raise InputError(f"{quoted(name)}: a name has up to 32 of a-z, 0-9, . _ -, a letter first")
@@ -81,9 +84,9 @@ def password_command(
     password_file: Path | None = _PASSWORD,
     config_file: Path | None = node_config,
 ) -> Report:
-    """Give a person another password.
+    """Change an operator's password.
 
-    Sessions on the page that were begun with the old one end.
+    Sessions on the page that began with the old password end.
     """
     accounts = _accounts(config_file)
     _known(accounts.all(), name)
@@ -96,16 +99,16 @@ def password_command(
 
 @command("remove", "smc operator remove anna --config party.toml", group)
 def remove_command(name: str = _NAME, config_file: Path | None = node_config) -> Report:
-    """Take a person's account away.
+    """Remove an operator's account.
 
-    Its sessions on the page end at once.
+    The operator's sessions on the page end at once.
     """
     return _change(config_file, _accounts(config_file), name, lambda _: ("removed", None))
 
 
 @command("list", "smc operator list --config party.toml", group)
 def list_command(config_file: Path | None = node_config) -> Report:
-    """List who has an account, with roles, Unix user and OIDC name."""
+    """List the operators with roles, Unix user and OIDC name."""
     _accounts(config_file, is_strict=True).check_present()
     accounts = _accounts(config_file).all()
     report = Report([_shown(name, account) for name, account in accounts.items()])

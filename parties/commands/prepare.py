@@ -29,22 +29,24 @@ WRITTEN = {"columns", "format"}  # what stands of a table in party.toml, and is 
 @command("prepare", "smc prepare raw.csv --target outcome --out clinic")
 def prepare(
     raw: str | None = argument(),
-    config_file: Path | None = option("Instead of RAW, a party.toml: a table that it has."),
-    target: str | None = option("The class column: what a tree or a model shall predict.", "COLUMN"),
-    agreed: Path | None = option("A schema that exists: map the table to it, propose none.", flag="--schema"),
-    exclude: tuple[str, ...] = option("Leave a column out; may be repeated.", "COLUMN"),
-    table: str | None = option("Of a database or --config, which table; of a file, what to call it.", "NAME"),
-    page: Path | None = option("The same as an HTML page, to look at. Private."),
-    out: Path | None = option("Directory for schema.toml and party.toml  [that of --config]", FOLDER),
+    config_file: Path | None = option("party.toml with the table, instead of RAW."),
+    target: str | None = option("Class column that a tree or model predicts.", "COLUMN"),
+    agreed: Path | None = option("Existing schema: map the table to it, propose no new one.", flag="--schema"),
+    exclude: tuple[str, ...] = option("Leave this column out; repeatable.", "COLUMN"),
+    table: str | None = option("Table of a database or of --config; for a file, its new name.", "NAME"),
+    page: Path | None = option("Write the findings as an HTML page. It is private."),
+    out: Path | None = option("Directory for schema.toml and party.toml  [directory of --config]", FOLDER),
     force: bool = FORCE,
 ) -> Report:
-    """Look at a raw table, and write what computing on it needs: a schema and the table's mapping.
+    """Read a raw table, and propose a schema and a mapping of the table to the schema.
 
-    RAW is a file as it was exported: CSV with any separator, decimal mark and encoding, compressed by gzip or not, or
-    Parquet; or a DuckDB file or a database's URL, with --table. With --config it is a table of a party.toml, which may
-    be a query. DIR/schema.toml is a proposal of typed columns for both parties to agree on; DIR/party.toml has the
-    table with its spelling, to which smc init adds the way to the peer. Both are text: overrule by hand what is wrong,
-    or prepare it anew with --force, which replaces the schema and the table's spelling and columns.
+    RAW is an exported file: Parquet, or CSV with any separator, decimal mark and encoding, gzipped or not. It can also
+    be a DuckDB file or the URL of a database, with --table. With --config the table is one of a party.toml, possibly a
+    query.
+
+    DIR/schema.toml proposes typed columns for both parties to agree on. DIR/party.toml has the table and its spelling.
+    smc init adds the link to the peer. Both files are text: correct them by hand. Or prepare the table again with
+    --force, which replaces the schema and the table's spelling and columns.
     """
     if (raw is None) == (config_file is None):
         raise InputError("give RAW, a file or a database's URL, or --config with a table of one's own: one of the two")

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from parties.alone.publish.settings import HistoryPlan
     from parties.alone.publish.versions import History
 
-PLAN: Any = click.option("--plan", "plan_file", type=FILE, required=True, help="The table's plan, a TOML file.")
+PLAN: Any = click.option("--plan", "plan_file", type=FILE, required=True, help="Plan of the table, a TOML file.")
 ESCAPE: Any = click.option(
-    "--escape-formulas", is_flag=True, help="In CSV put ' before text that a spreadsheet would compute (= + - @)."
+    "--escape-formulas", is_flag=True, help="CSV: put ' before text that a spreadsheet would compute (= + - @)."
 )
 
 
@@ -29,10 +29,10 @@ ESCAPE: Any = click.option(
 class HistoryOptions:
     """The file of what was published before, and whose rows are whose."""
 
-    history_file: Path | None = option("What was published before: a private file  [the plan's; or none]")
-    row_column: str | None = option("With --history: the column that says whose row each is.", flag="--row COLUMN")
+    history_file: Path | None = option("Private file of earlier publications  [the plan's; or none]")
+    row_column: str | None = option("With --history: column that identifies the row's owner.", flag="--row COLUMN")
     person_column: str | None = option(
-        "If people have several rows: whose; --row tells rows apart.", flag="--person COLUMN"
+        "Person column if people have several rows; --row then identifies the row.", flag="--person COLUMN"
     )
 
     def load(self, planned: HistoryPlan | None = None) -> History | None:
@@ -67,7 +67,7 @@ class Telling:
     """The places for the report besides standard output."""
 
     report_file: Path | None = option("Write the report as JSON.")
-    page_file: Path | None = option("Write the report as a page, HTML.")
+    page_file: Path | None = option("Write the report as an HTML page.")
 
     @property
     def outputs(self) -> dict[str, Path | None]:

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 class Keys:
     """The files of keys."""
 
-    master: Path = option("The master key, that none but you can read.")
-    keys: Path = option("The file of keys, wrapped by the master key.")
+    master: Path = option("Master key; only you may be able to read the file.")
+    keys: Path = option("File of keys, wrapped by the master key.")
 
     def opened(self) -> AbstractContextManager[Keyring]:
         """Open the file of keys, for `with`."""
@@ -47,7 +47,7 @@ def add_to(group: click.Group) -> None:
 
 @command("keys", "smc publish keys --master master.key --keys keys.db")
 def keys(of: Keys = settings(Keys)) -> None:
-    """Make a file of keys, and the master key that wraps them if it is not there yet; keep them apart."""
+    """Make a file of keys, and the master key that wraps them if it does not exist. Store them apart."""
     from parties.alone.publish.keys.keyring import make_keyring, make_master, read_master, refuse_existing
 
     files.check_outputs({"--keys": of.keys}, [of.master])
@@ -67,15 +67,14 @@ def keys(of: Keys = settings(Keys)) -> None:
 def pseudonyms(
     plan_file: Path = PLAN,
     of: Keys = settings(Keys),
-    out: Path = option("The rows: CSV, or Parquet if named so."),
+    out: Path = option("File for the rows: CSV, or Parquet by its name."),
     escape_formulas: bool = ESCAPE,
     force: bool = FORCE,
     record: Record = settings(Record),
 ) -> None:
-    """Write a table with pseudonyms for identifiers, as the plan says.
+    """Replace identifiers of a table by pseudonyms, as in the plan. Its other columns stay unchanged.
 
-    Its other columns stay as they are, but for identifiers: those without a pseudonym are dropped, as are columns that
-    the plan does not name.
+    Identifiers without a pseudonym are dropped, and so are columns missing in the plan.
     """
     from parties.alone.publish.pseudonyms import Pseudonyms, write
     from parties.alone.publish.settings import unrecorded
@@ -108,15 +107,17 @@ def pseudonyms(
     ' --purpose "recall of a drug" --out restored.csv',
 )
 def restore(
-    data: str = option("A table with pseudonyms.", "SOURCE"),
+    data: str = option("Table with pseudonyms.", "SOURCE"),
     table: str | None = TABLE,
-    columns: tuple[str, ...] = option("A column of them, and its key.", flag="--column NAME[=KEY]", required=True),
+    columns: tuple[str, ...] = option(
+        "Column of pseudonyms, and its key; repeatable.", flag="--column NAME[=KEY]", required=True
+    ),
     of: Keys = settings(Keys),
-    purpose: str = option("Why, for the record."),
-    out: Path = option("The restored rows: CSV, or Parquet if named so."),
+    purpose: str = option("Purpose, for the record."),
+    out: Path = option("File for the restored rows: CSV, or Parquet by its name."),
     force: bool = FORCE,
 ) -> None:
-    """Put values back in the place of pseudonyms; that it was done is on record with the keys."""
+    """Restore the values behind pseudonyms. The records of the keys list this."""
     from parties.alone.publish import pseudonyms as made
     from parties.alone.publish.keys.keyring import user
 
@@ -133,10 +134,10 @@ def restore(
 @command("rotate", "smc publish rotate --master master.key --keys keys.db --column patient")
 def rotate(
     of: Keys = settings(Keys),
-    columns: tuple[str, ...] = option("A column's key to make anew.", flag="--column KEY"),
-    new_master: Path | None = option("Wrap all keys by a new master key, written here."),
+    columns: tuple[str, ...] = option("Key of a column to replace by a new one; repeatable.", flag="--column KEY"),
+    new_master: Path | None = option("File for a new master key, which wraps all keys."),
 ) -> None:
-    """Make columns' keys anew, or the master key. Older pseudonyms stay restorable, and do not join with later ones."""
+    """Replace keys of columns, or the master key. Older pseudonyms stay restorable, but do not join with later ones."""
     from parties.alone.publish.keys.keyring import make_master
 
     if not columns and new_master is None:
@@ -154,11 +155,11 @@ def rotate(
 @command("forget", "smc publish forget --master master.key --keys keys.db --subject -")
 def forget(
     of: Keys = settings(Keys),
-    subject: str = option("Who: the value in the plan's subject column; - reads it from standard input."),
-    table: str | None = option("Of which table of party.toml, for the record; with --config.", "NAME"),
+    subject: str = option("Person as in the plan's subject column; - reads standard input."),
+    table: str | None = option("Table of party.toml, for the record; with --config.", "NAME"),
     record: Record = settings(Record),
 ) -> None:
-    """Destroy a subject's key: none of their pseudonyms can be restored. It is on record that one was, not whose."""
+    """Destroy a person's key, so that their pseudonyms cannot be restored. The record does not name the person."""
     if subject == "-":
         subject = typed_line("the subject")
     if (table is None) != (record.config_file is None):
@@ -175,7 +176,7 @@ def forget(
 
 @command("records", "smc publish records --master master.key --keys keys.db --json")
 def records(of: Keys = settings(Keys)) -> Report:
-    """What was done with the keys: every restore, rotation and erasure; checked for changes."""
+    """List every restore, rotation and erasure of the keys. The list is checked for changes."""
     with of.opened() as ring:
         report = Report(ring.records(), is_foreign=True)
     for entry in report.data:

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from parties.sources.opened import RowQuery
 
 CONFIG: Any = click.option(
-    "--config", "config_file", type=FILE, help="party.toml: the table there says the spelling, and who is left out."
+    "--config", "config_file", type=FILE, help="party.toml: spelling of the table, and people who are left out."
 )
-TABLE: Any = click.option("--table", metavar="NAME", help="Which table, if the source is a database.")
+TABLE: Any = click.option("--table", metavar="NAME", help="Table, if the source is a database.")
 
 
 def paths(source: str) -> list[Path]:

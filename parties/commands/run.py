@@ -35,9 +35,9 @@ PROFILE = [option for option in parameters(RunSettings) if option.key in ENGINE]
 @click.command("run", cls=ProgramCommand, epilog="Example:  smc run protocols.equality:equal 5,7 --config party.toml")
 @program_arguments
 @click.option(
-    "--own", "own_names", multiple=True, metavar="NAME", help="A further argument of this party's own, repeatable."
+    "--own", "own_names", multiple=True, metavar="NAME", help="Further private argument of yours; repeatable."
 )
-@click.option("--integers", is_flag=True, help="It computes with integers: engine auto may choose engines for them.")
+@click.option("--integers", is_flag=True, help="The program uses integers: engine auto may choose integer engines.")
 @options_of(PROFILE)
 @link_options
 @by_signature
@@ -52,9 +52,9 @@ def run(
 ) -> None:
     """Run FUNCTION(engine, ARGUMENT...) of a Python MODULE with the peer, who runs the same function.
 
-    Arguments are read as Python reads them: -5 is a number, 1,2,3 and 5, are lists, anything else is a text. The result
-    is printed. The first argument is this party's own, and so is each named by --own. Both parties must give all others
-    alike, name the same program and have the same code. What the program reveals is its own affair.
+    Arguments are read as in Python: -5 is a number, 1,2,3 and 5, are lists, anything else is text. The result is
+    printed. The first argument is private to you, and so is each argument named by --own. Both parties must give equal
+    values for all others, name the same program and have the same code. Only the program decides what it reveals.
     """
     _, link = file_and_link(config_file, flags)
     if flags["ray"] is not None:

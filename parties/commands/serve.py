@@ -23,23 +23,25 @@ SHORTEST = 20  # letters of a token
 
 @command("serve", "smc serve --model tree.json --config party.toml --port 8400")
 def serve(
-    model_file: Path = option("Trees or a model, as `smc predict` takes them."),
-    schema_file: Path | None = option("Cells are raw, as this schema's types have them."),
-    config_file: Path | None = option("Cells are as raw as those of a table of this party.toml."),
+    model_file: Path = option("Trees or a model, as for smc predict."),
+    schema_file: Path | None = option("Raw cells, with the types of this schema."),
+    config_file: Path | None = option("Raw cells, as in a table of this party.toml."),
     table: str | None = TABLE,
-    host: str = option("Where to listen; elsewhere with a token and TLS  [127.0.0.1]", default="127.0.0.1"),
-    port: int = option("0 takes any free port  [8400]", click.IntRange(0, 65535), default=8400),
-    token_file: Path | None = option(
-        "A secret that requests must bring, as Authorization: Bearer TOKEN.", flag="--token-file"
+    host: str = option(
+        "Address to listen at; beyond this machine needs token and TLS  [127.0.0.1]", default="127.0.0.1"
     ),
-    identity: Path | None = option("Private key for TLS  [link.identity of --config, if --host is elsewhere]"),
-    certificate: Path | None = option("Its certificate, which callers must trust  [link.certificate]"),
-    socket_file: Path | None = option("Listen at this Unix socket instead, for your user alone."),
+    port: int = option("Port to listen at; 0 = any free port  [8400]", click.IntRange(0, 65535), default=8400),
+    token_file: Path | None = option(
+        "File with the secret of each request: Authorization: Bearer TOKEN.", flag="--token-file"
+    ),
+    identity: Path | None = option("Private key for TLS  [link.identity of --config if not on this machine]"),
+    certificate: Path | None = option("Certificate for TLS, which callers must trust  [link.certificate]"),
+    socket_file: Path | None = option("Unix socket to listen at instead, for your user alone."),
 ) -> None:
-    """Answer POST /predict with predictions of a model, on this machine only unless told otherwise.
+    """Serve a model over HTTP: POST /predict returns its predictions. By default only this machine can connect.
 
-    It takes {"rows": [{"COLUMN": VALUE, ...}, ...]}, and says of rows what `smc predict` says. /openapi.json describes
-    it. No row is kept, or written to a log. Ctrl-C or SIGTERM ends it.
+    Send {"rows": [{"COLUMN": VALUE, ...}, ...]}. Predictions are the same as those of smc predict. /openapi.json
+    describes the service. Rows are neither stored nor logged. Ctrl-C or SIGTERM stops it.
     """
     address = Address(host, port)
     elsewhere = socket_file is None and not address.is_local
