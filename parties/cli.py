@@ -316,9 +316,7 @@ def _check_text(arguments: list[str]) -> None:
         try:
             argument.encode()
         except UnicodeEncodeError:
-            raise InputError(
-                f"the argument {quoted(argument)} is not UTF-8; a file of such a name has to be renamed"
-            ) from None
+            raise InputError(f"the argument {quoted(argument)} is not UTF-8; rename a file with this name") from None
 
 
 def _by_flag(message: str, words: list[str]) -> str:

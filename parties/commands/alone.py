@@ -60,9 +60,9 @@ def schema_command(
     the same schema: compare the digests. --edges groups columns of numbers by the edges of smc release edges.
     """
     if (data is None) == (own_file is None):
-        raise InputError("give --data, or with --merge or --edges --schema: one of the two")
+        raise InputError("--data: give it, or --schema with --merge or --edges; not both")
     if own_file is not None and ((their_file is None and edges_file is None) or exclude or numbers):
-        raise InputError("--schema is for --merge and --edges, and nothing can be excluded from it, or added")
+        raise InputError("--schema goes with --merge or --edges; remove --exclude, --numeric and --target")
     files.check_outputs({"--out": out}, [data, own_file, their_file, edges_file])
     check_proposal(out)
     if data is not None:
@@ -80,7 +80,7 @@ def schema_command(
         for line in (note.text for note in merged.notes) if verbose else merged.summary():
             console.err.print(line)
         if not verbose and len(list(merged.summary())) < len(merged.notes):
-            console.err.print("all that differs, column by column: --verbose")
+            console.err.print("--verbose lists all differences, column by column")
         agreed = merged.schema
         remarks |= {"merging": [vars(note) for note in merged.notes]}
     if edges_file is not None:
@@ -97,7 +97,7 @@ def _edges(path: Path) -> dict[str, list[object]]:
     try:
         return {str(entry["column"]): list(entry["edges"]) for entry in result["edges"]}
     except (TypeError, KeyError):
-        raise InputError(f"{path}: it has no edges: it is no result of smc release edges") from None
+        raise InputError(f"{path}: has no edges; give a result of smc release edges") from None
 
 
 def _bounded(text: str) -> tuple[str, range]:
@@ -106,11 +106,9 @@ def _bounded(text: str) -> tuple[str, range]:
     low, high = (0, 0) if match is None else (int(match[2]), int(match[3]))
     if match is None or not low < high <= low + MOST_NUMBERS:
         if re.fullmatch(r".+=-?[0-9]+:-?[0-9]+", text) and re.search(r"[=:]-?0[0-9]+(:|$)", text):
-            raise InputError(
-                f"--numeric: {quoted(text)}: write it without leading zeros; a cell 007 is no number, but a code"
-            )
+            raise InputError(f"--numeric: {quoted(text)}: remove the leading zeros; a cell 007 is a code, not a number")
         raise InputError(
-            f"--numeric: {quoted(text)} is no COLUMN=LOW:HIGH with LOW < HIGH, at most {MOST_NUMBERS:,} apart; "
+            f"--numeric: {quoted(text)} must be COLUMN=LOW:HIGH with LOW < HIGH, at most {MOST_NUMBERS:,} apart; "
             "age=0:120 for example"
         )
     return match[1], range(low, high + 1)
@@ -160,7 +158,9 @@ def predict(
         scores = model.scores(rows) if isinstance(model, Scored) else None
         calibration = prediction.calibration(labels, actual, scores)
     if only_score and (score is None or score.accuracy is None):
-        raise InputError(f"--score: the rows have no column {quoted(model.target)} with classes to compare with")
+        raise InputError(
+            f"--score: the rows have no column {quoted(model.target)} with classes; add it, or remove --score"
+        )
     if as_json:
         result: dict[str, Any] = {} if only_score else {"predictions": labels}
         if score is not None:
@@ -192,14 +192,16 @@ def _tree(path: Path) -> TreeFile:
             load_model(path)
         except InputError:
             raise error from None
-        raise InputError(f"--tree: {path} is a model, not a tree: give it by --model") from None
+        raise InputError(f"--tree: {path} is a model, not a tree; give it with --model") from None
 
 
 def _show_numbers(numbers: list[str], model: Scored, actual: list[str] | None, only_score: bool, as_json: bool) -> None:
     """Show what a model of numbers says, and how far it is from rows whose number is known."""
     score = None if actual is None else linear.score(numbers, actual)
     if only_score and score is None:
-        raise InputError(f"--score: the rows have no column {quoted(model.target)} with numbers to compare with")
+        raise InputError(
+            f"--score: the rows have no column {quoted(model.target)} with numbers; add it, or remove --score"
+        )
     if as_json:
         result: dict[str, Any] = {} if only_score else {"predictions": list(map(float, numbers))}
         console.print_json(result if score is None else result | score)
@@ -219,7 +221,7 @@ def _apply_rules(
     with console.progress("applying"):
         rules = Rules.load(path)
         if not rules.rules:
-            raise InputError(f"{path}: it has no rules to apply: none held")
+            raise InputError(f"{path}: has no rules to apply; learn rules with a lower support or confidence")
         rows = _rows_for(rules, data, config_file, table)
         fire, hold = rules.fire(rows), rules.hold(rows)
     fires, holds = fire.sum(axis=0).tolist(), hold.sum(axis=0).tolist()
@@ -246,9 +248,9 @@ def _rows_for(model: AnyModel | Rules, data: Path | None, config_file: Path | No
     """Return the rows to classify: of a file as it is, or as a table of party.toml is mapped to its schema."""
     if config_file is None:
         if data is None:
-            raise InputError("--data is missing: say which rows, or --config for those of a table")
+            raise InputError("--data is missing; give it, or --config for the rows of a table")
         if named is not None:
-            raise InputError("--table: names a table of --config, which is missing")
+            raise InputError("--table: needs --config, which is missing")
         return cells(data)
     tables = load(config_file).tables
     everybody = {"person": None, "at_most": None}  # nobody is told what is predicted here

@@ -210,14 +210,14 @@ def _agreements(
     from parties.alone.publish.reading import hierarchies
 
     if listed is None and plan is None:
-        raise InputError("give --columns, what is known, or --plan, whose quasi-identifiers are")
+        raise InputError("--columns is missing: give the known columns, or --plan for its quasi-identifiers")
     names = names_of(listed) if listed is not None else ([] if plan is None else plan.named("quasi-identifier"))
     if both := [name for name in names if name in judged]:
-        raise InputError(f"--columns: {quoted(both[0])} is what is looked for, so it cannot be known")
+        raise InputError(f"--columns: {quoted(both[0])} is the column to guess; remove it")
     errors = dict(_tolerance(text, names) for text in tolerances)
     for rows in (release, mine):
         if not len(rows.lines):
-            raise InputError(f"{rows.path}: there are no rows")
+            raise InputError(f"{rows.path}: there are no rows; give a file with rows")
     places = np.arange(len(mine.lines))
     if len(places) > most:
         places = np.sort(np.random.default_rng(SEED).choice(places, most, replace=False))
@@ -240,7 +240,7 @@ def _tolerance(text: str, names: Sequence[str]) -> tuple[str, float]:
     name, mark, value = text.rpartition("=")
     error = number(value)
     if not mark or error is None or error <= 0:
-        raise InputError(f"--tolerance: {quoted(text)} is no COLUMN=NUMBER above 0; age=2 for example")
+        raise InputError(f"--tolerance: {quoted(text)} must be COLUMN=NUMBER above 0, such as age=2")
     if name not in names:
-        raise InputError(f"--tolerance: {quoted(name)} is none of the known columns")
+        raise InputError(f"--tolerance: {quoted(name)} is not among the known columns; add it to --columns")
     return name, error

@@ -76,13 +76,13 @@ def shadows_command(
     values = {"--epsilon": epsilon, "--k": k, "--max-depth": max_depth, "--trees": trees, "--select": select}
     for flag, value in values.items():
         if value is not None and model not in OF[flag]:
-            raise InputError(f"{flag} is of {' or '.join(OF[flag])}: leave it out, or say another --model")
+            raise InputError(f"{flag} goes with --model {' or '.join(OF[flag])}; remove it, or give another --model")
     if epsilon is not None and k is not None:
-        raise InputError("--k is of exact trees: leave it out, or leave out --epsilon")
+        raise InputError("--k goes with exact trees; remove it, or remove --epsilon")
     with console.progress("reading") as status:
         table = coded(chosen(str(data), None, config_file), schema_file, target)
         if len(table.labels) < 2:
-            raise InputError(f"{data}: the attack takes at least two rows")
+            raise InputError(f"{data}: has fewer than two rows; the attack needs two or more")
         learning = Learning(table.domains, table.classes, len(table.labels), epsilon)
         delta = learning.delta if model == "synthetic" and epsilon is not None else 0.0
         makers: dict[str, Callable[[], Learn]] = {
@@ -134,9 +134,9 @@ def membership_command(
     from parties.models.load import load_any
 
     if (model_file is None) == (synthetic is None):
-        raise InputError("give either --model or --synthetic")
+        raise InputError("--model: give either --model or --synthetic")
     if columns is not None and synthetic is None:
-        raise InputError("--columns is for --synthetic: a model knows its columns")
+        raise InputError("--columns goes with --synthetic; a model has its own columns, so remove it")
     counted: dict[str, Any] | None = None
     sure: dict[str, tuple[Floats, Floats]]
     with console.progress("reading") as status:
@@ -180,7 +180,7 @@ def _rightness(model: AnyModel, model_file: Path, table: Columns) -> Any:
 
     target = getattr(model, "target", None)
     if not isinstance(target, str):
-        raise InputError(f"{model_file}: this model does not say what it predicts")
+        raise InputError(f"{model_file}: this model has no prediction of a class; give a tree or another model")
     try:
         classes = predicted(model, table)
     except NoBranchError as error:
@@ -208,7 +208,7 @@ def _nearness(release: Columns, tables: Sequence[Columns], columns: str | None) 
         pairs.append((name, known, labels))
     synthetic, *others = np.split(np.column_stack(codes).astype(np.int64), ends)
     if not len(synthetic):
-        raise InputError(f"{release.path}: there are no rows")
+        raise InputError(f"{release.path}: there are no rows; give a file with rows")
     far = [-nearest(rows, synthetic).astype(np.float64) for rows in others]
     sure = {"columns that differ": (far[0], far[1])}
     sizes = [len({*known}) * len({*labels}) for _, known, labels in pairs]

@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from parties.node.settings import NodeFile
 
 FORGOTTEN = (
-    "what was revoked after that is not known any more, and jobs go on with {peers}: revoke anew whom you do not trust "
-    "(smc identity revoke, or party.toml); smc operator list, if accounts were put back too"
+    "later revocations are lost, and jobs continue with {peers}: revoke again each certificate that you do not trust "
+    "(smc identity revoke, or party.toml); check smc operator list if accounts were rolled back too"
 )
 MOST_SHOWN = 10  # problems of what is perhaps another file
 _STATE: Any = click.option(
@@ -64,7 +64,7 @@ class OwnRecords:
     def path(self) -> Path:
         """The party's file."""
         if (path := find_party_file(self.config_file)) is None:
-            raise InputError("which records? give --config party.toml: there is none here")
+            raise InputError("--config: there is no party.toml here; give --config party.toml")
         return path
 
     @property
@@ -97,7 +97,7 @@ def _database(config_file: Path | None = node_config, state_directory: Path | No
     if state_directory is not None:
         return state_directory / database.FILE_NAME
     if find_party_file(config_file) is None:
-        raise InputError("which records? give --config party.toml, or --state DIRECTORY")
+        raise InputError("--config: there is no party.toml here; give --config party.toml or --state DIRECTORY")
     return OwnRecords(config_file).place
 
 
@@ -196,7 +196,7 @@ def export_command(
     check_new({"--out": out}, inputs, find_party_file(config_file), force)
     if archive is not None:
         if form == "csv":
-            raise InputError("--format csv: an archive is lines of JSON: leave it out")
+            raise InputError("--format csv: an archive is lines of JSON; remove --format csv")
         text = files.decode(archive, beside.read_archive(archive, place))
     else:
         with database.reading(place) as connection:
@@ -295,7 +295,7 @@ def archive_command(
     if out is not None:
         files.ensure_absent(out)
     if days == 0 and not yes:
-        ends = "--days 0: all jobs that have ended leave, and no result of theirs is shown any more."
+        ends = "--days 0: all ended jobs move to the archive, and their results are no longer shown."
         be_sure([ends], "Archive all of them?", "nothing was archived")
     known = peers.Peers([who for who, _ in peers.reached(file)])
     beside.require_sealed(place, file.node.sealed)
@@ -307,9 +307,11 @@ def archive_command(
         register.check(place.parent / marker.FILE_NAME)
         limit = Offers.of(file).kept if days is None else lambda _: days
         archived = register.archive(limit, place.parent / beside.ARCHIVES, out, file.node.emergency)
-    console.out.print("no job is that old" if archived is None else printable(f"archived: {archived}"))
+    console.out.print("no job is old enough" if archived is None else printable(f"archived: {archived}"))
     if not register.overwritten:
-        console.err.print(printable(f"{place}-wal may still have what left: somebody reads it; run this again later"))
+        console.err.print(
+            printable(f"{place}-wal may still contain archived data, as another process reads it; run this again later")
+        )
 
 
 @command("seal", "smc audit seal --config party.toml", group)
@@ -327,12 +329,12 @@ def seal_command(
     the database. Else they ask at the terminal. Stop the node first.
     """
     if remove and passphrase_file is not None:
-        raise InputError("--passphrase-file: is for a new passphrase, and --remove leaves none: give one of the two")
+        raise InputError("--passphrase-file: sets a passphrase, but --remove removes it; give one of the two")
     place, file = records.place, records.file
     if remove and not place.exists():
-        raise InputError(f"--remove: there is no database {place}")
+        raise InputError(f"--remove: there is no database {place}; check --config")
     if remove and file.node.sealed:
-        raise InputError(f"--remove: {records.path} says node.sealed: take that away first")
+        raise InputError(f"--remove: {records.path} has node.sealed = true; remove that line first")
     word = "" if remove else new_secret("passphrase", passphrase_file)
     with database.usable(place):
         with closing(_to_seal(place, word)) as connection, files.lock(place.parent / "lock"):
@@ -344,13 +346,13 @@ def seal_command(
     for other in others:
         console.out.print(printable(f"beside it     {other}   ({what})"))
     if not remove and not file.node.sealed:
-        console.err.print("write sealed = true under [node] of party.toml, and no node takes one that is not encrypted")
+        console.err.print(
+            "set sealed = true under [node] in party.toml, so that the node refuses an unencrypted database"
+        )
     passphrase = keyfile.first_line(place.with_suffix(keyfile.ENDING))
     if passphrase is not None and passphrase[0] != word:
-        what = "take it away" if remove else "put the new one there"
-        console.err.print(
-            printable(f"the passphrase {passphrase[1]} is that of before: {what}, or the node does not start")
-        )
+        what = "delete the file" if remove else "write the new passphrase there"
+        console.err.print(printable(f"{passphrase[1]} has the old passphrase: {what}, or the node does not start"))
 
 
 @command("accept-rollback", "smc audit accept-rollback --config party.toml --peer b", group)
@@ -393,7 +395,7 @@ def accept_rollback_command(
                     entries += rollback.charge(log, known[name], file.tables, lost, lost_bits, lost_delta)
     for entry in entries:
         if entry.kind in STAYS:
-            what = f"{entry.fields['bits']} bits" if entry.kind == "counted" else "what lost jobs may have spent"
+            what = f"{entry.fields['bits']} bits" if entry.kind == "counted" else "the possible spending of lost jobs"
             console.out.print(
                 printable(
                     f"entry {entry.number}: table {entry.fields['table']}: {what} charged to {entry.fields['peer']}"
@@ -401,7 +403,7 @@ def accept_rollback_command(
             )
             continue
         whose = "our log" if entry.fields["whose"] == "us" else f"the log of {entry.fields['peer']}"
-        console.out.print(printable(f"entry {entry.number}: {whose} goes on without entry {entry.fields['number']}"))
+        console.out.print(printable(f"entry {entry.number}: {whose} continues without entry {entry.fields['number']}"))
     if ours:
         console.err.print(printable(FORGOTTEN.format(peers=listed(known) or "all peers")))
 
@@ -425,7 +427,7 @@ def _to_seal(place: Path, word: str) -> sqlite3.Connection:
 def _sweep(place: Path, connection: sqlite3.Connection) -> None:
     """Remove what killed runs have left, and say so."""
     for left in beside.sweep(place, connection):
-        console.err.print(printable(f"removed: {left}, which a killed run had left"))
+        console.err.print(printable(f"removed: {left}, left by a killed run"))
 
 
 def _verdict(checked: Checked, owner: x509.Certificate) -> Report:
@@ -441,7 +443,7 @@ def _verdict(checked: Checked, owner: x509.Certificate) -> Report:
         return report
     report.line(f"whole: {state.entries} entries, {len(checked.statements)} signed by both parties")
     if checked.archived:
-        there = f"the content of {checked.filled} was there to check"
+        there = f"the content of {checked.filled} was available and checked"
         report.line(f"archived: {checked.archived} of the entries; {there}")
     report.line(f"head:  entry {last}, hash {checked.hashes[last]}, signed by {short_fingerprint(owner)}…")
     return report

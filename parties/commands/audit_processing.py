@@ -46,9 +46,9 @@ def processing(
 
     path = find_party_file(config_file)
     if path is None:
-        raise InputError("whose record? give --config party.toml: there is none here")
+        raise InputError("--config: there is no party.toml here; give --config party.toml")
     if reports and not dpia:
-        raise InputError("--report: the risks of a publication are for the assessment: give --dpia too")
+        raise InputError("--report: goes with --dpia, the assessment that lists its risks; add --dpia")
     check_new({"--out": out}, reports, path, force)
     evidence = _evidence(path)
     document: dict[str, Any] = {"record": processing.record(evidence)}
@@ -94,7 +94,9 @@ def _json(path: Path) -> dict[str, Any]:
     try:
         content = files.read_json(path)
     except InputError as error:
-        raise InputError(f"--report: {path} is no report of smc publish ({error})") from None
+        raise InputError(
+            f"--report: {path} is not a report of smc publish ({error}); give one written with --report"
+        ) from None
     if not isinstance(content, dict):
-        raise InputError(f"--report: {path} is no report of smc publish")
+        raise InputError(f"--report: {path} is not a report of smc publish; give one written with --report")
     return content

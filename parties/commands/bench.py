@@ -60,7 +60,7 @@ def bench(
     shapes = survey.parse_links(links)
     cases = [case for case in _cases(program, arguments, integers) if only in case.title]
     if not cases and program is not None:
-        raise InputError(f"--only: no profile of {program} has {only!r} in its name")
+        raise InputError(f"--only: no profile of {program} has {only!r} in its name; give another TEXT")
     if not cases:
         protocols = "; ".join(dict.fromkeys(case.workload.name for case in default_cases()))
         raise InputError(
@@ -91,7 +91,7 @@ def _cases(program: str | None, arguments: tuple[str, ...], integers: bool) -> l
     if program is not None:
         return program_cases(program, arguments, integers)
     if arguments or integers:
-        raise InputError("--argument and --integers are of a --program")
+        raise InputError("--argument and --integers go with --program; add --program")
     return default_cases()
 
 

@@ -65,7 +65,7 @@ def group(
     """Blur your rows with noise from this machine's random source, before you give them away."""
     if context.invoked_subcommand is not None:
         if plan_file is not None or data is not None or out is not None:
-            raise InputError(f"options of smc blur {context.invoked_subcommand} stand after its name")
+            raise InputError(f"options of smc blur {context.invoked_subcommand} come after its name; move them there")
         return
     from parties.alone.blurring.plan import load
     from parties.alone.blurring.table import blur

@@ -44,7 +44,7 @@ def found_command(
     now = datetime.now(UTC)
     since = now if known is None else _moment(known)
     if since > now:
-        raise InputError("--known: that is in the future")
+        raise InputError("--known: is in the future; give the time of discovery")
     names = [known_table(name, file.tables) for name in tables]
     fields = {"breach": secrets.token_hex(4), "step": "found", "text": what, "tables": names}
     with appending(file) as append:
@@ -125,7 +125,7 @@ def _step(file: NodeFile, beginning: str, step: Step, text: str) -> Report:
     now = datetime.now(UTC)
     before = breaches.named(breaches.read(entries_of(file, "breach")), beginning)
     if before.has("closed"):
-        raise InputError(f"breach {before.id} is closed; what is found now is another: smc breach found")
+        raise InputError(f"breach {before.id} is closed; record a new breach with smc breach found")
     with appending(file) as append:
         before.add(append("breach", {"breach": before.id, "step": step, "text": text}))
     return _report(before, now)
@@ -136,7 +136,7 @@ def _moment(text: str) -> datetime:
     try:
         return datetime.fromisoformat(text).astimezone(UTC)
     except ValueError:
-        raise InputError("--known: a time such as 2026-11-25T14:00 is needed") from None
+        raise InputError("--known: must be a time such as 2026-11-25T14:00") from None
 
 
 def _plain(breach: Breach, now: datetime) -> dict[str, Any]:

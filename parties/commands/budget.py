@@ -51,7 +51,7 @@ def show_command(
     budgets = node.budget(rows)
     report = Report([budget.model_dump() for budget in budgets])
     if not budgets:
-        report.note("this node has no table: name one in party.toml, as [tables.NAME]", always=False)
+        report.note("this node has no table; add one to party.toml as [tables.NAME]", always=False)
     for budget in budgets:
         report.lines(_lines(budget))
         if budget.jobs:
@@ -104,7 +104,7 @@ def export_command(
 
 def _lines(budget: TableBudget) -> Iterator[str]:
     """Yield a table's budget."""
-    yield f"table {job_text.shown(budget.table)}" if budget.table else "what operators typed"
+    yield f"table {job_text.shown(budget.table)}" if budget.table else "values typed by operators"
     if budget.also:
         yield f"  same rows   {job_text.shown(listed(budget.also))}: what was spent under any of these names counts"
     window = "" if budget.per == "ever" else f" per {budget.per}"
@@ -172,8 +172,8 @@ def _simulated(simulation: Simulation) -> Iterator[str]:
     if simulation.exposure is not None:
         yield f"bits of exact answers: {simulation.exposure.words}"
     if simulation.earlier:
-        again = "if the peer's table has the same version as then, its result comes again, and nothing is spent"
-        yield f"job {simulation.earlier[:8]} asked the same: {again}"
+        again = "if the peer's table still has the same version, that result is repeated and nothing is spent"
+        yield f"job {simulation.earlier[:8]} asked the same question: {again}"
     if simulation.exact:
         yield f"it opens a joint number without noise: {EXACT}"
     yield "it would be refused" if simulation.refused else "it would not be refused here"

@@ -40,7 +40,7 @@ def compare_command(
     if original is None or schema_file is None:
         if config_file is None:
             missing = "--data" if original is None else "--schema"
-            raise InputError(f"{missing} is missing: give --data and --schema, or --config for those of its table")
+            raise InputError(f"{missing} is missing; give --data and --schema, or --config for both from its table")
         tables = load(config_file).tables
         settings = tables[chosen(table, tables, config_file)]
         schema_file = schema_file or settings.schema_file

@@ -40,7 +40,7 @@ def approve(
     fits = view.price is None or view.price.fits  # else the node refuses, and says for what
     if not yes and fits and (more := more_than_usual(node, view)) and _may_approve(node, view):
         lines = map(job_text.shown, (question(view), *more))
-        be_sure([*lines], "Approve all the same?", "it was not approved, and waits as before")
+        be_sure([*lines], "Approve anyway?", "the job was not approved and still waits")
     return told(node.approve(view.id, read_inputs(view.protocol, inputs)))
 
 

@@ -161,7 +161,7 @@ def _named(settings: KindSettings, options: list[Parameter], flags: Mapping[str,
     merged = merge(settings, read_flags(options, {option.variable: None for option in options} | chosen))
     profile = profiles.named({name: getattr(merged, name) for name in ENGINE})
     if profile is not None and profile.recipe.security is None:
-        raise InputError(f"--engine: {profile.engine} protects nothing and costs nothing that could be counted")
+        raise InputError(f"--engine: {profile.engine} has no protection and no cost to count; give another engine")
     return profile
 
 

@@ -47,11 +47,11 @@ def export(
     boosted trees.
     """
     if schema_file is not None and config_file is not None:
-        raise InputError("--schema: the tables of --config have theirs; give one of the two")
+        raise InputError("--schema: the tables of --config have a schema; give one of the two")
     if table is not None and config_file is None:
-        raise InputError("--table: names a table of --config, which is missing")
+        raise InputError("--table: needs --config, which is missing")
     if form == "onnx" and out is None:
-        raise InputError("--out is missing: ONNX is no text")
+        raise InputError("--out is missing: ONNX is a binary format, so give a file")
     check_new({"--out": out}, [model_file, schema_file], config_file, force)
     model = load_any(model_file)
     mapped = _table(config_file, table)
@@ -90,7 +90,9 @@ def export(
                 opened.select([ask.rule.column for ask in columns.values()])  # complains of one that is not there
                 types, conditions = dict(opened.types), conditions_of(opened, mapped)
             if mapped.objections is not None:
-                click.echo("people who have objected are not left out by this query: it would name them", err=True)
+                click.echo(
+                    "this query includes people who have objected, because it would name them otherwise", err=True
+                )
         text = to_sql(model, columns, rows, dialect, types, conditions or ())
     if out is None:
         print(text, end="")

@@ -23,14 +23,16 @@ def follow(node: NodeClient, job: JobView) -> JobView:
         return _follow(node, job)
     except KeyboardInterrupt:
         name = job_text.short(job.id)
-        stays = f"job {name} stays at both nodes: smc show {name} --watch follows it, smc cancel {name} ends it"
+        stays = (
+            f"job {name} continues at both nodes: follow it with smc show {name} --watch, end it with smc cancel {name}"
+        )
         console.err.print(stays)
         raise
 
 
 def _follow(node: NodeClient, job: JobView) -> JobView:
     shown_line = ""
-    with console.progress("asking the node") as progress:
+    with console.progress("contacting the node") as progress:
 
         def changed(now: JobView) -> None:
             nonlocal shown_line

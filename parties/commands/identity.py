@@ -80,14 +80,14 @@ def passphrase_command(key: Path = argument(), passphrase_file: Path | None = _P
     beside the key. Else they ask at the terminal. Your backups keep the old form of the key.
     """
     if is_in_token(key):
-        raise InputError(f"{key}: a key in a token has a PIN, no passphrase")
+        raise InputError(f"{key}: a key in a token has a PIN, not a passphrase; change it in the token")
     load_key(key)  # with the passphrase that it has, before a new one is asked for
     is_same = protect(key, new_secret("passphrase", passphrase_file))
     console.out.print(f"private key   {key}   (encrypted)")
     if not is_same:
         console.err.print(
-            "the file was not PKCS#8 as smc writes it: from now on other rows of a person are chosen, and jobs under "
-            "way do not know their rows again"
+            "the file was not PKCS#8 as smc writes it: from now on, different rows per person are chosen, and running "
+            "jobs cannot continue with their rows"
         )
 
 
@@ -113,7 +113,7 @@ def succeed_command(
     identity = load_identity(required(link.identity, "link.identity"), required(link.certificate, "link.certificate"))
     successor = load_certificate(certificate)
     if successor == identity.certificate:
-        raise InputError(f"{certificate} is the present certificate; make a new one: smc identity create")
+        raise InputError(f"{certificate} is the present certificate; make a new one with smc identity create")
     files.write_text(out, succession(identity, successor, until.date()).model_dump_json(indent=2) + "\n")
     console.out.print(f"written       {out}   (give this file to the peers)")
     console.out.print(f"new           {fingerprint(successor)}")

@@ -76,9 +76,9 @@ def plan_command(
     from parties.alone.local import advice
 
     if (low is None) != (high is None) or [values, texts, low].count(None) != 2:
-        raise InputError("say what is asked: either --values, how many, or --texts, or --low and --high of a number")
+        raise InputError("--values: give either --values, or --texts, or --low and --high")
     if delta is not None and low is None:
-        raise InputError("--delta is for numbers (--low, --high): no other mechanism has one")
+        raise InputError("--delta: goes with numbers (--low, --high); remove it")
     if values is not None:
         kinds = advice.of_categories(values, epsilon)
     elif low is not None and high is not None:
@@ -107,18 +107,22 @@ def report_command(
 
     plan, mechanism = load(plan_file)
     if (value is None) == (data is None):
-        raise InputError("give either --value, one answer, or --data and --column, the answers of many")
+        raise InputError("--value: give either --value for one answer, or --data and --column for many")
     if data is not None and column is None:
-        raise InputError("--column is missing: which column of --data has the answers?")
+        raise InputError("--column is missing: give the column of --data with the answers")
     if plan.memoise and key_file is None:
-        raise InputError("--key is missing: the plan's answers last, and come from the device's key (smc local key)")
+        raise InputError(
+            "--key is missing: answers of this plan last and need the device's key; make it with smc local key"
+        )
     accounts = [] if key_file is None else [account.place(key_file)]
     inputs = [plan_file, key_file, *accounts, *([] if data is None else paths(data))]
     check_new({"--out": out}, inputs, None, force)
     holder = None if key_file is None else device.load(key_file)
     key = holder.key if plan.memoise and holder is not None else None
     if holder is not None and holder.total is not None and data is not None:
-        raise InputError(f"{key_file}: a key with a total is one person's: it answers --value; try --data with another")
+        raise InputError(
+            f"{key_file}: a key with a total belongs to one person; give --value, or another key for --data"
+        )
     if data is None or column is None:
         answered = _one(plan, mechanism, value or "", key)
         if key_file is not None and holder is not None and holder.total is not None:  # before anything leaves
@@ -188,9 +192,9 @@ def decode_command(
     plan, mechanism = load(plan_file)
     if (mechanism.about == "texts") != (candidate_file is not None):
         raise InputError(
-            f"--candidates is missing: mechanism {plan.mechanism} answers about texts that you name"
+            f"--candidates is missing: mechanism {plan.mechanism} needs a list of texts; give a file"
             if candidate_file is None
-            else f"--candidates is for mechanisms about texts; the plan says all that {plan.mechanism} answers about"
+            else f"--candidates: goes with mechanisms about texts, not with {plan.mechanism}; remove it"
         )
     check_new({"--page": page}, [plan_file, candidate_file, *sources], None, force)
     candidates = () if candidate_file is None else reports.candidates(candidate_file)
@@ -200,7 +204,7 @@ def decode_command(
         )
         count = mechanism.count(tally)
         if not count:
-            raise InputError("there are no reports")
+            raise InputError("--reports: there are no reports in the files; collect some first")
         document = decoded.document(plan, mechanism, mechanism.estimate(tally, candidates), count, projected, delta)
     if page is not None:
         files.write_text(page, decoded.page(document))
@@ -245,4 +249,4 @@ def _many(
                     raise InputError(f"{place}: {error}") from None
                 seen += len(part)
         if not seen:
-            raise InputError(f"{rows.engine.place}: there are no rows")
+            raise InputError(f"{rows.engine.place}: there are no rows; give answers")

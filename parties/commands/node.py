@@ -43,15 +43,13 @@ def node(
 
     path = find_party_file(config_file)
     if path is None:
-        raise InputError("whose node? give --config party.toml: there is none here (smc init writes one)")
+        raise InputError("--config: there is no party.toml here; give --config party.toml, or write one with smc init")
     file = settings.load(path)
     if upgrade_check:
         _tell_upgrade(file, as_json)
         return
     if as_json:
-        raise InputError(
-            "--json goes with --upgrade-check; the log of a node that runs is JSON anyway, but on a terminal"
-        )
+        raise InputError("--json: goes with --upgrade-check; remove it, as the log is JSON unless on a terminal")
     raise_descriptors()
     with console.progress("starting"), passing_troubles():
         page = Page(file.node, file.notify, file.tables)
@@ -89,4 +87,4 @@ def _tell_upgrade(file: NodeFile, as_json: bool) -> None:
         for line in upgrade.lines(found_state):
             console.out.print(line)
     if found_state.problems:
-        raise InputError("a start of this release would fail: " + "; ".join(found_state.problems))
+        raise InputError("--upgrade-check: this release cannot start on this state: " + "; ".join(found_state.problems))

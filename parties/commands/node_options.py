@@ -27,5 +27,5 @@ def node_of(config_file: Path | None = NODE_CONFIG, state: Path | None = STATE) 
         return NodeClient(state)
     file = find_party_file(config_file)
     if file is None:
-        raise InputError("which node? give --config party.toml or --state DIRECTORY: there is no party.toml here")
+        raise InputError("--config: there is no party.toml here; give --config party.toml or --state DIRECTORY")
     return NodeClient.from_config(file)

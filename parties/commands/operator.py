@@ -65,10 +65,10 @@ def jobs(
     chosen = views[:last]
     report = job_text.listing(chosen)
     if not chosen:
-        none = "no job yet: propose one with smc submit JOB.toml"
-        report.note(none if only is None and before is None else "no such job", always=False)
+        none = "no job yet; propose one with smc submit JOB.toml"
+        report.note(none if only is None and before is None else "no job matches", always=False)
     if len(views) > last:
-        report.note(f"there are older ones: --before {chosen[-1].id[:8]}, or --last {2 * last}")
+        report.note(f"there are older jobs: --before {chosen[-1].id[:8]}, or --last {2 * last}")
     for line in _link_troubles(node):
         report.note(line)
     return report
@@ -97,7 +97,7 @@ def show(
     if view.waits_for_us:
         report.note(f"decide:  smc approve {name}{typed}   or   smc refuse {name} --why TEXT", always=False)
     elif view.waits_for_input:
-        report.note(f"type what it asks for:  smc approve {name}{typed}", always=False)
+        report.note(f"give your values:  smc approve {name}{typed}", always=False)
     if view.state not in ENDED:
         for line in _link_troubles(node, view):
             report.note(line, always=False)
@@ -141,7 +141,7 @@ def result(
         console.print_json(brought.fields(), ascii_only=True)
         return
     for line in brought.withdrawn:
-        console.err.print(f"this result is withdrawn, and not to be used: {job_text.shown(line)}")
+        console.err.print(f"this result is withdrawn; do not use it: {job_text.shown(line)}")
     outputs.tell(kind.text(brought.document, brought.party), brought.cost)
     times = {kind: "once" if count == 1 else f"{count:,} times" for kind, count in brought.opened.items()}
     opened = ", ".join(f"{job_text.shown(kind)} {often}" for kind, often in times.items())
@@ -161,7 +161,7 @@ def web(
         import webbrowser
 
         if not webbrowser.open(url):
-            report.failure = InputError("no browser could be started here: open the link yourself")
+            report.failure = InputError("--open: no browser could be started; open the link yourself")
     return report
 
 

@@ -52,14 +52,14 @@ def add_command(
     An existing account keeps its password and all values that you do not give.
     """
     if NAME.fullmatch(name) is None:
-        raise InputError(f"{quoted(name)}: a name has up to 32 of a-z, 0-9, . _ -, a letter first")
+        raise InputError(f"{quoted(name)}: a name has up to 32 of a-z, 0-9, . _ -, and begins with a letter")
     wanted = None if roles is None else tuple(role.strip() for role in roles.split(","))
     if unknown := [role for role in wanted or () if role not in get_args(Role)]:
         raise InputError(f"--role: there is no role {quoted(unknown[0])}; there are {', '.join(get_args(Role))}")
     accounts = _accounts(config_file)
     is_new = name not in accounts.all()
     if is_new and wanted is None:
-        raise InputError(f"--role: which roles has {name}? There are {', '.join(get_args(Role))}")
+        raise InputError(f"--role is missing: give the roles of {name}, from {', '.join(get_args(Role))}")
     hashed = (secrets.token_hex(16), "") if is_new else None
     if password_file is not None or (is_new and not oidc):
         hashed = protected(new_secret("password", password_file))
@@ -74,7 +74,7 @@ def add_command(
 
     report = _change(config_file, accounts, name, added)
     if unix and not is_unix_user(unix):
-        report.note(f"--unix: this machine has no user {quoted(unix)} now: nobody's commands are {name}'s")
+        report.note(f"--unix: this machine has no user {quoted(unix)} now, so no command acts as {name}")
     return report
 
 
@@ -113,7 +113,7 @@ def list_command(config_file: Path | None = node_config) -> Report:
     accounts = _accounts(config_file).all()
     report = Report([_shown(name, account) for name, account in accounts.items()])
     columns = {"name": "{name}", "roles": "{roles:list}", "Unix user": "{unix}", "OIDC": "{oidc}"}
-    none = "nobody has a name: whoever can read the node's state directory decides, as operator"
+    none = "there are no operators: every user who can read the node's state directory decides, as operator"
     report.listing(columns, report.data, none)
     return report
 
@@ -131,7 +131,9 @@ def _change(
     path = _party_file(config_file)
     state, me = state_directory(path), unix_user()
     if state.exists() and state.stat().st_uid != os.geteuid():
-        raise InputError(f"{state} belongs to another Unix user: what {me} writes there its node could not read")
+        raise InputError(
+            f"{state} belongs to another Unix user, whose node cannot read files of {me}; run this as that user"
+        )
     file = load(path)
     with log_of(file) as (connection, log), connection:
         connection.execute("BEGIN IMMEDIATE")  # one command at a time
@@ -155,9 +157,9 @@ def _change(
     report.line(f"{name}: {what}; roles {', '.join(roles)}" if account is not None else f"{name}: {what}")
     able = sum("approve" in account.roles for account in known.values())
     if known and able < file.node.approvals:
-        report.note(f"approvals = {file.node.approvals} in {path}: what a peer proposes waits, for {able} may approve")
+        report.note(f"approvals = {file.node.approvals} in {path}: a peer's proposal waits, as only {able} may approve")
     if not known:
-        report.note("nobody has a name any more: whoever can read the node's state directory decides")
+        report.note("there are no more operators: every user who can read the node's state directory decides")
     return report
 
 
@@ -168,13 +170,13 @@ def _accounts(config_file: Path | None, is_strict: bool = False) -> Accounts:
 def _party_file(config_file: Path | None) -> Path:
     path = find_party_file(config_file)
     if path is None:
-        raise InputError("whose node? give --config party.toml: there is none here")
+        raise InputError("--config: there is no party.toml here; give --config party.toml")
     return path
 
 
 def _known(accounts: dict[str, Account], name: str) -> None:
     if name not in accounts:
-        raise InputError(f"there is no operator {quoted(name)}; smc operator list shows who there is")
+        raise InputError(f"there is no operator {quoted(name)}; see smc operator list")
 
 
 def _shown(name: str, account: Account) -> dict[str, object]:

@@ -63,7 +63,7 @@ def policy(
 
     path = find_party_file(config_file)
     if path is None:
-        raise InputError("whose rules? give --config party.toml: there is none here")
+        raise InputError("--config: there is no party.toml here; give --config party.toml")
     file = settings.load(path)
     known = {name: schema.load(table.schema_file).attributes for name, table in file.tables.items()}
     budgets = {name: table.budget is not None for name, table in file.tables.items()}
@@ -126,7 +126,9 @@ def _link(post_quantum: bool | None, key_exchange: str | None) -> dict[str, Any]
         return {"post_quantum": post_quantum}
     is_safe = key_exchange in tls.POST_QUANTUM
     if post_quantum not in (None, is_safe):
-        raise InputError(f"--key-exchange {quoted(key_exchange)}: that is {'' if is_safe else 'not '}post-quantum")
+        raise InputError(
+            f"--key-exchange: {quoted(key_exchange)} is {'' if is_safe else 'not '}post-quantum; remove the other flag"
+        )
     return {"tls": tls.VERSION, "key_exchange": key_exchange, "post_quantum": is_safe}
 
 
@@ -135,9 +137,9 @@ def _asked(file: NodeFile, request: Request | None) -> Word:
     from parties.node.point.decision_point import DecisionPoint
 
     if request is None:
-        raise InputError("--ask: about which job? give --job job.toml")
+        raise InputError("--ask: needs a job; add --job job.toml")
     if file.decision is None:
-        raise InputError("--ask: whom? party.toml names no decision point: [decision] url")
+        raise InputError("--ask: party.toml has no decision point; add url under [decision]")
     with at_key("decision"):
         return DecisionPoint(file.decision).ask(request)
 
@@ -154,7 +156,9 @@ def _checked(address: str | None) -> str | None:
     try:
         return None if address is None else str(ip_address(address))
     except ValueError:
-        raise InputError(f"--address: {quoted(address or '')} is not an IP address") from None
+        raise InputError(
+            f"--address: {quoted(address or '')} is not an IP address; give one such as 192.0.2.7"
+        ) from None
 
 
 def _document(

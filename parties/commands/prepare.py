@@ -49,20 +49,20 @@ def prepare(
     --force, which replaces the schema and the table's spelling and columns.
     """
     if (raw is None) == (config_file is None):
-        raise InputError("give RAW, a file or a database's URL, or --config with a table of one's own: one of the two")
+        raise InputError("RAW: give either RAW, a file or the URL of a database, or --config with your table")
     require(f"{raw or config_file}: smc prepare", "ibis", "duckdb", "pyarrow")
     from parties.alone.preparing import fitting, proposing, writing
     from parties.alone.preparing.profile import profile
 
     name, settings = _place(raw, table) if config_file is None else _of_config(config_file, table)
     if out is None and config_file is None:
-        raise InputError("--out is missing: the directory for schema.toml and party.toml")
+        raise InputError("--out is missing: give the directory for schema.toml and party.toml")
     out = out or config_file.parent  # type: ignore[union-attr]
     if force and config_file is not None:  # spelling and columns are found out as if nothing were said of them
         settings = settings.model_copy(update={"format": FormatSettings(), "columns": {}})
         settings.model_fields_set.difference_update(WRITTEN)
     if agreed is not None and (target is not None or exclude):
-        raise InputError("--schema says which columns are wanted: give no --target and no --exclude")
+        raise InputError("--schema: already sets the columns; remove --target and --exclude")
     party_file = out / PARTY_FILE
     before, there = _present(party_file, name, settings, force)
     schema_file = out / "schema.toml" if there is None else there.schema_file
@@ -79,12 +79,12 @@ def prepare(
         if known is None:
             for column in exclude:
                 if column not in [*(c.name for c in table_profile.columns), *table_profile.unfit]:
-                    raise InputError(f"--exclude: there is no column {column!r}")
+                    raise InputError(f"--exclude: there is no column {column!r}; check the name")
             proposal = proposing.propose(table_profile, target, exclude)
         else:
             proposal = fitting.fit(table_profile, known)
     if there is not None and getattr(table_profile.place, "files", {}) != there.files:
-        raise InputError(f"{party_file}: the files of {name} are spelled differently: give each its `format`")
+        raise InputError(f"{party_file}: the files of {name} are spelled differently; give each its own `format`")
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -107,11 +107,11 @@ def prepare(
     report.line(f"written  {schema_file}   {len(proposal.schema.attributes)} attributes, digest {digest}")
     report.line(f"written  {party_file}   table {name}, {table_profile.rows:,} rows")
     if there is not None and table_profile.rows > there.max_rows:
-        notes.append(f"tables.{name}.max_rows: {there.max_rows:,} are fewer than the rows: raise it")
+        notes.append(f"tables.{name}.max_rows: {there.max_rows:,} are fewer than the rows; raise it")
     if agreed is None:
         notes.append(writing.TELLS)
     if "link" not in files.read_toml(party_file):
-        notes.append(f"next: smc init --out {out}    adds the way to the peer to {party_file}")
+        notes.append(f"next: smc init --out {out}    adds the link to the peer to {party_file}")
     for note in notes:
         report.note(note, always=False)
     return report
@@ -145,12 +145,12 @@ def _present(party_file: Path, name: str, settings: PlaceSettings, force: bool) 
         return text, None
     rows = [(getattr(table, "query", None), _real(table.source), table.table) for table in (settings, there)]
     if rows[0] != rows[1]:
-        raise InputError(f"{party_file}: tables.{name} has other rows: give another --table, or take it out")
+        raise InputError(f"{party_file}: tables.{name} has other rows; give another --table, or remove that table")
     if not (settled := WRITTEN & there.model_fields_set):
         return text, there
     if not force:
         has = " and ".join(sorted(settled))
-        raise InputError(f"{party_file}: tables.{name} has {has} already: give --force to replace, or another --out")
+        raise InputError(f"{party_file}: tables.{name} already has {has}; give --force to replace, or another --out")
     return _without(party_file, text, name), there
 
 
@@ -159,7 +159,9 @@ def _require_own(schema_file: Path, party_file: Path, name: str) -> None:
     tables = load(party_file).tables if party_file.exists() else {}
     real = schema_file.resolve()
     if others := [other for other, table in tables.items() if other != name and table.schema_file.resolve() == real]:
-        raise InputError(f"{schema_file} is the schema of {listed(others)}, too: --schema {schema_file} keeps it")
+        raise InputError(
+            f"{schema_file} is also the schema of {listed(others)}; give --schema {schema_file} to keep it"
+        )
 
 
 def _real(source: str) -> str:
@@ -182,7 +184,7 @@ def _without(party_file: Path, text: str, name: str) -> str:
     with suppress(tomllib.TOMLDecodeError):
         if tomllib.loads("".join(remaining)) == wanted:
             return "".join(remaining)
-    raise InputError(f"{party_file}: the spelling and columns of tables.{name} cannot be told apart: take them out")
+    raise InputError(f"{party_file}: cannot separate the spelling and columns of tables.{name}; remove them by hand")
 
 
 def _header(line: str) -> list[str] | None:

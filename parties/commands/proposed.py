@@ -54,7 +54,7 @@ class _OfFile(click.Command):
             key, path = flag.lstrip("-").replace("-", "_"), "" if above is None else above.command_path
             if (kind := _kind_with(key)) is None:
                 raise
-            says = f"the file says what the job is told, as {key}; or name a kind: {path} {kind} {flag}"
+            says = f"a job file sets this as {key}; or name the kind: {path} {kind} {flag}"
             raise InputError(f"{flag}: {says}") from None
 
     @override
@@ -146,7 +146,7 @@ def read_inputs(protocol: object, texts: tuple[str, ...]) -> Job:
     for text in texts:
         name, sign, value = text.partition("=")
         if not sign or name not in known:
-            raise InputError(f"--input: must be NAME=VALUE, NAME one of {listed(known) or 'none'}")
+            raise InputError(f"--input: must be NAME=VALUE, with NAME from {listed(known) or 'none'}")
         typed[name] = read_private(known[name], value)
     return typed
 

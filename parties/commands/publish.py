@@ -71,7 +71,7 @@ def plan_command(
     files.write_text(out, proposal.text + (f"\n[format]\n{spelling}" if spelling else ""))
     report = Report({"notes": proposal.notes})
     report.lines(proposal.notes)
-    report.note(f"written: {out}; say which columns are sensitive, and how the others are generalised")
+    report.note(f"written: {out}; mark the sensitive columns there, and complete the generalisation of the others")
     return report
 
 
@@ -133,7 +133,7 @@ def anonymise_command(
         status = stack.enter_context(console.progress("reading"))
         rows, cells = cells_of(plan, stack)
         models = plan.check()
-        status.doing("looking for the recoding that loses least")
+        status.doing("searching for the recoding with the least loss")
         outcome = anonymised(cells, plan, models)
         if telling.page_file is not None:
             outcome.report["dimensions"] = curve(cells, plan, models, outcome.report["lost"], status.doing)
@@ -156,17 +156,17 @@ def anonymise_command(
     report = telling.told(outcome.report, out.name if out else str(into))
     if plan.algorithm is None and outcome.levels is None and not plan.local:
         number = len(cells.hierarchies)
-        report.note(f"{number} quasi-identifiers are too many for one level a column: recoded by mondrian")
+        report.note(f"{number} quasi-identifiers are too many for one level per column; mondrian recoded them")
     if dropped := [name for name, column in plan.columns.items() if column.pseudonym is not None]:
-        why = "pseudonyms would tell which rows are of one person; smc publish pseudonyms makes them, without recoding"
+        why = "pseudonyms would link the rows of a person; smc publish pseudonyms makes them, without recoding"
         report.note(f"dropped: {listed(dropped)}: {why}")
     note_beginning(report, history)
     if not plan.named("sensitive"):
-        report.note("no column is sensitive: nothing bounds what the rows that look alike say of their people")
+        report.note("no column is sensitive: rows of a class may still reveal facts about their people")
     report.written(into and f"table {into}", *outputs.values())
     if lost := sorted((share, name) for name, share in outcome.report["lost"].items() if share > MOST)[::-1]:
         shares = ", ".join(f"{quoted(name)} {share:.0%}" for share, name in lost)
-        report.note(f"most is lost of {shares}: rules for them, fewer quasi-identifiers or a smaller k keep more")
+        report.note(f"most is lost of {shares}: add rules for them, or use fewer quasi-identifiers or a smaller k")
     return report
 
 
@@ -200,7 +200,9 @@ def apply_command(
     register = None if public is None else place(public, public_table)
     recoding = load(recoding_file)
     if recoding.history is not None and history is not None and not history.versions:
-        raise InputError(f"--history: {history.path} has no publication yet: give the file of the recoding's plan")
+        raise InputError(
+            f"--history: {history.path} has no publication yet; give the history file of the recoding's plan"
+        )
     if source.party_table is None:  # later rows come as the first ones did
         source = source.model_copy(update={"format": recoding.format})
     with record.of("apply") as log, console.progress("recoding"):
@@ -208,7 +210,7 @@ def apply_command(
         log.published(source, recoding.published(), [model["model"] for model in applied["models"]], target)
     report = telling.told(applied, out.name if out else str(into))
     if "unchecked" in applied:
-        why = "a party alone cannot count both parties' rows"
+        why = "one party cannot count both parties' rows"
         report.note(f"recoded, but not checked: {', '.join(applied['unchecked'])} ({why})")
     note_beginning(report, history)
     report.written(into and f"table {into}", *outputs.values())
@@ -218,7 +220,7 @@ def apply_command(
 def _target(out: Path | None, into: str | None) -> Path | str:
     """Return where rows go: a file, or a table of this name. `InputError` unless one of them is given."""
     if (out is None) == (not into):
-        raise InputError("give either --out, a file, or --into, a table of the source's database")
+        raise InputError("--out: give either --out, a file, or --into, a table of the source's database")
     return out if out is not None else str(into)
 
 

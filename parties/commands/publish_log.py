@@ -64,7 +64,7 @@ class Record:
         """
         if self.config_file is None:
             if self.purpose is not None:
-                raise InputError("--purpose is for the record: give --config party.toml, too")
+                raise InputError("--purpose: goes with --config, which has the record; add --config party.toml")
             yield PublicationLog(lambda _: None, lambda _: "")
             return
         from parties.node.settings import load

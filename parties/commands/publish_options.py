@@ -46,12 +46,16 @@ class HistoryOptions:
             where, how = (planned.file, planned.row, planned.person), (self.row_column, self.person_column)
             typed = (self.history_file or where[0], how[0] or where[1], how[1] or where[2])
             if (typed[0].absolute(), *typed[1:]) != (where[0].absolute(), *where[1:]):
-                place = f"{planned.file}, by {quoted(planned.row)}"
-                raise InputError(f"--history: the plan puts publications down in {place}: leave it out")
+                place = f"{planned.file} and row column {quoted(planned.row)}"
+                raise InputError(
+                    f"--history: the plan already sets history file {place}; remove --history, --row and --person"
+                )
             return load(*where)
         if self.history_file is None or self.row_column is None:
             if self != HistoryOptions(None, None, None):
-                raise InputError("give both --history, a file, and --row, the column that says whose row each is")
+                raise InputError(
+                    "--history: give both --history, a file, and --row, the column that identifies the row's owner"
+                )
             return None
         return load(self.history_file, self.row_column, self.person_column)
 
@@ -59,7 +63,7 @@ class HistoryOptions:
 def note_beginning(report: Report, history: History | None) -> None:
     """Note of a history that was empty that it is: a file whose name was mistyped is one, too."""
     if history is not None and not history.versions:
-        report.note(f"{history.path} begins with this: what was published before was not looked at")
+        report.note(f"{history.path} is new: earlier publications were not checked")
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,7 @@ def keys(of: Keys = settings(Keys)) -> None:
         if is_new:
             of.master.unlink(missing_ok=True)
         raise
-    console.err.print(f"written: {of.keys}; who has {of.master} too can restore all pseudonyms")
+    console.err.print(f"written: {of.keys}; anyone who also has {of.master} can restore all pseudonyms")
 
 
 @command("pseudonyms", "smc publish pseudonyms --plan publish.toml --master master.key --keys keys.db --out rows.csv")
@@ -84,7 +84,7 @@ def pseudonyms(
     check_new({"--out": out}, [plan_file, of.master, of.keys, *paths(plan.source)], record.config_file, force)
     choose(plan, record.config_file)
     if not any(column.pseudonym for column in plan.columns.values()):
-        raise InputError(f'{plan_file}: no column becomes a pseudonym: give one pseudonym = "deterministic"')
+        raise InputError(f'{plan_file}: no column becomes a pseudonym; set pseudonym = "deterministic" for one')
     with (
         record.of("pseudonyms") as log,
         of.opened() as ring,
@@ -98,7 +98,9 @@ def pseudonyms(
         protection = [f"{name}: {column.pseudonym} pseudonyms" for name, column in columns if column.pseudonym]
         shown_names = [name for name, column in columns if column.shown or column.pseudonym]
         log.published(plan, shown_names, protection, out)
-    console.err.print(f"written: {out} ({written.rows} rows); they are still about people: whom, the keys tell")
+    console.err.print(
+        f"written: {out} ({written.rows} rows); they are still personal data: the keys identify the people"
+    )
 
 
 @command(
@@ -123,12 +125,12 @@ def restore(
 
     check_new({"--out": out}, [of.master, of.keys, *paths(data)], None, force)
     if not purpose.strip():
-        raise InputError("--purpose: say why; it is put on record")
+        raise InputError("--purpose: is empty; give the reason, which is recorded")
     wanted = {name: key or name for name, _, key in (column.partition("=") for column in columns)}
     with of.opened() as ring, rows_at(data, table) as rows, console.progress("restoring"):
         written = made.restore(rows, wanted, ring, out, purpose, user())
     lost = f"; {written.forgotten} cells of forgotten subjects are empty" if written.forgotten else ""
-    console.err.print(f"written: {out} ({written.rows} rows){lost}; this is on record")
+    console.err.print(f"written: {out} ({written.rows} rows){lost}; this is recorded")
 
 
 @command("rotate", "smc publish rotate --master master.key --keys keys.db --column patient")
@@ -141,7 +143,7 @@ def rotate(
     from parties.alone.publish.keys.keyring import make_master
 
     if not columns and new_master is None:
-        raise InputError("give --column, --new-master, or both")
+        raise InputError("--column: give --column, --new-master, or both")
     with of.opened() as ring:
         for name in dict.fromkeys(columns):
             console.out.print(f"{name}: version {ring.rotate(name)}")
@@ -149,7 +151,9 @@ def rotate(
             ring.rewrap(make_master(new_master))
         ring.commit()
     if new_master is not None:
-        console.err.print(f"written: {new_master}; destroy {of.master} to make older copies of {of.keys} useless")
+        console.err.print(
+            f"written: {new_master}; destroy {of.master}, so that older copies of {of.keys} become useless"
+        )
 
 
 @command("forget", "smc publish forget --master master.key --keys keys.db --subject -")
@@ -163,14 +167,14 @@ def forget(
     if subject == "-":
         subject = typed_line("the subject")
     if (table is None) != (record.config_file is None):
-        raise InputError("--config and --table go together: of which table's subject the log shall tell")
+        raise InputError("--config: goes with --table, the person's table for the log; give both or neither")
     with record.of("forget", table or "") as log, of.opened() as ring:
         if not ring.forget(subject.strip()):
-            raise InputError(f"{of.keys}: there is no key of this subject: it was never made, or is destroyed already")
+            raise InputError(f"{of.keys}: has no key of this person; it was never made, or is already destroyed")
         ring.commit()
         log.published(table or "")
     console.err.print(
-        "the key is destroyed here; older copies of the file still hold it: destroy them, or rotate --new-master"
+        "the key is destroyed here, but older copies of the file still have it; destroy them, or rotate --new-master"
     )
 
 

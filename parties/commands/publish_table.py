@@ -71,11 +71,11 @@ def table_command(
     check_new({"--out": out, "--report": report_file}, paths(source), record.config_file, force)
     if base is not None:
         if given is not None:
-            raise InputError("--base rounds every cell: give it, or rules by which cells are hidden")
+            raise InputError("--base: rounds every cell; give either --base or rules that hide cells")
         if summed is not None:
-            raise InputError("--base is about counts: sums are hidden by rules, not rounded")
+            raise InputError("--base: rounds counts only; remove --base or --sum")
     elif rounding is not None:
-        raise InputError("--rounding needs --base: the number to whose multiples counts are rounded")
+        raise InputError("--rounding: needs --base; add --base NUMBER")
     rules = given or CellRules(FEWEST)
     rules.check(summed is not None)
     where = place(source, table)
@@ -155,7 +155,7 @@ def tables_command(
 
     outputs: dict[str, Path | None] = {f"--cross {name}": out for name, out in crosses}
     if len(outputs) < len(crosses):
-        raise InputError("--cross: a table is given twice")
+        raise InputError("--cross: a table is given twice; remove one")
     check_new(outputs | {"--report": report_file}, paths(source), record.config_file, force)
     axes = [linked.axes_of(name) for name, _ in crosses]
     rules = given or CellRules(FEWEST)
@@ -239,9 +239,11 @@ def open_command(
     first, *others = [sealed.load(path) for path in sealed_files]
     for path, other in zip(sealed_files[1:], others, strict=True):
         if other.job != first.job:
-            raise InputError(f"{sealed_files[0]} and {path} are not of one job")
+            raise InputError(f"{sealed_files[0]} and {path} are from different jobs; give files of one job")
         if other != first:
-            raise InputError(f"{sealed_files[0]} and {path} are of one job, but not the same: one was changed")
+            raise InputError(
+                f"{sealed_files[0]} and {path} are from one job but differ: one was changed; ask both parties"
+            )
     opened = sealed.open_table(sealed_files[0], first, private_key)
     units, mask = first.units, first.mask
     texts = covered(opened.values, mask, units.digits, units.factor)

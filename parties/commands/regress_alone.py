@@ -84,9 +84,9 @@ def alone(
     if method == "objective" or method == "output":  # `in` tells no types apart
         if delta is not None or max_rows is not None:
             flag = "--max-rows" if delta is None else "--delta"
-            raise InputError(f"{flag}: is for least squares and ridge: leave it out")
+            raise InputError(f"{flag}: goes with least squares and ridge; remove it")
         if regularisation is None:
-            raise InputError("--lambda: is missing: choose it without a look at the rows, 0.001 for example")
+            raise InputError("--lambda: is missing; choose it without a look at the rows, 0.001 for example")
         listed = _listed(columns), _listed(numeric)
         document = _classifier(data, schema_file, target, *listed, method, named, huber, regularisation, epsilon)
     else:
@@ -160,5 +160,5 @@ def _listed(words: str | None) -> tuple[str, ...] | None:
         return None
     names = tuple(part.strip() for part in words.split(",") if part.strip())
     if not names:
-        raise InputError("columns, numeric: name at least one column, with commas between them")
+        raise InputError("columns, numeric: name at least one column, separated by commas")
     return names

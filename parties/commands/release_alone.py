@@ -85,7 +85,7 @@ def alone(
     number of rows.
     """
     if low is None or high is None:
-        raise InputError("low and high: the numbers need bounds, from general knowledge and not from these rows")
+        raise InputError("low and high: are missing; take the bounds from general knowledge, not from these rows")
     _check(way, flags)
     epsilon, delta = exact(flags["epsilon"]), exact(flags["delta"] or 0)
     check_new({"--out": out}, [data], None, force)
@@ -94,7 +94,7 @@ def alone(
         table = Table(numbers, low, high)
         check_delta(flags["delta"] or 0, max(len(table), 2))
         if way == "propose" and not 1 <= flags["bound"] < table.most:
-            raise InputError(f"bound: is {flags['bound']}, must be from 1 to {table.most - 1}, what the bounds allow")
+            raise InputError(f"bound: is {flags['bound']}, must be from 1 to {table.most - 1}, as the bounds allow")
         if way == "blocks":
             table = block_table(numbers, _function(flags["function"]), flags["blocks"], low, high)
         status.doing("adding noise")
@@ -123,9 +123,9 @@ def _check(way: str, flags: Mapping[str, Any]) -> None:
     """Raise `InputError` for what the way lacks, or has no use for."""
     for name in ("delta", "bound", "blocks", "function"):
         if name in WAYS[way] and flags[name] is None:
-            raise InputError(f"{name}: is missing: the way {way} needs it")
+            raise InputError(f"{name}: is missing; the way {way} needs it")
         if name not in WAYS[way] and flags[name] is not None:
-            raise InputError(f"{name}: the way {way} has none: leave it out")
+            raise InputError(f"{name}: the way {way} does not use it; remove it")
 
 
 def _numbers(data: Path, column: str) -> NDArray[np.int64]:
@@ -133,13 +133,13 @@ def _numbers(data: Path, column: str) -> NDArray[np.int64]:
     read.require([column])
     for row, cell in enumerate(read.values[column]):
         if not _WHOLE.fullmatch(cell):
-            raise InputError(f"{read.where(row, column)}: {quoted(cell)} is no whole number")
+            raise InputError(f"{read.where(row, column)}: {quoted(cell)} is not a whole number; correct the cell")
     return np.array([int(cell) for cell in read.values[column]], dtype=np.int64)
 
 
 def _function(name: str) -> Any:
     if name not in FUNCTIONS and ":" not in name:
-        raise InputError(f"function: {quoted(name)} is none of {', '.join(FUNCTIONS)}, and no MODULE:FUNCTION")
+        raise InputError(f"function: {quoted(name)} is unknown; give one of {', '.join(FUNCTIONS)}, or MODULE:FUNCTION")
     return FUNCTIONS[name] if name in FUNCTIONS else load_program(name)
 
 

@@ -29,9 +29,7 @@ from smc.errors import InputError
 
 DONE_ELSEWHERE = [what for what in get_args(Request) if what in ("rectification", "erasure", "restriction")]
 NO_TEXT = ("Cc", "Cs", "Zl", "Zp")  # Unicode's controls, surrogates, and what ends a line or a paragraph
-AFTERWARDS = (
-    "nothing that was computed before is changed by it: smc forget --table {table} lists what was learnt from the table"
-)
+AFTERWARDS = "earlier results are unchanged: smc forget --table {table} lists the results learnt from the table"
 
 
 @click.group("rights", epilog="Example:  smc rights list --config party.toml")
@@ -82,9 +80,11 @@ def access_command(
         files.create_private(out, text.encode())
     console.err.print(f"written: {out}, {len(rows):,} {'row' if len(rows) == 1 else 'rows'}")
     if archived := sum(recipient["purpose"] is None for recipient in recipients):
-        console.err.print(f"{archived} jobs on the table are archived: their purposes are in the archives alone")
+        console.err.print(f"{archived} jobs on the table are archived; their purposes are only in the archives")
     if unknown:
-        console.err.print(f"{unknown} archived jobs are not among the recipients, for the log has no table: {ARCHIVES}")
+        console.err.print(
+            f"{unknown} archived jobs are not among the recipients, as the log does not name their table: {ARCHIVES}"
+        )
 
 
 @command("object", "smc rights object --table patients --person 1747 --case 2026-14", group)
@@ -103,8 +103,8 @@ def object_command(
     objections = file.tables[known_table(table, file.tables)].objections
     if objections is None:
         raise InputError(
-            f"tables.{table} has no list of objections: add "
-            'objections = { column = "COLUMN", file = "objections.txt" } to it, and make the file'
+            f"tables.{table}: has no list of objections; add "
+            'objections = { column = "COLUMN", file = "objections.txt" } and make the file'
         )
     who = _read_person(person)
     what = "objection withdrawn" if withdraw else "objection"
@@ -133,7 +133,7 @@ def done_command(
     """
     with appending(file) as append:
         append("rights", {"what": what, "table": known_table(table, file.tables), "case": case})
-    console.out.print(f"{what} noted, and the log has it")
+    console.out.print(f"{what} recorded in the log")
     console.err.print(AFTERWARDS.format(table=table))
 
 
@@ -170,7 +170,7 @@ def _read_person(person: str) -> str:
     who = (sys.stdin.read() if person == "-" else person).strip()
     unseen = all(unicodedata.category(mark)[0] in "CZ" for mark in who)  # so of no mark at all
     if unseen or who.startswith("#") or any(unicodedata.category(mark) in NO_TEXT for mark in who):
-        raise InputError("--person: one line is needed, as the table's column has it")
+        raise InputError("--person: must be one line, as in the column of the table")
     return who
 
 
@@ -193,7 +193,7 @@ def _column(settings: TableSettings) -> str:
         return settings.objections.column
     if settings.person is not None:
         return settings.person.strip()
-    raise InputError("--column: say which column of the table says whose row it is")
+    raise InputError("--column is missing: give the column that identifies the person")
 
 
 def _recipients(file: NodeFile, table: str) -> tuple[list[dict[str, Any]], int]:

@@ -58,7 +58,7 @@ def run(
     """
     _, link = file_and_link(config_file, flags)
     if flags["ray"] is not None:
-        raise InputError("--ray: is for shards, and a program of one's own has none: leave it out")
+        raise InputError("--ray: goes with shards, which a program does not have; remove --ray")
     if link.listen is not None:
         require_free(link.listen)
     read = read_flags(PROFILE, flags)
@@ -98,7 +98,7 @@ def _as_json(result: Any) -> Any:
     try:
         return json.loads(json.dumps(result, default=_plain))
     except (TypeError, ValueError, RecursionError) as error:
-        raise InputError(f"the result cannot be written as JSON: {error}") from None
+        raise InputError(f"--json: the result cannot be written as JSON: {error}; remove --json") from None
 
 
 def _plain(value: Any) -> Any:

@@ -46,15 +46,15 @@ def serve(
     address = Address(host, port)
     elsewhere = socket_file is None and not address.is_local
     if elsewhere and token_file is None:
-        raise InputError(f"--host: {host} is not this machine alone: give --token-file, or listen at 127.0.0.1")
+        raise InputError(f"--host: {host} is reachable from other machines; give --token-file, or listen at 127.0.0.1")
     if socket_file is not None and (identity or certificate):
         raise InputError("--socket: a Unix socket has no TLS; remove --identity and --certificate")
     if socket_file is None:
         require_free(str(address))
     if schema_file is not None and config_file is not None:
-        raise InputError("--schema: the tables of --config have theirs; give one of the two")
+        raise InputError("--schema: the tables of --config have a schema; give one of the two")
     if table is not None and config_file is None:
-        raise InputError("--table: names a table of --config, which is missing")
+        raise InputError("--table: needs --config, which is missing")
     token = None if token_file is None else _token(token_file)
     file = None if config_file is None else load(config_file)
     if elsewhere and file is not None and identity is None and certificate is None:
@@ -62,7 +62,7 @@ def serve(
     tls = _tls(identity, certificate)
     if elsewhere and tls is None:
         raise InputError(
-            f"--host: token and rows would travel to {host} in clear: give --identity and --certificate for TLS, "
+            f"--host: token and rows would travel to {host} unencrypted; give --identity and --certificate for TLS, "
             "or --config with both, or listen at 127.0.0.1 or a --socket"
         )
     model = load_any(model_file)
@@ -90,9 +90,11 @@ def _tls(identity: Path | None, certificate: Path | None) -> ssl.SSLContext | No
     if identity is None and certificate is None:
         return None
     if identity is None or certificate is None:
-        raise InputError(f"--{'certificate' if identity else 'identity'}: TLS needs --identity and --certificate")
+        raise InputError(
+            f"--{'certificate' if identity else 'identity'} is missing: TLS needs --identity and --certificate"
+        )
     if not load_identity(identity, certificate).is_in_files:
-        raise InputError(f"--identity: the key of {certificate} is in a token; TLS here needs one in a file")
+        raise InputError(f"--identity: the key of {certificate} is in a token; give a key in a file for TLS")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     context.load_cert_chain(certificate, identity, keyfile.passphrase(identity))
@@ -104,5 +106,7 @@ def _token(path: Path) -> str:
     files.ensure_private(path)
     token = files.read_text(path).strip()
     if len(token) < SHORTEST or not token.isascii() or not token.isprintable() or " " in token:
-        raise InputError(f"{path}: a token is one line of {SHORTEST} letters and digits or more, without spaces")
+        raise InputError(
+            f"{path}: a token has at least {SHORTEST} letters, digits or signs on one line, without spaces; write one"
+        )
     return token

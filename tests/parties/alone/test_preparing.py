@@ -258,7 +258,7 @@ def test_a_schema_of_another_table_is_not_replaced(tmp_path: Path, capsys: pytes
     assert run(["prepare", str(tmp_path / "a.csv"), "--out", str(schema.parent)]) == 0
     before = schema.read_bytes()
     assert run([*words, "--exclude", "Alter"]) == 2
-    assert f"{schema} is the schema of 'a', too: --schema {schema} keeps it" in capsys.readouterr().err
+    assert f"{schema} is also the schema of 'a'; give --schema {schema} keeps it" in capsys.readouterr().err
     assert schema.read_bytes() == before
     assert run([*words, "--schema", str(schema)]) == 0
 

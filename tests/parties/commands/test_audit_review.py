@@ -72,7 +72,7 @@ def test_nothing_else_is_reviewed(party: Path, capsys: pytest.CaptureFixture[str
 def test_who_stood_behind_it_does_not_review_it(party: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["--job", JOBS["emergency"], "x"]
     account(party, "anna", "approve", "audit")
-    assert "anna stood behind job" in said(capsys, *words, code=2)
+    assert "anna proposed or approved job" in said(capsys, *words, code=2)
     account(party, "bert", "approve")
     assert "bert may not do this: it needs the role audit" in said(capsys, *words, code=2)
     account(party, "carla", "audit")

@@ -113,7 +113,7 @@ def test_a_joint_command_reads_no_opt_out(capsys: Any) -> None:
     link = ["--connect", "127.0.0.1:1", "--wait", "0.2", "--peer", "theirs.crt", "--config", "party.toml"]
     words = ["release", "count", "--exact", "--data", "./own.csv", "--schema", "schema.toml", *link]
     assert run(words) == 2
-    assert "tables.people leaves rows of own.csv out: give --table people" in capsys.readouterr().err
+    assert "tables.people leaves out rows of own.csv; give --table people" in capsys.readouterr().err
     party('source = "own.csv"\n')
     assert run(words) == 3
 

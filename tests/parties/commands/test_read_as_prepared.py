@@ -72,7 +72,7 @@ def test_comparing_raw_rows_by_their_mapping(raw: list[tuple[str, int, float]], 
     assert json.loads(capsys.readouterr().out) == report, "the rows and the schema are those of the table"
     for flags, missing in ((["--schema", "clinic/schema.toml"], "--data"), (["--data", "rows.csv"], "--schema")):
         assert run(["compare", "--synthetic", "same.csv", *flags]) == 2
-        assert f"{missing} is missing: give --data and --schema, or --config" in capsys.readouterr().err
+        assert f"{missing} is missing; give --data and --schema, or --config" in capsys.readouterr().err
     assert report["marginals"]["average"] == 0, "the same rows, one raw and one in the words of the schema"
     Path("comma.csv").write_text("Ort,Alter\nBonn,33\n")
     assert run([*words[:2], "comma.csv", *words[3:]]) == 2

@@ -44,7 +44,7 @@ JOINT = [
     ("--epsilon 1 --huber 1", "--huber: must be < 1, not 1"),
 ]
 ALONE = [
-    ("--epsilon 1", "--lambda: is missing: choose it without a look at the rows"),
+    ("--epsilon 1", "--lambda: is missing; choose it without a look at the rows"),
     ("--epsilon 1 --lambda 0.1 --delta 1e-9", "--delta: is for least squares and ridge"),
     ("--epsilon 1 --lambda 0.1 --method least-squares --target visits", "lambda: is for ridge: leave it out"),
     (

@@ -243,7 +243,7 @@ def test_a_table_of_ones_own_gets_its_mapping_where_it_stands(
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["--out", "x"], "give RAW, a file or a database's URL, or --config"),
+        (["--out", "x"], "give either RAW, a file or the URL of a database, or --config"),
         (["a.csv", "--config", "party.toml", "--out", "x"], "one of the two"),
         (["postgresql://h/d", "--out", "x"], "say which `table`"),
         (["mongodb://h/d", "--table", "a", "--out", "x"], "cannot read from mongodb://"),

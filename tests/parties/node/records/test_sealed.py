@@ -230,7 +230,7 @@ def test_a_state_that_is_sealed_from_its_first_day(place: Place) -> None:
 
 def test_nothing_is_unsealed_where_nothing_is(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
     assert place.smc("audit", "seal", "--remove", "--passphrase-file", place.state.parent / "word") == 2
-    assert "--remove leaves none" in capsys.readouterr().err
+    assert "--remove removes it" in capsys.readouterr().err
     place.config.write_text(place.config.read_text().replace(place.state.name, "new"))
     assert place.smc("audit", "seal", "--remove") == 2
     new = place.config.parent / "new"
