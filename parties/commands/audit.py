@@ -351,8 +351,10 @@ def seal_command(
         )
     passphrase = keyfile.first_line(place.with_suffix(keyfile.ENDING))
     if passphrase is not None and passphrase[0] != word:
-        what = "delete the file" if remove else "write the new passphrase there"
-        console.err.print(printable(f"{passphrase[1]} has the old passphrase: {what}, or the node does not start"))
+        what = "remove it" if remove else "replace it by the new one"
+        console.err.print(
+            printable(f"the passphrase {passphrase[1]} is the old one: {what}, or the node does not start")
+        )
 
 
 @command("accept-rollback", "smc audit accept-rollback --config party.toml --peer b", group)

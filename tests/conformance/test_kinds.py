@@ -238,7 +238,7 @@ def test_what_cannot_be_consented_to(pair: Nodes, smc: Smc) -> None:
     for typed, message in (
         ("value=4294967296", ": value does not fit 32 bits"),
         ("value=", "--value: must be a whole number"),
-        ("counts=5", "NAME one of 'value'"),
+        ("counts=5", "NAME from 'value'"),
     ):
         assert message in smc(pair.b, "approve", identifier, "--input", typed, code=2)
     for value in (-1, "5", 5.5, True, [5], None):

@@ -184,7 +184,7 @@ def test_a_renewed_certificate(config: Path, nodes: tuple[Any, Any], tmp_path: P
 
 @pytest.mark.parametrize("command", ["archive", "seal", "shipped"])
 def test_no_option_is_named_that_a_command_does_not_have(command: str) -> None:
-    with pytest.raises(InputError, match=r"which records\? give --config party\.toml: there is none here$"):
+    with pytest.raises(InputError, match=r"--config: there is no party\.toml here; give --config party\.toml$"):
         run(command)
 
 

@@ -112,7 +112,7 @@ def test_prepare_and_init_in_either_order(capsys: pytest.CaptureFixture[str]) ->
     by_hand = "# mine\n" + Path("anna/party.toml").read_text()
     Path("anna/party.toml").write_text(by_hand)
     assert smc(*ANNA, *listen, "--table", "raw=other.csv") == 2
-    assert "has a table 'raw' already" in capsys.readouterr().err
+    assert "already has a table 'raw'" in capsys.readouterr().err
     assert smc(*ANNA, *listen) == 0
     shown = capsys.readouterr().err
     assert "smc id3 --config anna/party.toml" in shown
@@ -208,7 +208,7 @@ def test_on_a_terminal_it_asks(monkeypatch: pytest.MonkeyPatch) -> None:
         "Name of your party": "anna",
         "Name of the peer": "bert",
         "Address": "bert.example:7001",
-        "Own": "days.csv",
+        "Your table": "days.csv",
     }
     asked = []
 
@@ -259,7 +259,7 @@ def test_a_party_that_has_everything(identities: dict[str, Identity], capsys: py
         port.close()
     assert code == 0, found
     assert found["table days"][1].startswith("2 rows fit the schema")
-    assert found["peer"][1] == f"bob answers at {port.address} and trusts us; key exchange X25519MLKEM768"
+    assert found["peer"][1] == f"bob answers at {port.address} and trusts you; key exchange X25519MLKEM768"
     assert found["identity"][1].startswith("alice, ")
     code, found = checked(capsys)  # it has gone
     assert code == 2
@@ -465,7 +465,7 @@ def test_a_key_exchange_that_is_not_post_quantum_is_told(
             assert code == 2
             assert not found["peer"][0]
             assert (
-                "trusts us, but the key exchange prime256v1 of this connection is not post-quantum" in found["peer"][1]
+                "trusts you, but the key exchange prime256v1 of this connection is not post-quantum" in found["peer"][1]
             )
     finally:
         port.close()

@@ -98,7 +98,7 @@ def test_what_is_not_clear_is_refused(capsys: Any) -> None:
     words.append("--force")
     party('query = "SELECT * FROM people WHERE agreed = \'yes\'"\n[tables.people.files]\npeople = "own.csv"\n')
     assert run(words) == 2
-    assert "tables.people asks for it by a `query`" in capsys.readouterr().err
+    assert "tables.people reads it by a `query`" in capsys.readouterr().err
     other = '[tables.adults]\nschema = "schema.toml"\nsource = "own.csv"\nwhere = "age = \'30\'"\n'
     party(CHOSEN, other)
     assert run(words) == 2

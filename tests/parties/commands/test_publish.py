@@ -267,7 +267,7 @@ def test_pseudonyms_are_not_for_anonymised_rows(capsys: Any) -> None:
     text = Path("publish.toml").read_text()
     Path("publish.toml").write_text(text.replace('"identifier" }', '"identifier", pseudonym = "deterministic" }'))
     assert smc("anonymise", "--plan", "publish.toml", "--out", "out.csv") == 0
-    assert "dropped: 'name': pseudonyms would tell which rows are of one person" in capsys.readouterr().err
+    assert "dropped: 'name': pseudonyms would link the rows of a person" in capsys.readouterr().err
     assert "name" not in written(Path("out.csv"))[0]
 
 

@@ -45,7 +45,7 @@ JOINT = [
 ]
 ALONE = [
     ("--epsilon 1", "--lambda: is missing; choose it without a look at the rows"),
-    ("--epsilon 1 --lambda 0.1 --delta 1e-9", "--delta: is for least squares and ridge"),
+    ("--epsilon 1 --lambda 0.1 --delta 1e-9", "--delta: goes with least squares and ridge"),
     ("--epsilon 1 --lambda 0.1 --method least-squares --target visits", "lambda: is for ridge: leave it out"),
     (
         "--epsilon 1 --method ridge",

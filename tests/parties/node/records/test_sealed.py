@@ -154,9 +154,9 @@ def test_another_passphrase_and_none(place: Place, capsys: pytest.CaptureFixture
     place.knows()
     first = place.path.read_bytes()
     (place.state.parent / "word").write_text("the next word of ours")
-    assert "of before" not in capsys.readouterr().err
+    assert "is the old one" not in capsys.readouterr().err
     assert place.seal() == 0
-    assert f"the passphrase in {place.state / 'node.passphrase'} is that of before" in capsys.readouterr().err
+    assert f"the passphrase in {place.state / 'node.passphrase'} is the old one" in capsys.readouterr().err
     assert place.smc("audit", "verify") == 2
     place.knows("the next word of ours")
     (place.state / "node.passphrase").chmod(0o644)
