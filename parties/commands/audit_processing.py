@@ -95,8 +95,8 @@ def _json(path: Path) -> dict[str, Any]:
         content = files.read_json(path)
     except InputError as error:
         raise InputError(
-            f"--report: {path} is not a report of smc publish ({error}); give one written with --report"
+            f"--report: {path} is no report of smc publish ({error}); give one written with --report"
         ) from None
     if not isinstance(content, dict):
-        raise InputError(f"--report: {path} is not a report of smc publish; give one written with --report")
+        raise InputError(f"--report: {path} is no report of smc publish; give one written with --report")
     return content

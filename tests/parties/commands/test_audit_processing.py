@@ -310,7 +310,7 @@ def test_what_is_no_report_is_refused(
     alice: Node, capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str
 ) -> None:
     (tmp_path / "other.json").write_text(text)
-    assert "other.json is not a report of smc publish" in smc(capsys, "--dpia", "--report", "other.json", code=2)
+    assert "other.json is no report of smc publish" in smc(capsys, "--dpia", "--report", "other.json", code=2)
 
 
 def test_a_changed_log_is_told(alice: Node, capsys: pytest.CaptureFixture[str]) -> None:

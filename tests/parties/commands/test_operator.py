@@ -105,7 +105,7 @@ def test_jobs_say_whose_consent_they_wait_for(party: Party) -> None:
 
 def test_jobs_can_be_filtered(party: Party) -> None:
     assert [job["id"] for job in party.json("jobs", "--only", "done")] == [B]
-    assert party("jobs", "--only", "failed") == (0, "", "no such job\n")
+    assert party("jobs", "--only", "failed") == (0, "", "no job matches\n")
     assert party.json("jobs", "--only", "failed") == []
     assert party("jobs", "--only", "nonsense")[0] == 2
     party.node.known.clear()

@@ -40,7 +40,7 @@ CASES = [
     ("", "", "--data is missing: give the flag, or your rows as [tables.NAME] in --config"),
     (DAYS + 'columns.wind.column = "b"\n', "", "days.csv, column 'b' (attribute 'wind'): there is no such column"),
     (DAYS + 'consent = "agreed"\n', "", "days.csv: consent: there is no column 'agreed'"),
-    (DAYS + "budget.epsilon = 1\n", "", "tables.days has a budget" + NODE),
+    (DAYS + "budget.epsilon = 1\n", "", "tables.days: has a budget" + NODE),
     (DAYS.replace("source", "sorce"), "", "party.toml: tables.days.sorce: unknown key (did you mean 'source'?)"),
 ]
 

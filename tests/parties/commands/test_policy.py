@@ -217,5 +217,5 @@ seconds = 10
 
 @pytest.mark.usefixtures("directory")
 def test_a_group_that_contradicts_is_said() -> None:
-    with pytest.raises(InputError, match="that is not post-quantum"):
+    with pytest.raises(InputError, match="is not post-quantum"):
         decided("--key-exchange", "x25519", "--post-quantum")

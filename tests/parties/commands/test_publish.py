@@ -167,7 +167,7 @@ def test_a_proposed_plan_can_be_used(table: list[dict[str, str]], capsys: Any) -
     proposed = Path("proposal.toml").read_text()
     Path("proposal.toml").write_text(f"{proposed}# completed\n")
     assert smc("plan", "--data", "patients.csv", "--out", "proposal.toml") == 2
-    assert "--out: proposal.toml is there already" in capsys.readouterr().err
+    assert "--out: proposal.toml exists already" in capsys.readouterr().err
     assert Path("proposal.toml").read_text() == f"{proposed}# completed\n"
     widths = tomllib.loads(Path("proposal.toml").read_text())["columns"]["age"]["ranges"]
     assert all(isinstance(width, int) for width in widths)  # as one writes them

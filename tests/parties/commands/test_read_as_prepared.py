@@ -117,4 +117,4 @@ def test_preparing_anew_by_the_peers_schema(capsys: Any) -> None:
     )
     Path("clinic/party.toml").unlink()
     assert run(words) == 2
-    assert "completed by hand: give another --out, or --force to replace it" in capsys.readouterr().err
+    assert "edited by hand; give another --out, or --force to replace it" in capsys.readouterr().err

@@ -187,7 +187,7 @@ def test_the_commands_of_the_group(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["regress", "--help"]) == 0
     shown = capsys.readouterr().out
     assert "joint  Learn a linear classifier" in shown
-    assert "alone  Learn one" in shown
+    assert "alone  Learn a linear model" in shown
     for name in ("joint", "alone"):
         assert run(["regress", name, "--help"]) == 0
         assert f"Example:  smc regress {name} --data mine.csv" in capsys.readouterr().out

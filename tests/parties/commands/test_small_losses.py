@@ -97,7 +97,7 @@ def test_a_result_that_is_there_or_a_taken_port_is_told_before_rows_are_read(
         assert run(["run", "protocols.equality:equal", "5", *way[2:]]) == 2
         assert "Address already in use" in capsys.readouterr().err
     assert run(["id3", "--data", "bad.csv", *way, "--out", "tree.json"]) == 2
-    assert "--out: tree.json is there already" in capsys.readouterr().err
+    assert "--out: tree.json exists already" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("files")
