@@ -332,7 +332,7 @@ def seal_command(
         raise InputError("--passphrase-file: sets a passphrase, but --remove removes it; give one of the two")
     place, file = records.place, records.file
     if remove and not place.exists():
-        raise InputError(f"--remove: there is no database {place}; check --config")
+        raise InputError(f"--remove: there is no database {place}")
     if remove and file.node.sealed:
         raise InputError(f"--remove: {records.path} has node.sealed = true; remove that line first")
     word = "" if remove else new_secret("passphrase", passphrase_file)

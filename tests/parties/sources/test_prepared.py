@@ -244,7 +244,7 @@ def test_a_table_of_ones_own_gets_its_mapping_where_it_stands(
     ("words", "complaint"),
     [
         (["--out", "x"], "give either RAW, a file or the URL of a database, or --config"),
-        (["a.csv", "--config", "party.toml", "--out", "x"], "one of the two"),
+        (["a.csv", "--config", "party.toml", "--out", "x"], "give either RAW"),
         (["postgresql://h/d", "--out", "x"], "say which `table`"),
         (["mongodb://h/d", "--table", "a", "--out", "x"], "cannot read from mongodb://"),
         (["a.csv"], "--out is missing"),
