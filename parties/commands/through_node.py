@@ -96,7 +96,7 @@ def _answered(node: NodeClient, job: JobView, question: _Question, typed: dict[s
             if (theirs := question.of_peer(node)) is not None and theirs.id < job.id:  # else ours has its number
                 if node.cancel(job.id, THE_SAME).begun:  # meanwhile: then theirs would be a second answer
                     raise InputError(
-                        f"{job.peer} has proposed the same job and already begun yours; run the command again"
+                        f"{job.peer} has proposed the same job, and your own had begun already; run the command again"
                     )
                 return node.approve(theirs.id, typed)
             time.sleep(BREATH_SECONDS)

@@ -176,7 +176,7 @@ def test_what_begins_while_it_is_taken_back_is_the_only_answer(node: Node, monke
 
     monkeypatch.setattr(node, "cancel", late)
     node.comes = lambda: node.add(EARLY)
-    with pytest.raises(InputError, match="university has proposed the same job and already begun yours"):
+    with pytest.raises(InputError, match="university has proposed the same job, and your own had begun already"):
         ask()
     assert (node.known[EARLY].state, node.typed) == ("waiting", None)
 
