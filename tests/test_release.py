@@ -31,7 +31,7 @@ def test_every_command_exists_with_its_options(line: str) -> None:
         found = command.get_command(click.Context(command), next_name(command, words))
         assert found is not None, line
         command = found
-    known = {name for parameter in command.params for name in parameter.opts}
+    known = {"--help"} | {name for parameter in command.params for name in parameter.opts}
     assert {word for word in words if word.startswith("--")} <= known
 
 

@@ -9,7 +9,6 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from parties.base.text import did_you_mean, instead, quoted
-from parties.sources.delimited import line_of
 from parties.sources.formats import format_of
 from parties.sources.mapping import ColumnRule, rules
 from parties.sources.settings import ColumnSettings, FormatSettings, PlaceSettings, TableSettings
@@ -53,6 +52,8 @@ def open_table(
     if not ("://" in settings.source or settings.is_chosen) and settings.source:
         path = Path(settings.source)
         if format_of(path, settings.table) == "csv" and path.stat().st_size < LARGE:
+            from parties.sources.delimited import line_of  # loads numpy
+
             source.line_of = partial(line_of, path, settings.spelling)
     return source
 

@@ -270,7 +270,7 @@ def test_what_was_typed_is_asked_for_again_after_a_crash(pair: Nodes, smc: Smc) 
     needed = f"needs value to be typed: smc approve {identifier[:8]} --input value=VALUE"
     for node, other in ((pair.b, pair.a), (pair.a, pair.b)):
         eventually(lambda node=node: job(node, identifier).why == needed)
-        assert "asks for    value: Own number, private" in smc(node, "show", identifier)
+        assert "asks for    value: Your number, private" in smc(node, "show", identifier)
         eventually(lambda other=other: job(other, identifier).state == "queued")
         assert needed in smc(node, "jobs", "--json")
         assert "value: the job asks for it" in smc(node, "approve", identifier, code=2)

@@ -258,7 +258,7 @@ def test_a_schema_of_another_table_is_not_replaced(tmp_path: Path, capsys: pytes
     assert run(["prepare", str(tmp_path / "a.csv"), "--out", str(schema.parent)]) == 0
     before = schema.read_bytes()
     assert run([*words, "--exclude", "Alter"]) == 2
-    assert f"{schema} is also the schema of 'a'; give --schema {schema} keeps it" in capsys.readouterr().err
+    assert f"{schema} is also the schema of 'a'; give --schema {schema} to keep it" in capsys.readouterr().err
     assert schema.read_bytes() == before
     assert run([*words, "--schema", str(schema)]) == 0
 
@@ -307,7 +307,7 @@ def test_only_a_table_that_is_written_as_prepare_writes_it_is_replaced(
     assert run(["prepare", str(tmp_path / "a.csv"), *words]) == 0
     before = party.read_bytes()
     assert run(["prepare", str(tmp_path / "b.csv"), "--table", "a", *words]) == 2
-    assert "tables.a has other rows: give another --table" in capsys.readouterr().err
+    assert "tables.a has other rows; give another --table" in capsys.readouterr().err
     inline = '[tables.a]\ncolumns = { selten = { values = { x = "y" } } }\n'
     party.write_text(before.decode().replace("[tables.a]\n", inline))
     before = party.read_bytes()

@@ -76,7 +76,7 @@ def test_distributions_come_back(
     Over seeds an estimated share has a standard deviation of 0.013; it is off by 0.03 if keep is taken for 0.5, by 0.04
     if half of the noise is left out, and by 0.13 as it was published.
     """
-    chance.fix(monkeypatch)
+    chance.fix(monkeypatch, 1)
     published, true = blurred(capsys), pd.read_csv("rows.csv")
     code, shown, _ = smc(capsys, "reconstruct", "--plan", "blur.toml", "--data", "blurred.csv", "--by", "ill", "--json")
     assert code == 0

@@ -106,7 +106,7 @@ def test_a_job_that_a_rule_permits() -> None:
         "effect": "permit",
         "rules": ["coarse trees"],
         "reason": "permitted by rule 'coarse trees': if the peer is 'bob'; its role is 'university'; table is "
-        "'patients'; max_depth at most 4; max_rows at most 5000; runs_today below 3; purpose is 'research'; "
+        "'patients'; max_rows at most 5000; max_depth at most 4; runs_today below 3; purpose is 'research'; "
         "the time is 08:00-18:00",
     }
     assert [rule["applies"] for rule in found["rules"]] == [True, False, False]

@@ -65,7 +65,7 @@ def test_an_entry_point_that_is_no_kind(place: str, message: str) -> None:
 
 def test_a_broken_package_hides_no_other_kind(capsys: pytest.CaptureFixture[str]) -> None:
     with registered(("theirs", "no_such_package:Kind"), OVERLAP):
-        for command in (["--help"], ["estimate", "--help"]):
+        for command in (["--help-all"], ["estimate", "--help"]):
             assert run(command) == 0
             shown = " ".join(capsys.readouterr().out.split())
             assert "millionaires Compare two numbers" in shown

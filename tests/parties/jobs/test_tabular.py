@@ -48,7 +48,7 @@ class Seen(BySchema):
     def opened(self, state: State, step: int | None = None) -> dict[str, int]:
         return {}
 
-    def program(self, inputs: Inputs) -> Any:
+    def cost(self, inputs: Inputs, extra: Any = None) -> Any:
         raise NotImplementedError
 
     def run(self, engine: Any, data: Any, start: State, on_step: Any) -> State:

@@ -105,7 +105,7 @@ def test_a_command_reads_raw_rows_as_the_table_says(name: str, columns: list[str
 
 def test_a_table_with_a_budget_is_a_nodes(table: TableSettings) -> None:
     kept = table.model_copy(update={"budget": {"epsilon": 1.0}})
-    with pytest.raises(InputError, match=r"tables\.t has a budget, which only a node keeps"):
+    with pytest.raises(InputError, match=r"tables\.t: has a budget, which only a node keeps"):
         on_table(kinds.find("id3").Settings(), None, False, {"t": kept})  # type: ignore[type-var]
 
 

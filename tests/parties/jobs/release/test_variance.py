@@ -89,7 +89,7 @@ def test_the_estimate_is_what_is_measured(profile: Profile) -> None:
 def test_what_is_said_of_it() -> None:
     task = task_of(2.5, where="sex = male")
     assert kinds.find("variance") is Variance
-    assert kinds.line("variance").endswith("above a bound?")
+    assert kinds.line("variance").endswith("above a bound.")
     assert (task.exact, task.spends, task.opened(None), task.opened([1])) == (
         False,
         (),
