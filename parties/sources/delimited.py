@@ -78,7 +78,7 @@ def open_csv(path: Path, spelling: FormatSettings, resources: ExitStack) -> CsvF
         call = _call(readable, len(names), spelling, header, look)
         return CsvFile(names, look.records - 1, call, readable, look.has_breaks)
     if look.has_nul:
-        _complain_of_bytes(readable, path)
+        _complain_of_bytes(path, readable)
     copy, records = _written_anew(path, spelling, resources)
     return CsvFile(names, records, _call(copy, len(names), PLAIN, 0, look), copy, True)
 

@@ -186,6 +186,14 @@ def test_a_record_that_is_none_is_named_by_its_line(tmp_path: Path, text: bytes,
         assert str(caught.value) == f"{path}{complaint}"
 
 
+def test_a_nul_byte_in_another_encoding_is_named_by_the_own_file(tmp_path: Path) -> None:
+    """Not by the copy in UTF-8 that is read, nor by the byte of a letter that is not UTF-8."""
+    path = write(tmp_path / "x.csv", "a,b\nä,2\n1,\0\n".encode("cp1252"))
+    with ExitStack() as resources, pytest.raises(InputError) as caught:
+        open_csv(path, FormatSettings(encoding="cp1252"), resources)
+    assert str(caught.value) == f"{path}, line 3: a NUL byte; this is not a text file"
+
+
 @pytest.mark.parametrize("chunk", [7, 64, 1 << 20])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("quoting", [csv.QUOTE_ALL, csv.QUOTE_MINIMAL])
