@@ -48,3 +48,21 @@ def test_the_walk_sees_a_wrong_import(tmp_path: Path) -> None:
     file = tmp_path / "x.py"
     file.write_text("def f():\n    from parties.link.opening import open_link\n    import protocols.id3\n")
     assert imported(file) == {"parties", "protocols"}
+
+
+def passing_on(source: str) -> list[str]:
+    """The cached properties that ask a superclass for the same one: until they end, others would be given its value."""
+    return [
+        function.name
+        for function in ast.walk(ast.parse(source))
+        if isinstance(function, ast.FunctionDef)
+        and any("cached_property" in ast.unparse(decorator) for decorator in function.decorator_list)
+        and f"super().{function.name}" in ast.unparse(function)
+    ]
+
+
+def test_no_cached_property_passes_a_superclass_value_on() -> None:
+    assert passing_on("class A(B):\n    @cached_property\n    def f(self):\n        return 1 + super().f") == ["f"]
+    for package in ALLOWED:
+        for path in (ROOT / package).rglob("*.py"):
+            assert not passing_on(path.read_text()), path

@@ -16,7 +16,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import ValidationError
@@ -430,7 +429,7 @@ class Kind(ABC):
         """Return the task with this limit of bytes, both ways together; see `LargerThanForecastError`."""
         return self
 
-    @cached_property
+    @property
     def states(self) -> States:
         """The states of the task; one step by default."""
         return States()

@@ -440,7 +440,7 @@ class Boost(BySchema):
 
     # Its states: what was opened, step by step.
 
-    @cached_property
+    @property
     @override
     def states(self) -> States:
         return opened_steps(lambda state: len(self._grown(state).rounds) == self.rounds)

@@ -270,7 +270,7 @@ class Cluster(Release):
 
     # Its states: what was opened, round after round.
 
-    @cached_property
+    @property
     @override
     def states(self) -> States:
         """What was opened, round after round."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from typing_extensions import override
@@ -54,11 +53,10 @@ class Forest(SeveralTrees, ExactTree):
             settings = settings.model_copy(update={"attributes": number})
         return settings
 
-    @cached_property
     @override
-    def problem(self) -> Problem:
+    def _problem(self) -> Problem:
         settings = self.settings
-        return replace(super().problem, trees=settings.trees, drawn=settings.attributes, seed=settings.seed)
+        return replace(super()._problem(), trees=settings.trees, drawn=settings.attributes, seed=settings.seed)
 
     @override
     def check_noise(self) -> None:
@@ -88,13 +86,12 @@ class Forest(SeveralTrees, ExactTree):
 
     # What it costs, and how it is run.
 
-    @cached_property
     @override
     def typical_cost(self) -> Counted:
         """The cost of as many typical trees, level by level in parts; at most that of each by itself."""
         from protocols import cost_model
 
-        tree, trees = super().typical_cost, self.settings.trees
+        tree, trees = super().typical_cost(), self.settings.trees
 
         def most(profile: Profile) -> int | None:
             of_one = tree.most(profile)
@@ -103,7 +100,7 @@ class Forest(SeveralTrees, ExactTree):
         return replace(
             tree,
             program=lambda engine: cost_model.typical_forest(engine, self.problem, LARGEST_COUNTED // self.scored),
-            of=f"{trees} times {tree.of}",
+            of=f"{trees} times {tree.assumed}",
             most=most,
         )
 

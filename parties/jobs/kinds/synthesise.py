@@ -231,7 +231,7 @@ class Synthesise(Release):
 
     # Its states: a step is a round, the last one the rows.
 
-    @cached_property
+    @property
     @override
     def states(self) -> States:
         """A step is a round, the last one the rows."""

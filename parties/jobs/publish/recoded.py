@@ -103,6 +103,9 @@ class Recoded(BySchema):
     @cached_property
     def problem(self) -> Problem:
         """The protocol's view of columns and rules."""
+        return self._problem()
+
+    def _problem(self) -> Problem:
         from protocols.publish.problem import Problem
         from protocols.rules import Rules
 

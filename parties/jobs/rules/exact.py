@@ -34,7 +34,7 @@ class ExactRules(RulesOfBoth, StoppingKind):
 
     enlarged, smaller = "the sets are", "raise --support"
 
-    @cached_property
+    @property
     @override
     def states(self) -> States:
         def steps(state: Found) -> int:

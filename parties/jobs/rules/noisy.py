@@ -124,7 +124,7 @@ class NoisyRules(RulesOfBoth):
         sets, numbers = noisy_sets(engine, self.problem, self.first, self.laws, count, rows)
         return Chosen(tuple(sets), tuple(numbers))
 
-    @cached_property
+    @property
     @override
     def states(self) -> States:
         return States(

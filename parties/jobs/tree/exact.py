@@ -77,6 +77,9 @@ class ExactTree(JointTree, StoppingKind):
     @cached_property
     def problem(self) -> id3.Problem:
         """The protocol's view."""
+        return self._problem()
+
+    def _problem(self) -> id3.Problem:
         from protocols import id3
 
         return id3.Problem(
@@ -191,7 +194,6 @@ class ExactTree(JointTree, StoppingKind):
         computed |= self.problem.prune is not None
         return max(self.questions.domains, default=1) if computed else 1
 
-    @cached_property
     @override
     def typical_cost(self) -> Counted:
         """The cost of a typical tree, counted by what was measured."""
@@ -258,7 +260,7 @@ class ExactTree(JointTree, StoppingKind):
 
     # Its states.
 
-    @cached_property
+    @property
     @override
     def states(self) -> States:
         """The levels that are decided."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -111,13 +110,12 @@ class HoldoutTree(ExactTree):
             with engine.repeated(times):
                 verdicts(engine, self.problem, zeros, zeros)
 
-    @cached_property
     @override
     def typical_cost(self) -> Counted:
         from protocols import cost_model
         from smc.counting import forecast
 
-        tree = super().typical_cost
+        tree = super().typical_cost()
         levels = [splits for splits in cost_model.typical_splits(self.problem) if splits]
 
         def program(engine: CountingEngine) -> None:
@@ -173,7 +171,7 @@ class HoldoutTree(ExactTree):
 
     # Its states.
 
-    @cached_property
+    @property
     @override
     def states(self) -> States:
         """The levels of the tree, then those that are judged."""

@@ -236,7 +236,7 @@ class JointTree(BySchema):
     def cost(self, inputs: Inputs, extra: Any = None) -> Counted:
         """See `Kind.cost`: with a tree exactly."""
         if extra is None or extra.tree is None:
-            return self.typical_cost
+            return self._typical_cost
         from parties.models.trees.tree import TreeFile
 
         tree_file = TreeFile.load(extra.tree)
@@ -245,10 +245,13 @@ class JointTree(BySchema):
         except InputError as error:
             raise InputError(f"{extra.tree}: {error}") from None
 
-    @property
+    @cached_property
+    def _typical_cost(self) -> Counted:
+        return self.typical_cost()
+
     @abstractmethod
     def typical_cost(self) -> Counted:
-        """The cost of a typical tree: nobody knows the tree."""
+        """Return the cost of a typical tree: nobody knows the tree."""
 
     @abstractmethod
     def with_result(self, state: State) -> Program:

@@ -175,7 +175,6 @@ class PrivateTree(SeveralTrees):
 
         return lambda engine: tree_openings.with_forest(engine, self.problem, state)
 
-    @cached_property
     @override
     def typical_cost(self) -> Counted:
         """The cost of typical trees, counted by what was measured; of shards no bound is known."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from typing_extensions import override
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 class SeveralTrees(JointTree):
     """As many trees as `settings.trees` says."""
 
-    @cached_property
+    @property
     @override
     def states(self) -> States:
         """As many steps as the deepest tree has levels."""

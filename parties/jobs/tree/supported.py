@@ -97,13 +97,12 @@ class SupportedTree(ExactTree):
         with engine.repeated(times):
             noisy_leaf_counts(engine, self.problem, zeros, self.noise.law(leaves * self.classes))
 
-    @cached_property
     @override
     def typical_cost(self) -> Counted:
         from protocols import cost_model
         from smc.counting import forecast
 
-        tree, splits = super().typical_cost, sum(cost_model.typical_splits(self.problem))
+        tree, splits = super().typical_cost(), sum(cost_model.typical_splits(self.problem))
         leaves = 1 + round(splits * (cost_model.mean_domain(self.problem) - 1))
 
         def program(engine: CountingEngine) -> None:
@@ -153,7 +152,7 @@ class SupportedTree(ExactTree):
 
     # Its states.
 
-    @cached_property
+    @property
     @override
     def states(self) -> States:
         """The levels of the tree, then the counts of its leaves."""

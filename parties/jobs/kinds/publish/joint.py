@@ -60,10 +60,9 @@ class PublishJoint(Recoded, StoppingKind):
         task.problem  # noqa: B018 (its checks)
         return task
 
-    @cached_property
-    def problem(self) -> Problem:
-        """The protocol's view, with the score."""
-        return replace(super().problem, score=self.settings.score)
+    @override
+    def _problem(self) -> Problem:
+        return replace(super()._problem(), score=self.settings.score)
 
     # What is said of it.
 
@@ -144,7 +143,7 @@ class PublishJoint(Recoded, StoppingKind):
 
     # Its states: the cuts, level by level.
 
-    @cached_property
+    @property
     @override
     def states(self) -> States:
         """The cuts, level by level; the last one cuts nothing."""

@@ -223,7 +223,7 @@ class PublishLattice(Recoded):
 
     # Its states: the answers, then the levels, then which classes are published.
 
-    @cached_property
+    @property
     @override
     def states(self) -> States:
         """The answers, then the levels, then which classes are published."""

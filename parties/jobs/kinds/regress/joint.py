@@ -280,7 +280,7 @@ class RegressJoint(BySchema):
 
     # Its states: what was opened, step by step.
 
-    @cached_property
+    @property
     @override
     def states(self) -> States:
         return opened_steps(lambda state: len(state) == self.method.steps)
