@@ -214,25 +214,20 @@ class _Whole(_Lazy):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write a line for each command of the first days, the names of the others; for --help-all a line for each."""
-        lines = {name: kinds.line(name) for name in self._kinds().values()} | {
-            group: kinds.line(group) for group in kinds.GROUPS
-        }
-        lines |= {name: line for name, (_, line) in COMMANDS.items()}
         asked = [name for name in [*self._kinds().values(), *kinds.GROUPS] if name not in COMMANDS]
-        sections = {"Questions to ask with a peer": asked} | SECTIONS
-        if ctx.meta.get(brief_help.SHOWS_ALL):
-            for title, names in ({"First steps": FIRST} | sections).items():
-                shown = [name for name in names if names is FIRST or name not in FIRST]
-                with formatter.section(title):
-                    formatter.write_dl([(name, lines[name]) for name in shown])
-            return
-        with formatter.section("First steps"):
-            formatter.write_dl([(name, lines[name]) for name in FIRST])
-        with formatter.section("More commands"):
-            rest = [
-                (title, ", ".join(name for name in names if name not in FIRST)) for title, names in sections.items()
-            ]
-            formatter.write_dl(rest)
+        others = {
+            title: [name for name in names if name not in FIRST]
+            for title, names in {"Questions to ask with a peer": asked, **SECTIONS}.items()
+        }
+        is_brief = not ctx.meta.get(brief_help.SHOWS_ALL)
+        for title, names in {"First steps": FIRST, **({} if is_brief else others)}.items():
+            with formatter.section(title):
+                formatter.write_dl(
+                    [(name, COMMANDS[name][1] if name in COMMANDS else kinds.line(name)) for name in names]
+                )
+        if is_brief:
+            with formatter.section("More commands"):
+                formatter.write_dl([(title, ", ".join(names)) for title, names in others.items()])
 
 
 @click.command(

@@ -30,6 +30,7 @@ from parties.commands.options import (
     new_secret,
     node_config,
     out_option,
+    required_party_file,
 )
 from parties.commands.outputs import FORCE, check_new
 from parties.commands.signature import argument, command, option, settings
@@ -63,9 +64,7 @@ class OwnRecords:
     @property
     def path(self) -> Path:
         """The party's file."""
-        if (path := find_party_file(self.config_file)) is None:
-            raise InputError("--config: there is no party.toml here; give --config party.toml")
-        return path
+        return required_party_file(self.config_file)
 
     @property
     def place(self) -> Path:
@@ -96,9 +95,7 @@ def _database(config_file: Path | None = node_config, state_directory: Path | No
     """Return where the records are."""
     if state_directory is not None:
         return state_directory / database.FILE_NAME
-    if find_party_file(config_file) is None:
-        raise InputError("--config: there is no party.toml here; give --config party.toml or --state DIRECTORY")
-    return OwnRecords(config_file).place
+    return OwnRecords(required_party_file(config_file, " or --state DIRECTORY")).place
 
 
 @click.group("audit", epilog="Example:  smc audit verify --config party.toml")

@@ -12,7 +12,7 @@ import click
 from parties.base import console, files
 from parties.base.settings import required
 from parties.base.text import printable
-from parties.commands.options import find_party_file, node_config, out_option
+from parties.commands.options import node_config, out_option, required_party_file
 from parties.commands.outputs import FORCE, check_new
 from parties.commands.signature import command, option
 from parties.link.identity import read_certificate
@@ -44,9 +44,7 @@ def processing(
     from parties.node.governance import assessment, processing
     from parties.node.governance.markdown import to_markdown
 
-    path = find_party_file(config_file)
-    if path is None:
-        raise InputError("--config: there is no party.toml here; give --config party.toml")
+    path = required_party_file(config_file)
     if reports and not dpia:
         raise InputError("--report: goes with --dpia, the assessment that lists its risks; add --dpia")
     check_new({"--out": out}, reports, path, force)

@@ -19,7 +19,7 @@ from parties.base.settings import MOST_SECONDS, required
 from parties.base.text import quoted, visible
 from parties.commands import doctor
 from parties.commands.doctor import Finding
-from parties.commands.options import Between, find_party_file, json_option, party_config
+from parties.commands.options import Between, json_option, party_config, required_party_file
 from parties.commands.rows import words_of
 from parties.commands.signature import command, option
 from parties.link import tls
@@ -62,9 +62,7 @@ def check(
     """
     from parties.node import settings
 
-    path = find_party_file(config_file)
-    if path is None:
-        raise InputError("--config: there is no party.toml here; give --config party.toml, or write one with smc init")
+    path = required_party_file(config_file, ", or write one with smc init")
     file = settings.load(path)
     results = []
     for finding in findings(file, path, wait):

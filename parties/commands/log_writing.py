@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from parties.base import console, files
 from parties.base.text import printable
-from parties.commands.options import find_party_file, node_config
+from parties.commands.options import node_config, required_party_file
 from parties.commands.publish_log import log_of
 from parties.node import settings
 from parties.node.records import audit, database
@@ -35,10 +35,7 @@ class Append(Protocol):
 
 def file_of(config_file: Path | None = node_config) -> NodeFile:
     """Return the party.toml that is named, or is here. `InputError` if there is none."""
-    path = find_party_file(config_file)
-    if path is None:
-        raise InputError("--config: there is no party.toml here; give --config party.toml")
-    return settings.load(path)
+    return settings.load(required_party_file(config_file))
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from parties.base import console
-from parties.commands.options import find_party_file, json_option, party_config
+from parties.commands.options import json_option, party_config, required_party_file
 from parties.commands.signature import command, option
 from smc.errors import InputError
 
@@ -41,9 +41,7 @@ def node(
     from parties.node.beginning import passing_troubles
     from parties.node.service import Node
 
-    path = find_party_file(config_file)
-    if path is None:
-        raise InputError("--config: there is no party.toml here; give --config party.toml, or write one with smc init")
+    path = required_party_file(config_file, ", or write one with smc init")
     file = settings.load(path)
     if upgrade_check:
         _tell_upgrade(file, as_json)

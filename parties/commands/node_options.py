@@ -7,9 +7,8 @@ from typing import Any
 
 import click
 
-from parties.commands.options import FILE, FOLDER, Command, find_party_file
+from parties.commands.options import FILE, FOLDER, Command, required_party_file
 from parties.operator.client import NodeClient
-from smc.errors import InputError
 
 NODE_CONFIG: Any = click.option("--config", "config_file", type=FILE, help="party.toml of your node  [./party.toml]")
 STATE: Any = click.option("--state", type=FOLDER, help="State directory of your node, instead of --config.")
@@ -25,7 +24,4 @@ def node_of(config_file: Path | None = NODE_CONFIG, state: Path | None = STATE) 
     """Return the node that the options name."""
     if state is not None:
         return NodeClient(state)
-    file = find_party_file(config_file)
-    if file is None:
-        raise InputError("--config: there is no party.toml here; give --config party.toml or --state DIRECTORY")
-    return NodeClient.from_config(file)
+    return NodeClient.from_config(required_party_file(config_file, " or --state DIRECTORY"))

@@ -81,6 +81,21 @@ def find_party_file(path: Path | None) -> Path | None:
     return path or (PARTY_FILE if PARTY_FILE.exists() else None)
 
 
+def required_party_file(path: Path | None, otherwise: str = "") -> Path:
+    """Return the party's file: the one given, or else ./party.toml.
+
+    Args:
+        path: The file given by --config, None if it was left out.
+        otherwise: End of the message, after what --config is for: another way out.
+
+    Raises:
+        InputError: No file is given, and there is none here.
+    """
+    if (found_path := find_party_file(path)) is None:
+        raise InputError(f"--config: there is no party.toml here; give --config party.toml{otherwise}")
+    return found_path
+
+
 def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[Path | None], config_file: Path | None) -> None:
     """Make `files.check_outputs`, where party.toml and all that it names are inputs, too."""
     is_asked = any(path is not None for path in outputs.values())  # else what party.toml names need not be looked for

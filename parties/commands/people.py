@@ -15,7 +15,7 @@ from parties.base.report import Report
 from parties.base.settings import validated
 from parties.base.text import quoted
 from parties.commands.log_writing import accounts_of
-from parties.commands.options import FILE, find_party_file, new_secret, node_config
+from parties.commands.options import FILE, new_secret, node_config, required_party_file
 from parties.commands.publish_log import log_of
 from parties.commands.signature import command, option
 from parties.operator.accounts import NAME, Account, Accounts, content, is_unix_user, protected, unix_user
@@ -128,7 +128,7 @@ def _change(
     """
     from parties.node.settings import load
 
-    path = _party_file(config_file)
+    path = required_party_file(config_file)
     state, me = state_directory(path), unix_user()
     if state.exists() and state.stat().st_uid != os.geteuid():
         raise InputError(
@@ -164,14 +164,7 @@ def _change(
 
 
 def _accounts(config_file: Path | None, is_strict: bool = False) -> Accounts:
-    return accounts_of(state_directory(_party_file(config_file)), is_strict)
-
-
-def _party_file(config_file: Path | None) -> Path:
-    path = find_party_file(config_file)
-    if path is None:
-        raise InputError("--config: there is no party.toml here; give --config party.toml")
-    return path
+    return accounts_of(state_directory(required_party_file(config_file)), is_strict)
 
 
 def _known(accounts: dict[str, Account], name: str) -> None:

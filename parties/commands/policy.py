@@ -14,7 +14,7 @@ from parties.base import files
 from parties.base.report import Report
 from parties.base.settings import at_key
 from parties.base.text import quoted
-from parties.commands.options import find_party_file, node_config
+from parties.commands.options import node_config, required_party_file
 from parties.commands.signature import command, option
 from parties.node.point import xacml
 from parties.node.point.xacml import Word, said
@@ -61,10 +61,7 @@ def policy(
     """
     from parties.node import settings
 
-    path = find_party_file(config_file)
-    if path is None:
-        raise InputError("--config: there is no party.toml here; give --config party.toml")
-    file = settings.load(path)
+    file = settings.load(required_party_file(config_file))
     known = {name: schema.load(table.schema_file).attributes for name, table in file.tables.items()}
     budgets = {name: table.budget is not None for name, table in file.tables.items()}
     notes = [*remarks(file.policy, known), *unbounded(file.policy, budgets)]

@@ -8,7 +8,7 @@ from parties.base import console, files
 from parties.base.report import Report
 from parties.commands.outputs import FORCE, check_new
 from parties.commands.publish_log import Record
-from parties.commands.publish_options import ESCAPE, PLAN, HistoryOptions, Telling, note_beginning
+from parties.commands.publish_options import ESCAPE, PLAN, Telling, note_beginning
 from parties.commands.rows import CONFIG, choose, paths
 from parties.commands.signature import command, option, settings
 from smc.errors import InputError
@@ -69,14 +69,13 @@ def invariant_command(
     from parties.alone.publish.reading import rows_of
     from parties.alone.publish.republishing import publication
     from parties.alone.publish.settings import read
-    from parties.alone.publish.versions import put_down
+    from parties.alone.publish.versions import load, put_down
     from parties.base.randomness import private
 
     plan = read(plan_file)
     if plan.history is None:
         raise InputError(f"{plan_file}: history: m-invariance takes [history], with file, row and m")
-    history = HistoryOptions(None, None, None).load(plan.history)
-    assert history is not None
+    history = load(plan.history.file, plan.history.row, plan.history.person)
     inputs = [plan_file, *paths(plan.source)]
     check_new({"--out": out, **telling.outputs}, inputs, record.config_file, force, {"--history": history.path})
     choose(plan, record.config_file)
