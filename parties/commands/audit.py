@@ -263,8 +263,11 @@ def archive_command(
     The node does that daily by retention_days; it must not be running.
     """
     from parties.node import peers, settings
+    from parties.node.jobs import Jobs
+    from parties.node.node_log import NodeLog
     from parties.node.offers import Offers
-    from parties.node.register import Register
+    from parties.node.retention import Retention
+    from parties.node.spendings import Spendings
 
     place, path = _own_database(config_file), find_party_file(config_file)
     assert path is not None  # else there is no place
@@ -280,12 +283,13 @@ def archive_command(
         pass
     with files.lock(place.parent / "lock"), database.usable(place), closing(database.connect(place)) as connection:
         _sweep(place, connection)
-        register = Register(connection, known, {}, lambda _: None)
-        register.check(place.parent / marker.FILE_NAME)
+        jobs = Jobs(NodeLog(connection, known), {}, lambda _: None)
+        jobs.check(place.parent / marker.FILE_NAME)
         limit = Offers.of(file).kept if days is None else lambda _: days
-        archived = register.archive(limit, place.parent / beside.ARCHIVES, out, file.node.emergency)
+        retention = Retention(jobs, Spendings(jobs))
+        archived = retention.archive(limit, place.parent / beside.ARCHIVES, out, file.node.emergency)
     console.out.print("no job is that old" if archived is None else printable(f"archived: {archived}"))
-    if not register.overwritten:
+    if not retention.overwritten:
         console.err.print(printable(f"{place}-wal may still have what left: somebody reads it; run this again later"))
 
 

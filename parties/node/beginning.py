@@ -31,15 +31,15 @@ def refuse_changed_records(ledger: Ledger, connection: sqlite3.Connection, ident
     `InputError` if they were; then the ledger is closed. `state` is the directory of the records.
     """
     if other := other_certificate(signed_head(connection), identity.certificate):
-        ledger.close()
+        ledger.log.close()
         raise InputError(other)
     try:
-        ledger.check(state / marker.FILE_NAME)
+        ledger.jobs.check(state / marker.FILE_NAME)
     except MisnamedError:
-        ledger.close()
+        ledger.log.close()
         raise
     except InputError as error:
-        ledger.close()
+        ledger.log.close()
         again = "to begin anew, move the directory away and keep it"
         raise InputError(f"the records in {state}: {error}; {again}") from None
 

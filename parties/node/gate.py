@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Literal
+from typing import Literal, TypeVar
 
 from parties.base.text import listed
 from parties.link.identity import fingerprint
+from parties.node.job_events import Event, LeftOpen, decided
 from parties.node.offers import Offers
 from parties.node.peers import Acquaintance, Who
 from parties.node.point import xacml
@@ -18,12 +20,12 @@ from parties.node.policy.request import Request, request_for
 from parties.node.policy.rules import serves, unlimited
 from parties.node.proposal import Proposal
 from parties.node.settings import NodeFile
+from parties.node.statement import BUDGET, BY_NODE, BY_POINT, PROPOSER
+from parties.node.store import Record
 from parties.tables.toml_text import toml_key
 from smc.errors import InputError
 
-BUDGET = "budget"  # who refuses what a table's privacy budget does not allow
-BY_POINT = "decision point"  # who refuses what an outside decision point does not permit
-BY_NODE = "node"  # who refuses what is impossible here, or not to be told why
+Done = TypeVar("Done")
 NO = "this node does not run it for you; it says no more: ask its operator"  # whatever the reason
 
 
@@ -111,10 +113,25 @@ class Gate:
         permitted = Judgement("approved", decision.by, decision.reason)
         return self._pointed(permitted, question, word, around)
 
-    def ask(self, request: Request) -> Word:
-        """Ask the decision point, which there must be; may last some seconds."""
-        assert self._point is not None
-        return self._point.ask(request)
+    def asking(self, act: Callable[[Word | None], Done]) -> Done:
+        """Do this, and if the decision point has to be asked first, ask it, and do it with its word.
+
+        Whoever calls it holds no lock: that may take some seconds.
+        """
+        try:
+            return act(None)
+        except AskFirstError as first:
+            assert self._point is not None
+            return act(self._point.ask(first.request))
+
+    def decided(self, record: Record, judgement: Judgement) -> tuple[Event, ...]:
+        """Return the events that a job of the peer's is judged so."""
+        reason, job = judgement.reason, record.ours.proposal
+        if judgement.verdict != "waiting":
+            return decided(judgement.verdict, judgement.by, judgement.public, reason)
+        if misfit := self.misfit(job, record.party):
+            reason += f"; it cannot run here: {misfit}{self.remedy(job, record.party)}"
+        return (LeftOpen(reason, judgement.ask is not None),)
 
     def allows_now(self, job: Proposal, who: Who, around: Surroundings, proposed_by: Literal["us", "peer"]) -> Decision:
         """Return what the rules say now of a job that is to be consented to, or to run."""
@@ -176,7 +193,7 @@ class Gate:
             return _refused(decision.by or "no rule", decision.reason)
         if around.budget:
             return _refused(BUDGET, around.budget)
-        return Judgement("approved", "proposer", "proposed here")
+        return Judgement("approved", PROPOSER, "proposed here")
 
     def _decision(self, request: Request) -> Decision:
         return decide(self._file.policy, request, self._file.combine(request.table))

@@ -12,7 +12,7 @@ from typing import Any
 
 from parties.node.accounts import Accounts
 from parties.node.budget import shown
-from parties.node.journal import Released
+from parties.node.spendings import Released
 
 NOISE = "drawn inside a two-party computation: no party knows or can bias it"
 

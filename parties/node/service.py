@@ -31,8 +31,10 @@ from parties.node.heads import Accepted, Found, Shown
 from parties.node.health import Health
 from parties.node.ledger import Ledger
 from parties.node.limits import too_many_sessions
+from parties.node.node_log import ClosedError
 from parties.node.offers import Offers
 from parties.node.operator_service import REVOKED, Contact, OperatorService, recorded
+from parties.node.parts import PeerLink
 from parties.node.peers import Peers, Who, reached
 from parties.node.point.asking import Asking
 from parties.node.point.decision_point import DecisionPoint
@@ -40,9 +42,7 @@ from parties.node.policy.rules import unbounded
 from parties.node.records import beside, marker
 from parties.node.records.database import FILE_NAME, STATE
 from parties.node.records.sealed import errors
-from parties.node.register import ClosedError
-from parties.node.retention import DAY_SECONDS
-from parties.node.settings import NodeFile
+from parties.node.settings import DAY_SECONDS, NodeFile
 from parties.node.shipping.shipper import Shipper
 from parties.node.statement import Statement
 from parties.node.store import lacks_signature
@@ -106,13 +106,13 @@ class Node:
         with at_key("decision"):
             gate = Gate(file, offers, None if file.decision is None else DecisionPoint(file.decision))
         self._ledger = Ledger(self._connection, self._peers, gate, offers, self._inputs, self._speakers, self._changed)
-        self._asking = Asking(self._ledger, self._events.log)
+        self._asking = Asking(self._ledger.decisions, self._events.log)
         self._marker = file.node.state / marker.FILE_NAME
         refuse_changed_records(self._ledger, self._connection, self._identity, file.node.state)
         try:
             _refuse(same_rows.unknown_names(file.tables, self._ledger.accounts.known()))
         except InputError:
-            self._ledger.close()
+            self._ledger.log.close()
             self._starting.over()
             self._lock.close()
             raise
@@ -143,8 +143,8 @@ class Node:
             Watch(self._archive, lambda _, what: self._events.log("archived", what=what), DAY_SECONDS),
         )
         with at_key("records.ship"):
-            self._shippers = [Shipper(target, self._ledger, self._events.log) for target in file.records.ship]
-        self._ledger.entered.extend(shipper.wake for shipper in self._shippers)
+            self._shippers = [Shipper(target, self._ledger.log, self._events.log) for target in file.records.ship]
+        self._ledger.log.entered.extend(shipper.wake for shipper in self._shippers)
         self._health = Health()
         self._port: Port | None = None
         self._began = self._stopping = False
@@ -152,8 +152,8 @@ class Node:
 
     def _as_known(self, who: Who, options: LinkOptions) -> tuple[Who, LinkOptions]:
         """Return the peer with its new certificate, and the way to it, if it has come with that before."""
-        if self._ledger.is_succeeded(who):
-            who = self._ledger.succeed(who)
+        if self._ledger.pins.is_succeeded(who):
+            who = self._ledger.pins.succeed(who)
         return who, replace(options, peer=who.peer)
 
     def _succeed(self, name: str) -> None:
@@ -162,7 +162,7 @@ class Node:
             contact = self._contacts[name]
             if contact.who.successor is None:
                 return
-            who = self._ledger.succeed(contact.who)
+            who = self._ledger.pins.succeed(contact.who)
             self._contacts[name] = replace(contact, who=who)
             contact.sessions.succeed(who)
         self._events.log("certificate replaced", peer=name)
@@ -174,8 +174,8 @@ class Node:
         control = Control(
             control_options(options),
             partial(self._hear, name),
-            partial(self._ledger.to_greet, name),
-            self._ledger.statement,
+            partial(self._ledger.jobs.to_greet, name),
+            self._ledger.hearing.statement,
             partial(self._connected, name),
             partial(self._no_link, name),
             partial(self._meet, name),
@@ -228,7 +228,7 @@ class Node:
         prints = [fingerprint(who.peer) for who in self._peers]
         known = {"peer_fingerprint": prints[0]} if len(prints) == 1 else {"peer_fingerprints": prints}
         with recorded():
-            self._ledger.note(
+            self._ledger.log.note(
                 "node started",
                 version=__version__,
                 fingerprint=fingerprint(self._identity.certificate),
@@ -237,7 +237,7 @@ class Node:
                 **self._ledger.accounts.recorded(),
                 state=STATE,
             )
-            self._ledger.remember(self._marker)
+            self._ledger.log.remember(self._marker)
         self._began = True
         for table, names in self._ledger.accounts.recorded()["same_rows"].items():
             self._events.log("same rows", table=table, names=", ".join(names))
@@ -280,9 +280,9 @@ class Node:
         at_once([contact.control.stop for contact in contacts])
         if self._began:
             try:
-                self._ledger.note_repeats()
-                self._ledger.note("node stopped", why=why)
-                self._ledger.remember(self._marker)
+                self._ledger.log.note_repeats()
+                self._ledger.log.note("node stopped", why=why)
+                self._ledger.log.remember(self._marker)
             except InputError as error:
                 self._events.log("records cannot be written", why=own_trouble(error) or str(error))
             except errors() as error:  # it must not keep the node from stopping
@@ -294,7 +294,7 @@ class Node:
         self._health.stop()
         if self._port is not None:
             self._port.close()
-        self._ledger.close()
+        self._ledger.log.close()
         self._starting.over()
         self._lock.close()
         self._events.log_repeats()
@@ -311,12 +311,13 @@ class Node:
         """Archive the jobs that have been kept long enough; return what is to be said of it."""
         try:
             node = self._file.node
-            archived = self._ledger.archive(self._offers.kept, node.state / beside.ARCHIVES, emergency=node.emergency)
+            folder, retention = node.state / beside.ARCHIVES, self._ledger.retention
+            archived = retention.archive(self._offers.kept, folder, emergency=node.emergency)
         except ClosedError:
             return {}
         except errors(InputError) as error:
             return {"": f"nothing: {error}"}
-        rest = "" if self._ledger.overwritten else "the write-ahead log may still have what has left: somebody reads it"
+        rest = "" if retention.overwritten else "the write-ahead log may still have what has left: somebody reads it"
         if archived is None:
             return {"": rest}
         self._changed("")
@@ -355,11 +356,11 @@ class Node:
         raise RefusedError("this is a node: start smc node at the other end as well")
 
     def _is_revoked(self, contact: Contact) -> bool:
-        return fingerprint(contact.who.peer) in self._ledger.revoked
+        return self._ledger.pins.is_revoked(contact.who)
 
     def _hear(self, peer: str, data: bytes) -> None:
         try:
-            self._ledger.hear(peer, data)
+            self._ledger.hearing.hear(peer, data)
         except errors() as error:
             why = own_trouble(error) or "the records cannot be written"
             self._events.log("records cannot be written", why=why)
@@ -377,16 +378,16 @@ class Node:
 
     def _meet(self, peer: str, session: Session) -> str:
         """Compare the heads of both logs; return why nothing may go on, if it may not."""
-        heads.send(session, self._ledger.shown(peer))
+        heads.send(session, self._ledger.heads.shown(peer))
         their_heads = heads.receive(session, Shown)
-        ours = self._ledger.lost(peer, their_heads)
+        ours = self._ledger.heads.lost(peer, their_heads)
         heads.send(session, ours)
         their_findings = heads.receive(session, Found)
-        theirs = self._ledger.lost_by_peer(peer, their_heads, their_findings)
+        theirs = self._ledger.heads.lost_by_peer(peer, their_heads, their_findings)
         heads.send(session, Accepted(accepted=theirs.accepted))
         accepted = heads.receive(session, Accepted).accepted
         if not (why := heads.why_held(peer, ours, theirs, accepted, their_findings.accepted)):
-            self._ledger.hold(peer, their_heads)
+            self._ledger.heads.hold(peer, their_heads)
         return why
 
     def _connected(self, name: str, connected: bool, address: str | None) -> None:
@@ -403,26 +404,26 @@ class Node:
     def _log_in_failed(self, person: str, why: str) -> None:
         self._events.log("log-in failed", why=why)
         with recorded():
-            self._ledger.note_folded("log-in failed", "", person=person, why=why)
+            self._ledger.log.note_folded("log-in failed", "", person=person, why=why)
 
     def _note_link(self, contact: Contact, connected: bool, address: str | None) -> None:
         name = contact.who.peer_name
         if connected:
             there = address or (None if contact.connect is None else _resolved(parse_address(contact.connect)))
-            self._ledger.addresses[name], self._ledger.groups[name] = there, contact.control.group
-            self._ledger.tls[name] = contact.control.tls
+            link = PeerLink(there, contact.control.tls, contact.control.group)
+            self._ledger.parts.links[name] = link
             whom = {"fingerprint": fingerprint(contact.who.peer), "address": there}
-            self._ledger.note_folded("connected", name, **whom, tls=contact.control.tls, group=contact.control.group)
+            self._ledger.log.note_folded("connected", name, **whom, tls=link.tls, group=link.group)
         else:
-            self._ledger.note_folded("disconnected", name, why=contact.control.trouble)
+            self._ledger.log.note_folded("disconnected", name, why=contact.control.trouble)
 
     def _changed(self, identifier: str) -> None:
         self._desk.tell()
-        self._events.jobs(self._ledger.counts())
+        self._events.jobs(self._ledger.jobs.counts())
         if not identifier:
-            self._states = {record.id: self._ledger.state(record) for record in self._ledger.all()}
-        if (record := self._ledger.known(identifier)) is not None:
-            state = self._ledger.state(record)
+            self._states = {record.id: self._ledger.jobs.state(record) for record in self._ledger.jobs.all()}
+        if (record := self._ledger.jobs.known(identifier)) is not None:
+            state = self._ledger.jobs.state(record)
             if self._states.get(identifier) != state and not lacks_signature(record, state):  # on its way
                 self._events.log("job", job=identifier, state=state)
             self._states[identifier] = state  # of this one alone: another's change is logged when that is told

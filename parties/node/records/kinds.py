@@ -7,7 +7,7 @@ such as an error in a party's own input, is recorded by its name only.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias, cast
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
@@ -448,6 +448,9 @@ FIELDS: dict[str, type[Fields]] = {
     "breach": BreachStep,
     "reviewed": Reviewed,
 }
+
+
+KINDS: dict[type[Fields], EntryKind] = {fields: cast("EntryKind", kind) for kind, fields in FIELDS.items()}
 
 
 def failure(error: BaseException) -> dict[str, str]:

@@ -39,7 +39,7 @@ def test_no_link_and_no_job_with_it_any_more(pair: Pair) -> None:
     assert peer.trouble == service.job(job).why == REVOKED
     assert words.state(service.job(job)) == "both agree: it waits"
     assert calls == [(0, "its certificate is revoked here"), ()]
-    (entry,) = [one for one in alice.ledger.entries(9, None) if one.kind == "pin revoked"]
+    (entry,) = [one for one in alice.ledger.log.entries(9, None) if one.kind == "pin revoked"]
     assert [entry.fields[name] for name in ("peer", "person", "why")] == ["bob", "anna", "its key was copied"]
     for _ in range(2):  # after a restart, too
         node: Any = SimpleNamespace(_ledger=alice.ledger, _stopping=False, _contacts={"bob": contact})
@@ -50,5 +50,5 @@ def test_no_link_and_no_job_with_it_any_more(pair: Pair) -> None:
         with pytest.raises(InputError, match="the certificate of bob is revoked here"):
             propose(pair)
         with pytest.raises(InputError, match="revoked already"):
-            alice.ledger.revoke("bob", "")
+            alice.ledger.pins.revoke("bob", "")
         alice.crash()

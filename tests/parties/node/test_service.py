@@ -21,6 +21,7 @@ from parties.link.listening import RefusedError
 from parties.node import control, service, sessions
 from parties.node.events import Events
 from parties.node.heads import Found
+from parties.node.parts import PeerLink
 from parties.node.service import Node, at_once
 from parties.node.settings import LimitSettings, NodeFile, NodeSettings, load
 from parties.operator.interface import Operator
@@ -122,16 +123,16 @@ def meeting(pair: Pair) -> tuple[str, str]:
 def test_two_nodes_hold_each_others_heads_once_they_have_met(pair: Pair) -> None:
     pair.session(agreed(pair))
     pair.deliver()
-    before = [party.ledger.shown(party.who.peer_name).held for party in pair.parties]
+    before = [party.ledger.heads.shown(party.who.peer_name).held for party in pair.parties]
     for party in pair.parties:
-        party.ledger.note("node stopped")
+        party.ledger.log.note("node stopped")
     assert meeting(pair) == ("", "")
-    after = [party.ledger.shown(party.who.peer_name).held for party in pair.parties]
+    after = [party.ledger.heads.shown(party.who.peer_name).held for party in pair.parties]
     for old, new, other in zip(before, after, pair.parties[::-1], strict=True):
         assert old is not None
         assert new is not None
         assert new.head.number > old.head.number
-        assert new.head == other.ledger.shown(other.who.peer_name).own.head
+        assert new.head == other.ledger.heads.shown(other.who.peer_name).own.head
 
 
 def test_two_nodes_wait_if_one_of_the_logs_was_rolled_back(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,7 +140,7 @@ def test_two_nodes_wait_if_one_of_the_logs_was_rolled_back(pair: Pair, monkeypat
     pair.session(agreed(pair))
     pair.deliver()
     alice, bob = pair.parties
-    held = bob.ledger.shown("alice").held
+    held = bob.ledger.heads.shown("alice").held
     assert held is not None
     accepted = {"alice": False, "bob": False}
     for own in pair.parties:
@@ -148,18 +149,18 @@ def test_two_nodes_wait_if_one_of_the_logs_was_rolled_back(pair: Pair, monkeypat
         def lost(*_: Any, name: str = name) -> Found:
             return Found(lost=held.head, accepted=accepted[name])
 
-        monkeypatch.setattr(own.ledger, "lost" if own is alice else "lost_by_peer", lost)
-    alice.ledger.note("node stopped")
+        monkeypatch.setattr(own.ledger.heads, "lost" if own is alice else "lost_by_peer", lost)
+    alice.ledger.log.note("node stopped")
     for words in (("put the newest", "must put its newest"), ("accepted here, not yet by bob", "must put its newest")):
         for why, said in zip(meeting(pair), words, strict=True):
             assert said in why
-        assert bob.ledger.shown("alice").held == held
+        assert bob.ledger.heads.shown("alice").held == held
         accepted["alice"] = True
     accepted.update(alice=False, bob=True)
     assert all(meeting(pair))
     accepted["alice"] = True
     assert meeting(pair) == ("", "")
-    assert bob.ledger.shown("alice").held != held
+    assert bob.ledger.heads.shown("alice").held != held
 
 
 def test_what_cannot_be_written_of_a_statement_ends_the_link(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,7 +171,7 @@ def test_what_cannot_be_written_of_a_statement_ends_the_link(pair: Pair, monkeyp
     def full(*_: object) -> None:
         raise sqlite3.OperationalError("disk is full")
 
-    monkeypatch.setattr(node._ledger, "hear", full)
+    monkeypatch.setattr(node._ledger.hearing, "hear", full)
     with pytest.raises(LinkError, match=control.UNWRITTEN):
         node._hear("bob", b"{}")
     (line,) = log.getvalue().splitlines()
@@ -185,14 +186,13 @@ def test_a_link_is_noted_as_it_comes_and_goes(pair: Pair) -> None:
     node = Node.__new__(Node)
     node._contacts, node._ledger, node._events = {"bob": contact}, alice.ledger, Events(log)  # type: ignore[dict-item]
     node._connected("bob", True, "192.0.2.7")
-    assert (alice.ledger.addresses["bob"], alice.ledger.groups["bob"]) == ("192.0.2.7", "X25519MLKEM768")
-    assert alice.ledger.tls["bob"] == "TLSv1.3"
+    assert alice.ledger.parts.links["bob"] == PeerLink("192.0.2.7", "TLSv1.3", "X25519MLKEM768")
     link.connected, link.trouble = False, "it hung up"
     node._connected("bob", False, None)
     link.connected, contact.connect = True, "127.0.0.1:7001"
     node._connected("bob", True, None)
-    assert alice.ledger.addresses["bob"] == "127.0.0.1"
-    entries = [one for one in alice.ledger.entries(9, None)[::-1] if one.kind in ("connected", "disconnected")]
+    assert alice.ledger.parts.address("bob") == "127.0.0.1"
+    entries = [one for one in alice.ledger.log.entries(9, None)[::-1] if one.kind in ("connected", "disconnected")]
     assert [one.kind for one in entries] == ["connected", "disconnected", "connected"]
     assert entries[0].fields.items() >= {"peer": "bob", "address": "192.0.2.7", "tls": "TLSv1.3"}.items()
     assert entries[1].fields["why"] == "it hung up"
@@ -215,7 +215,7 @@ def test_a_step_of_a_job_is_logged_once_and_wakes_who_waits(pair: Pair) -> None:
     job, other = propose(pair), propose(pair)
     for identifier in (job, job, other, job, ""):
         node._changed(identifier)
-    alice.ledger.cancel(job)
+    alice.ledger.decisions.cancel(job)
     assert forgotten == []
     node._changed(job)
     assert forgotten == [job, job], "its inputs, and how long it is left alone"

@@ -147,10 +147,10 @@ def test_all_goes_on_under_the_new_certificate(pair: Pair, new: Identity) -> Non
         AuditLog(bob.connection, new).renew(bob.who.identity.certificate)
     bob.who = replace(bob.who, identity=new)
     bob.crash()
-    assert not alice.ledger.is_succeeded(who)
-    alice.who = alice.ledger.succeed(who)
-    assert alice.ledger.is_succeeded(who)
-    alice.ledger.succeed(who)  # once
+    assert not alice.ledger.pins.is_succeeded(who)
+    alice.who = alice.ledger.pins.succeed(who)
+    assert alice.ledger.pins.is_succeeded(who)
+    alice.ledger.pins.succeed(who)  # once
     for data in said:
         alice.hear(data)
     pair.meet()
@@ -158,29 +158,31 @@ def test_all_goes_on_under_the_new_certificate(pair: Pair, new: Identity) -> Non
     pair.session(late)
     pair.deliver()
     assert [party.state(late) for party in pair.parties] == ["done", "done"]
-    prints = [entry.fields["peer_fingerprint"] for entry in alice.ledger.entries(99, None) if entry.kind == "signed"]
+    prints = [
+        entry.fields["peer_fingerprint"] for entry in alice.ledger.log.entries(99, None) if entry.kind == "signed"
+    ]
     assert prints == [fingerprint(new.certificate), fingerprint(who.peer)]
-    assert [entry.kind for entry in alice.ledger.entries(99, None)].count("pin replaced") == 1
+    assert [entry.kind for entry in alice.ledger.log.entries(99, None)].count("pin replaced") == 1
     for own, other in itertools.permutations(pair.parties):
-        theirs = other.ledger.shown(other.who.peer_name)
-        assert own.ledger.lost(own.who.peer_name, theirs).lost is None
-        assert own.ledger.verify().ok
+        theirs = other.ledger.heads.shown(other.who.peer_name)
+        assert own.ledger.heads.lost(own.who.peer_name, theirs).lost is None
+        assert own.ledger.log.verify().ok
 
 
 def test_a_log_that_is_rolled_back_while_it_changes_is_noticed(pair: Pair, new: Identity) -> None:
     alice, bob = pair.parties
     who = named(pair, new)
-    alice.ledger.hold("bob", bob.ledger.shown("alice"))
-    held = alice.ledger.shown("bob").held
-    alice.ledger.succeed(who)
-    assert alice.ledger.shown("bob").held == held
+    alice.ledger.heads.hold("bob", bob.ledger.heads.shown("alice"))
+    held = alice.ledger.heads.shown("bob").held
+    alice.ledger.pins.succeed(who)
+    assert alice.ledger.heads.shown("bob").held == held
     bob.connection.close()
     for file in bob.path.parent.iterdir():
         file.unlink()
     bob.who = replace(bob.who, identity=new)
     bob.open()
-    alice_says = alice.ledger.lost_by_peer(
-        "bob", bob.ledger.shown("alice"), bob.ledger.lost("alice", alice.ledger.shown("bob"))
+    alice_says = alice.ledger.heads.lost_by_peer(
+        "bob", bob.ledger.heads.shown("alice"), bob.ledger.heads.lost("alice", alice.ledger.heads.shown("bob"))
     )
     assert held is not None
     assert alice_says.lost == held.head
@@ -188,13 +190,13 @@ def test_a_log_that_is_rolled_back_while_it_changes_is_noticed(pair: Pair, new: 
 
 def test_who_has_copied_a_key_that_is_revoked_names_nobody(pair: Pair, new: Identity) -> None:
     alice, who = pair.parties[0], named(pair, new)
-    alice.ledger.revoke("bob", "its key was copied")
+    alice.ledger.pins.revoke("bob", "its key was copied")
     node: Any = SimpleNamespace(_stopping=False, _ledger=alice.ledger, _contacts={"bob": Ends(who, None, None, None)})
     node._is_revoked = lambda contact: Node._is_revoked(node, contact)
-    node._succeed = lambda name: alice.ledger.succeed(who)
+    node._succeed = lambda name: alice.ledger.pins.succeed(who)
     with pytest.raises(RefusedError, match="the certificate that yours is to follow is revoked"):
         Node._admit(node, "bob", new.certificate, "control")
-    assert not alice.ledger.is_succeeded(who)
+    assert not alice.ledger.pins.is_succeeded(who)
 
 
 def test_the_former_one_is_over_once_the_new_one_is_used(pair: Pair, new: Identity) -> None:
