@@ -7,27 +7,25 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec
 
 from typing_extensions import override
 
 from parties.base.own_trouble import advice, own_trouble
-from parties.base.rate import Rate
 from parties.base.text import instead, quoted
 from parties.jobs.inputs import Inputs
 from parties.link import tls
 from parties.link.identity import Identity, fingerprint
 from parties.node import published, validity, views
 from parties.node.budget import shown
-from parties.node.control import Control
+from parties.node.contacts import REVOKED, Contact
+from parties.node.decisions import Decisions
 from parties.node.ledger import Ledger
 from parties.node.own_rows import OwnRows
 from parties.node.peers import Who
-from parties.node.records.register import registered
 from parties.node.records.sealed import errors
-from parties.node.sessions import Sessions
 from parties.node.store import Record
 from parties.operator.budget import Registered, Simulation, TableBudget
 from parties.operator.interface import (
@@ -46,24 +44,23 @@ from parties.operator.interface import (
 from smc import __version__
 from smc.errors import InputError
 
-REVOKED = "its certificate is revoked here: put a new one of the peer's in place, and start the node again"
+Given = ParamSpec("Given")
 LARGEST_GROUP = 1000  # rows of one person or family
 MOST_WAITING = 16  # calls that wait for news at once: each has a thread of the page's
 
 
-@dataclass(frozen=True)
-class Contact:
-    """The connection with one peer; `connect` is where we connect to, if it is we who do.
+def _decision(
+    of: Callable[Concatenate[Any, Given], JobView], decide: Callable[Concatenate[Decisions, Given], Record]
+) -> Callable[Concatenate[OperatorService, Given], JobView]:
+    """Return a call of `Operator` as a decision, answered by the view of the job that it changes."""
 
-    `links` and `begun` are how often the peer may open the standing link, and begin sessions.
-    """
+    @wraps(of)
+    def call(self: OperatorService, /, *args: Given.args, **kwargs: Given.kwargs) -> JobView:
+        with recorded():
+            record = decide(self._ledger.decisions, *args, **kwargs)
+        return self._view(record)
 
-    who: Who
-    connect: str | None
-    control: Control
-    sessions: Sessions
-    links: Rate
-    begun: Rate
+    return call
 
 
 class OperatorService(Operator):
@@ -88,6 +85,16 @@ class OperatorService(Operator):
         self._started = datetime.now(UTC).isoformat(timespec="seconds")
         self._news, self._told = threading.Condition(), 0  # no other lock is taken under its lock
         self._places = threading.BoundedSemaphore(MOST_WAITING)
+
+    submit = _decision(Operator.submit, lambda decisions, job: decisions.propose(job))
+    approve = _decision(
+        Operator.approve,
+        lambda decisions, identifier, typed=None: decisions.decide(identifier, "approved", typed=typed),
+    )
+    refuse = _decision(Operator.refuse, lambda decisions, identifier, why: decisions.decide(identifier, "refused", why))
+    cancel = _decision(Operator.cancel, lambda decisions, identifier, why="": decisions.cancel(identifier, why))
+    withdraw = _decision(Operator.withdraw, lambda decisions, identifier, why: decisions.withdraw(identifier, why))
+    repeat = _decision(Operator.repeat, lambda decisions, identifier: decisions.repeat(identifier))
 
     def tell(self) -> None:
         """Wake the calls that wait: something may have changed."""
@@ -177,36 +184,6 @@ class OperatorService(Operator):
         return record is None or self._ledger.jobs.has_ended(record)
 
     @override
-    def submit(self, job: dict[str, Any]) -> JobView:
-        with recorded():
-            record = self._ledger.decisions.propose(job)
-        return self._view(record)
-
-    @override
-    def approve(self, identifier: str, typed: dict[str, Any] | None = None) -> JobView:
-        with recorded():
-            record = self._ledger.decisions.decide(identifier, "approved", typed=typed)
-        return self._view(record)
-
-    @override
-    def refuse(self, identifier: str, why: str) -> JobView:
-        with recorded():
-            record = self._ledger.decisions.decide(identifier, "refused", why)
-        return self._view(record)
-
-    @override
-    def cancel(self, identifier: str, why: str = "") -> JobView:
-        with recorded():
-            record = self._ledger.decisions.cancel(identifier, why)
-        return self._view(record)
-
-    @override
-    def withdraw(self, identifier: str, why: str) -> JobView:
-        with recorded():
-            record = self._ledger.decisions.withdraw(identifier, why)
-        return self._view(record)
-
-    @override
     def revoke(self, peer: str, why: str = "") -> NodeView:
         contact = self._contacts.get(peer)
         if contact is None:
@@ -216,12 +193,6 @@ class OperatorService(Operator):
         contact.sessions.stop(0, "its certificate is revoked here")
         contact.control.stop()
         return self.node()
-
-    @override
-    def repeat(self, identifier: str) -> JobView:
-        with recorded():
-            record = self._ledger.decisions.repeat(identifier)
-        return self._view(record)
 
     @override
     def result(self, identifier: str) -> JobResult:
@@ -261,7 +232,7 @@ class OperatorService(Operator):
     def register(self) -> Registered:
         released = self._ledger.spendings.released()
         entry = published.entry(self._identity.name, f"smc {__version__}", self._ledger.accounts, released)
-        return registered(self._identity, entry)
+        return published.registered(self._identity, entry)
 
     def _view(self, record: Record) -> JobView:
         contact, state = self._contacts.get(record.peer), self._ledger.jobs.state(record)

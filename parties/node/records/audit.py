@@ -15,7 +15,7 @@ from parties.base.canonical import canonical
 from parties.link.identity import Identity, fingerprint
 from parties.node.records import database, seal
 from parties.node.records.chain import NOTHING, STAYS, Archive, Checked, Row, SignedHead, check, emptied, sign_head
-from parties.node.records.kinds import FIELDS, KINDS, Blinded, EntryKind, Fields
+from parties.node.records.kinds import FIELDS, Blinded, EntryKind, Fields
 from parties.node.records.sealed import errors
 from parties.node.records.statements import Evidence, Head
 from parties.operator.interface import AuditEntry, AuditState
@@ -54,9 +54,9 @@ class AuditLog:
         head = self._end(self._identity.certificate)
         if isinstance(fields, Blinded):
             fields = fields.model_copy(update={"blind": secrets.token_hex(16)})
-        content, kind = canonical(fields.model_dump(mode="json")), KINDS[type(fields)]
+        content = canonical(fields.model_dump(mode="json"))
         at = datetime.now(UTC).isoformat(timespec="milliseconds")
-        row = Row(head.number + 1, at, kind, job, content, head.hash, "")
+        row = Row(head.number + 1, at, fields.kind, job, content, head.hash, "")
         row = row._replace(hash=row.digest())
         self._known = sign_head(self._identity, row.head())
         database.add(self._connection, row, self._known)

@@ -283,7 +283,7 @@ def test_a_clock_that_runs_behind_does_not_date_a_charge_back(noisy: Pair, monke
     """The log has been written before, whatever the clock says; and the charge is as the log says it."""
     job, right = agree(noisy), datetime.now(UTC)
     behind = SimpleNamespace(now=lambda zone: right - timedelta(days=400))
-    monkeypatch.setattr(journal, "datetime", behind)
+    monkeypatch.setattr(spendings, "datetime", behind)
     run(noisy, job)
     ledger = noisy.parties[0].ledger
     charged = ledger.jobs.find(job).charged

@@ -14,9 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from parties.link.identity import Identity
+from parties.node.contacts import Contacts
 from parties.node.events import Events
 from parties.node.policy.rules import Rule
-from parties.node.service import Node
 from parties.node.store import Store
 from parties.operator.interface import ENDED
 from smc.errors import InputError, ProtocolError
@@ -292,7 +292,7 @@ def test_an_error_of_ours_ends_one_statement_and_not_the_link(pair: Pair, monkey
     """With each link it would come again. Nothing of it is written, its text is not logged, and the next is heard."""
     alice, bob = pair.parties
     log = StringIO()
-    node = Node.__new__(Node)
+    node = Contacts.__new__(Contacts)
     node._ledger, node._events = bob.ledger, Events(log)
     known = propose(pair)
     pair.deliver()

@@ -12,7 +12,8 @@ import pytest
 from parties.base.token_key import TokenError
 from parties.link import tls
 from parties.node import operator_service
-from parties.node.operator_service import LARGEST_GROUP, REVOKED, Contact, OperatorService
+from parties.node.contacts import REVOKED, Contact
+from parties.node.operator_service import LARGEST_GROUP, OperatorService
 from parties.operator.interface import NotRecordedError, Operator, PeerView
 from parties.sources.settings import BudgetSettings
 from smc.errors import InputError

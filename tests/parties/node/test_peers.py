@@ -70,7 +70,8 @@ def ledger(tmp_path: Path, whos: tuple[Who, Who]) -> Iterator[Ledger]:
         lambda _: None,
     )
     made.said = said  # type: ignore[attr-defined]
-    made.log.note("node started", version="1", fingerprint=PRINT, peer_fingerprints=[fingerprint(who.peer) for who in whos])
+    prints = [fingerprint(who.peer) for who in whos]
+    made.log.note("node started", version="1", fingerprint=PRINT, peer_fingerprints=prints)
     yield made
     connection.close()
 

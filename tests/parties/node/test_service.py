@@ -19,11 +19,12 @@ from parties.base.rate import Rate
 from parties.link.identity import Identity, fingerprint
 from parties.link.listening import RefusedError
 from parties.node import control, service, sessions
+from parties.node.contacts import Contacts
 from parties.node.events import Events
 from parties.node.heads import Found
 from parties.node.parts import PeerLink
 from parties.node.service import Node, at_once
-from parties.node.settings import LimitSettings, NodeFile, NodeSettings, load
+from parties.node.settings import LimitSettings, NodeSettings, load
 from parties.operator.interface import Operator
 from smc.errors import InputError, LinkError
 from smc.local import run_local
@@ -42,11 +43,11 @@ class Door:
         rates = [Rate(burst, 1.0, lambda: 0.0) for burst in (links, begun)]
         ways = SimpleNamespace(who=alice.who, control=link, sessions=SimpleNamespace(admit=self._session))
         ways.links, ways.begun = rates
-        self.node = Node.__new__(Node)
-        self.node._contacts, self.node._ledger, self.node._stopping = {"bob": ways}, alice.ledger, False  # type: ignore[dict-item]
+        self.node = Contacts.__new__(Contacts)
+        self.node.of, self.node._ledger, self.node.stopping = {"bob": ways}, alice.ledger, False  # type: ignore[dict-item]
         self._peer, self.log = alice.who.peer, StringIO()
         self.node._events = Events(self.log)
-        self.node._file = NodeFile(node=NodeSettings(limits=LimitSettings(sessions_a_day=begun)))
+        self.node._node = NodeSettings(limits=LimitSettings(sessions_a_day=begun))
 
     def _session(self, job: str) -> None:
         if job in self.refuses:
@@ -54,7 +55,7 @@ class Door:
         self.admitted.append(job)
 
     def come(self, label: str) -> None:
-        self.node._admit("bob", self._peer, label)
+        self.node.admit("bob", self._peer, label)
 
     def refused(self, label: str) -> str:
         with pytest.raises(RefusedError) as refused:
@@ -82,7 +83,7 @@ def test_no_session_begins_before_both_logs_are_compared(pair: Pair) -> None:
 
 def test_a_node_that_stops_admits_nobody(pair: Pair) -> None:
     door = Door(pair)
-    door.node._stopping = True
+    door.node.stopping = True
     for label in (control.LABEL, f"{sessions.LABEL}ab", "else"):
         assert door.refused(label) == "the node is stopping"
     assert door.admitted == []
@@ -113,7 +114,7 @@ def meeting(pair: Pair) -> tuple[str, str]:
 
     def meet(session: Any) -> str:
         party = pair.parties[session.party]
-        node = Node.__new__(Node)
+        node = Contacts.__new__(Contacts)
         node._ledger = party.ledger
         return node._meet(party.who.peer_name, session)
 
@@ -165,7 +166,7 @@ def test_two_nodes_wait_if_one_of_the_logs_was_rolled_back(pair: Pair, monkeypat
 
 def test_what_cannot_be_written_of_a_statement_ends_the_link(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the next link it is said again; else it would be lost."""
-    node, log = Node.__new__(Node), StringIO()
+    node, log = Contacts.__new__(Contacts), StringIO()
     node._ledger, node._events = pair.parties[0].ledger, Events(log)
 
     def full(*_: object) -> None:
@@ -183,8 +184,8 @@ def test_a_link_is_noted_as_it_comes_and_goes(pair: Pair) -> None:
     link = SimpleNamespace(connected=True, trouble="", group="X25519MLKEM768", tls="TLSv1.3")
     contact = SimpleNamespace(who=alice.who, connect=None, control=link)
     contact.sessions = SimpleNamespace(wake=lambda: woken.append(1))
-    node = Node.__new__(Node)
-    node._contacts, node._ledger, node._events = {"bob": contact}, alice.ledger, Events(log)  # type: ignore[dict-item]
+    node = Contacts.__new__(Contacts)
+    node.of, node._ledger, node._events = {"bob": contact}, alice.ledger, Events(log)  # type: ignore[dict-item]
     node._connected("bob", True, "192.0.2.7")
     assert alice.ledger.parts.links["bob"] == PeerLink("192.0.2.7", "TLSv1.3", "X25519MLKEM768")
     link.connected, link.trouble = False, "it hung up"
@@ -211,7 +212,7 @@ def test_a_step_of_a_job_is_logged_once_and_wakes_who_waits(pair: Pair) -> None:
     node._desk = SimpleNamespace(tell=lambda: woken.append("desk"))  # type: ignore[assignment]
     node._asking = wakes["asking"]  # type: ignore[assignment]
     node._inputs = SimpleNamespace(forget=forgotten.append)  # type: ignore[assignment]
-    node._contacts = {"bob": SimpleNamespace(sessions=wakes["sessions"])}  # type: ignore[dict-item]
+    node._contacts = SimpleNamespace(of={"bob": SimpleNamespace(sessions=wakes["sessions"])})  # type: ignore[assignment]
     job, other = propose(pair), propose(pair)
     for identifier in (job, job, other, job, ""):
         node._changed(identifier)
@@ -268,7 +269,7 @@ def test_the_life_of_a_node_is_in_its_records_and_its_log(
     (tmp_path / "party.toml").write_text("\n".join([*lines, f"[node]\n{ports}", "limits.sessions_a_day = 200"]))
     node = Node(load(tmp_path / "party.toml"), page)
     ways = node.start()
-    for contact in node._contacts.values():
+    for contact in node._contacts.of.values():
         for rate, most, seconds in ((contact.links, 30, 3.0), (contact.begun, 200, 432.0)):
             assert allowed(rate, seconds) == (most, False, True)
     node.stop("it is evening", seconds=7)

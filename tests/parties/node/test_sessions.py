@@ -367,7 +367,7 @@ def test_a_machines_own_trouble_is_no_try_and_both_have_the_reason(
         for ledger in (alice, bob):
             monkeypatch.setattr(ledger.runs, "opening_leaves", lambda *_: None)
         broke = alice.runs.broke
-        monkeypatch.setattr(alice, "broke", lambda *told: (notes.append(told[1]), broke(*told)))
+        monkeypatch.setattr(alice.runs, "broke", lambda *told: (notes.append(told[1]), broke(*told)))
         nodes.bob.start()
         if left == "nothing":
             eventually(lambda: bob.jobs.find(job).ours.end == "computed")

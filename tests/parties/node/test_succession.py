@@ -19,11 +19,11 @@ from parties.commands.identity import group
 from parties.link.identity import Identity, create, fingerprint
 from parties.link.listening import RefusedError
 from parties.node import records, validity
+from parties.node.contacts import Contacts
 from parties.node.peers import Who, reached
 from parties.node.records import AuditLog
 from parties.node.records.signature import sign
 from parties.node.records.succession import Succession, Successor, _document, load, succession
-from parties.node.service import Node
 from parties.node.settings import NodeFile
 from smc.errors import InputError
 from tests.support.ledgers import Pair, agreed
@@ -191,11 +191,11 @@ def test_a_log_that_is_rolled_back_while_it_changes_is_noticed(pair: Pair, new: 
 def test_who_has_copied_a_key_that_is_revoked_names_nobody(pair: Pair, new: Identity) -> None:
     alice, who = pair.parties[0], named(pair, new)
     alice.ledger.pins.revoke("bob", "its key was copied")
-    node: Any = SimpleNamespace(_stopping=False, _ledger=alice.ledger, _contacts={"bob": Ends(who, None, None, None)})
-    node._is_revoked = lambda contact: Node._is_revoked(node, contact)
+    node: Any = SimpleNamespace(stopping=False, _ledger=alice.ledger, of={"bob": Ends(who, None, None, None)})
+    node.is_revoked = lambda contact: Contacts.is_revoked(node, contact)
     node._succeed = lambda name: alice.ledger.pins.succeed(who)
     with pytest.raises(RefusedError, match="the certificate that yours is to follow is revoked"):
-        Node._admit(node, "bob", new.certificate, "control")
+        Contacts.admit(node, "bob", new.certificate, "control")
     assert not alice.ledger.pins.is_succeeded(who)
 
 
@@ -205,8 +205,8 @@ def test_the_former_one_is_over_once_the_new_one_is_used(pair: Pair, new: Identi
     who = named(pair, new)
     admitted, sessions = list[Any](), list[Who]()
     node: Any = SimpleNamespace(
-        _stopping=False,
-        _is_revoked=lambda _: False,
+        stopping=False,
+        is_revoked=lambda _: False,
         _ledger=alice.ledger,
         _events=SimpleNamespace(log=lambda *_, **__: 0),
     )
@@ -216,15 +216,15 @@ def test_the_former_one_is_over_once_the_new_one_is_used(pair: Pair, new: Identi
         control = SimpleNamespace(admit=lambda: admitted.append(1))
         return Ends(known, control, SimpleNamespace(succeed=sessions.append), SimpleNamespace(allows=lambda: True))
 
-    node._succeed = lambda name: Node._succeed(node, name)
-    admit = lambda certificate: Node._admit(node, "bob", certificate, "control")  # noqa: E731
+    node._succeed = lambda name: Contacts._succeed(node, name)
+    admit = lambda certificate: Contacts.admit(node, "bob", certificate, "control")  # noqa: E731
     yesterday = datetime.now(UTC).date() - timedelta(days=1)
     overdue = replace(who, successor=Successor(new.certificate, yesterday))
-    node._contacts = {"bob": contact(overdue)}
+    node.of = {"bob": contact(overdue)}
     assert "was to be replaced by now" in validity.lapsed(overdue)
     with pytest.raises(RefusedError, match="was to be replaced by now"):
         admit(who.peer)
-    node._contacts = {"bob": contact(who)}
+    node.of = {"bob": contact(who)}
     assert validity.lapsed(who) == ""
     admit(who.peer)
     assert (len(admitted), sessions) == (1, [])

@@ -226,7 +226,7 @@ def test_the_thread_asks_about_each_and_comes_back(
     monkeypatch.setattr(asking, "AGAIN_SECONDS", 0.02)
     point, told = Says(None), []
     with bob_asks(tmp_path, identities, point) as (pair, bob):
-        thread = Asking(bob.ledger, lambda event, **fields: told.append((event, fields)))
+        thread = Asking(bob.ledger.decisions, lambda event, **fields: told.append((event, fields)))
         bob.changed = lambda _: thread.wake()
         thread.start()
         jobs = [propose(pair) for _ in range(3)]
