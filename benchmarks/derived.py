@@ -25,8 +25,8 @@ from parties.bench.json_rows import json_rows
 from parties.jobs import kinds
 from parties.link import identity
 from parties.node import records, views
+from parties.node.acts.ledger import Ledger
 from parties.node.gate import Gate
-from parties.node.ledger import Ledger
 from parties.node.offers import Offer, Offers
 from parties.node.operator_service import OperatorService
 from parties.node.peers import Peers, Who

@@ -46,7 +46,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
-        "parties/node/runs.py",
+        "parties/node/acts/runs.py",
         ("tests/parties/node/test_rollback.py",),
         [("if why := self._parts.heads.rolled_back():", "if False and (why := self._parts.heads.rolled_back()):")],
     ),
@@ -1436,7 +1436,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         [('        if rejected not in (0, "0", None):', '        if rejected not in (0, "0", 1, None):')],
     ),
     (
-        "parties/node/decisions.py",
+        "parties/node/acts/decisions.py",
         ("tests/parties/node/test_four_eyes.py",),
         [
             ("            if name in before:", "            if name in before[1:]:"),
@@ -1445,19 +1445,19 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
-        "parties/node/hearing.py",
+        "parties/node/acts/hearing.py",
         ("tests/parties/node/test_four_eyes.py",),
         [
             ('said = b"" if is_held(record) else record.ours.to_bytes()', "said = record.ours.to_bytes()"),
         ],
     ),
     (
-        "parties/node/store.py",
+        "parties/node/log/store.py",
         ("tests/parties/node/test_four_eyes.py",),
         [("return not is_held(record) and (record.ours.unheard", "return (record.ours.unheard")],
     ),
     (
-        "parties/node/consistency.py",
+        "parties/node/log/consistency.py",
         ("tests/parties/node/test_four_eyes.py",),
         [
             ("if record.people != logged.people:", "if len(logged.people) > len(record.people):"),
@@ -1541,7 +1541,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
-        "parties/node/runs.py",
+        "parties/node/acts/runs.py",
         ("tests/parties/node/test_counting.py",),
         [
             ("max(reserved, self._accounts.promised(other))", "reserved"),

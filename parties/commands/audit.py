@@ -78,7 +78,7 @@ def verify_command(
     Of the log: no entry changed, moved, removed or inserted. Of a state directory also the jobs, and what else is
     there. Exit code 0 if all is whole, 2 if it is not; then each problem is a line.
     """
-    from parties.node import integrity
+    from parties.node.log import integrity
 
     if export_file is None and certificate is None:  # what an auditor is handed is checked with what comes with it
         config_file = find_party_file(config_file)
@@ -263,11 +263,11 @@ def archive_command(
     The node does that daily by retention_days; it must not be running.
     """
     from parties.node import peers, settings
-    from parties.node.jobs import Jobs
-    from parties.node.node_log import NodeLog
+    from parties.node.log.jobs import Jobs
+    from parties.node.log.node_log import NodeLog
+    from parties.node.log.retention import Retention
+    from parties.node.log.spendings import Spendings
     from parties.node.offers import Offers
-    from parties.node.retention import Retention
-    from parties.node.spendings import Spendings
 
     place, path = _own_database(config_file), find_party_file(config_file)
     assert path is not None  # else there is no place

@@ -13,12 +13,12 @@ from parties.node.budget.account import WINDOWS, Account, Charge, Limits, least
 from parties.node.budget.bits import BitsAccount
 from parties.node.budget.moments import Clock
 from parties.node.counting import in_words
-from parties.node.jobs import Jobs
+from parties.node.log.jobs import Jobs
+from parties.node.log.spendings import Spendings
+from parties.node.log.store import Record
 from parties.node.offers import Offers
 from parties.node.peers import Peers
 from parties.node.proposal import Proposal
-from parties.node.spendings import Spendings
-from parties.node.store import Record
 from parties.operator.budget import Exposure, Price, Simulation
 from parties.operator.interface import OPEN
 from parties.sources.settings import TableSettings

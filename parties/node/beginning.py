@@ -16,7 +16,7 @@ from parties.base.settings import at_key
 from parties.link.identity import Identity
 from parties.node import records
 from parties.node.events import Events
-from parties.node.jobs import Jobs
+from parties.node.log.jobs import Jobs
 from parties.node.offers import Offers
 from parties.node.peers import MisnamedError
 from parties.node.policy.rules import Rule, remarks, unbounded

@@ -17,18 +17,19 @@ from parties.link.identity import fingerprint
 from parties.link.listening import RefusedError, Take
 from parties.link.options import LinkOptions
 from parties.link.outbox import Outbox
-from parties.node import heads, sessions
+from parties.node import sessions
+from parties.node.acts.ledger import Ledger
+from parties.node.acts.parts import PeerLink
 from parties.node.control import LABEL, UNWRITTEN, Control, control_options
 from parties.node.events import Events
-from parties.node.heads import Accepted, Found, Shown
-from parties.node.ledger import Ledger
 from parties.node.limits import too_many_sessions
-from parties.node.node_log import ClosedError
-from parties.node.parts import PeerLink
+from parties.node.log import heads
+from parties.node.log.heads import Accepted, Found, Shown
+from parties.node.log.node_log import ClosedError
+from parties.node.log.statement import Statement
 from parties.node.peers import Who
 from parties.node.records.sealed import errors
 from parties.node.settings import DAY_SECONDS, NodeSettings
-from parties.node.statement import Statement
 from smc.errors import LinkError, SmcError
 from smc.session import Session
 

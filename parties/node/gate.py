@@ -9,7 +9,9 @@ from typing import Literal, TypeVar
 
 from parties.base.text import listed
 from parties.link.identity import fingerprint
-from parties.node.job_events import Event, LeftOpen, decided
+from parties.node.log.job_events import Event, LeftOpen, decided
+from parties.node.log.statement import BUDGET, BY_NODE, BY_POINT, PROPOSER
+from parties.node.log.store import Record
 from parties.node.offers import Offers
 from parties.node.peers import Acquaintance, Who
 from parties.node.point import xacml
@@ -20,8 +22,6 @@ from parties.node.policy.request import Request, request_for
 from parties.node.policy.rules import serves, unlimited
 from parties.node.proposal import Proposal
 from parties.node.settings import NodeFile
-from parties.node.statement import BUDGET, BY_NODE, BY_POINT, PROPOSER
-from parties.node.store import Record
 from parties.tables.toml_text import toml_key
 from smc.errors import InputError
 

@@ -19,14 +19,14 @@ from parties.jobs.inputs import Inputs
 from parties.link import tls
 from parties.link.identity import Identity, fingerprint
 from parties.node import published, validity, views
+from parties.node.acts.decisions import Decisions
+from parties.node.acts.ledger import Ledger
 from parties.node.budget import shown
 from parties.node.contacts import REVOKED, Contact
-from parties.node.decisions import Decisions
-from parties.node.ledger import Ledger
+from parties.node.log.store import Record
 from parties.node.own_rows import OwnRows
 from parties.node.peers import Who
 from parties.node.records.sealed import errors
-from parties.node.store import Record
 from parties.operator.budget import Registered, Simulation, TableBudget
 from parties.operator.interface import (
     LONGEST_WAIT,

@@ -17,8 +17,8 @@ from cryptography import x509
 from parties.link.identity import Identity, fingerprint
 from parties.node.accounts import Accounts
 from parties.node.budget import shown
+from parties.node.log.spendings import Released
 from parties.node.records.signature import check_signature, sign
-from parties.node.spendings import Released
 from parties.operator.budget import Registered
 
 NOISE = "drawn inside a two-party computation: no party knows or can bias it"

@@ -24,15 +24,17 @@ from parties.link.opening import Link, hello_for, link_over, open_link, outbox_f
 from parties.link.options import LinkOptions
 from parties.link.outbox import Outbox
 from parties.link.transport import Stream, Wire
-from parties.node import executor, outcome
+from parties.node import executor
+from parties.node.acts.ledger import Ledger
 from parties.node.budget.account import BudgetError
 from parties.node.counting import PastBitsError
 from parties.node.events import Events, stack_of
 from parties.node.executor import Counted, Event, Finished, Linked, Met, Order, Preparing, Reached, Stopped, Worker
 from parties.node.gate import AskFirstError
-from parties.node.ledger import Ledger
 from parties.node.limits import too_large
-from parties.node.node_log import ClosedError
+from parties.node.log import outcome
+from parties.node.log.node_log import ClosedError
+from parties.node.log.store import Record
 from parties.node.openings import Leaving, Written
 from parties.node.pauses import Pauses
 from parties.node.peers import Who
@@ -40,7 +42,6 @@ from parties.node.point.xacml import Word
 from parties.node.prediction import predicted
 from parties.node.records.sealed import errors
 from parties.node.settings import LimitSettings
-from parties.node.store import Record
 from parties.node.under_way import Running
 from parties.node.validity import lapsed
 from parties.operator.interface import Progress

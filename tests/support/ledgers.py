@@ -12,8 +12,9 @@ from typing import Any, cast
 from parties.jobs.tree.id3 import Id3
 from parties.jobs.tree.settings import Id3Settings
 from parties.link.identity import Identity
+from parties.node.acts.ledger import Ledger
 from parties.node.gate import Gate
-from parties.node.ledger import Ledger
+from parties.node.log.store import Record
 from parties.node.offers import Offer, Offers
 from parties.node.openings import Leaving, Written
 from parties.node.peers import Peers, Who
@@ -22,7 +23,6 @@ from parties.node.policy.rules import Rule
 from parties.node.records import connect
 from parties.node.records.database import STATE
 from parties.node.settings import LimitSettings, NodeFile, NodeSettings
-from parties.node.store import Record
 from parties.node.typed_inputs import TypedInputs
 from parties.sources.settings import BudgetSettings, TableSettings
 from parties.tables.schema import Schema

@@ -22,8 +22,9 @@ import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from parties.node import events, node_log
-from parties.node.statement import MAX_RESULT_BYTES
+from parties.node import events
+from parties.node.log import node_log
+from parties.node.log.statement import MAX_RESULT_BYTES
 from smc.errors import LinkError
 from tests.support.floods import Hostile, furnished, lines, proposed, rows
 from tests.support.nodes import Nodes, verified

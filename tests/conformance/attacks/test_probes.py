@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from parties.node import gate, node_log
+from parties.node import gate
+from parties.node.log import node_log
+from parties.node.log.statement import Statement
 from parties.node.settings import LimitSettings
-from parties.node.statement import Statement
 from parties.tables.schema import Schema
 from tests.support.floods import Hostile, furnished, proposed
 from tests.support.nodes import Nodes, verified

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from parties.link.identity import Identity
-from parties.node import hearing, jobs, parts
+from parties.node.acts import hearing, parts
+from parties.node.log import jobs
 from tests.support.ledgers import Pair, paired
 from tests.support.toy_curve import toy_curve
 

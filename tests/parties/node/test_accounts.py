@@ -13,11 +13,12 @@ from typing import Any
 
 import pytest
 
-from parties.node import published, spendings
+from parties.node import published
 from parties.node.accounts import Accounts
+from parties.node.acts.ledger import Ledger
 from parties.node.budget.account import BudgetError
 from parties.node.commitment import Commitments
-from parties.node.ledger import Ledger
+from parties.node.log import spendings
 from parties.node.openings import Leaving, Stored, Written
 from parties.node.records import commit
 from parties.sources.settings import BudgetSettings, TableSettings, share_budgets

@@ -16,7 +16,7 @@ from parties.link.identity import Identity
 from parties.node import beginning
 from parties.node.beginning import passing_troubles
 from parties.node.events import Events
-from parties.node.jobs import Jobs
+from parties.node.log.jobs import Jobs
 from parties.node.offers import Offer, Offers
 from parties.node.peers import MisnamedError
 from parties.node.policy.rules import Rule

@@ -13,7 +13,7 @@ import pytest
 from parties.link.identity import Identity
 from parties.node import operator_service, views
 from parties.node.events import Events
-from parties.node.job_events import Noted
+from parties.node.log.job_events import Noted
 from parties.node.operator_service import OperatorService
 from parties.node.service import Node
 from parties.node.settings import load

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parties.node import outcome
 from parties.node.checkpoint import BYTES, ROUNDS, common
+from parties.node.log import outcome
 from parties.node.openings import Stored
 from protocols.tree import Leaf, Open, Split, Tree, cut
 from smc.errors import ProtocolError, SmcError

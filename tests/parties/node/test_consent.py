@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from parties.link.identity import Identity
+from parties.node.log.statement import Statement
 from parties.node.policy.rules import Rule
-from parties.node.statement import Statement
 from smc.errors import InputError, ProtocolError, SmcError
 from smc.meter import Cost
 from tests.support.ledgers import STAGES, TASK, Pair, agreed, paired, propose

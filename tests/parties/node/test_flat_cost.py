@@ -14,9 +14,9 @@ import pytest
 
 from parties.link.identity import Identity
 from parties.node.budget.bits import BitsCharge
-from parties.node.job_index import JobIndex
+from parties.node.log.job_index import JobIndex
+from parties.node.log.store import Record
 from parties.node.policy.rules import Rule
-from parties.node.store import Record
 from parties.sources.settings import BudgetSettings
 from smc.meter import Cost
 from tests.support.ledgers import REPORT, Pair, paired, propose

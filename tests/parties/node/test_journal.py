@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from parties.link.identity import Identity
-from parties.node import jobs
+from parties.node.log import jobs
+from parties.node.log.store import Store
 from parties.node.policy.rules import Rule
 from parties.node.records import AuditLog, connect
 from parties.node.records.kinds import Fields, Finished
-from parties.node.store import Store
 from smc.errors import InputError, ProtocolError
 from smc.meter import Cost
 from tests.support.ledgers import OTHER, REPORT, TASK, TREE, Pair, agreed, paired, propose

@@ -11,10 +11,12 @@ import pytest
 
 from parties.base.rate import Rate
 from parties.link.identity import Identity
-from parties.node import limits, node_log, runs
+from parties.node import limits
+from parties.node.acts import runs
+from parties.node.log import node_log
+from parties.node.log.statement import Statement
 from parties.node.policy.rules import Rule
 from parties.node.settings import LimitSettings
-from parties.node.statement import Statement
 from smc.errors import InputError, ProtocolError
 from tests.support.ledgers import SCHEMA, Pair, agreed, paired, propose
 from tests.support.proposals import proposal_of

@@ -18,7 +18,7 @@ from parties.jobs.inputs import AwayError
 from parties.jobs.kind import Opened
 from parties.link.identity import Identity
 from parties.node import executor, readiness, sessions
-from parties.node.job_index import Queue
+from parties.node.log.job_index import Queue
 from parties.node.readiness import AWAY, READY, STEP, STILL, PeerAwayError
 from smc.errors import LinkError, ProtocolError
 from smc.local import run_local

@@ -15,7 +15,8 @@ import pytest
 from pydantic import BaseModel
 
 from parties.cli import run
-from parties.node import heads, limits, settings, store, upgrade
+from parties.node import limits, settings, upgrade
+from parties.node.log import heads, store
 from parties.node.records import audit, database, marker, seal, shipped
 from smc.errors import InputError
 

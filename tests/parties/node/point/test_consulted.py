@@ -17,16 +17,16 @@ from hypothesis import strategies as st
 
 from parties.link.identity import Identity
 from parties.node import executor
+from parties.node.acts.parts import PeerLink
 from parties.node.gate import Gate, Judgement, Surroundings
+from parties.node.log.statement import Statement
 from parties.node.offers import Offer, Offers
-from parties.node.parts import PeerLink
 from parties.node.peers import Who
 from parties.node.point import asking, xacml
 from parties.node.point.asking import Asking
 from parties.node.point.xacml import Word
 from parties.node.policy.rules import Rule
 from parties.node.settings import LimitSettings, NodeFile
-from parties.node.statement import Statement
 from parties.sources.settings import TableSettings
 from parties.tables.schema import Schema
 from smc.errors import InputError

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from parties.base.text import quoted
 from parties.link.identity import fingerprint
-from parties.node.heads import Heads
-from parties.node.node_log import NodeLog
+from parties.node.log.heads import Heads
+from parties.node.log.node_log import NodeLog
 from parties.node.peers import Who
 from parties.operator.people import acting
 from smc.errors import InputError

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from parties.link.identity import Identity
 from parties.node.contacts import Contacts
 from parties.node.events import Events
+from parties.node.log.store import Store
 from parties.node.policy.rules import Rule
-from parties.node.store import Store
 from parties.operator.interface import ENDED
 from smc.errors import InputError, ProtocolError
 from tests.support.ledgers import OTHER, TREE, Pair, agreed, paired, propose

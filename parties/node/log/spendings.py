@@ -11,10 +11,10 @@ from parties.link.identity import fingerprint
 from parties.node.budget.account import Charge
 from parties.node.budget.bits import BitsCharge
 from parties.node.budget.moments import stamp
-from parties.node.job_events import Booked, Event
-from parties.node.jobs import Jobs
+from parties.node.log.job_events import Booked, Event
+from parties.node.log.jobs import Jobs
+from parties.node.log.store import Record
 from parties.node.records import kinds
-from parties.node.store import Record
 
 
 @dataclass(frozen=True)

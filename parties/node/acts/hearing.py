@@ -9,16 +9,16 @@ from typing import Any
 
 from parties.link.identity import fingerprint
 from parties.node import limits
-from parties.node.job_events import Event, Heard, both_signed, failed, heard, proposed, withdrawn
+from parties.node.acts.parts import Parts
+from parties.node.acts.runs import DIFFERENT
 from parties.node.limits import ExcessError, Refusals, Tally
-from parties.node.parts import Parts
+from parties.node.log.job_events import Event, Heard, both_signed, failed, heard, proposed, withdrawn
+from parties.node.log.statement import BY_NODE, Statement, takes_back
+from parties.node.log.store import Record, is_held
 from parties.node.peers import Who
 from parties.node.proposal import Proposal
 from parties.node.records import Signed
 from parties.node.records.sealed import errors
-from parties.node.runs import DIFFERENT
-from parties.node.statement import BY_NODE, Statement, takes_back
-from parties.node.store import Record, is_held
 from smc.errors import ProtocolError, SmcError
 
 

@@ -18,14 +18,14 @@ from parties.base import files
 from parties.commands.rights import _recipients
 from parties.node import published
 from parties.node.governance import activities, breaches
+from parties.node.log.retention import PATIENCE, Archived, due
+from parties.node.log.statement import Statement
 from parties.node.offers import Offer, Offers
 from parties.node.proposal import Proposal
 from parties.node.records import AuditLog, audit, connect, export, gaps, reading, withdrawal
 from parties.node.records.chain import Checked
 from parties.node.records.marker import FILE_NAME
-from parties.node.retention import PATIENCE, Archived, due
 from parties.node.settings import NodeFile
-from parties.node.statement import Statement
 from parties.sources.settings import BudgetSettings, TableSettings
 from smc.errors import InputError, ProtocolError
 from smc.meter import Cost

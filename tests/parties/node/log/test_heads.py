@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from parties.node.heads import Accepted, Found, Shown, receive, why_held
+from parties.node.log.heads import Accepted, Found, Shown, receive, why_held
 from parties.node.records import Evidence, Head
 from parties.node.records.chain import sign_head
 from smc.errors import ProtocolError

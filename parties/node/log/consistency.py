@@ -11,12 +11,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from parties.node import outcome
 from parties.node.budget.account import Charge
 from parties.node.budget.bits import BitsCharge
-from parties.node.job_events import public, replayed
-from parties.node.statement import Statement
-from parties.node.store import Record
+from parties.node.log import outcome
+from parties.node.log.job_events import public, replayed
+from parties.node.log.statement import Statement
+from parties.node.log.store import Record
 from parties.operator.interface import AuditEntry
 
 

@@ -10,8 +10,8 @@ from datetime import date, datetime
 from typing import Literal, TypeVar
 
 from parties.base.canonical import dump
-from parties.node.job_events import base_state
-from parties.node.store import Record, Store, has_news, withdrawals
+from parties.node.log.job_events import base_state
+from parties.node.log.store import Record, Store, has_news, withdrawals
 from parties.operator.interface import ENDED, State
 
 Queue = Literal["waiting", "ready", "table", "peer"]  # for a consent, for room, for our table, for the peer's table

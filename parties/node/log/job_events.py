@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from parties.link.identity import fingerprint
-from parties.node import outcome
 from parties.node.budget.account import Charge
 from parties.node.budget.bits import BitsCharge
+from parties.node.log import outcome
+from parties.node.log.statement import BY_NODE, BY_POINT, MAX_LINE, OPERATOR, Statement, state
+from parties.node.log.store import Record
 from parties.node.peers import Who
 from parties.node.records import Signed, Withdrawal, failure, kinds
 from parties.node.records.kinds import PEER_FAILED, Side
-from parties.node.statement import BY_NODE, BY_POINT, MAX_LINE, OPERATOR, Statement, state
-from parties.node.store import Record
 from parties.operator.interface import ENDED, AuditEntry, State
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from parties.node.ledger import Ledger
+from parties.node.acts.ledger import Ledger
 from parties.node.records.marker import FILE_NAME
 from smc.errors import InputError
 from smc.meter import Cost

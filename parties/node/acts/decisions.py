@@ -8,17 +8,17 @@ from functools import partial
 from typing import Any, Literal
 
 from parties.node import proposal
+from parties.node.acts.parts import Parts
+from parties.node.acts.runs import Runs
 from parties.node.gate import AskFirstError
-from parties.node.job_events import Event, Noted, decided, proposed, sizes, withdrawn
-from parties.node.jobs import now
-from parties.node.parts import Parts
+from parties.node.log.job_events import Event, Noted, decided, proposed, sizes, withdrawn
+from parties.node.log.jobs import now
+from parties.node.log.statement import MAX_LINE, OPERATOR, PROPOSER, Statement
+from parties.node.log.store import Record
 from parties.node.peers import Who
 from parties.node.point.xacml import Word, said
 from parties.node.proposal import JobFile
 from parties.node.records import kinds, withdrawal
-from parties.node.runs import Runs
-from parties.node.statement import MAX_LINE, OPERATOR, PROPOSER, Statement
-from parties.node.store import Record
 from parties.operator.budget import Simulation
 from parties.operator.people import acting
 from smc.errors import InputError

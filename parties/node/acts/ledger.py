@@ -6,19 +6,19 @@ import sqlite3
 from collections.abc import Callable, Mapping
 
 from parties.node.accounts import Accounts
-from parties.node.decisions import Decisions
+from parties.node.acts.decisions import Decisions
+from parties.node.acts.hearing import Hearing
+from parties.node.acts.parts import Parts
+from parties.node.acts.runs import Runs
 from parties.node.gate import Gate
-from parties.node.heads import Heads
-from parties.node.hearing import Hearing
-from parties.node.jobs import Jobs
-from parties.node.node_log import NodeLog
+from parties.node.log.heads import Heads
+from parties.node.log.jobs import Jobs
+from parties.node.log.node_log import NodeLog
+from parties.node.log.pins import Pins
+from parties.node.log.retention import Retention
+from parties.node.log.spendings import Spendings
 from parties.node.offers import Offers
-from parties.node.parts import Parts
 from parties.node.peers import Peers
-from parties.node.pins import Pins
-from parties.node.retention import Retention
-from parties.node.runs import Runs
-from parties.node.spendings import Spendings
 from parties.node.typed_inputs import TypedInputs
 
 

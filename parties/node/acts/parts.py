@@ -9,15 +9,15 @@ from typing import Literal
 from parties.link import tls
 from parties.node.accounts import Accounts
 from parties.node.gate import Gate, Surroundings
-from parties.node.heads import Heads
-from parties.node.job_index import day_of_approval
-from parties.node.jobs import Jobs
+from parties.node.log.heads import Heads
+from parties.node.log.job_index import day_of_approval
+from parties.node.log.jobs import Jobs
+from parties.node.log.pins import Pins
+from parties.node.log.spendings import Spendings
+from parties.node.log.store import Record
 from parties.node.offers import Offers
 from parties.node.peers import Who
-from parties.node.pins import Pins
 from parties.node.proposal import Proposal
-from parties.node.spendings import Spendings
-from parties.node.store import Record
 from parties.node.typed_inputs import TypedInputs
 
 

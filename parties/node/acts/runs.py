@@ -6,17 +6,18 @@ from collections import Counter
 from typing import Any, Literal
 
 from parties.jobs.inputs import Inputs
-from parties.node import commitment, outcome
+from parties.node import commitment
+from parties.node.acts.parts import Parts
 from parties.node.budget.account import BudgetError
 from parties.node.commitment import Commitments
 from parties.node.counting import BitsError
-from parties.node.job_events import Began, Computed, Noted, Reached, Waits, both_signed, decided, failed
+from parties.node.log import outcome
+from parties.node.log.job_events import Began, Computed, Noted, Reached, Waits, both_signed, decided, failed
+from parties.node.log.statement import BUDGET, OPERATOR, PROPOSER
+from parties.node.log.store import Record
 from parties.node.openings import Leaving, Stored, Written
-from parties.node.parts import Parts
 from parties.node.point.xacml import Word
 from parties.node.records import kinds
-from parties.node.statement import BUDGET, OPERATOR, PROPOSER
-from parties.node.store import Record
 from parties.tables.unfit import without_cells
 from smc.errors import InputError, LinkError, ProtocolError
 from smc.meter import Cost

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from parties.node.jobs import Jobs
+from parties.node.log.jobs import Jobs
+from parties.node.log.spendings import Spendings
+from parties.node.log.store import Record, has_news
 from parties.node.records import database
 from parties.node.records.beside import Beside
 from parties.node.records.export import to_archive
-from parties.node.spendings import Spendings
-from parties.node.store import Record, has_news
 
 PATIENCE = timedelta(days=31)  # that a peer who has not heard of a job's end has besides; then it hears a refusal
 

@@ -9,13 +9,13 @@ from itertools import islice
 from pathlib import Path
 
 from parties.base.text import quoted
-from parties.node.job_events import Event, Named, base_state, fold, settled
-from parties.node.job_index import JobIndex, Queue
-from parties.node.node_log import NodeLog
+from parties.node.log.job_events import Event, Named, base_state, fold, settled
+from parties.node.log.job_index import JobIndex, Queue
+from parties.node.log.node_log import NodeLog
+from parties.node.log.statement import state
+from parties.node.log.store import Record, is_held
 from parties.node.peers import Who
 from parties.node.records.kinds import Fields
-from parties.node.statement import state
-from parties.node.store import Record, is_held
 from parties.operator.interface import ENDED, State
 from smc.errors import InputError
 

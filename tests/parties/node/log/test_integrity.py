@@ -15,9 +15,10 @@ from cryptography.hazmat.primitives.serialization import Encoding
 
 from parties.cli import run
 from parties.link.identity import Identity
-from parties.node import integrity, settings, upgrade
-from parties.node.jobs import Jobs
-from parties.node.node_log import NodeLog
+from parties.node import settings, upgrade
+from parties.node.log import integrity
+from parties.node.log.jobs import Jobs
+from parties.node.log.node_log import NodeLog
 from parties.node.peers import Peers, Who
 from parties.node.records import AuditLog, database, seal
 from parties.node.records.marker import FILE_NAME as MARKER

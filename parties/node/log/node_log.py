@@ -14,8 +14,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from parties.node import integrity, limits, records
+from parties.node import records
 from parties.node.folding import Folding, Repeats
+from parties.node.log import integrity
+from parties.node.log.store import Store
 from parties.node.peers import MisnamedError, Peers, misnamed
 from parties.node.records import Head, Signed, audit, database, marker, shipped
 from parties.node.records.chain import NO_ENTRY, Checked, Row
@@ -24,11 +26,18 @@ from parties.node.records.later import Later
 from parties.node.records.seal import Seal
 from parties.node.records.sealed import errors
 from parties.node.records.shipped import Shipped
-from parties.node.store import Store
 from parties.operator.interface import AuditEntry, AuditState
 from smc.errors import InputError
 
 FREE, WINDOW_SECONDS = 10, 60.0  # entries of a kind about a peer before repeats are folded
+HEARD = """
+CREATE TABLE IF NOT EXISTS heard (
+    peer      TEXT PRIMARY KEY,
+    day       TEXT NOT NULL,
+    proposals INTEGER NOT NULL,
+    bytes     INTEGER NOT NULL
+) STRICT
+"""
 HEADS = """
 CREATE TABLE IF NOT EXISTS heads (
     fingerprint TEXT PRIMARY KEY,
@@ -55,7 +64,7 @@ class NodeLog:
         self._closed = False
         self._whole: int | None = None  # the version of the database when all was whole
         with connection:
-            for table in (HEADS, limits.TABLE, shipped.TABLE):  # all that the seal is over
+            for table in (HEADS, HEARD, shipped.TABLE):  # all that the seal is over
                 connection.execute(table)
         self._seal = Seal(connection, peers.identity)
 

@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from parties.base.canonical import canonical
 from parties.link.identity import fingerprint
-from parties.node.node_log import NodeLog
+from parties.node.log.node_log import NodeLog
 from parties.node.peers import Who
 from parties.node.records import Evidence, Head
 from parties.node.records.kinds import Side
