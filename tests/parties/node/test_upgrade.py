@@ -30,7 +30,14 @@ KEPT = {5: "e55b5d9efedf6e14b454ba1d3fb1733f7f1f36a49aca1f61008f4ec9f6fd6e3e"}
 
 
 def kept() -> str:
-    tables = [database._TABLES, *database.TRIGGERS.values(), store._TABLES, node_log.HEADS, node_log.HEARD, shipped.TABLE]
+    tables = [
+        database._TABLES,
+        *database.TRIGGERS.values(),
+        store._TABLES,
+        node_log.HEADS,
+        node_log.HEARD,
+        shipped.TABLE,
+    ]
     tables.append(seal.TABLE)
     return hashlib.sha256("\n".join([*tables, *fields(store.Record)]).encode()).hexdigest()
 
