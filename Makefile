@@ -102,7 +102,8 @@ pictures: $(STAMP)
 
 # The pages and the reference of the packages, to be read from the disk: build/site/index.html.
 docs: $(STAMP)
-	$(BIN)/python -m scripts.site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
+	@echo 'build/site/index.html; with search: $(BIN)/python -m http.server --directory build/site'
 
 cost: $(STAMP)
 	$(BIN)/python -m benchmarks.cost_document

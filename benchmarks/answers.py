@@ -32,9 +32,9 @@ from parties.alone.preparing.writing import row_bound
 from parties.base import files
 from parties.bench import machine
 from parties.bench.json_rows import json_rows
-from parties.jobs.inference.quantile import Quantile
-from parties.jobs.release.mean import Mean
-from parties.jobs.release.median import Median
+from parties.jobs.kinds.quantile import Quantile
+from parties.jobs.kinds.release.mean import Mean
+from parties.jobs.kinds.release.median import Median
 from parties.jobs.release.noise import gauss, laplace
 from parties.tables.schema import Schema
 from protocols.counts import RowCounts

@@ -25,8 +25,8 @@ from sklearn.model_selection import StratifiedKFold
 from benchmarks.clear import last_state
 from parties.base.arrays import Numbers
 from parties.bench.json_rows import json_rows
-from parties.jobs.boost.boost import Boost
 from parties.jobs.boost.settings import BoostSettings
+from parties.jobs.kinds.boost import Boost
 from parties.models.boosted import BoostedModel
 from parties.tables.schema import Schema
 from parties.tables.types import Domain, read_type

@@ -20,6 +20,6 @@ def last_state(task: Any, own: Callable[[int], Any], profile: Profile = CLEAR) -
     """Return what a task comes to, on the own data of each party."""
 
     def party(session: Session) -> Any:
-        return task.run(engine_of(session, profile), own(session.party), task.beginning, lambda step: None)
+        return task.run(engine_of(session, profile), own(session.party), task.states.beginning, lambda step: None)
 
     return run_local(party, timeout=LONGEST)[0]

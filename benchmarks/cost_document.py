@@ -1,9 +1,9 @@
-"""Writes docs/cost.md: what each protocol costs, as the formulas beside its code and as exact numbers.
+"""Writes docs/cost.md and docs/cost-trees.md: formulas and exact numbers of cost, and forecasts of trees.
 
     python -m benchmarks.cost_document            (or: make cost)
 
 The formulas are the paragraphs that begin with "Cost" in the docstrings, the numbers are counted by `smc.counting`, so
-neither can be out of date; a test compares the file with what this module makes of the code.
+neither can be out of date. A test compares the pages with the output of this module.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import importlib
 import inspect
 import json
 import re
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -38,6 +39,7 @@ from smc.counting import Program
 from smc.engines import Profile
 
 TARGET = Path(__file__).resolve().parents[1] / "docs" / "cost.md"
+TREES_TARGET = TARGET.with_name("cost-trees.md")
 
 WHICH = {  # a tree, and what its levels are called
     "default": "{}",
@@ -54,16 +56,24 @@ WHICH = {  # a tree, and what its levels are called
 TREES = Path(__file__).parent / "results" / "tree_costs.json"
 TREE_PROFILE = Profile("mixed")
 
-INTRODUCTION = """# What each protocol costs
+INTRODUCTION = """# Cost of each protocol
 
-This file is made by `make cost` from the code: the formulas stand in the modules' docstrings, the numbers are counted
-by `smc.counting`, without a peer and without cryptography. The tests compare the numbers with real runs, to the byte,
-and `smc bench` does so again whenever it measures. `smc estimate` counts jobs of your own.
+`make cost` writes this page from the code. The formulas are paragraphs of the modules' docstrings.
+`smc.counting` counts the numbers, without a peer and without cryptography. The tests compare the
+numbers with real runs, to the byte. `smc bench` does so again whenever it measures. `smc estimate`
+counts jobs of your own.
 
-Bytes are those of messages, without what gRPC, TLS and TCP add. Numbers are for one session that does nothing else, so
-they include its base OTs where there are any. Messages are those of both parties; rounds are how often a party has to
-wait, the larger number of the two. Party 0 is the sender of OTs that go in one direction, and the garbler. A program
-costs the sum of its parts: inputs, AND gates (gates times instances of the batch), arithmetic, openings.
+You read the tables like this:
+
+- Bytes are those of messages, without the additions of gRPC, TLS and TCP.
+- Numbers are for one session that does nothing else. They include its base OTs, if there are any.
+- Messages are those of both parties.
+- Rounds are how often a party has to wait, the larger number of the two.
+- Party 0 is the garbler, and the sender of OTs that go in one direction.
+- A program costs the sum of its parts: inputs, AND gates (gates times instances of the batch),
+  arithmetic, openings.
+
+[cost-trees.md](cost-trees.md) compares the forecast of trees with their cost.
 """
 
 HEADER = ("party 0 sends", "party 1 sends", "messages", "rounds")
@@ -91,22 +101,22 @@ def formula(module: str) -> list[str]:
 
 
 def document() -> str:
-    """The whole of docs/cost.md."""
+    """Return docs/cost.md."""
     parts = [INTRODUCTION]
     for section in SECTIONS:
         path = section.module.replace(".", "/") + ".py"
         lines = [f"## {section.title}", "", f"[{path}](../{path})", ""]
         for paragraph in formula(section.module):
-            lines += [paragraph, ""]
+            lines += [_wrapped(paragraph), ""]
         aligned = ["---" if name in WORDS else "---:" for name in section.columns]
         lines += [_line(section.columns), _line(aligned)]
         lines += [_line(row) for row in section.rows()]
         parts.append("\n".join(lines) + "\n")
-    return "\n".join([*parts, trees()])
+    return "\n".join(parts)
 
 
 def trees() -> str:
-    """What exact trees of public tables cost, and what was forecast: `benchmarks.tree_costs` has measured it."""
+    """Return docs/cost-trees.md: the measured cost of trees of public tables beside its forecast."""
     known = [
         row for row in json.loads(TREES.read_text(encoding="utf-8"))["rows"] if row["profile"] == str(TREE_PROFILE)
     ]
@@ -114,17 +124,23 @@ def trees() -> str:
     tables, bounded = len({row["table"] for row in rows}), [row for row in known if row["most"] is not None]
     below = sum(row["most"] < row["largest"] for row in bounded)
     lines = [
-        "## Trees: the forecast and the cost",
+        "# Trees: the forecast and the cost",
         "",
-        "[protocols/cost_model.py](../protocols/cost_model.py) and [protocols/release/tree_costs.py]"
-        "(../protocols/release/tree_costs.py); measured by [benchmarks/tree_costs.py](../benchmarks/tree_costs.py)",
-        f"on {tables} public tables, prepared from their raw files and dealt to two parties, with {TREE_PROFILE}; "
-        "bytes are both ways. Plain",
-        "trees with many splits are counted level by level in parts; of trees with noise, bytes and leaves are the "
-        "median of five draws. *At most* is a bound",
-        f"for any rows, no guess: of {len(bounded)} jobs {below or 'none'} cost more. The typical forecast is within a "
-        "factor of 2 as often as this says, of the",
-        "tables' targets and of other columns of theirs as the target; its numbers are chosen by these trees.",
+        _wrapped(
+            "`make cost` writes this page from the rows of [benchmarks/tree_costs.py](../benchmarks/tree_costs.py). "
+            "[protocols/cost_model.py](../protocols/cost_model.py) and [protocols/release/tree_costs.py]"
+            "(../protocols/release/tree_costs.py) make the forecasts. "
+            f"You see {tables} public tables, prepared from their raw files and dealt to two parties. The engine is "
+            f"{TREE_PROFILE}. Bytes are both ways. Plain trees with many splits are counted level by level in parts. "
+            "For trees with noise, bytes and leaves are the median of five draws."
+        ),
+        "",
+        _wrapped(
+            f"*At most* is a bound for any rows, and no guess: {below or 'none'} of {len(bounded)} jobs cost more. "
+            "The first table counts how often the typical forecast is within a factor of 2. It does so for the tables' "
+            "targets, and for other columns of theirs as the target. The numbers of the forecast are chosen by these "
+            "trees."
+        ),
         "",
         _line(("levels", "targets", "within 2", "other columns", "within 2")),
         _line(("---", *["---:"] * 4)),
@@ -150,6 +166,10 @@ def trees() -> str:
         )
         lines.append(_line((row["table"], f"{row['rows']:,}", str(row["columns"]), levels, *numbers, ratio, most)))
     return "\n".join(lines) + "\n"
+
+
+def _wrapped(text: str) -> str:
+    return textwrap.fill(text, 100, break_long_words=False, break_on_hyphens=False)
 
 
 def _line(cells: Row) -> str:
@@ -279,8 +299,9 @@ SECTIONS = [
 
 
 def main() -> None:
-    """Write the file."""
+    """Write both pages."""
     files.write_text(TARGET, document())
+    files.write_text(TREES_TARGET, trees())
 
 
 if __name__ == "__main__":

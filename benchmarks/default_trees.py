@@ -27,6 +27,7 @@ from sklearn.tree import DecisionTreeClassifier
 from benchmarks.lines import kept
 from benchmarks.tree_costs import TABLES, by_the_protocol, bytes_of, proposed, raw_file
 from parties.alone.preparing.writing import row_bound
+from parties.jobs.inputs import Inputs
 from parties.jobs.tree.exact import ExactTree
 from parties.jobs.tree.settings import Id3Settings
 from parties.sources.opening import open_table
@@ -122,7 +123,7 @@ def of_one_split(raw: Path, target: str, place: Path, seed: int) -> Row:
             f"{way} leaves": sum(isinstance(node, Leaf) for node, _ in walk(tree)),
             f"{way} depth": task.settings.max_depth,
             f"{way} bytes": bytes_of(task, tree, Profile("mixed")),
-            f"{way} at most": task.most(Profile("mixed")),
+            f"{way} at most": task.cost(Inputs()).most(Profile("mixed")),
         }
     return row | of_scikit_learn(
         np.repeat(as_numbers(schema, target, known), known[:, -1], axis=0),

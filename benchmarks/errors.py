@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import math
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,32 +32,39 @@ Behind = dict[str, list[str]]  # which cells, by what `WHY` explains
 
 INTRODUCTION = """# How far off noisy answers are
 
-What commands give **with their defaults**, beside the best of others with the same epsilon, and what theory allows
-where that is known. `make errors` writes this page from the figures that the benchmarks keep ([how each is
-made](../benchmarks/README.md)); tests fail if a figure is not one of them, or if the settings that gave it are no
-longer those that a command takes by itself. The row bound is what `smc prepare` writes for a party's half.
+`make errors` writes this page from the figures that the benchmarks keep ([how each is
+made](../benchmarks/README.md)). It compares the commands **with their defaults** to the best of
+other programs at the same epsilon. Where the theoretical limit is known, it stands there too. Tests
+fail if a figure is not one of those kept. They also fail if its settings are no longer the defaults
+of the command. The row bound is the one that `smc prepare` writes for a party's half.
 
-In brackets: the error divided by the best peer's. Others see all rows in one place, and of their settings the best is
-taken afterwards; ours follow from public numbers. **Bold** is what is behind: worse than the peer's mean by more than
-its spread (the standard deviation of its draws; of single answers twice the standard errors), or over 1.15 times what
-theory allows; [why](#where-we-are-behind). † is no better than the trivial answer: the commonest class, or one
-centroid. *Said* is how often the result says so itself: that a constant answer may be as good.
+You read a cell like this:
+
+- **In brackets**: the error divided by the best peer's. Other programs see all rows in one place,
+  and their best settings are chosen afterwards. Ours follow from public numbers.
+- **Bold**: we are behind; [why](#where-we-are-behind). The error is worse than the peer's mean by
+  more than its spread, or over 1.15 times the limit of theory. The spread is the standard deviation
+  of the peer's draws. For single answers it is twice the standard errors.
+- **†**: no better than the trivial answer, which is the commonest class or one centroid.
+- ***Said***: how often the result itself warns that a constant answer may be as good.
 """
 
 WHY = {
     "tree": """
-**Trees.** On car no column by itself changes the majority, so `max`, the quality with the least noise, sees no reason
-to split. On wisconsin and balance-scale many columns say a little each: their sum tells, which one tree of few levels
-does not add up. With epsilon 0.1 on few rows of many classes a choice among columns is mostly noise, and forests that
-split without looking at rows, and spend all of epsilon on their leaves, lose less. Naive Bayes is the better answer
-for the former from epsilon 0.5 on.""",
+**Trees.** On car no column by itself changes the majority. `max`, the quality with the least noise,
+then finds no reason to split. On wisconsin and balance-scale many columns contribute a little each.
+Their sum decides, and one tree of few levels does not add it up. On these three tables naive Bayes
+is the better answer from epsilon 0.5 on. With epsilon 0.1 on few rows of many classes, a choice
+among columns is mostly noise. Forests that split without looking at rows spend all of epsilon on
+their leaves. They lose less there.""",
     "bayes": """
-**Naive Bayes** counts a row once in each column, so its noise grows with the columns. At epsilon 0.1 on a few hundred
-rows that is as much as the counts, and a tree of one or two levels is the better answer.""",
+**Naive Bayes** counts a row once in each column, so its noise grows with the columns. At epsilon
+0.1 on a few hundred rows, the noise is as large as the counts. A tree of one or two levels is then
+the better answer.""",
     "answers": """
-**The ninth decile.** Both choices cost the same in rows. OpenDP counts nine tenths of the rows at a number itself as
-below it, which favours lower numbers where, as here, rows above are rare; without noise it may miss the quantile where
-many rows have one number, ours does not.""",
+**The ninth decile.** Both choices cost the same in rows. OpenDP counts nine tenths of the rows at a
+number itself as below it. This favours lower numbers where rows above are rare, as here. Where many
+rows have one number, OpenDP may miss the quantile even without noise. `smc` does not.""",
 }
 
 
@@ -272,39 +280,55 @@ SECTIONS: tuple[tuple[str, Callable[[Behind], str], str], ...] = (
     (
         "Classifiers",
         classifiers,
-        "five stratified folds; diffprivlib's best of nine forests and its naive Bayes; `make bench-private`",
+        "Five stratified folds. diffprivlib's best is of nine forests and its naive Bayes."
+        " `make bench-private` measures them.",
     ),
-    ("Linear models", regression, "the same folds, a row bound that is right to the row; `make bench-regress`"),
+    (
+        "Linear models",
+        regression,
+        "The same folds, with a row bound that is right to the row. `make bench-regress` measures them.",
+    ),
     (
         "Clusters",
         clusters,
-        "medians of five tables with two noises each, the method as chosen by itself; `make bench-clusters`",
+        "Medians of five tables with two noises each. The command chooses the method by itself."
+        " `make bench-clusters` measures them.",
     ),
-    ("Gaussian noise", sigma, "the limit is that of one release alone (Balle, Wang 2018); `make bench-answers`"),
+    (
+        "Gaussian noise",
+        sigma,
+        "The limit is that of one release alone (Balle, Wang 2018). `make bench-answers` computes them.",
+    ),
     (
         "Means, medians, quantiles",
         answers,
-        "of 1,000 numbers from 0 to 1,000, around 300; diffprivlib takes the number of rows as known; the least worst "
-        "is that of Kulesza, Suresh, Wang 2023; `make bench-answers`",
+        "The rows are 1,000 numbers from 0 to 1,000, around 300. diffprivlib takes the number of rows as known."
+        " The least worst error is that of Kulesza, Suresh, Wang 2023. `make bench-answers` measures them.",
     ),
     (
         "Triangles",
         triangles,
-        "of graphs no two of whose vertices have more neighbours in common; no library that we know counts them; "
-        "`make bench-answers`",
+        "No two vertices of these graphs have more neighbours in common than the row states."
+        " No library known to us counts triangles. `make bench-answers` measures the errors.",
     ),
     (
         "Answers at the source",
         local,
-        "of 32 categories among 20,000 people; laws are the same, but for rappor's decoding; `subset` has the least "
-        "there is, and multi-freq-ldpy's shares, as ours beside them, are cut at 0; `make bench-local`",
+        "There are 32 categories among 20,000 people. The laws are the same, except for rappor's decoding."
+        " `subset` has the least error there is. multi-freq-ldpy's shares, and ours beside them, are cut at 0."
+        " `make bench-local` measures them.",
     ),
     (
         "Synthetic rows",
         synthesis,
-        "two tables, all pairs of columns, means of 3 runs, of mbi one; `make bench-marginals`",
+        "Two tables, with all pairs of columns. The figures are means of 3 runs, mbi's of one."
+        " `make bench-marginals` measures them.",
     ),
 )
+
+
+def _wrapped(text: str) -> str:
+    return textwrap.fill(text, 100, break_long_words=False, break_on_hyphens=False)
 
 
 def document() -> str:
@@ -312,13 +336,13 @@ def document() -> str:
     behind: Behind = {}
     parts = [INTRODUCTION]
     for title, made, about in SECTIONS:
-        parts.append(f"## {title}\n\n{made(behind)}\n\n({about[0].upper()}{about[1:]}.)\n")
+        parts.append(f"## {title}\n\n{made(behind)}\n\n{_wrapped(about)}\n")
     parts.append("## Where we are behind\n")
     for why, cells in behind.items():
         if bool(cells) != (why in WHY):
             raise LookupError(f"{why}: WHY must explain {', '.join(cells) or 'nothing'}")
         if cells:
-            parts.append(f"{WHY[why].strip()} Behind: {'; '.join(cells)}.\n")
+            parts.append(_wrapped(f"{WHY[why].strip()} We are behind here: {'; '.join(cells)}.") + "\n")
     return "\n".join(parts)
 
 

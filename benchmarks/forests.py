@@ -22,7 +22,7 @@ from sklearn.preprocessing import OneHotEncoder
 from benchmarks.clear import last_state
 from benchmarks.lines import kept
 from parties.base.settings import merge
-from parties.jobs.tree.forest import Forest
+from parties.jobs.kinds.forest import Forest
 from parties.jobs.tree.settings import ForestSettings
 from parties.models.trees.prediction import vote
 from parties.tables.delimited import Columns

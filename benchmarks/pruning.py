@@ -25,7 +25,7 @@ from sklearn.tree import DecisionTreeClassifier
 from benchmarks.clear import last_state
 from benchmarks.lines import kept
 from parties.base.settings import merge
-from parties.jobs.tree.id3 import Id3
+from parties.jobs.kinds.id3 import Id3
 from parties.jobs.tree.settings import Id3Settings
 from parties.models.trees.prediction import predict
 from parties.tables.delimited import Columns

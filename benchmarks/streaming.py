@@ -30,11 +30,11 @@ import numpy as np
 from parties.base import files
 from parties.bench.json_rows import json_rows
 from parties.bench.machine import facts
-from parties.jobs.cluster.cluster import Cluster
-from parties.jobs.regress.joint import RegressJoint
-from parties.jobs.release.marginals import Marginals
-from parties.jobs.release.mean import Mean
-from parties.jobs.release.median import Median
+from parties.jobs.kinds.cluster import Cluster
+from parties.jobs.kinds.regress.joint import RegressJoint
+from parties.jobs.kinds.release.marginals import Marginals
+from parties.jobs.kinds.release.mean import Mean
+from parties.jobs.kinds.release.median import Median
 from parties.sources import TableSettings, open_table
 from parties.tables.schema import Schema
 from parties.tables.types import Domain, read_type

@@ -10,7 +10,7 @@ trees level by level in parts, which costs a few percent. Trees with noise are d
 levels; their bytes are the median, and `largest` is the most of the five.
 
 Besides, the trees of up to eight other columns of each table are counted the same way, but for the deeper and plain
-ones. docs/cost.md shows the rows of the tables' targets, and how many of both are near.
+ones. docs/cost-trees.md shows the rows of the tables' targets, and how many of both are near.
 """
 
 from __future__ import annotations
@@ -307,8 +307,8 @@ def _row(which: str, task: ExactTree | PrivateTree, profile: Profile, trees: lis
         "profile": str(profile),
         "bytes": sorted(costs)[len(costs) // 2],
         "largest": max(costs),
-        "typical": forecast(task.program(Inputs()), profile).bytes,
-        "most": task.most(profile),
+        "typical": forecast(task.cost(Inputs()).program, profile).bytes,
+        "most": task.cost(Inputs()).most(profile),
     }
 
 

@@ -5,7 +5,7 @@ subsets. Leakage: the size of the domain. With its own subset a party learns fro
 elements the peer has: that is what is asked here, and the sentences for the operator say so. Security is that of the
 engine.
 
-Cost for a domain of n elements: n ANDs for the elements and about n more to add them up; inputs of n bits from each
+Counted for a domain of n elements: n ANDs for the elements and about n more to add them up; inputs of n bits from each
 party; ceil(log2(n + 1)) bits opened.
 """
 
@@ -20,11 +20,10 @@ import numpy as np
 from pydantic import Field
 from typing_extensions import override
 
-from parties.jobs.kind import Document, Inputs, Kind, OnStep, Opened, State, Step, typed_value
+from parties.jobs.kind import Counted, Description, Document, Inputs, Kind, OnStep, Opened, State, Step, typed_value
 from parties.jobs.settings import BooleanSettings, private, public
 from protocols.opened import index_below
 from smc.circuit import Builder, Form, Netlist, total
-from smc.counting import Program
 from smc.engines import Engine, make_engine
 from smc.errors import InputError
 from smc.local import run_local
@@ -72,10 +71,8 @@ class Overlap(Kind):
     """How many elements do both have? Both learn the number, and nothing else."""
 
     name = "overlap"
-    title = "Elements in common"
+    about = Description("Elements in common", example="--elements 3,14,15 --size 100", estimate_example="--size 100")
     Settings = OverlapSettings
-    example = "--elements 3,14,15 --size 100 --config party.toml"
-    estimate_example = "--size 100 "
     settings: OverlapSettings
 
     @property
@@ -119,8 +116,8 @@ class Overlap(Kind):
         return self.settings.size.bit_length() if self.reads_table else 0
 
     @override
-    def program(self, inputs: Inputs) -> Program:
-        return lambda engine: overlap(engine, np.zeros(self.settings.size, dtype=np.uint8))
+    def cost(self, inputs: Inputs, extra: Any = None) -> Counted:
+        return Counted(lambda engine: overlap(engine, np.zeros(self.settings.size, dtype=np.uint8)))
 
     @override
     def own(self, typed: Mapping[str, Any]) -> Any:

@@ -22,58 +22,86 @@ import click
 from parties.base import extras, signals
 from parties.base.plain_letters import PLAIN_LETTERS
 from parties.base.text import did_you_mean, quoted
+from parties.commands import brief_help
 from parties.jobs import kinds
 from smc import __version__
 from smc.errors import InputError, JobMismatchError, LinkError, MachineError, SmcError
 
 COMMANDS = {  # where each is, and its line in the list; the kinds of jobs come besides
-    "demo": ("parties.commands.demo:demo", "Two parties on this machine learn a tree from bundled data."),
-    "init": ("parties.commands.init:init", "Write party.toml, by flags or by questions."),
-    "check": ("parties.commands.check:check", "Is everything there that a node needs?"),
-    "identity": ("parties.commands.identity:group", "Make and look at keys and certificates."),
-    "prepare": ("parties.commands.prepare:prepare", "From a raw table to a schema and the table's mapping."),
-    "schema": ("parties.commands.alone:schema_command", "Propose a schema from one's own file."),
-    "compare": ("parties.commands.compare:compare_command", "A synthetic table beside one's own rows."),
-    "predict": ("parties.commands.alone:predict", "Classify rows on this machine."),
-    "export": ("parties.commands.export:export", "A model as SQL, ONNX or PMML, for other programs."),
-    "serve": ("parties.commands.serve:serve", "Answer other programs by a model, over HTTP on this machine."),
-    "run": ("parties.commands.run:run", "Run a program of your own, written against the engine."),
-    "estimate": ("parties.commands.estimate:group", "What a job will cost, before it runs."),
-    "node": ("parties.commands.node:node", "Stay up as a service: take proposals, run what is allowed."),
-    "submit": ("parties.commands.operator:submit", "Propose a job."),
-    "jobs": ("parties.commands.operator:jobs", "List the node's jobs."),
-    "show": ("parties.commands.operator:show", "Show all of a job: what, for whom, at what cost, how far."),
-    "approve": ("parties.commands.decisions:approve", "Consent to a job."),
-    "refuse": ("parties.commands.decisions:refuse", "Decline a job."),
-    "cancel": ("parties.commands.decisions:cancel", "End a job."),
-    "result": ("parties.commands.operator:result", "What a job has brought, and what it cost."),
-    "forget": ("parties.commands.forget:forget", "What was learnt from a table, and results withdrawn."),
-    "web": ("parties.commands.operator:web", "A login link for the operator's page."),
-    "operator": ("parties.commands.people:group", "People with names: who may do what at this node."),
-    "policy": ("parties.commands.policy:policy", "Try the rules on a job, without running it."),
-    "budget": ("parties.commands.budget:group", "What was spent of tables' privacy, and what a job would."),
-    "audit": ("parties.commands.audit:group", "Verify, show and export the records."),
-    "rights": ("parties.commands.rights:group", "What people ask of a table they are in: access, objection."),
-    "breach": ("parties.commands.breach:group", "The register of breaches: steps, 72 hours, a draft of the notice."),
-    "publish": ("parties.commands.publish:group", "Publish rows of one's own so that nobody is found in them."),
-    "attack": ("parties.commands.attack:group", "Attack one's own publications, as their readers could."),
-    "blur": ("parties.commands.blur:group", "Blur one's own values before they leave, and see what still shows."),
+    "demo": ("parties.commands.demo:demo", "Let two parties on this machine learn a tree from bundled data."),
+    "init": ("parties.commands.init:init", "Write party.toml, from flags or by asking you."),
+    "check": ("parties.commands.check:check", "Check settings, tables, keys and this machine before you start."),
+    "identity": ("parties.commands.identity:group", "Make keys and certificates, and show their fingerprints."),
+    "prepare": ("parties.commands.prepare:prepare", "Propose a schema and a mapping from a raw table."),
+    "schema": ("parties.commands.alone:schema_command", "Propose a schema from a clean file, or merge two schemas."),
+    "compare": ("parties.commands.compare:compare_command", "Compare a synthetic table with your rows."),
+    "predict": ("parties.commands.alone:predict", "Apply a model to rows on this machine."),
+    "export": ("parties.commands.export:export", "Export a model as SQL, ONNX or PMML."),
+    "serve": ("parties.commands.serve:serve", "Serve a model over HTTP on this machine."),
+    "run": ("parties.commands.run:run", "Run your own program on the engine."),
+    "estimate": ("parties.commands.estimate:group", "Estimate the cost of a job before it runs."),
+    "node": ("parties.commands.node:node", "Run a node: a service that takes jobs and runs the permitted ones."),
+    "submit": ("parties.commands.operator:submit", "Propose a job through your node."),
+    "jobs": ("parties.commands.operator:jobs", "List the jobs of your node."),
+    "show": ("parties.commands.operator:show", "Show a job: question, peer, cost and progress."),
+    "approve": ("parties.commands.decisions:approve", "Approve a job."),
+    "refuse": ("parties.commands.decisions:refuse", "Refuse a job."),
+    "cancel": ("parties.commands.decisions:cancel", "Cancel a job."),
+    "result": ("parties.commands.operator:result", "Show the result and the cost of a job."),
+    "forget": ("parties.commands.forget:forget", "List what was learnt from a table, and withdraw results."),
+    "web": ("parties.commands.operator:web", "Print a login link for the operator's page."),
+    "operator": ("parties.commands.people:group", "Manage operators and their roles at your node."),
+    "policy": ("parties.commands.policy:policy", "Test your policy rules on a job without running it."),
+    "budget": ("parties.commands.budget:group", "Show the privacy budget that is spent, and what a job would spend."),
+    "audit": ("parties.commands.audit:group", "Verify, show and export the audit records."),
+    "rights": ("parties.commands.rights:group", "Handle requests of people in a table: access, objection."),
+    "breach": (
+        "parties.commands.breach:group",
+        "Keep the register of breaches: steps, 72-hour deadline, draft notice.",
+    ),
+    "publish": ("parties.commands.publish:group", "Anonymise your own rows and tables for publication."),
+    "attack": ("parties.commands.attack:group", "Attack your own publications as a reader could."),
+    "blur": ("parties.commands.blur:group", "Blur your own values before they leave, and see what remains visible."),
     "reconstruct": (
         "parties.commands.blur:reconstruct_command",
-        "The distributions behind values that people blurred.",
+        "Reconstruct distributions from blurred values.",
     ),
-    "local": ("parties.commands.local:group", "Answers that are private before they leave a person's device."),
-    "bench": ("parties.commands.bench:bench", "Measure what each protocol costs."),
+    "local": ("parties.commands.local:group", "Collect answers that are private before they leave a device."),
+    "bench": ("parties.commands.bench:bench", "Measure the cost of each protocol."),
+}
+FIRST = (
+    "demo",
+    "prepare",
+    "init",
+    "check",
+    "estimate",
+    "id3",
+    "release",
+    "run",
+    "predict",
+    "node",
+    "submit",
+    "publish",
+)
+SECTIONS = {  # of the list of commands
+    "Models": ("export", "serve", "compare"),
+    "A node's jobs": ("jobs", "show", "approve", "refuse", "cancel", "result", "web"),
+    "A node's rules and records": ("policy", "budget", "audit", "operator", "forget", "rights", "breach"),
+    "Your own data": ("schema", "blur", "reconstruct", "local", "attack"),
+    "Tools": ("identity", "bench"),
 }
 IN_GROUPS: dict[str, dict[str, tuple[str, str]]] = {  # likewise, of each group; its kinds of jobs come besides
     "regress": {
-        "alone": ("parties.commands.regress_alone:alone", "Learn one from one's own rows, with noise."),
+        "alone": ("parties.commands.regress_alone:alone", "Learn one from your own rows, with noise."),
     },
     "release": {
-        "alone": ("parties.commands.release_alone:alone", "The median of one's own numbers, with noise; no peer."),
+        "alone": (
+            "parties.commands.release_alone:alone",
+            "Compute the noisy median of your own numbers, without a peer.",
+        ),
         "check": (
             "parties.commands.release_check:check_command",
-            "Does every mechanism keep its promise? A black-box test.",
+            "Test each noise mechanism as a black box.",
         ),
     },
 }
@@ -136,13 +164,15 @@ class _Lazy(click.Group):
         """Write the group's example; of a group of kinds that has none, its first kind's."""
         if self.epilog is None and self.within is not None:
             name = next(iter(self._kinds().values()))
-            self.epilog = f"Example:  smc {name} {kinds.find(name).example}"
+            from parties.commands.kinds import example_of
+
+            self.epilog = f"Example:  smc {name} {example_of(kinds.find(name))}"
         super().format_epilog(ctx, formatter)
 
     def _kind(self, command: str) -> str | None:
         """Return the kind of jobs whose command this is here; others' packages are searched for what is not ours."""
         name = command if self.within is None else f"{self.within} {command}"
-        is_ours = kinds.is_built_in(name) and kinds.group(name) == self.within
+        is_ours = name in kinds.BUILT_IN and kinds.group(name) == self.within
         return name if is_ours else self._kinds().get(command)
 
     def _kinds(self) -> dict[str, str]:
@@ -173,7 +203,7 @@ class _Whole(_Lazy):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in kinds.GROUPS:
             return super().get_command(ctx, cmd_name)
-        group = _Lazy(cmd_name, help=kinds.GROUPS[cmd_name])
+        group = _Lazy(cmd_name, help=kinds.line(cmd_name))
         group.within = cmd_name
         if cmd_name in COMMANDS:
             whole = super().get_command(ctx, cmd_name)
@@ -182,11 +212,26 @@ class _Whole(_Lazy):
         return group
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("What two parties can learn together"):
-            lines = [(name, kinds.line(name)) for name in self._kinds().values()]
-            formatter.write_dl([*lines, *((name, line) for name, line in kinds.GROUPS.items() if name not in COMMANDS)])
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+        """Write a line for each command of the first days, the names of the others; for --help-all a line for each."""
+        lines = {name: kinds.line(name) for name in self._kinds().values()} | {
+            group: kinds.line(group) for group in kinds.GROUPS
+        }
+        lines |= {name: line for name, (_, line) in COMMANDS.items()}
+        asked = [name for name in [*self._kinds().values(), *kinds.GROUPS] if name not in COMMANDS]
+        sections = {"Questions to ask with a peer": asked} | SECTIONS
+        if ctx.meta.get(brief_help.SHOWS_ALL):
+            for title, names in ({"First steps": FIRST} | sections).items():
+                shown = [name for name in names if names is FIRST or name not in FIRST]
+                with formatter.section(title):
+                    formatter.write_dl([(name, lines[name]) for name in shown])
+            return
+        with formatter.section("First steps"):
+            formatter.write_dl([(name, lines[name]) for name in FIRST])
+        with formatter.section("More commands"):
+            rest = [
+                (title, ", ".join(name for name in names if name not in FIRST)) for title, names in sections.items()
+            ]
+            formatter.write_dl(rest)
 
 
 @click.command(
@@ -195,8 +240,9 @@ class _Whole(_Lazy):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
 @click.version_option(__version__, prog_name="smc")
+@brief_help.help_all("List all commands, one line each.")
 def cli() -> None:
-    """Answers from the tables of two parties, who do not show each other a row: decision trees, statistics, models."""
+    """Learn trees, statistics and models from the tables of two parties. Neither party sees a row of the other."""
 
 
 class _EndedError(Exception):

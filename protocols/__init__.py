@@ -1,1 +1,1 @@
-"""What two parties want to know: comparisons, majorities, logarithms and the joint ID3-delta tree."""
+"""Protocols of two parties: comparisons, majorities, logarithms and the joint ID3-delta tree."""

@@ -56,12 +56,12 @@ Counting = Callable[[Sequence[ItemSet]], Indices]  # own rows with all items of 
 MOST_CANDIDATES = 1 << 20  # sets of a level, or rules
 MOST_BITS = 62
 FEWER = "raise support, or name fewer columns"
-MOST_CELLS = 1 << 22  # of a table of counts in memory
+MOST_CELLS = 1 << 22  # largest table of counts that is kept in memory
 
 
 @dataclass(frozen=True)
 class Problem:
-    """What both agree on. `columns` names the column of each item: two items of one column are never in one row."""
+    """Public parameters. `columns` holds the column of each item: two items of one column are never in one row."""
 
     columns: tuple[int, ...]
     max_rows: int
@@ -70,7 +70,7 @@ class Problem:
     confidence: Fraction = Fraction(0)
     lift: Fraction = Fraction(0)
     max_length: int = 4
-    most: int | None = None  # candidates of a level, or rules
+    most: int | None = None  # upper bound on the candidates of a level, and on the rules; None: MOST_CANDIDATES
 
     def __post_init__(self) -> None:
         if not 0 < self.support <= 1:
@@ -83,9 +83,16 @@ class Problem:
             raise InputError("lift: give fewer digits")
 
     def candidates(self, levels: Levels) -> list[ItemSet]:
-        """Return the sets of the next level: all of whose parts are frequent.
+        """Return the candidates of the next level: the sets whose subsets of the level before are all frequent.
 
-        `InputError` if they are too many, or the rules of the sets so far are, which are decided in the end.
+        Args:
+            levels: Frequent sets of one item, of two items and so on; public.
+
+        Returns:
+            The sets, each with its items in rising order; an empty list beyond `max_length`.
+
+        Raises:
+            InputError: There are too many candidates, or too many rules of the sets so far. The rules are decided last.
         """
         length = len(levels) + 1
         limit = self.most or MOST_CANDIDATES
@@ -116,12 +123,12 @@ class Problem:
 
 
 def _pairs(columns: Sequence[int]) -> int:
-    """Return how many pairs of items of different columns there are, from the column of each."""
+    """Return the number of pairs of items of different columns, from the column of each item."""
     return (len(columns) ** 2 - sum(number**2 for number in Counter(columns).values())) // 2
 
 
 def number_of_rules(levels: Levels) -> int:
-    """Return how many rules the frequent sets have: of n items, 2^n - 2."""
+    """Return the number of rules of the frequent sets: a set of n items has 2^n - 2."""
     return sum(len(sets) * ((1 << length) - 2) for length, sets in enumerate(levels, start=1))
 
 
@@ -136,7 +143,19 @@ def rules_of(levels: Levels) -> list[Rule]:
 
 
 def by_support(engine: Engine, problem: Problem, rows: int) -> bool:
-    """Open whether the share `support` of all rows is `least_rows` at least; `rows` is this party's number."""
+    """Open whether the share `support` of all rows is at least `least_rows`.
+
+    Args:
+        engine: The engine of this session.
+        problem: The public parameters; both parties must agree.
+        rows: Number of this party's rows; private.
+
+    Returns:
+        True if `support` is the larger bound or both bounds are equal; both parties learn this bit.
+
+    Raises:
+        InputError: This party's side is beyond the public bound, or the bound does not fit a threshold.
+    """
     share, scale = problem.support.numerator, problem.support.denominator
     side = share * rows - (scale * problem.least_rows if engine.party == 0 else 0)
     return bool(decided(engine, np.array([side]), max(share * problem.max_rows, scale * problem.least_rows))[0])
@@ -145,9 +164,20 @@ def by_support(engine: Engine, problem: Problem, rows: int) -> bool:
 def frequent(
     engine: Engine, problem: Problem, candidates: Sequence[ItemSet], own_counts: Indices, rows: int | None
 ) -> list[ItemSet]:
-    """Open which of the candidates are frequent. `own_counts` is int64[candidates], this party's, of `rows` in all.
+    """Open which of the candidates are frequent.
 
-    `rows` is `None` if `least_rows` is the larger bound; see `by_support`.
+    Args:
+        engine: The engine of this session.
+        problem: The public parameters; both parties must agree.
+        candidates: Sets of one level; public.
+        own_counts: This party's rows with all items of each candidate, int64[candidates]; private.
+        rows: Number of this party's rows; private. None if `least_rows` is the larger bound, see `by_support`.
+
+    Returns:
+        The frequent sets, in the order of the candidates. Both parties learn one bit a candidate.
+
+    Raises:
+        InputError: A side of this party is beyond the public bound, or the bound does not fit a threshold.
     """
     if rows is None:
         sides = own_counts - (problem.least_rows if engine.party == 0 else 0)
@@ -159,8 +189,10 @@ def frequent(
 
 
 def _share(engine: Engine, share: Fraction, rows: int) -> tuple[int, Bits]:
-    """Return this party's part of the least number of rows that is a share of all, plus 1, and a secret bit [1, 1] to
-    take off: that number is own_0 + own_1 - bit."""
+    """Return this party's part of the least number of rows that is a share of all, plus 1; and a secret bit [1, 1].
+
+    The number is own_0 + own_1 - bit.
+    """
     whole, rest = divmod(share.numerator * rows, share.denominator)
     added = -rest % share.denominator  # by party 0, which rounds up
     bit = at_least_zero(engine, np.array([-rest if engine.party else added]), share.denominator)
@@ -168,7 +200,21 @@ def _share(engine: Engine, share: Fraction, rows: int) -> tuple[int, Bits]:
 
 
 def holding(engine: Engine, problem: Problem, rules: Sequence[Rule], counting: Counting, rows: int) -> list[Rule]:
-    """Open which of the rules hold."""
+    """Open which of the rules hold.
+
+    Args:
+        engine: The engine of this session.
+        problem: The public parameters; both parties must agree.
+        rules: Rules of frequent sets, at least one; public.
+        counting: A function from sets to this party's rows with all items of each, int64[sets]; its counts are private.
+        rows: Number of this party's rows; private. Used if `problem.lift` is above 0.
+
+    Returns:
+        The rules that hold, in the order of `rules`. Both parties learn one bit a rule.
+
+    Raises:
+        InputError: A side is beyond the public bound, or a count does not fit the bits of `max_rows`.
+    """
     sets = list(dict.fromkeys(chain.from_iterable((tuple(sorted((*a, *b))), a, b) for a, b in rules)))
     counts = dict(zip(sets, counting(sets).tolist(), strict=True))
     both, of_if, of_then = (
@@ -215,8 +261,12 @@ def _lift(side: int, width: int, lift: Fraction, form: Form) -> Netlist:
 def counted(lines: Iterable[Indices], values: Sequence[int], places: Indices, sets: Sequence[ItemSet]) -> Indices:
     """Count own rows with all items of each set, int64[sets].
 
-    Each piece of `lines` is int64[rows, columns + 1], the category of each column, of `values[column]` many, and how
-    many rows there are; `places` is int64[items, 2], the column and the category of each item.
+    Args:
+        lines: Pieces of this party's rows, each int64[lines, columns + 1]. The last column is the number of equal rows.
+            Every other column holds a category, an index from 0 up.
+        values: Number of categories of each column; public.
+        places: Column and category of each item, int64[items, 2]; public.
+        sets: Sets of items, each with at least one item; public.
     """
     totals = np.zeros(len(sets), dtype=np.int64)
     groups = list(_by_columns(places, sets))
@@ -237,7 +287,7 @@ def counted(lines: Iterable[Indices], values: Sequence[int], places: Indices, se
 
 
 def _by_columns(places: Indices, sets: Sequence[ItemSet]) -> Iterator[tuple[tuple[int, ...], Indices, Indices]]:
-    """Yield the columns of sets that speak of the same ones, their categories int64[n, columns], and their numbers."""
+    """Yield the sets by their columns: the columns, the categories int64[n, columns], and the sets' positions."""
     chosen = np.fromiter(sets, dtype=object, count=len(sets))
     lengths = np.array([len(items) for items in sets], dtype=np.int64)
     for length in np.unique(lengths):
@@ -251,7 +301,7 @@ def _by_columns(places: Indices, sets: Sequence[ItemSet]) -> Iterator[tuple[tupl
 
 
 def _cell(shape: Sequence[int], categories: Sequence[Indices]) -> Indices:
-    """Return the number of the cell of each row of categories, in a table of this shape; at most 2^62 cells."""
+    """Return the cell number of each row of categories in a table of this shape, at most 2^62 cells."""
     cells = np.zeros(len(categories[0]), dtype=np.int64)
     for size, column in zip(shape, categories, strict=True):
         cells = cells * size + column

@@ -1,4 +1,4 @@
-"""What association rules will cost: how many sets and rules a run decides on, at most and typically, without rows.
+"""Forecast of the cost of association rules: the sets and rules of a run, at most and typically, without rows.
 
 *At most.* Let a row have an item of each of c columns at most. N rows then have N C(c, l) sets of l items in all. A
 frequent set is in at least max(s N, L) rows, s the support, L the least rows. So at most
@@ -10,7 +10,7 @@ and so are its items. A frequent part has at most F_1 - l + 1 further items. So 
 F_(l-1) (F_1 - l + 1) / l candidates of l items, and sum of F_l (2^l - 2) rules. No run has more sets than there are,
 nor more candidates than `Problem.most`.
 
-*Typically.* The same with 2^-l F_l in place of F_l. Of a basket, which may have every item, 8 items count. That is a
+*Typically.* These bounds with 2^-l F_l in place of F_l. A basket may have every item; then 8 items count. That is a
 guess between two kinds of tables. Where columns go together, a run took up to 4 times as much (house-votes-84). Where
 they do not, as in tic-tac-toe, it took up to a hundredth. No public number tells one kind from the other.
 """
@@ -32,12 +32,12 @@ from smc.counting import CountingEngine, forecast
 from smc.engines import Profile
 
 BASKET = 8  # items of a typical basket
-COUNTED = 1 << 20  # candidates whose cost is counted in a few seconds, at once
-PART = 1 << 18  # of more, so many at once; a multiple of what engines round up to
+COUNTED = 1 << 20  # more candidates are counted in parts: up to here a few seconds are enough
+PART = 1 << 18  # candidates of a part; a multiple of the blocks that engines round up to
 
 
 def sets(problem: Problem) -> list[int]:
-    """Return how many sets of one item there are, of two, and so on to the longest."""
+    """Return the number of sets of one item, of two items, and so on to the longest."""
     ways = [1, *[0] * problem.max_length]
     for size in Counter(problem.columns).values():
         ways = [1, *(more + size * fewer for fewer, more in pairwise(ways))]
@@ -45,7 +45,7 @@ def sets(problem: Problem) -> list[int]:
 
 
 def most(problem: Problem) -> list[int]:
-    """Return how many sets of each length a run decides on at most, and at the end how many rules."""
+    """Return upper bounds on the candidates of each length that a run decides, then on the rules."""
     columns = len(set(problem.columns))
     rate = min(1 / problem.support, Fraction(2 * problem.max_rows, problem.least_rows))
     lengths = range(1, problem.max_length + 1)
@@ -53,7 +53,7 @@ def most(problem: Problem) -> list[int]:
 
 
 def typical(problem: Problem) -> list[int]:
-    """Return the same of a typical run."""
+    """Return the candidates of each length that a typical run decides, then the rules."""
     columns = len(set(problem.columns))
     columns = min(columns, BASKET) if columns == len(problem.columns) else columns
     lengths = range(1, problem.max_length + 1)
@@ -61,7 +61,7 @@ def typical(problem: Problem) -> list[int]:
 
 
 def _decided(problem: Problem, frequent_sets: Sequence[int]) -> list[int]:
-    """Return the numbers of candidates of each length, and of rules, from those of frequent sets at most."""
+    """Return the numbers of candidates of each length, and of rules, from upper bounds on the frequent sets."""
     limit = problem.most or MOST_CANDIDATES
     every = sets(problem)
     frequent_at_most = [min(pair) for pair in zip(frequent_sets, every, strict=True)]
@@ -75,7 +75,13 @@ def _decided(problem: Problem, frequent_sets: Sequence[int]) -> list[int]:
 
 
 def count(engine: CountingEngine, problem: Problem, numbers: Sequence[int]) -> None:
-    """Count a run with so many sets of each length and so many rules; large ones in parts that are alike."""
+    """Count the cost of a run; many candidates are counted in parts of one size.
+
+    Args:
+        engine: The engine that counts.
+        problem: The public parameters.
+        numbers: Candidates of each length, then rules; see `most` and `typical`.
+    """
     *candidates, rules = numbers
     for length, many in enumerate(candidates, start=1):
         if not many:
@@ -93,12 +99,17 @@ def count(engine: CountingEngine, problem: Problem, numbers: Sequence[int]) -> N
 
 
 def most_bytes(problem: Problem, profile: Profile) -> int:
-    """Return a number of bytes, both ways together, that no run exceeds under this profile.
+    """Return an upper bound on the bytes of a run, both directions together.
 
-    Many questions are cut into parts, each in a session of its own: together they cost no less than at once.
+    Many candidates are cut into parts, each in a session of its own. Together the parts cost at least as much as one
+    batch.
+
+    Args:
+        problem: The public parameters.
+        profile: Engine and transport settings that the run uses.
     """
     *candidates, rules = most(problem)
-    wider = problem.least_rows.bit_length() > (problem.max_rows + 1).bit_length()  # of the sides, without support
+    wider = problem.least_rows.bit_length() > (problem.max_rows + 1).bit_length()  # sides without support are wider
     bounds: tuple[int | None, ...] = (0, None) if wider else (0,)
 
     def whole(engine: CountingEngine, rows: int | None) -> None:
@@ -123,14 +134,14 @@ def most_bytes(problem: Problem, profile: Profile) -> int:
 
 
 def _any_sets(engine: CountingEngine, problem: Problem, most: int, rows: int | None) -> None:
-    """Count what no number of sets up to this exceeds: a few take circuits of more gates."""
+    """Count an upper bound for any number of sets up to `most`: a few sets take circuits of more gates."""
     _sets(engine, problem, most, rows)
     if most > FEW and engine.form != "size":
         _sets(engine, problem, FEW, rows)
 
 
 def _any_rules(engine: CountingEngine, problem: Problem, most: int) -> None:
-    """Count the same of rules, whose circuits are of one form if lift is asked for."""
+    """Count an upper bound for any number of rules up to `most`; with lift, their circuits have one form."""
     if most:
         _rules(engine, problem, most)
     if most > FEW and engine.form != "size" and not problem.lift:

@@ -16,18 +16,24 @@ WORD = 64  # baskets of a word
 
 @dataclass(frozen=True, eq=False)
 class Baskets:
-    """So many baskets: bit b of `present`, uint64[items, words], says whether basket b has the item."""
+    """The `number` baskets of a party: bit b of `present`, uint64[items, words], is 1 if basket b has the item."""
 
     number: int
     present: NDArray[np.uint64]
 
     @classmethod
     def of(cls, lines: Indices, sizes: Sequence[int]) -> Baskets:
-        """Return baskets by what is in them, int64[lines, 1 + columns]: a number from 0, a category of each column.
+        """Return baskets from their lines, one category of each column a line.
 
-        Items are the categories of the first column, of `sizes[0]` many, then those of the next.
+        Args:
+            lines: This party's lines, int64[lines, 1 + columns]; private. The first column is the basket's number from
+                0, the others are categories, indices from 0.
+            sizes: Number of categories of each column; public.
 
-        Example:
+        Returns:
+            The baskets. Items are the categories of the first column, then those of the next.
+
+        Examples:
             >>> milk_and_bread, bread = [[0, 0], [0, 1]], [[1, 1]]
             >>> Baskets.of(np.array(milk_and_bread + bread), [2]).count([(0,), (1,), (0, 1)]).tolist()
             [1, 2, 1]
@@ -40,7 +46,7 @@ class Baskets:
         return cls(number, present)
 
     def count(self, sets: Sequence[ItemSet]) -> Indices:
-        """Return how many baskets have all items of each set, int64[sets]."""
+        """Return the number of baskets with all items of each set, int64[sets]."""
         totals = np.zeros(len(sets), dtype=np.int64)
         by_beginning: dict[ItemSet, list[int]] = {}
         for place, items in enumerate(sets):

@@ -39,7 +39,7 @@ from smc.primitives.bits import BitMatrix
 
 WIDTH = 31  # bits of a sum over both parties, without its sign
 FINE = 20  # bits behind the point of a row's slope, and of own sums
-KEPT, TABLE = 10, 6  # bits of a mantissa, and those of them that its logarithm's table is asked by
+KEPT, TABLE = 10, 6  # bits kept of a mantissa; its leading bits that index the table of logarithms
 SCORE = 8 + KEPT  # bits of a gain's logarithm; 0 is that of a split that is not feasible
 OFFSET = 128  # so that no gain's logarithm is negative
 GROUP_BITS = 3  # candidates meet in groups of 2^3
@@ -51,7 +51,7 @@ CORRECTION = [  # log2(1 + f) - f in the middle of each cell, in units of 2^-KEP
 
 
 def _worst() -> float:
-    """Return how far a logarithm is off at most: at the ends of every cell, for all that the kept bits stand for."""
+    """Return the largest error of a logarithm, at both ends of the interval of every value of the kept bits."""
     unit, off = 2.0**-KEPT, 0.0
     for first in range(1 << KEPT):
         value = (first + CORRECTION[first >> (KEPT - TABLE)]) * unit
@@ -64,7 +64,7 @@ ORDER = 2 ** (-2 * 4 * _worst())  # of four logarithms for each of two candidate
 
 @dataclass(frozen=True)
 class Gains:
-    """What both agree on: the bound on a party's rows, whose slopes and curvatures are at most 1, and the rules."""
+    """Public parameters: the bound on a party's rows, and the rules. A row's slope and curvature are at most 1."""
 
     max_rows: int
     regularisation: float = 1.0  # lambda
@@ -72,7 +72,7 @@ class Gains:
     gamma: float = 0.0
 
     def __post_init__(self) -> None:
-        """Refuse what makes no sense, or does not fit."""
+        """Raise InputError for parameters that are out of range or do not fit."""
         if self.point < 0:
             raise InputError(f"max_rows: sums of so many rows do not fit {WIDTH} bits: lower it, or lambda")
         if self.least <= 0 and self.regularisation <= 0:
@@ -95,7 +95,7 @@ class Gains:
 
     @property
     def sill(self) -> int:
-        """What the gain's logarithm must be above, times S, in units of 2^-KEPT; see `_winners`."""
+        """Lower limit of the gain's logarithm, times S, in units of 2^-KEPT; see `_winner_netlist`."""
         return 0 if self.gamma <= 0 else round((math.log2(self.gamma) + self.point) * (1 << KEPT))
 
 
@@ -105,7 +105,7 @@ def log2(x: Integer) -> tuple[Integer, Integer]:
     for step in reversed(range(steps)):
         empty = ~any_of(x.wires[-(1 << step) :])
         x = select(empty, x << (1 << step), x)
-        x = x[max(0, len(x) - KEPT - (1 << step)) :]  # what can still come to the top
+        x = x[max(0, len(x) - KEPT - (1 << step)) :]  # the bits that can still reach the top
         zeros.append(empty)
     mantissa = x[:-1]
     cells, width = decode(mantissa[KEPT - TABLE :]), max(CORRECTION).bit_length()
@@ -163,7 +163,7 @@ def _duel_netlist(known: int, form: Form) -> Netlist:
 
 @lru_cache(maxsize=16)
 def _winner_netlist(index_bits: int, opened: int, sill: int, bounded: bool, form: Form) -> Netlist:
-    """Build a circuit: a winner, and S, in; whether it is a split, and so many bits of its index, out."""
+    """Build a circuit: a winner, and S, in; whether it is a split, and `opened` bits of its index, out."""
     builder = Builder(form)
     winner, whole = builder.input(index_bits + SCORE), builder.input(WIDTH + 1)
     index, score = winner[:index_bits], winner[index_bits:]
@@ -186,9 +186,23 @@ def _winner_netlist(index_bits: int, opened: int, sill: int, bounded: bool, form
 def best_splits(
     engine: Engine, gains: Gains, slopes: Indices, curvatures: Indices, left_slopes: Indices, left_curvatures: Indices
 ) -> Indices:
-    """Return the best candidate of each node, int64[nodes], -1 for none.
+    """Open the best candidate of each node.
 
-    Each party passes its own sums, in units of 2^-FINE: of nodes int64[nodes], of what goes left int64[nodes, c].
+    Each party passes its own sums over its rows, in units of 2^-FINE; they are private.
+
+    Args:
+        engine: The engine of this session.
+        gains: The public parameters; both parties must agree.
+        slopes: Sums of slopes of each node's rows, int64[nodes].
+        curvatures: Sums of curvatures of each node's rows, int64[nodes].
+        left_slopes: Sums of slopes of the rows that go left, int64[nodes, candidates].
+        left_curvatures: Sums of curvatures of the rows that go left, int64[nodes, candidates].
+
+    Returns:
+        The candidate's index for each node, int64[nodes]; -1 if no candidate is feasible. Both parties learn it.
+
+    Raises:
+        ProtocolError: An opened index is not below the number of candidates.
     """
     nodes, candidates = left_slopes.shape
     session, first = engine.session, engine.party == 0
@@ -230,7 +244,12 @@ def best_splits(
 
 
 def opened_bits(chosen: Indices, candidates: int) -> BitMatrix:
-    """Return what `best_splits` opens when it chooses so."""
+    """Return the bits that `best_splits` opens for these choices, uint8[1 + index width, nodes].
+
+    Args:
+        chosen: The chosen candidate of each node, int64[nodes]; -1 for none.
+        candidates: Number of candidates of a node.
+    """
     index = bitpack.from_integers(np.maximum(chosen, 0), (candidates - 1).bit_length())
     return np.concatenate([(chosen >= 0).astype(np.uint8)[None], index])
 

@@ -1,7 +1,7 @@
-"""Rows for the trees of a forest: as many as there are, drawn with replacement for each by a key of the party's own.
+"""Rows for the trees of a forest: each tree draws with replacement from all own rows, by the party's own key.
 
-Tree i draws by the PRG of SHAKE-256(key, i), so a run that goes on from a level has the same rows. Neither party learns
-how often the other has drawn a row. Rules for leaves hold for rows that a tree has at all: drawn twice is one row.
+Tree i draws by the PRG of SHAKE-256(key, i), so a run that goes on from a level draws equal rows again. Neither party
+learns how often the other has drawn a row. Rules for leaves hold for distinct rows: a row drawn twice counts once.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from protocols.counts import Indices, LevelCounts, RowCounts, Rows
 from protocols.tree import Forest
 from smc.errors import InputError
 
-DRAWN = 1 << 27  # rows of all trees together, at most
+DRAWN = 1 << 27  # upper bound on the rows of all trees together
 
 
 class Bootstrapped:
-    """A `protocols.counts.ForestCounts`: own rows, drawn anew for each tree. `InputError` for too many rows."""
+    """A `protocols.counts.ForestCounts`: own rows, drawn anew for each tree. Raise InputError for too many rows."""
 
     def __init__(self, domains: Sequence[int], classes: int, rows: Rows, trees: int, key: bytes) -> None:
         lines = rows.distinct()
         if (count := int(lines[:, -1].sum())) * trees > DRAWN:
             raise InputError(f"{count:,} rows are too many for {trees:,} trees: at most {DRAWN // trees:,} are drawn")
-        line = np.repeat(np.arange(len(lines)), lines[:, -1])  # of each row
+        line = np.repeat(np.arange(len(lines)), lines[:, -1])  # the line of each row
         self._trees = []
         for tree in range(trees):
             times = np.bincount(draw(count, key, tree), minlength=count)
@@ -38,7 +38,15 @@ class Bootstrapped:
             )
 
     def level(self, forest: Forest, attributes: bool) -> LevelCounts:
-        """See `protocols.counts.ForestCounts.level`."""
+        """Count own drawn rows in the open nodes, tree by tree; see `protocols.counts.ForestCounts.level`.
+
+        Args:
+            forest: The trees so far, one for each draw; public.
+            attributes: True to count by each attribute's values too.
+
+        Returns:
+            The counts, with repeated rows. Its `distinct` counts each drawn row once.
+        """
         repeated, distinct = (
             joined([counts[which].level(tree, attributes) for counts, tree in zip(self._trees, forest, strict=True)])
             for which in (0, 1)
@@ -53,9 +61,14 @@ def joined(trees: Sequence[LevelCounts]) -> LevelCounts:
 
 
 def draw(rows: int, key: bytes, tree: int) -> Indices:
-    """Return so many rows' numbers, each drawn from all of them, int64[rows].
+    """Return the numbers of the rows drawn for a tree, int64[rows].
 
     A draw is a 64-bit number modulo the number of rows: no row is likelier than another by more than 2^-37 of that.
+
+    Args:
+        rows: Number of rows to draw from, and number of draws.
+        key: This party's key; private.
+        tree: Index of the tree, from 0.
     """
     words = np.frombuffer(hashlib.shake_256(key + tree.to_bytes(8, "big")).digest(8 * rows), dtype="<u8")
     return (words % np.uint64(max(1, rows))).astype(np.int64)

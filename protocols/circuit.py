@@ -13,11 +13,20 @@ from smc.primitives.bits import BitMatrix
 
 
 def evaluate(engine: Engine, netlist: Netlist, bits: BitMatrix | None) -> list[BitMatrix]:
-    """Return the outputs uint8[width, batch]; each party passes its input uint8[width, batch], or None.
+    """Evaluate a circuit on both parties' inputs and open its outputs.
 
-    The batch size is that of the own input, or 1 for a party without input, which then allows only that size.
+    Args:
+        engine: The engine of this session.
+        netlist: The circuit, with one or two inputs; public.
+        bits: This party's input, uint8[width, batch]; private. A party without an input passes None, for a batch of 1.
 
-    Example:
+    Returns:
+        All outputs of the circuit, uint8[width, batch] each; both parties learn them.
+
+    Raises:
+        InputError: The circuit has no input or more than two, or this party's input is missing or has another width.
+
+    Examples:
         >>> from smc.circuit import Builder
         >>> from smc.engines import make_engine
         >>> from smc.local import run_local

@@ -1,23 +1,28 @@
-"""What an ID3 will cost: its conversation follows from the problem and the tree, so it can be counted without rows.
+"""Forecast of the cost of an ID3: its messages follow from the problem and the tree, so no row is needed.
 
-With the tree of an earlier run the count is exact. Without one, `typical` counts a tree of a shape that trees of such
-problems have, and `most_bytes` bounds every run by the largest conversation that the problem allows: as many nodes at
-depth d as the d attributes with most values make, of which as many are split as there can be nodes with enough rows,
-and at each of them all attributes but the d with fewest values.
+With the tree of an earlier run the count is exact. Without one, `typical` counts a tree of typical shape, and
+`most_bytes` bounds every run by the largest one that the problem allows. That run has as many nodes at depth d as the d
+attributes with most values make. It splits as many of them as can have enough rows. At each split it compares all
+attributes but the d with fewest values.
 
-A typical tree has s(d) = 1 / sqrt(g^(-2 d) + r^-2) splits at depth d. It grows by g = min(0.93 v, 5.4) a level, v the
-geometric mean of the domains, under rules, and by min(0.9 v, 4.4) without, until there is no room: r = R / 30 for plain
-trees, R the bound on a party's rows, and r = R n^0.37 / (9.7 k v^1.34) under rules, which the rows of all children must
-keep: of n columns, the more there are, the likelier is one whose values do. Beyond, the splits of a level are 0.4 of
-those of the level before, under rules 0.26; but those of plain trees of c > 2 classes stay as many. If besides the
-bound allows for a row in every fourth combination of values, as where a table lists all cases of something, such a tree
-grows by g = (1 - 1 / 2c) v, and r = R / 8. These numbers are fitted to trees of ten public tables
-(benchmarks/tree_costs.py), with the usual k and plain, and of a chess endgame (benchmarks/peers/endgame.py). What is
-least sure is a tree of very many columns that say little: it asks the widest of them, and there are more of its nodes.
+A typical tree has s(d) = 1 / sqrt(g^(-2 d) + r^-2) splits at depth d. Here v is the geometric mean of the domains, R
+the bound on a party's rows, n the number of columns.
 
-A tree that asks in two and compares some edges of a column (`Problem.edges`) has two nodes below a split whatever the
-columns, so little is left to guess: g = 1.9, for a few nodes of each level have rows of one class, and r = 0.65
-sqrt(R / k). What a node compares is what the root does, less the edges that splits above it took from narrow columns.
+* Growth a level: g = min(0.93 v, 5.4) under rules, g = min(0.9 v, 4.4) without.
+* Room: r = R / 30 for plain trees, r = R n^0.37 / (9.7 k v^1.34) under rules. The rows of all children must keep the
+  rules, and with more columns one is likelier to do so.
+* Beyond the room, a level has 0.4 of the splits of the level before, under rules 0.26. In plain trees of c > 2 classes
+  the number stays.
+* A plain tree of c > 2 classes may have a bound that allows a row for every fourth combination of values. Then
+  g = (1 - 1 / 2c) v and r = R / 8. An example is a table that lists all cases of something.
+
+These numbers are fitted to trees of ten public tables (benchmarks/tree_costs.py), with the usual k and plain, and of a
+chess endgame (benchmarks/peers/endgame.py). The forecast is least certain for very many columns of little information.
+Such a tree asks the widest columns and has more nodes.
+
+A tree of binary splits that compares some edges of a column (`Problem.edges`) has two nodes below every split, so
+little is left to guess. g = 1.9, because a few nodes of each level have rows of one class, and r = 0.65 sqrt(R / k). A
+node compares the root's questions, less the edges that splits above it took from narrow columns.
 """
 
 from __future__ import annotations
@@ -41,29 +46,44 @@ from smc.engines import Profile
 from smc.primitives.bits import BitMatrix
 
 PLAIN_GROWTH, MOST_PLAIN_GROWTH = 0.9, 4.4  # splits a split, as a part of its children, and in all
-RULED_GROWTH, MOST_RULED_GROWTH = 0.93, 5.4  # the same under rules
+RULED_GROWTH, MOST_RULED_GROWTH = 0.93, 5.4  # splits a split under rules
 PLAIN_ROOM, RULED_ROOM, RULED_POWER, CHOICE_POWER = 30.0, 9.7, 1.34, 0.37  # see the module's first lines
-MOST_CELLS, FILLED_ROOM = 4, 8.0  # the same of plain trees of a table that may have a row in most of its cells
+MOST_CELLS, FILLED_ROOM = 4, 8.0  # cells a row, and room, of plain trees of a table with rows in most cells
 PLAIN_FALL, RULED_FALL = 0.4, 0.26  # of the splits of a level, in the next, once there is no room
 CUT_GROWTH, CUT_ROOM = 1.9, 0.65  # of trees that ask in two and compare some edges of a column
-BLOCK = 8  # instances: what costs a multiple of this costs as much apart as together
+BLOCK = 8  # instances; batches of whole blocks cost as much apart as together
 
 
 def with_tree(engine: CountingEngine, problem: Problem, tree: Tree) -> None:
-    """Count the run that ends with this tree."""
+    """Count the cost of the run that ends with this tree.
+
+    Args:
+        engine: The engine that counts.
+        problem: The public parameters, of one tree.
+        tree: The tree, decided everywhere.
+    """
     with_forest(engine, problem, (tree,))
 
 
 def with_forest(engine: CountingEngine, problem: Problem, forest: Forest) -> None:
-    """Count the run that ends with these trees."""
+    """Count the cost of the run that ends with these trees.
+
+    Args:
+        engine: The engine that counts.
+        problem: The public parameters.
+        forest: The trees, decided everywhere.
+    """
     grown(engine, problem, _opening(engine, problem, iter(_forest_answers(problem, forest))))
 
 
 def typical(engine: CountingEngine, problem: Problem, largest: int) -> None:
-    """Count the run that ends with a tree of typical shape, split by attributes with a typical number of values.
+    """Count the cost of a typical run: the tree's shape and its attributes' numbers of values are typical.
 
-    More than `largest` counts of entropies are counted level by level in parts: each level's bytes, gates and seconds
-    are then those of a part times the number of parts.
+    Args:
+        engine: The engine that counts.
+        problem: The public parameters.
+        largest: Number of entropy counts above which each level is counted in parts. A level's bytes, gates and seconds
+            are then those of one part times the number of parts.
     """
     mean = mean_domain(problem)
     domains = tuple(sorted(problem.domains, key=lambda size: abs(math.log(size / mean))))
@@ -82,9 +102,14 @@ def typical(engine: CountingEngine, problem: Problem, largest: int) -> None:
 
 
 def typical_forest(engine: CountingEngine, problem: Problem, largest: int) -> None:
-    """Count a run that ends with as many typical trees, each node choosing from as many attributes as it may.
+    """Count the cost of a run that ends with typical trees, as many as the problem has.
 
-    All levels are counted in parts, see `typical`.
+    Each node chooses from as many attributes as it may. All levels are counted in parts, see `typical`.
+
+    Args:
+        engine: The engine that counts.
+        problem: The public parameters.
+        largest: Number of entropy counts that the parts keep to, see `typical`.
     """
     single = replace(problem, trees=1, drawn=None)
     mean, every = mean_domain(problem), len(problem.domains)
@@ -109,14 +134,24 @@ def level_in_parts(
     left: tuple[int, ...],
     largest: int,
 ) -> None:
-    """Count a level of so many nodes at this depth: a part of it, with `largest` counts of entropies or one split."""
+    """Count the cost of a level by one of its equal parts, times the number of parts.
+
+    Args:
+        engine: The engine that counts.
+        problem: The public parameters.
+        depth: Depth of the level; the root has depth 0.
+        nodes: Number of open nodes of the level.
+        splits: Number of these nodes that are split.
+        left: Numbers of values of the attributes that a node compares.
+        largest: Number of entropy counts that a part keeps to; a part has at least one split.
+    """
     times = max(1, min(splits, -(-splits * sum(left) * (problem.classes + 1) // max(1, largest))))
     with engine.session.phase(f"level {depth}"), engine.repeated(times):
         _level(engine, problem, depth, -(-nodes // times), -(-splits // times), left)
 
 
 def typical_splits(problem: Problem) -> list[int]:
-    """Return how many nodes a typical tree splits at each depth; see the module's first lines."""
+    """Return the number of nodes that a typical tree splits at each depth; see the module's first lines."""
     mean, splits, nodes, beyond = mean_domain(problem), [], 1, 0
     if problem.edges is not None:
         growth, fall = CUT_GROWTH, 1.0
@@ -141,33 +176,48 @@ def typical_splits(problem: Problem) -> list[int]:
 
 
 def typical_cells(problem: Problem) -> int:
-    """Return how many counts the entropies of a typical tree are made of, about: what `typical` takes long for."""
+    """Return about how many counts the entropies of a typical tree have; they take most of the time of `typical`."""
     return sum(problem.compared) * (problem.classes + 1) * sum(typical_splits(problem))
 
 
 def counted_typically(problem: Problem, largest: int) -> int:
-    """Return how many counts of entropies `typical` goes through."""
+    """Return the number of entropy counts that `typical` goes through.
+
+    Args:
+        problem: The public parameters.
+        largest: Number of entropy counts above which `typical` counts in parts.
+    """
     each = sum(problem.compared) * (problem.classes + 1)
     levels = 1 + (len(problem.domains) if problem.edges is None else _depth(problem))
     return min(typical_cells(problem), sum(max(largest // levels, each) for _ in range(_depth(problem))))
 
 
 def at_most(engine: CountingEngine, problem: Problem) -> None:
-    """Count a run that no run of this problem exceeds, in nothing that is counted."""
+    """Count a run that is an upper bound for every run of this problem, in every counted figure.
+
+    Args:
+        engine: The engine that counts.
+        problem: The public parameters.
+    """
     for depth, (nodes, splits) in enumerate(_largest(problem)):
         _level(engine, problem, depth, nodes, splits, _left(problem, depth))
 
 
 def cells(problem: Problem) -> int:
-    """Return how many counts the entropies of the largest tree are made of: what `at_most` takes long for."""
+    """Return the number of counts in the entropies of the largest tree; they take most of the time of `at_most`."""
     return sum(splits * _cells_of_a_split(problem, depth) for depth, (_, splits) in enumerate(_largest(problem)))
 
 
 def most_bytes(problem: Problem, profile: Profile, largest: int) -> int:
-    """Return a number of bytes, both ways together, that no run of this problem exceeds under this profile.
+    """Return an upper bound on the bytes of a run of this problem, both directions together.
 
-    More than `largest` counts of entropies are counted in parts: a level of n nodes, s of them split, costs at most t
-    times one of n / t and s / t in a session of its own, rounded up to whole blocks.
+    In parts, a level of n nodes and s splits costs at most t times a part. The part has n / t nodes and s / t splits,
+    rounded up to whole blocks. It runs in a session of its own.
+
+    Args:
+        problem: The public parameters.
+        profile: Engine and transport settings that the run uses.
+        largest: Number of entropy counts above which the run is counted in parts.
     """
     if cells(problem) <= largest:
         return _bytes(lambda engine: at_most(engine, problem), profile)
@@ -181,7 +231,12 @@ def most_bytes(problem: Problem, profile: Profile, largest: int) -> int:
 
 
 def counted_cells(problem: Problem, largest: int) -> int:
-    """Return how many counts of entropies `most_bytes` goes through: what it takes long for."""
+    """Return the number of entropy counts that `most_bytes` goes through; they take most of its time.
+
+    Args:
+        problem: The public parameters.
+        largest: Number of entropy counts above which `most_bytes` counts in parts.
+    """
     if cells(problem) <= largest:
         return cells(problem)
     each = [_cells_of_a_split(problem, depth) for depth in range(_depth(problem))]
@@ -189,9 +244,9 @@ def counted_cells(problem: Problem, largest: int) -> int:
 
 
 def _level_bytes(problem: Problem, profile: Profile, depth: int, nodes: int, splits: int) -> int:
-    """Count a level of so many nodes at this depth in a session of its own, what begins a session with the root.
+    """Count a level in a session of its own, after the messages that begin a session with the root.
 
-    With silent OT the level costs what its session does: OTs that the beginning leaves over would serve it for nothing.
+    With silent OT the level costs the whole session: OTs left from the beginning would serve it at no cost.
     """
 
     def level(engine: CountingEngine) -> None:
@@ -205,7 +260,7 @@ def _level_bytes(problem: Problem, profile: Profile, depth: int, nodes: int, spl
 
 
 def _bytes(program: Program, profile: Profile, phase: str | None = None) -> int:
-    """Return what party 0 counts both ways, of a phase or in all."""
+    """Return the bytes that party 0 counts in both directions, of one phase or of all."""
     session = CountingSession(0)
     program(make_counting_engine(session, profile))
     cost = session.meter.total if phase is None else session.meter.phases[phase]
@@ -213,13 +268,13 @@ def _bytes(program: Program, profile: Profile, phase: str | None = None) -> int:
 
 
 class _LevelCountedError(Exception):
-    """The level is counted that was to be."""
+    """The counting of one level is complete."""
 
 
 def _level(
     engine: CountingEngine, problem: Problem, depth: int, nodes: int, splits: int, left: tuple[int, ...]
 ) -> None:
-    """Count a level of so many nodes at this depth, with attributes of `left` values each, and nothing after it."""
+    """Count one level of nodes with attributes of `left` values each, and nothing after it."""
     last = not left or depth == problem.max_depth
     first = min(depth, 1)  # a root stands for all levels above
     domains = (nodes, *left) if first else left
@@ -238,17 +293,17 @@ def _level(
 
 
 def most_splits(problem: Problem) -> list[int]:
-    """Return for each depth a number of splits that no tree has more of, as far as there can be any."""
+    """Return upper bounds on the splits at each depth, down to the last depth that can have any."""
     return [splits for _, splits in _largest(problem) if splits]
 
 
 def most_nodes(problem: Problem) -> int:
-    """Return a number of nodes that no tree has more of."""
+    """Return an upper bound on the nodes of a tree."""
     return sum(nodes for nodes, _ in _largest(problem))
 
 
 def _depth(problem: Problem) -> int:
-    """Return how many levels can have splits."""
+    """Return the number of levels that can have splits."""
     return len(problem.domains) if problem.max_depth is None else min(len(problem.domains), problem.max_depth)
 
 
@@ -258,18 +313,21 @@ def mean_domain(problem: Problem) -> float:
 
 
 def _left(problem: Problem, depth: int) -> tuple[int, ...]:
-    """Return what no node at this depth exceeds: the domains of its attributes, the largest first."""
+    """Return upper bounds on the domains of a node's attributes at this depth, the largest first."""
     return tuple(sorted(problem.compared, reverse=True)[: len(problem.domains) - depth])
 
 
 def _compared_at(problem: Problem, depth: int) -> int:
-    """Return how many questions a typical node at this depth compares: each above halved a column's edges."""
+    """Return the number of questions that a typical node at this depth compares.
+
+    Each split above halved the edges of a column.
+    """
     if problem.edges is None:
         return len(problem.domains) - depth
     sizes = [(run.end - run.first, run.middle) for run in problem.runs]
     sizes += [(1, False)] * (len(problem.domains) - sum(size for size, _ in sizes))
     first = [min(problem.edges, size) for size, _ in sizes]
-    halves = [(size - middle - 1) / 2 for size, middle in sizes]  # of the edges: a middle value is never asked again
+    halves = [(size - middle - 1) / 2 for size, middle in sizes]  # edges left below; a middle value is not asked again
     lost = sum(now * (now - min(problem.edges, half)) for now, half in zip(first, halves, strict=True))
     return max(1, round(len(problem.compared) - depth * lost / max(1, sum(first))))
 
@@ -280,7 +338,7 @@ def _single(problem: Problem, number: int) -> Runs:
 
 
 def _largest(problem: Problem) -> Iterator[tuple[int, int]]:
-    """Yield the numbers of nodes and splits of each level that no tree exceeds."""
+    """Yield upper bounds on the nodes and splits of each level."""
     domains, possible, nodes, product = sorted(problem.domains, reverse=True), _possible(problem), 1, 1
     for size in domains[: _depth(problem)]:
         splits = min(nodes, possible)
@@ -291,7 +349,7 @@ def _largest(problem: Problem) -> Iterator[tuple[int, int]]:
 
 
 def _typical_levels(ordered: Problem, splits: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Yield the numbers of nodes and splits of each level of a typical tree, as far as there are nodes."""
+    """Yield the numbers of nodes and splits of each level of a typical tree, down to the last level with nodes."""
     nodes = 1
     for size, most in zip(ordered.domains, splits, strict=False):
         inner = min(nodes, most)
@@ -307,19 +365,19 @@ def _cells_of_a_split(problem: Problem, depth: int) -> int:
 
 
 def _possible(problem: Problem) -> int:
-    """Return how many nodes of a level can have the rows to split: those of two classes at least."""
+    """Return an upper bound on the nodes of a level with enough rows, of two classes at least, to be split."""
     return 2 * problem.max_rows // max(2, problem.min_rows + 1, problem.rules.k)
 
 
 def _opening(engine: CountingEngine, problem: Problem, answers: Answers) -> NoRows:
-    """Let an engine open these answers, of nobody's rows."""
+    """Set the answers that an engine opens, and return a source without rows."""
     engine.answers = answers
     return NoRows(problem.domains, problem.classes)
 
 
-@lru_cache(maxsize=2)  # each profile is counted by the same
+@lru_cache(maxsize=2)  # the counts of all profiles use these answers
 def _forest_answers(problem: Problem, forest: Forest) -> tuple[list[BitMatrix], ...]:
-    """Return what is opened, in order, when these trees are found."""
+    """Return the bits that are opened, in order, for these trees."""
     answers = []
     for level in levels(problem, forest):
         answers.append([level.decisions.bits(problem.classes)])
@@ -331,9 +389,9 @@ def _forest_answers(problem: Problem, forest: Forest) -> tuple[list[BitMatrix], 
 def _full_answers(
     problem: Problem, most: Sequence[int], nodes: int = 1, left: int | None = None, depth: int = 0
 ) -> Iterator[list[BitMatrix]]:
-    """Yield what `id3` would open for a tree with as many splits a level as there are nodes, but at most `most`.
+    """Yield the bits that `id3` opens for a tree that splits all nodes of a level, but at most `most`.
 
-    It begins with so many nodes at this depth, with so many attributes left.
+    The tree begins with these nodes at this depth, with `left` attributes left.
     """
     left = len(problem.domains) if left is None else left
     while nodes:

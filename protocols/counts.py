@@ -1,4 +1,4 @@
-"""Own counts for a level of the tree: what each party brings to ID3, wherever its rows live.
+"""Own counts for a level of the tree: the private input of each party to ID3, wherever its rows live.
 
 A source of counts answers one question a level, for all open nodes and attributes at once. Rows in memory are counted
 here; `parties.sources` asks databases.
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from protocols.tree import Forest, Open, Split, Tree, child_of, open_nodes
 from smc.errors import InputError
 
-BATCH = 1 << 16  # lines of a piece
+BATCH = 1 << 16  # lines of a batch
 
 Indices = NDArray[np.int64]
 
@@ -26,8 +26,7 @@ class LevelCounts:
     """Numbers of own rows in the n open nodes of a growing tree, in reading order.
 
     `classes` is int64[n, classes]; `values` holds int64[n, values of the attribute, classes] for each attribute, in
-    schema order. It is empty where the caller asked for classes only. Where a tree has rows more than once, `distinct`
-    are the numbers of those that it has at all.
+    schema order; without attributes it is empty. Where a tree has repeated rows, `distinct` counts each row once.
     """
 
     classes: Indices
@@ -35,7 +34,16 @@ class LevelCounts:
     distinct: LevelCounts | None = None
 
     def check(self, nodes: int, classes: int, max_rows: int) -> None:
-        """Raise `InputError` for another shape, or for more rows than were agreed on."""
+        """Refuse counts of another shape, or of more rows than agreed.
+
+        Args:
+            nodes: Expected number of open nodes.
+            classes: Expected number of classes.
+            max_rows: Upper bound on the sum of all counts; public.
+
+        Raises:
+            InputError: The shape is not (nodes, classes), or there are more rows than `max_rows`.
+        """
         rows = int(self.classes.sum())
         if rows > max_rows:
             raise InputError(f"{rows} rows are more than the agreed maximum of {max_rows}")
@@ -44,17 +52,33 @@ class LevelCounts:
 
 
 class Counts(Protocol):
-    """A source of counts. It may be asked again for a tree that it has answered before."""
+    """A source of counts. A caller may pass a tree more than once."""
 
     def level(self, tree: Tree, attributes: bool) -> LevelCounts:
-        """Count own rows in the open nodes of `tree`; with `attributes`, also by each attribute's values."""
+        """Count own rows in the open nodes of a tree.
+
+        Args:
+            tree: The tree so far; public.
+            attributes: True to count by each attribute's values too.
+
+        Returns:
+            The counts, open nodes in reading order; `values` is empty without `attributes`.
+        """
 
 
 class ForestCounts(Protocol):
-    """A source of counts for all trees. It may be asked again for trees that it has answered before."""
+    """A source of counts for all trees. A caller may pass trees more than once."""
 
     def level(self, forest: Forest, attributes: bool) -> LevelCounts:
-        """Own counts in the open nodes, tree by tree; with `attributes`, also by each attribute's values."""
+        """Count own rows in the open nodes of all trees.
+
+        Args:
+            forest: The trees so far; public.
+            attributes: True to count by each attribute's values too.
+
+        Returns:
+            The counts, tree by tree, open nodes in reading order; `values` is empty without `attributes`.
+        """
 
 
 class Unpartitioned:
@@ -64,20 +88,33 @@ class Unpartitioned:
         self._counts = counts
 
     def level(self, forest: Forest, attributes: bool) -> LevelCounts:
-        """See `ForestCounts.level`."""
+        """Count own rows in the open nodes of the only tree; see `ForestCounts.level`.
+
+        Args:
+            forest: The tree so far, alone; public.
+            attributes: True to count by each attribute's values too.
+
+        Raises:
+            ValueError: The forest does not have exactly one tree.
+        """
         (tree,) = forest
         return self._counts.level(tree, attributes)
 
 
 class NoRows:
-    """Nobody's rows, in as many trees as there are."""
+    """A source of counts that are all 0, for any number of trees."""
 
     def __init__(self, domains: Sequence[int], classes: int) -> None:
         self._domains = domains
         self._classes = classes
 
     def level(self, forest: Forest, attributes: bool) -> LevelCounts:
-        """See `ForestCounts.level`."""
+        """Return zeros for all open nodes; see `ForestCounts.level`.
+
+        Args:
+            forest: The trees so far; public.
+            attributes: True for zeros by each attribute's values too.
+        """
         nodes = open_nodes(forest)
         shapes = self._domains if attributes else ()
         tables = tuple(np.zeros((nodes, size, self._classes), dtype=np.int64) for size in shapes)
@@ -85,23 +122,23 @@ class NoRows:
 
 
 class Rows(Counts, Protocol):
-    """A source of counts that can tell its rows."""
+    """A source of counts that can also list its rows."""
 
     def distinct(self) -> Indices:
-        """Return the distinct rows, int64[lines, attributes + 2]: the attributes' values, class, how many."""
+        """Return the distinct rows, int64[lines, attributes + 2]: attribute values, class, number of equal rows."""
 
     def batches(self) -> Iterator[Indices]:
-        """Yield all rows in pieces of bounded size, each as `distinct` has them; equal rows may stand in several lines.
+        """Yield all rows in batches of bounded size, with the columns of `distinct`; equal rows may have several lines.
 
-        Each call is a pass over all rows, in any order: what is computed of them must not depend on it.
+        Each call is a pass over all rows, in any order. The caller's result must not depend on the order.
         """
 
 
 class RowCounts:
     """Counts of rows in memory: category indices int[rows, attributes] and their classes int[rows].
 
-    `numbers` int[rows] says how often each row is there; without it, once. `InputError` for shapes that do not fit, or
-    for an index outside its domain.
+    `numbers`, int[rows], is how often each row counts; None counts each row once. Raise InputError for shapes that do
+    not fit, or for an index outside its domain.
     """
 
     def __init__(
@@ -124,7 +161,12 @@ class RowCounts:
         self._numbers = None if numbers is None else numbers.astype(np.int64)
 
     def level(self, tree: Tree, attributes: bool) -> LevelCounts:
-        """See `Counts.level`."""
+        """Count own rows in the open nodes; see `Counts.level`.
+
+        Args:
+            tree: The tree so far; public.
+            attributes: True to count by each attribute's values too.
+        """
         nodes, count = self._open_node_of_rows(tree)
         inside = nodes >= 0
         nodes, labels = nodes[inside], self._labels[inside]
@@ -153,7 +195,7 @@ class RowCounts:
             yield np.column_stack([self._rows[part], labels, numbers])
 
     def _open_node_of_rows(self, tree: Tree) -> tuple[Indices, int]:
-        """Return the number of each row's open node, -1 in a leaf; and how many open nodes there are."""
+        """Return the number of each row's open node, -1 in a leaf, and the number of open nodes."""
         nodes: list[Tree] = [tree]
         first_child, attribute, edge = [], [], []
         for node in nodes:  # grows while it is read: level by level
@@ -174,7 +216,7 @@ class RowCounts:
 
 
 def _count(shape: tuple[int, ...], numbers: Indices | None, *columns: Indices) -> Indices:
-    """Count how often each combination of indices occurs, int64[shape]; `numbers` says how often each line does."""
+    """Count each combination of indices, int64[shape]; `numbers` is how often each line occurs."""
     cell: Indices = np.zeros(len(columns[0]), dtype=np.int64)
     for indices, size in zip(columns, shape, strict=True):
         cell = cell * size + indices

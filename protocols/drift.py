@@ -8,13 +8,13 @@ Y in all, n = X + Y,
     chi^2 = n^2 / (X Y) (T - X^2 / n),    T = sum_v x_v x_v / (x_v + y_v)
 
 so that chi^2 > q means n^2 T > n X^2 + q X Y. One circuit divides for all values of all columns as one batch:
-x / (x + y) is cut to F fraction bits, T is below by less than X e, e = 2^-F. So no table is told to differ
-that does not, but for the 2^-17 by which the quantile is rounded; and one is told to be alike that differs only if
+x / (x + y) is cut to F fraction bits, T is below by less than X e, e = 2^-F. So a 1 is always right, but for the
+2^-17 by which the quantile is rounded. A 0 is wrong only if
 
     chi^2 - q <= e n^2 / Y + 2^-17          (below 2^-12 n / Y: F = N + 12, N the bits of n's bound)
 
-An empty table differs from none. q is that of as many degrees of freedom as values have a row, less one: how many have
-one stays secret, and chooses q in the circuit.
+An empty table never differs. q has one degree of freedom less than the number of values with a row. That number stays
+secret, and chooses q in the circuit.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ QUANTILE_BITS = 16
 
 
 def check_rows(max_rows: int) -> None:
-    """`InputError` if fractions of so many rows do not fit a word."""
+    """Raise InputError if fractions of counts up to this bound do not fit a word."""
     if _whole(max_rows) + 1 > MAX_WIDTH:
         raise InputError("max_rows: fractions of so many rows do not fit 64 bits: at most 16,777,215")
 
@@ -65,7 +65,7 @@ def _value_netlist(width: int, fraction: int, form: Form) -> Netlist:
 
 @lru_cache(maxsize=16)
 def _test_netlist(width: int, fraction: int, values: int, level: float, form: Form) -> Netlist:
-    """Build the circuit of a column: X, Y, 2^fraction T, and for each of so many values whether a row has it; a bit."""
+    """Build the circuit of a column: X, Y, 2^fraction T, and for each value whether a row has it; a bit."""
     builder = Builder(form)
     x, y, t = builder.input(width), builder.input(width), builder.input(width + 1 + fraction)
     present = [builder.input(1) for _ in range(values)]
@@ -83,19 +83,19 @@ def differ(engine: Engine, columns: Sequence[Indices], level: float, max_rows: i
     """Open for each column whether the parties' tables differ in it.
 
     Args:
-        engine: what computes.
-        columns: this party's rows by value, int64[values] of each column.
-        level: the chance to say so of tables that are alike; public.
-        max_rows: no party has more rows than that; public.
+        engine: The engine of this session.
+        columns: This party's rows by value, int64[values] for each column; private.
+        level: Chance to report a difference between tables that are alike, above 0 and below 1; public.
+        max_rows: Upper bound on the rows of a party; public.
 
     Returns:
-        A bit a column.
+        One bool a column, True if the tables differ; both parties learn it.
 
     Raises:
-        InputError: a number of rows is above the bound.
-        ProtocolError: what was opened is no bit.
+        InputError: A number of rows is negative or does not fit the bits of `max_rows`.
+        ProtocolError: An opened value is not a bit.
 
-    Example:
+    Examples:
         >>> from smc.engines import make_engine
         >>> from smc.local import run_local
         >>> columns = ([np.array([9, 1]), np.array([5, 5])], [np.array([2, 8]), np.array([5, 5])])

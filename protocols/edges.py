@@ -1,18 +1,18 @@
-"""Ordered columns asked by an edge: is x below it? What a node can ask, and own counts of it by prefix sums.
+"""Questions of ordered columns, "is x below an edge?", and own counts by question from prefix sums.
 
 A *question* has answers, one child each. A column that is not ordered is one question, whose answers are its values.
 An ordered column of v values, the numbers 0 to v - 1 in their order, is v - 1 questions of two answers: whether its
 value is below edge e, for e = 1, ..., v - 1. They follow one another in the numbering of questions and are a *run*.
-Below a node that has asked for edge e some of the run tell nothing more: where x < e those from e up, elsewhere those
-up to e. So an ordered column can be asked again, by another edge, and nodes of one depth may have different
-numbers of questions left, which follow from the tree that is public.
+Below a node that has asked for edge e, some questions of the run no longer divide the rows: where x < e those from e
+up, elsewhere those up to e. So a path can ask an ordered column again, by another edge. Nodes of one depth may have
+different numbers of questions left. These numbers follow from the tree, which is public.
 
-A column of three values without an order can be cut a third way, the second value against the others: a question more
-at the end of its run, of the edge -1. The three are all cuts that there are, and below any of them one tells something
-at most.
+A column of three values without an order has a third cut, the second value against the others. This cut is one more
+question at the end of its run, of the edge -1. There are no other cuts, and below any cut at most one other still
+divides the rows.
 
-ID3 sees questions only. What a party brings is the same counts by column, value and class as ever: for the edge e the
-sum over the values below it, and the rest.
+ID3 sees questions only. A party still counts by column, value and class. The counts of edge e are the sum over the
+values below it, and the rest.
 """
 
 from __future__ import annotations
@@ -39,14 +39,23 @@ class Run(NamedTuple):
 Runs = tuple[Run, ...]
 
 
-@lru_cache(maxsize=1 << 14)  # nodes of a level ask it again and again
+@lru_cache(maxsize=1 << 14)  # many nodes of a level have equal arguments
 def remaining(runs: Runs, left: tuple[int, ...], question: int, answer: int) -> tuple[int, ...]:
-    """Return which of the questions left still tell rows apart that have given this answer.
+    """Return the remaining questions that still divide the rows with this answer.
 
-    Example:
+    Args:
+        runs: The questions of each ordered column; public.
+        left: Questions left at the node, in rising order.
+        question: The question that the node asks.
+        answer: The answer, a child's number from 0.
+
+    Returns:
+        The questions left at that child, in rising order.
+
+    Examples:
         >>> remaining((Run(1, 5),), (0, 1, 2, 3, 4), 2, 0)  # below edge 2: only edge 1, and the other column
         (0, 1)
-        >>> remaining((Run(0, 3, True),), (0, 1, 2), 2, 0)  # the first value or the third: which of them, by edge 1
+        >>> remaining((Run(0, 3, True),), (0, 1, 2), 2, 0)  # the first value or the third remain: edge 1 divides them
         (0,)
     """
     run = next((run for run in runs if run.first <= question < run.end), Run(question, question + 1))
@@ -59,11 +68,16 @@ def remaining(runs: Runs, left: tuple[int, ...], question: int, answer: int) -> 
 
 
 def spread(runs: Runs, left: tuple[int, ...], most: int) -> tuple[int, ...]:
-    """Return of the questions left at most so many of each run, spread evenly over those of it that are left.
+    """Return the questions left, at most `most` of each run, spread evenly over the run.
 
-    All others are kept, and what is not compared here is left to the nodes below.
+    Questions outside runs all stay. Nodes below can still ask the questions that are dropped here.
 
-    Example:
+    Args:
+        runs: The questions of each ordered column; public.
+        left: Questions left at the node, in rising order.
+        most: Upper bound on the questions of one run, 1 or more.
+
+    Examples:
         >>> spread((Run(1, 10),), (0, 3, 4, 5, 6, 7, 8, 9), 3)
         (0, 4, 6, 8)
     """
@@ -79,16 +93,27 @@ def spread(runs: Runs, left: tuple[int, ...], most: int) -> tuple[int, ...]:
 
 
 def compared(runs: Runs, domains: tuple[int, ...], most: int | None) -> tuple[int, ...]:
-    """Return the numbers of answers of what a node compares that has all questions left, see `spread`; None: of all."""
+    """Return the numbers of answers of the questions that a node with all questions left compares.
+
+    Args:
+        runs: The questions of each ordered column; public.
+        domains: Number of answers of each question.
+        most: Upper bound on the questions of one run, see `spread`; None for all questions.
+    """
     if most is None:
         return domains
     return tuple(domains[question] for question in spread(runs, tuple(range(len(domains))), most))
 
 
 def padded(lengths: Indices, starts: Indices, most: int) -> Indices:
-    """Return where each node's candidates are, int64[nodes, most]: from `starts` on, filled up with the first again.
+    """Return the positions of each node's candidates, int64[nodes, most].
 
-    Among equals the first wins, so what is filled up is never chosen.
+    Missing candidates repeat the node's first. The first wins among equals, so a repeated candidate is never chosen.
+
+    Args:
+        lengths: Number of candidates of each node, int64[nodes].
+        starts: Position of each node's first candidate, int64[nodes].
+        most: Number of positions of each node.
     """
     offsets = np.arange(most)
     return np.asarray(starts[:, None] + np.where(offsets < lengths[:, None], offsets, 0))
@@ -96,9 +121,9 @@ def padded(lengths: Indices, starts: Indices, most: int) -> Indices:
 
 @dataclass(frozen=True)
 class Questions:
-    """What can be asked of columns: `sizes` are their numbers of values, `ordered` says which are asked by edges.
+    """The questions of columns: `sizes` are their numbers of values, `ordered` is True for columns asked by edges.
 
-    `middle` names those of three values, asked by edges, that are asked for the second one too.
+    `middle` lists the columns of three values, asked by edges, that are also asked for the second value.
     """
 
     sizes: tuple[int, ...]
@@ -115,7 +140,7 @@ class Questions:
 
     @cached_property
     def domains(self) -> tuple[int, ...]:
-        """How many answers every question has."""
+        """Number of answers of every question."""
         return tuple(2 if edge else self.sizes[column] for column, edge in self.asked)
 
     @cached_property
@@ -129,7 +154,7 @@ class Questions:
 
     @property
     def deepest(self) -> int:
-        """How many questions a path can ask: a column that is asked by edges one fewer than it has values."""
+        """Largest number of questions on a path: a column asked by edges has one fewer than it has values."""
         return len(self.asked) - len(self.middle)
 
     def of_columns(self, tree: Tree) -> Tree:
@@ -140,7 +165,7 @@ class Questions:
         return Split(column, tuple(map(self.of_columns, tree.children)), edge)
 
     def counts(self, tables: LevelCounts) -> LevelCounts:
-        """Return counts by columns as counts by questions."""
+        """Return counts by questions from counts by columns."""
         if not tables.values:
             return tables
         sums = [
@@ -162,12 +187,22 @@ class Asked:
     """A source of counts by columns, asked by questions: of a tree, or of a forest."""
 
     def __init__(self, source: Any, questions: Questions) -> None:
-        """Take a `protocols.counts.Counts`, or a `protocols.counts.ForestCounts`."""
+        """Wrap a `protocols.counts.Counts` or `protocols.counts.ForestCounts`.
+
+        Args:
+            source: The source of this party's counts by columns.
+            questions: The questions of the columns; public.
+        """
         self._source = source
         self._questions = questions
 
     def level(self, trees: Tree | tuple[Tree, ...], attributes: bool) -> LevelCounts:
-        """See `Counts.level` and `ForestCounts.level`."""
+        """Count own rows by questions; see `Counts.level` and `ForestCounts.level`.
+
+        Args:
+            trees: The tree or the forest so far, split by questions; public.
+            attributes: True to count by each question's answers too.
+        """
         of_columns = self._questions.of_columns
         by_columns = tuple(map(of_columns, trees)) if isinstance(trees, tuple) else of_columns(trees)
         return self._questions.counts(self._source.level(by_columns, attributes))

@@ -15,21 +15,28 @@ from smc.circuit import Builder, Form, Integer, Netlist, argmin, concatenate
 from smc.circuit.kept import kept
 from smc.engines import Engine, Word
 
-# x ln x evaluated at once (and one candidate's more): bounds the memory of a level with very many nodes. Engines that
-# hold more bits with ease take so many times as many, for each batch has rounds of its own.
+# Number of x ln x evaluated at once, and one candidate's more: bounds the memory of a level with very many nodes.
+# Engines with room for more bits take up to MORE times as many, because each batch has rounds of its own.
 BATCH, MORE = 1 << 14, 4
-INPUTS = 32  # bits of a count of either party, about
+INPUTS = 32  # bits of a party's count, roughly
 
 
 @kept
 def argmin_netlist(candidates: int, width: int, form: Form = "size", ruled: bool = False) -> Netlist:
-    """Return the index of the least of some signed integers, the first among equals.
+    """Build a circuit that returns the index of the least of some signed integers, the first among equals.
 
-    If `ruled` a bit for each follows, and only those whose bit is 1 count, unless all are 0.
+    Args:
+        candidates: Number of integers, 1 or more.
+        width: Bits of an integer, the sign included.
+        form: "size" for few gates, "depth" for few levels.
+        ruled: True for one more input bit for each integer. Only integers with bit 1 compete, unless all bits are 0.
+
+    Returns:
+        The circuit. Its inputs are the integers, then the bits.
     """
     builder = Builder(form)
     values: list[Integer] = [builder.input(width, signed=True) for _ in range(candidates)]
-    if ruled:  # a number from 0 up in the same order, and the bit above it
+    if ruled:  # an unsigned number with equal order, and above it the inverted bit
         values = [concatenate(value[:-1], ~value[-1], ~builder.input(1)[0]) for value in values]
     builder.output(argmin(values))
     return builder.build()
@@ -38,10 +45,18 @@ def argmin_netlist(candidates: int, width: int, form: Form = "size", ruled: bool
 def conditional_entropies(
     engine: Engine, problem: Problem, candidates: Sequence[Sequence[int]], tables: Sequence[Indices]
 ) -> Word:
-    """Return |T| H(class | attribute) of each candidate, secret, in the order node by node, attribute by attribute.
+    """Return |T| H(class | attribute) of each candidate, secret, node by node, attribute by attribute.
 
-    = sum_v n(v) ln n(v) - sum_v sum_c n(v, c) ln n(v, c), from this party's n(v, c), int64[nodes, values, classes] for
-    each attribute.
+    It is sum_v n(v) ln n(v) - sum_v sum_c n(v, c) ln n(v, c).
+
+    Args:
+        engine: The engine of this session.
+        problem: The public parameters; both parties must agree.
+        candidates: The attributes that each node compares; public.
+        tables: This party's n(v, c), int64[nodes, values, classes] for each attribute; private.
+
+    Returns:
+        Fixed-point integers with `Precision.fraction` fraction bits, one a candidate; secret.
     """
     sums_and_counts = [  # for each attribute, by node: n(v), then n(v, c)
         np.concatenate([table.sum(axis=2), table.reshape(len(table), -1)], axis=1) for table in tables
@@ -52,14 +67,24 @@ def conditional_entropies(
 
 
 def entropies(engine: Engine, problem: Problem, counts: Sequence[Indices], sizes: Indices) -> Word:
-    """Return the same of any tables of int64[sizes]: the counts of each are this party's n(v), then n(v, c)."""
+    """Return |T| H(class | attribute) of tables of any numbers of values, secret.
+
+    Args:
+        engine: The engine of this session.
+        problem: The public parameters; both parties must agree.
+        counts: This party's n(v), then n(v, c), in one int64 array for each table; private.
+        sizes: Number of values of each table, int64[tables]; public.
+
+    Returns:
+        Fixed-point integers with `Precision.fraction` fraction bits, one a table; secret.
+    """
     lengths = np.array([len(part) for part in counts])
     (scores,) = in_shards(engine, _batched, lengths, lambda part: (problem, counts[part], sizes[part]), 1)
     return scores
 
 
 def _batched(engine: Engine, problem: Problem, counts: Sequence[Indices], sizes: Indices) -> tuple[Word]:
-    """Return the same, a few at a time."""
+    """Return the entropies of tables, computed a few tables at a time."""
     ends = np.cumsum([len(part) for part in counts])
     at_once = max(BATCH, min(MORE * BATCH, engine.comfortable // INPUTS))
     cuts = np.flatnonzero(np.diff((ends - 1) // at_once)) + 1
@@ -84,7 +109,16 @@ def _scores(engine: Engine, problem: Problem, counts: Sequence[Indices], sizes: 
 
 
 def group_entropies(engine: Engine, problem: Problem, classes: Indices) -> Word:
-    """Return n H(class) of each group of rows, secret, from this party's counts int64[groups, classes]."""
+    """Return n H(class) of each group of rows, secret.
+
+    Args:
+        engine: The engine of this session.
+        problem: The public parameters; both parties must agree.
+        classes: This party's counts, int64[groups, classes]; private.
+
+    Returns:
+        Fixed-point integers with `Precision.fraction` fraction bits, one a group; secret.
+    """
     words = engine.words
     precision = problem.precision(words.prices)
     counts = np.concatenate([classes.sum(axis=1, keepdims=True), classes], axis=1)
@@ -96,6 +130,14 @@ def group_entropies(engine: Engine, problem: Problem, classes: Indices) -> Word:
 
 
 def groups(starts: Indices, lengths: Indices) -> Indices:
-    """Return rows start, start + 1, ... of the given lengths, filled up with -1."""
+    """Return rows start, start + 1, ... of the given lengths, filled up with -1.
+
+    Args:
+        starts: First number of each row, int64[rows].
+        lengths: Number of entries of each row, int64[rows], at least one row.
+
+    Returns:
+        The rows, int64[rows, greatest length].
+    """
     offsets = np.arange(lengths.max())
     return np.where(offsets < lengths[:, None], starts[:, None] + offsets, -1)

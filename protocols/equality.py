@@ -4,7 +4,8 @@ Ideal functionality. Inputs: x of party 0, y of party 1, multiples of a public s
 width of up to 64 bits (a batch of pairs). Output to both: whether x = y. Leakage: the step, the width and the batch
 size. Security is that of the engine; the circuit is the usual tree of XNORs, in every form.
 
-Cost of n pairs of w bits: n (w - 1) ANDs in ceil(log2 w) levels; inputs of w n bits from each party; n bits opened.
+Cost of n pairs of w bits: n (w - 1) ANDs in ceil(log2 w) levels. Each party has inputs of w n bits. The protocol opens
+n bits.
 """
 
 from __future__ import annotations
@@ -29,11 +30,22 @@ def _netlist(width: int, form: Form) -> Netlist:
 def equal(
     engine: Engine, values: Numbers, width: int = 32, signed: bool = False, step: float | str = 1
 ) -> NDArray[np.bool_]:
-    """Return whether the two parties' values are the same, bool[batch]; each party passes its own values.
+    """Open for each pair whether the two parties' values are equal.
 
-    With `signed` they may be negative. Each is a multiple of `step`, see `protocols.inputs.stepped`.
+    Args:
+        engine: The engine of this session.
+        values: This party's numbers, equally many at both parties; private.
+        width: Bits of a multiple of the step, 1 to 64, the sign included; public.
+        signed: True if values may be negative; public.
+        step: The step that every value is a multiple of; public. See `protocols.inputs.stepped`.
 
-    Example:
+    Returns:
+        One bool a pair, bool[batch]; both parties learn it.
+
+    Raises:
+        InputError: A value is not a multiple of the step, or does not fit. Or the width or the step is out of range.
+
+    Examples:
         >>> from smc.engines import make_engine
         >>> from smc.local import run_local
         >>> values = [7, 8], [7, 9]  # party 0's, party 1's

@@ -51,9 +51,9 @@ class Ruling:
     """The verdict of the rules on the nodes of a level: secret bits [1, nodes]."""
 
     feasible: tuple[Bits, ...]  # by place among a node's attributes left: whether the split keeps them; see `rule`
-    root_feasible: Bits | None  # whether the root keeps them itself; None below the root
-    scores: Word | None  # |T| H(class | attribute), node by node, attribute by attribute, if it was found on the way
-    askable: Bits | None = None  # public, without rules: whether the node has an attribute left, where some may not
+    root_feasible: Bits | None  # whether the root keeps the rules itself; None below the root
+    scores: Word | None  # |T| H(class | attribute), node by node, attribute by attribute, if already computed
+    askable: Bits | None = None  # public, without rules, if a node may have no attribute left: whether it has one
 
     @property
     def bits(self) -> tuple[Bits, ...]:
@@ -62,7 +62,7 @@ class Ruling:
 
     @property
     def candidates(self) -> tuple[Bits, ...]:
-        """The bits of which a node that is split has one."""
+        """The bits that a node needs one of in order to be split."""
         return self.feasible if self.askable is None else (self.askable,)
 
 
@@ -72,11 +72,18 @@ NO_RULING = Ruling((), None, None)
 def rule(
     engine: Engine, problem: Problem, splits: Sequence[Sequence[Indices]], root: Indices | None, whole: Indices
 ) -> Ruling:
-    """Return what the rules say of a level, from this party's counts.
+    """Decide in secret which splits of a level keep the rules.
 
-    `splits` holds for every node and attribute left int64[values, classes]; `root` is int64[trees, classes] there.
-    `whole` is int64[classes], this party's rows in all. A node with fewer attributes left than another has the verdict
-    on its first one again; one without any may not be split.
+    Args:
+        engine: The engine of this session.
+        problem: The public parameters; both parties must agree.
+        splits: This party's counts, int64[values, classes] for every node and attribute left; private.
+        root: This party's counts in the roots, int64[trees, classes]; private. None below the root.
+        whole: All rows of this party by class, int64[classes]; private.
+
+    Returns:
+        The secret verdicts. A node with fewer attributes left than another repeats the verdict on its first one. A node
+        without attributes left may not be split.
     """
     candidates = [groups for node in splits for groups in node]
     groups = candidates if root is None else [*candidates, *root[:, None]]
@@ -92,7 +99,17 @@ def rule(
 
 
 def by_place(engine: Engine, feasible: Bits, lengths: Indices) -> tuple[Bits, ...]:
-    """Return the verdicts [1, splits] of nodes with so many attributes left each by place, see `Ruling`."""
+    """Return the verdicts by position among a node's attributes left, see `Ruling`.
+
+    Args:
+        engine: The engine of this session.
+        feasible: Secret verdicts on all splits, node by node, [1, splits].
+        lengths: Number of attributes left of each node, int64[nodes]; public.
+
+    Returns:
+        Secret bits [1, nodes] for each position. A missing attribute repeats the node's first; a node without any has
+        0.
+    """
     places = padded(lengths, np.cumsum(lengths) - lengths, int(lengths.max()))
     if places.size and not lengths.all():
         places[lengths == 0] = feasible.batch
@@ -101,7 +118,12 @@ def by_place(engine: Engine, feasible: Bits, lengths: Indices) -> tuple[Bits, ..
 
 
 def batches(groups: Sequence[Indices], classes: int) -> list[list[Indices]]:
-    """Return those of a few at a time: what is held of each is a count a class and one for all."""
+    """Cut groups into batches of bounded memory, in order; each row of counts takes one cell a class and one more.
+
+    Args:
+        groups: Tables of counts, int64[rows, classes] each, at least one.
+        classes: Number of classes.
+    """
     ends = np.cumsum([len(part) * (classes + 1) for part in groups])
     cuts = np.flatnonzero(np.diff((ends - 1) // BATCH)) + 1
     return [[groups[i] for i in part] for part in np.split(np.arange(len(groups)), cuts)]
@@ -109,7 +131,12 @@ def batches(groups: Sequence[Indices], classes: int) -> list[list[Indices]]:
 
 @kept
 def all_netlist(inputs: int, form: Form = "size") -> Netlist:
-    """Return whether all of some bits are 1."""
+    """Build a circuit that returns whether all of some bits are 1.
+
+    Args:
+        inputs: Number of bits, each an input of its own.
+        form: "size" for few gates, "depth" for few levels.
+    """
     builder = Builder(form)
     builder.output(all_of([builder.input(1)[0] for _ in range(inputs)]))
     return builder.build()
@@ -126,10 +153,20 @@ def _kept_by_each(engine: Engine, problem: Problem, splits: list[Indices], whole
 def kept_by_both(
     engine: Engine, problem: Problem, splits: Sequence[Indices], whole: Indices
 ) -> tuple[Bits, Word | None]:
-    """Return whether the rows of both parties keep the rules in all groups of each split, secret [1, splits].
+    """Decide in secret whether the rows of both parties keep the rules in all groups of each split.
 
-    Each split is int64[groups, classes], this party's counts; `whole` int64[classes], all its rows. For entropy
-    l-diversity also the sum of n H over the groups: the conditional entropy of the split.
+    Args:
+        engine: The engine of this session.
+        problem: The public parameters; both parties must agree.
+        splits: This party's counts, int64[groups, classes] for each split; private.
+        whole: All rows of this party by class, int64[classes]; private.
+
+    Returns:
+        Secret verdicts [1, splits]. With entropy l-diversity also the sum of n H over the groups: the conditional
+        entropy of the split; else None.
+
+    Raises:
+        InputError: A count does not fit the bits of a count of the union.
     """
     lengths = np.array([len(part) for part in splits])
     verdicts, *scores = in_shards(engine, _kept, lengths, lambda part: (problem, splits[part], whole), 1)
@@ -137,14 +174,14 @@ def kept_by_both(
 
 
 def _kept(engine: Engine, problem: Problem, splits: Sequence[Indices], whole: Indices) -> tuple[Bits | Word, ...]:
-    """Return the same, a few splits at a time; the sum only if there is one."""
+    """Return the verdicts, a few splits at a time; the sum of n H follows with entropy l-diversity."""
     parts = [_kept_in_batch(engine, problem, part, whole) for part in batches(splits, problem.classes)]
     sums = [word for _, word in parts if word is not None]
     return (Bits.join([bits for bits, _ in parts]), *([engine.words.join(sums)] if sums else []))
 
 
 def _kept_in_batch(engine: Engine, problem: Problem, splits: list[Indices], whole: Indices) -> tuple[Bits, Word | None]:
-    """Return the same of a few splits."""
+    """Return the verdicts and the sum of n H of one batch of splits."""
     rules, words = problem.rules, engine.words
     counts = np.concatenate(splits)
     with engine.session.phase("counts"):
@@ -161,7 +198,7 @@ def _kept_in_batch(engine: Engine, problem: Problem, splits: list[Indices], whol
             entropies = group_entropies(engine, problem, counts)
             conditions.append(_diverse(engine, problem, rows, entropies))
             scores = words.total(entropies, members, entropies.width)
-    always = engine.constant(np.ones((1, 1), dtype=np.uint8))  # what a split with fewer groups has instead
+    always = engine.constant(np.ones((1, 1), dtype=np.uint8))  # fills up a split with fewer groups
     padded = [Bits.join([condition, always]) for condition in conditions]
     columns = [condition.take(column) for condition in padded for column in members.T]
     return engine.run(all_netlist(len(columns), engine.form), *columns)[0], scores
@@ -172,8 +209,19 @@ def _kept_in_batch(engine: Engine, problem: Problem, splits: list[Indices], whol
 
 @kept
 def sums_netlist(classes: int, width: int, k: int, diversity: int, form: Form = "size") -> Netlist:
-    """Build the circuit. Inputs: class counts of party 0, of party 1. Outputs: whether there is no row, or there are
-    at least `k` rows and at least `diversity` classes; the number of rows; those of each class but the last.
+    """Build the circuit that adds both parties' class counts and decides k and distinct l.
+
+    Args:
+        classes: Number of classes.
+        width: Bits of a count; the sum of all counts must fit.
+        k: Least number of rows; 1 for no rule.
+        diversity: Least number of classes with a row; 1 for no rule.
+        form: "size" for few gates, "depth" for few levels.
+
+    Returns:
+        The circuit. Its inputs are the class counts of party 0, then of party 1. Its first output is the verdict: 1 for
+        no row, or for at least `k` rows of at least `diversity` classes. The number of rows follows, then the rows of
+        each class but the last.
     """
     builder = Builder(form)
     left = [builder.input(width) for _ in range(classes)]
@@ -195,7 +243,7 @@ def sums_netlist(classes: int, width: int, k: int, diversity: int, form: Form = 
 
 
 def _sums(engine: Engine, problem: Problem, counts: Indices) -> tuple[Bits, Bits, list[Bits]]:
-    """Return whether each group keeps k and distinct l; its rows; if t asks, those of each class but the last."""
+    """Return whether each group keeps k and distinct l, its rows, and with t the rows of each class but the last."""
     rules, width = problem.rules, problem.count_width
     distinct = int(rules.l) if rules.diversity == "distinct" else 1
     if distinct == 1 and not rules.close:
@@ -210,7 +258,14 @@ def _sums(engine: Engine, problem: Problem, counts: Indices) -> tuple[Bits, Bits
 
 @kept
 def close_netlist(terms: int, width: int, limit_width: int, form: Form = "size") -> Netlist:
-    """Return whether twice the sum of the positive ones of some signed integers is at most a last one."""
+    """Build a circuit that returns whether twice the sum of the positive integers is at most a limit.
+
+    Args:
+        terms: Number of signed integers.
+        width: Bits of each integer, the sign included.
+        limit_width: Bits of the signed limit, the last input.
+        form: "size" for few gates, "depth" for few levels.
+    """
     builder = Builder(form)
     values: list[Integer] = [builder.input(width, signed=True) for _ in range(terms)]
     limit = builder.input(limit_width, signed=True)
@@ -271,7 +326,12 @@ def _all_rows(engine: Engine, problem: Problem, whole: Indices, b: int, factor: 
 
 
 def least_entropy(problem: Problem, precision: Precision) -> int:
-    """Return ln l + 2 e in units of the logarithm's last bit, rounded up."""
+    """Return ln l + 2 e in units of the logarithm's last bit, rounded up.
+
+    Args:
+        problem: The public parameters; its rules give l.
+        precision: Parameters of the logarithm; its `error` is e.
+    """
     with gmpy2.context(precision=128):
         logarithm = gmpy2.log(gmpy2.mpfr(str(problem.rules.l))) + gmpy2.mpfr(2 * precision.error) + gmpy2.exp2(-100)
         return int(gmpy2.ceil(logarithm * gmpy2.exp2(precision.fraction)))

@@ -7,8 +7,8 @@ Of a node of n rows with class counts n(c), and an attribute with n(v) and n(v, 
 
 Chosen is the greatest ratio of both among the attributes that tell rows apart (split information above 0) and gain no
 less than the mean of the node's candidates; the first among equals. Where rules bar all of these (`protocols.rules`),
-the greatest ratio among the others that they allow. That an attribute with many values, or one that few rows differ in,
-has a great ratio by chance is what the mean is for.
+the greatest ratio among the others that they allow. An attribute with many values, or one that few rows differ in, can
+have a great ratio by chance. The mean guards against this.
 
 Error. A gain has four sums of x ln x, of counts that add up to n each, a split information two, so they are wrong by at
 most 4 n e <= n delta (`protocols.precision`). They are divided by n's power of two, exactly but for digits that are cut
@@ -50,10 +50,17 @@ def greatest(
     tables: Sequence[Indices],
     feasible: Sequence[Bits],
 ) -> Bits:
-    """Return the place of the best of each node's candidates, secret, [index width, nodes].
+    """Return the position of the best of each node's candidates, secret.
 
-    From this party's n(v, c), int64[nodes, values, classes] for each attribute; `feasible` says by place which are
-    allowed, if it is not empty.
+    Args:
+        engine: The engine of this session.
+        problem: The public parameters; both parties must agree.
+        candidates: The attributes that each node compares, at least one a node; public.
+        tables: This party's n(v, c), int64[nodes, values, classes] for each attribute; private.
+        feasible: Secret bits [1, nodes] by position: 1 if the candidate is allowed. Empty if all are allowed.
+
+    Returns:
+        The position among the node's candidates, secret bits [index width, nodes].
     """
     weights = np.array([sum(problem.domains[attribute] for attribute in line) for line in candidates])
     most = max(map(len, candidates))
@@ -73,7 +80,7 @@ def _greatest(
     most: int,
     feasible: Sequence[Bits],
 ) -> tuple[Bits]:
-    """Return the same of nodes with at most so many candidates."""
+    """Return the best positions of nodes with at most `most` candidates each."""
     words, form = engine.words, engine.form
     lengths = np.array([len(line) for line in candidates])
     starts = np.cumsum(lengths) - lengths
@@ -137,10 +144,10 @@ def _informations(
 def _of_nodes(
     engine: Engine, problem: Problem, precision: Precision, nodes: Sequence[Sequence[Indices]]
 ) -> tuple[Word, Word]:
-    """Return those of some nodes, from int64[values, classes] of each node and candidate."""
+    """Return gain and split information of some nodes, from int64[values, classes] of each node and candidate."""
     words, width = engine.words, precision.sum_width
     counts: list[int] = []
-    lines: tuple[list[list[int]], ...] = ([], [], [], [])  # of each candidate: places of what is added, taken away
+    lines: tuple[list[list[int]], ...] = ([], [], [], [])  # positions to add and to subtract: gain, then split
 
     def places(values: Indices) -> list[int]:
         counts.extend(values.reshape(-1).tolist())
@@ -167,9 +174,17 @@ def _filled(lines: Sequence[Sequence[int]]) -> Indices:
 
 @kept
 def scaled_netlist(precision: Precision, classes: int, digits: int, form: Form = "size") -> Netlist:
-    """Build a circuit: gain, split information and both parties' numbers of rows in; the former two out, scaled.
+    """Build a circuit that scales gain and split information by the node's number of rows.
 
-    They are no less than 0 and divided by the greatest power of two up to the number of rows, to so many binary digits.
+    Args:
+        precision: Parameters of the logarithm.
+        classes: Number of classes.
+        digits: Binary digits of the scaled numbers.
+        form: "size" for few gates, "depth" for few levels.
+
+    Returns:
+        The circuit. Its inputs are gain, split information, and the rows of party 0 and of party 1. Its outputs are the
+        first two, at least 0. They are divided by the greatest power of two up to the number of rows.
     """
     width, builder = precision.count_width, Builder(form)
     values = [builder.input(precision.sum_width, signed=True) for _ in range(2)]
@@ -192,7 +207,7 @@ def _sum_netlist(members: int, width: int, form: Form) -> Netlist:
 
 @kept
 def _rank_netlist(gain: int, split: int, whole: int, number: int, form: Form) -> Netlist:
-    """Return whether a gain is no less than the mean, from the sum and number of all, and whether it splits at all."""
+    """Return whether a gain is at least the mean, from the sum and number of all gains, and whether it splits."""
     builder = Builder(form)
     gains, splits, sums, numbers = (builder.input(width) for width in (gain, split, whole, number))
     builder.output([multiply(gains, numbers, gain + number) >= sums, any_of(splits.wires)])
@@ -201,7 +216,7 @@ def _rank_netlist(gain: int, split: int, whole: int, number: int, form: Form) ->
 
 @kept
 def _better_netlist(widths: tuple[int, ...], form: Form) -> Netlist:
-    """Return the better of two candidates: each an index, a gain, a split information, and what comes before these."""
+    """Return the better of two candidates: each an index, a gain, a split information, and bits that go first."""
     builder = Builder(form)
     first, second = ([builder.input(width) for width in widths] for _ in range(2))
     ranks = [concatenate(*player[3:]) for player in (first, second)]

@@ -1,9 +1,8 @@
-"""Secret impurities of candidate attributes after Gini, and what they are wrong by at most.
+"""Secret Gini impurities of candidate attributes, and a bound on their error.
 
-|T| G(class | attribute) = sum_v (n(v) - sum_c n(v, c)^2 / n(v)). The rows of a node are the same for all its
-candidates, so minus the sum of squares is what is compared. That is wrong by at most 2 |T| e (`protocols.reciprocal`):
-two attributes compare wrongly only if their impurities differ by less than 4 e, so e <= delta / 4 keeps ID3-delta's
-promise.
+|T| G(class | attribute) = sum_v (n(v) - sum_c n(v, c)^2 / n(v)). All candidates of a node have its rows in common, so
+minus the sum of squares is compared. It is wrong by at most 2 |T| e (`protocols.reciprocal`). Two attributes compare
+wrongly only if their impurities differ by less than 4 e. So e <= delta / 4 keeps ID3-delta's promise.
 """
 
 from __future__ import annotations
@@ -25,7 +24,17 @@ def impurities(
 ) -> Word:
     """Return |T| (G(class | attribute) - 1) of each candidate, secret, node by node, attribute by attribute.
 
-    From this party's n(v, c), int64[nodes, values, classes] for each attribute.
+    Args:
+        engine: The engine of this session.
+        problem: The public parameters; both parties must agree.
+        candidates: The attributes that each node compares; public.
+        tables: This party's n(v, c), int64[nodes, values, classes] for each attribute; private.
+
+    Returns:
+        Fixed-point integers with `Parameters.fraction` fraction bits, one a candidate; secret.
+
+    Raises:
+        InputError: A count does not fit the bits of a count of the union.
     """
     counts = [tables[attribute][node] for node, line in enumerate(candidates) for attribute in line]
     lengths = np.array([len(table) for table in counts])
@@ -34,14 +43,14 @@ def impurities(
 
 
 def _batched(engine: Engine, problem: Problem, counts: Sequence[Indices]) -> tuple[Word]:
-    """Return the same of own counts int64[values, classes] of each candidate, a few at a time."""
+    """Return the impurities from own counts int64[values, classes] of each candidate, a few at a time."""
     cuts = np.flatnonzero(np.diff((np.cumsum([len(table) for table in counts]) - 1) // BATCH)) + 1
     parts = [[counts[i] for i in part] for part in np.split(np.arange(len(counts)), cuts)]
     return (engine.words.join([_impurities(engine, problem, part) for part in parts]),)
 
 
 def _impurities(engine: Engine, problem: Problem, counts: Sequence[Indices]) -> Word:
-    """Return those of some candidates, from this party's int64[values, classes] of each."""
+    """Return the impurities of some candidates, from this party's int64[values, classes] of each."""
     words = engine.words
     needed = problem.fractions(words.prices)
     lines, sizes = np.concatenate(list(counts)), np.array([len(table) for table in counts])

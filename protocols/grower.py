@@ -1,8 +1,7 @@
-"""Trees that grow together, level by level: what is open, whose children that are, and states to go on from.
+"""Trees that grow together, level by level: their open nodes, the nodes' parents, and states to resume from.
 
 The open nodes of all trees lie at one depth. They are numbered tree by tree and left to right, the order in which every
-count, circuit and message of a level lists them. A caller decides a level as it likes, by a source of counts that it
-asks one question a level:
+count, circuit and message of a level lists them. The caller decides each level by its own rule:
 
     grower = Grower(domains, runs, start)
     for level in grower.levels(progress):
@@ -30,7 +29,7 @@ OPEN = Open()
 
 @dataclass(frozen=True)
 class Level:
-    """A step of a run: about to decide the open nodes of `trees`, which lie at `depth`."""
+    """A step of a run, before the open nodes of `trees` are decided; they lie at `depth`."""
 
     depth: int
     nodes: int
@@ -44,7 +43,8 @@ class Level:
 
 
 OnLevel = Callable[[Level], None]
-# Of a tree, a depth, a node's place among the tree's open ones, and the attributes left: those that it chooses from.
+# A function from a tree, a depth, a node's position among the tree's open nodes, and its attributes left to the
+# attributes that the node chooses from.
 Draw = Callable[[int, int, int, tuple[int, ...]], tuple[int, ...]]
 
 
@@ -52,13 +52,13 @@ Draw = Callable[[int, int, int, tuple[int, ...]], tuple[int, ...]]
 class Node:
     """A node while its tree grows; `attribute` or `label` is set once it is decided."""
 
-    attributes: tuple[int, ...]  # left to split by
+    attributes: tuple[int, ...]  # attributes left to split by
     tree: int = 0
-    candidates: tuple[int, ...] = ()  # what it chooses from, of those: all, unless the grower draws
+    candidates: tuple[int, ...] = ()  # attributes that it chooses from: all left, unless the grower draws
     label: int | None = None
     attribute: int | None = None
     children: list[Node] = field(default_factory=list)
-    decided: Tree | None = None  # the tree below, once nothing of it is open: it is not made anew for each level
+    decided: Tree | None = None  # the tree below, once it has no open node; kept for the levels that follow
 
     def frozen(self) -> Tree:
         """Return the tree below, as it stands."""
@@ -76,10 +76,10 @@ class Node:
 
 
 class Grower:
-    """The trees: `nodes` are the open ones, `depth` is theirs, and `parents` int64[nodes] numbers each one's parent.
+    """Growing trees: `nodes` are the open ones, which lie at `depth`; `parents` int64[nodes] numbers each one's parent.
 
-    Parents are the splits of the level above, in their order; roots stand for parents of their own. ValueError for
-    trees to start from whose open nodes do not lie at one depth.
+    Parents are the splits of the level above, in their order; roots stand for parents of their own. Raise ValueError
+    for trees to start from whose open nodes do not lie at one depth.
     """
 
     def __init__(self, domains: Sequence[int], runs: Runs, start: Forest, draw: Draw | None = None) -> None:
@@ -107,7 +107,7 @@ class Grower:
                     thaw(child, remaining(runs, attributes, tree.attribute, answer), number)
                     for answer, child in enumerate(tree.children)
                 ]
-                if isinstance(tree.children[0], Open):  # then all are
+                if isinstance(tree.children[0], Open):  # siblings are always all open or all decided
                     parents.extend([parents[-1] + 1 if parents else 0] * len(tree.children))
             return node
 
@@ -120,7 +120,7 @@ class Grower:
         return tuple(root.frozen() for root in self._roots)
 
     def levels(self, progress: OnLevel | None = None) -> Iterator[Level]:
-        """Yield every level to decide while nodes are open. `progress` is told of each before it begins."""
+        """Yield every level to decide while nodes are open; `progress` is called with each level before it begins."""
         while self.nodes:
             self._offer()
             level = Level(self.depth, len(self.nodes), self.trees)
@@ -130,7 +130,7 @@ class Grower:
             self._descend()
 
     def _offer(self) -> None:
-        """Say what each node chooses from."""
+        """Set the attributes that each node chooses from."""
         tree = place = -1
         for node in self.nodes:
             tree, place = node.tree, place + 1 if node.tree == tree else 0

@@ -1,8 +1,9 @@
 """Reduced-error pruning (Quinlan 1987): branches of a grown tree that do no better on rows held out become leaves.
 
-Each party keeps a public share of its own rows out of what the tree grows on; which ones, it alone knows. Bottom-up, a
-level at a time, a split becomes a leaf if as many rows held out are right then as in its branch, which may have leaves
-by now instead of splits. The leaf has the class of most rows that the split was grown on, the first among equals.
+Each party holds out a public share of its own rows, and the tree grows on the rest. Only the party learns which rows.
+Pruning goes bottom-up, a level at a time. A split becomes a leaf if the leaf classifies at least as many held-out rows
+correctly as the branch. Splits of the branch may already be leaves. The leaf has the class of most rows that the split
+was grown on, the first among equals.
 
 Ideal functionality. Inputs: the tree, public; each party's counts by class of either kind of rows in its splits. Output
 to both: which splits become leaves, and the classes of those. Leakage: nothing else; but both have seen the tree.
@@ -32,27 +33,37 @@ from protocols.tree import Leaf, Split, Tree
 from smc.circuit import Builder, Form, Netlist, any_of
 from smc.engines import Engine
 
-MOST_ROWS = 1 << 27  # of a party: each has a random number
+MOST_ROWS = 1 << 27  # upper bound on the rows of a party: each has a random number
 
-Verdicts = tuple[int | None, ...]  # of the splits at one depth, in reading order: the class of one that becomes a leaf
+Verdicts = tuple[int | None, ...]  # a split's class if it becomes a leaf; splits of one depth, in reading order
 
 
 @dataclass(frozen=True)
 class Parts:
-    """Own rows in two: a tree grows on some and is pruned by the rest."""
+    """Own rows in two parts: a tree grows on the first and is pruned by the second."""
 
     growing: Counts
     held_out: Counts
 
 
 def parted(domains: Sequence[int], classes: int, rows: Rows, share: float, key: bytes) -> tuple[RowCounts, RowCounts]:
-    """Return own rows to grow on, and this share of them, rounded down, that is held out.
+    """Divide own rows into rows to grow on and rows held out.
 
-    Held out are the rows with the least of random numbers of 64 bits, by SHAKE-256(key): a run that goes on from a
-    level holds out the same.
+    Held out are the rows with the least of random numbers of 64 bits, by SHAKE-256(key). A run that goes on from a
+    level holds out equal rows again.
+
+    Args:
+        domains: Number of values of each attribute; public.
+        classes: Number of classes; public.
+        rows: This party's rows; private.
+        share: Share of the rows to hold out, from 0 to 1; their number is rounded down. Public.
+        key: This party's key; private.
+
+    Returns:
+        The rows to grow on, then the rows held out.
     """
     lines = rows.distinct()
-    line = np.repeat(np.arange(len(lines)), lines[:, -1])  # of each row
+    line = np.repeat(np.arange(len(lines)), lines[:, -1])  # the line of each row
     words = np.frombuffer(hashlib.shake_256(b"holdout" + key).digest(8 * len(line)), dtype="<u8")
     least = np.argsort(words, kind="stable")[: int(share * len(line))]
     out = np.bincount(line[least], minlength=len(lines)).astype(np.int64)
@@ -63,9 +74,13 @@ def parted(domains: Sequence[int], classes: int, rows: Rows, share: float, key: 
 
 
 def pruned(tree: Tree, levels: Sequence[Verdicts]) -> Tree:
-    """Return the tree after these verdicts, those on its deepest splits first.
+    """Return the tree after these verdicts.
 
-    Example:
+    Args:
+        tree: The grown tree; it is not changed.
+        levels: Verdicts on the splits at each depth, the deepest first. Depths without verdicts keep their splits.
+
+    Examples:
         >>> tree = Split(0, (Leaf(1), Split(1, (Leaf(0), Leaf(1)))))
         >>> pruned(tree, [(0,), (None,)])
         Split(attribute=0, children=(Leaf(label=1), Leaf(label=0)))
@@ -85,7 +100,7 @@ def pruned(tree: Tree, levels: Sequence[Verdicts]) -> Tree:
 
 
 def heights(tree: Tree) -> int:
-    """Return how many levels have splits."""
+    """Return the number of levels with splits."""
     return 1 + max(map(heights, tree.children)) if isinstance(tree, Split) else 0
 
 
@@ -94,7 +109,7 @@ def heights(tree: Tree) -> int:
 
 @dataclass(eq=False)
 class _Node:
-    """A node of the grown tree: own rows there by class, and how many held out its branch gets right."""
+    """A node of the grown tree: own rows there by class, and the held-out rows that its branch classifies correctly."""
 
     growing: Indices
     held_out: Indices
@@ -110,10 +125,22 @@ def prune(
     levels: tuple[Verdicts, ...] = (),
     progress: Callable[[tuple[Verdicts, ...], int], object] = lambda levels, splits: None,
 ) -> tuple[Verdicts, ...]:
-    """Return the verdicts on all splits, the deepest first, from those on the first `levels` of them.
+    """Decide on all splits, the deepest first, which of them become leaves.
 
-    `progress` is told before each level of the verdicts so far and the number of splits. `InputError` if this party
-    has more rows than agreed.
+    Args:
+        engine: The engine of this session.
+        problem: The public parameters; both parties must agree.
+        parts: This party's rows to grow on and rows held out; private.
+        tree: The grown tree; public, equal at both parties.
+        levels: Verdicts of an earlier run on the deepest splits, equal at both parties. They are not opened again.
+        progress: A function that is called before each level, with the verdicts so far and the number of splits.
+
+    Returns:
+        The verdicts on the splits at each depth, the deepest first; both parties learn them.
+
+    Raises:
+        InputError: This party has more rows than agreed.
+        ProtocolError: The opened bits cannot come from an honest run.
     """
     for place, splits in enumerate(_splits(problem, parts, tree)):
         below = [sum(child.right for child in node.children) for node in splits]
@@ -146,9 +173,21 @@ def _splits(problem: Problem, parts: Parts, tree: Tree) -> list[list[_Node]]:
 
 
 def verdicts(engine: Engine, problem: Problem, growing: Indices, gains: Indices) -> Verdicts:
-    """Return the verdicts on splits, opened, from this party's int64[splits, classes] of either kind of rows.
+    """Open the verdicts on some splits.
 
-    `growing` are its rows by class; `gains` how many more rows held out a leaf of the class gets right than the branch.
+    Args:
+        engine: The engine of this session.
+        problem: The public parameters; both parties must agree.
+        growing: This party's rows to grow on, int64[splits, classes]; private.
+        gains: For each class, the held-out rows that a leaf of it classifies correctly, minus those of the branch.
+            int64[splits, classes], private.
+
+    Returns:
+        The class of each split that becomes a leaf, None for the others; both parties learn it.
+
+    Raises:
+        InputError: A count or a gain of this party is beyond its public bound.
+        ProtocolError: The opened bits cannot come from an honest run.
     """
     classes, width = problem.classes, problem.count_width
     matrix = side_bits(gains.T.reshape(-1), problem.max_rows)
@@ -164,7 +203,7 @@ def verdicts(engine: Engine, problem: Problem, growing: Indices, gains: Indices)
 
 @lru_cache(maxsize=32)
 def _netlist(classes: int, count_width: int, gain_width: int, form: Form) -> Netlist:
-    """Return whether a split becomes a leaf, and its class then.
+    """Build a circuit that returns whether a split becomes a leaf, and its class then.
 
     In: counts by class of party 0, of party 1, then their gains by class.
     """

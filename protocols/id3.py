@@ -26,10 +26,10 @@ Paper: Lindell, Pinkas, "Privacy Preserving Data Mining" (CRYPTO 2000; J. Crypto
 left?" by comparing class symbols; here one circuit on the class counts answers that, the minimum-rows rule, the
 emptiness and the majority together. All nodes of a level are one batch: rounds grow with depth, not with nodes.
 
-Cost of a level with n nodes, s of them split, by one of a attributes left, c classes: n leaf circuits, of about 4 c N
-ANDs for counts of N bits, and n (1 + ceil(log2 c)) bits opened; if a > 1, s (c + 1) times the sum of the numbers of
-values of the a attributes x ln x, s argmin circuits of about 2 (a - 1) ANDs a bit of a score, and s ceil(log2 a) bits
-opened.
+Cost of a level with n nodes and c classes, where s nodes are split by one of a remaining attributes. The level has n
+leaf circuits, of about 4 c N ANDs for counts of N bits. It opens n (1 + ceil(log2 c)) bits. If a > 1, it takes s (c +
+1) times x ln x for each value of each of the a attributes. It then also takes s argmin circuits of about 2 (a - 1)
+ANDs a bit of a score, and opens s ceil(log2 a) bits.
 """
 
 from __future__ import annotations
@@ -64,11 +64,24 @@ def id3(
     progress: OnLevel | None = None,
     start: Tree = Open(),  # noqa: B008 (immutable)
 ) -> Tree:
-    """Return the joint tree. Each party passes its own source of counts; both pass the same `start`.
+    """Compute the joint tree of both parties' rows.
 
-    `progress` is told of every level before it begins. `InputError` if this party has more rows than agreed.
+    Args:
+        engine: The engine of this session.
+        problem: The public parameters; both parties must agree.
+        counts: This party's source of counts; private.
+        progress: A function that is called with every level before it begins; None for none.
+        start: A tree that is decided down to some depth, equal at both parties. The default is one open node.
 
-    Example:
+    Returns:
+        The tree; both parties learn it.
+
+    Raises:
+        InputError: This party has more rows than agreed, or its counts have another shape.
+        ProtocolError: The opened bits cannot come from an honest run.
+        ValueError: The open nodes of `start` lie at different depths.
+
+    Examples:
         >>> from protocols.counts import RowCounts
         >>> from smc.engines import make_engine
         >>> from smc.local import run_local
@@ -89,7 +102,23 @@ def id3(
 def grown(
     engine: Engine, problem: Problem, counts: ForestCounts, progress: OnLevel | None = None, start: Forest | None = None
 ) -> Forest:
-    """Return the joint trees, as many as the problem says, their levels decided together; else as `id3`."""
+    """Compute the joint trees of both parties' rows; each level of all trees is decided together.
+
+    Args:
+        engine: The engine of this session.
+        problem: The public parameters, `trees` among them; both parties must agree.
+        counts: This party's source of counts for all trees; private.
+        progress: A function that is called with every level before it begins; None for none.
+        start: Trees that are decided down to one depth, equal at both parties; None for open nodes.
+
+    Returns:
+        The trees, in the order of the source of counts; both parties learn them.
+
+    Raises:
+        InputError: This party has more rows than agreed, or its counts have another shape.
+        ProtocolError: The opened bits cannot come from an honest run.
+        ValueError: The open nodes of `start` lie at different depths.
+    """
     start = (Open(),) * problem.trees if start is None else start
     grower = Grower(problem.domains, problem.runs, start, problem.candidates)
     if problem.classes == 1:
@@ -119,7 +148,7 @@ def grown(
 
 
 def _all_rows(problem: Problem, counts: ForestCounts) -> Indices:
-    """Return this party's rows by class, int64[classes], if a rule compares with them: of one tree."""
+    """Return this party's rows by class in one tree, int64[classes]; zeros without a rule on closeness."""
     if not problem.rules.close:
         return np.zeros(problem.classes, dtype=np.int64)
     tables = counts.level((Open(),), attributes=False)
@@ -132,7 +161,7 @@ def _all_rows(problem: Problem, counts: ForestCounts) -> Indices:
 def _ruling(
     engine: Engine, problem: Problem, nodes: list[Node], tables: LevelCounts, whole: Indices, depth: int, last: bool
 ) -> Ruling:
-    """Return what the rules say of every node and attribute left, and of the root."""
+    """Return the verdict of the rules on every node and attribute left, and on the root."""
     splits = [[tables.values[a][i] for a in node.candidates if not last] for i, node in enumerate(nodes)]
     with engine.session.phase("rules"):
         return rule(engine, problem, splits, tables.classes if depth == 0 else None, whole)

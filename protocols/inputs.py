@@ -17,7 +17,7 @@ from smc.primitives import bits as bitpack
 from smc.primitives.bits import BitMatrix
 
 Numbers = Sequence[int | float | Fraction] | NDArray[Any]
-SHOWN_CHARACTERS = 40  # of a value in an error
+SHOWN_CHARACTERS = 40  # an error shows a value up to this length
 
 
 def checked(values: Numbers, width: int, what: str) -> NDArray[np.uint64]:
@@ -26,7 +26,7 @@ def checked(values: Numbers, width: int, what: str) -> NDArray[np.uint64]:
     Args:
         values: This party's numbers.
         width: Bits of a number, 1 to 64.
-        what: The place in an error, such as "the value".
+        what: Name of the value in an error, such as "the value".
 
     Raises:
         InputError: A value is not a whole number, is negative, or does not fit the width; or the width is not 1 to 64.
@@ -52,16 +52,16 @@ def stepped(
     """Return numbers as multiples of an agreed step, uint64[batch]: the lowest number becomes 0, the order stays.
 
     Args:
-        engine: The engine; its session compares sign and step with the peer's.
-        values: This party's numbers. A float counts as the decimal number that Python prints for it.
-        width: Bits of a multiple, 1 to 64, the sign included.
-        what: The place in an error, such as "the value".
-        signed: True if numbers may be negative.
-        step: The step, such as 0.01 for amounts in cents.
+        engine: The engine of this session, which compares sign and step with the peer's.
+        values: This party's numbers; private. A float counts as the decimal number that Python prints for it.
+        width: Bits of a multiple, 1 to 64, the sign included; public.
+        what: Name of the value in an error, such as "the value".
+        signed: True if numbers may be negative; public.
+        step: The step, such as 0.01 for amounts in cents; public.
 
     Raises:
-        InputError: A number is not a multiple of the step, or does not fit the width; the step is not above 0, or
-            the width is not 1 to 64.
+        InputError: A number is not a multiple of the step, or does not fit the width; the step is not above 0, or the
+            width is not 1 to 64.
     """
     if not signed and step == 1:
         return checked(values, width, what)
@@ -90,7 +90,7 @@ def stepped(
 
 
 def _whole(value: Any, what: str, place: int) -> int:
-    """Return a whole number as an int; `InputError` for any other value."""
+    """Return a whole number as an int; raise InputError for any other value."""
     number = None if isinstance(value, str) else _fraction(value)
     if number is None or number.denominator != 1:
         raise InputError(
@@ -118,14 +118,28 @@ def _shown(value: Any) -> str:
 
 
 def both_inputs(engine: Engine, values: NDArray[np.uint64], width: int) -> tuple[Bits, Bits]:
-    """Enter each party's private integers uint64[batch]; return party 0's and party 1's, [width, batch]."""
+    """Enter each party's private integers; return party 0's and party 1's as secret bits, [width, batch] each.
+
+    Args:
+        engine: The engine of this session.
+        values: This party's numbers, uint64[batch], each below 2^width; private.
+        width: Bits of a number; public.
+    """
     return engine.both(bitpack.from_integers(values, width))
 
 
 def run_on_both(engine: Engine, netlist: Netlist, values: NDArray[np.uint64]) -> BitMatrix:
-    """Run a netlist and open its only output, on a number of either party, uint8[width, batch].
+    """Run a circuit on a number of either party and open its only output.
 
-    Large batches are run in parts, so that memory does not grow with them; all is opened at once.
+    Large batches are run in parts to bound the memory; all outputs are opened at once.
+
+    Args:
+        engine: The engine of this session.
+        netlist: A circuit of two inputs of one width, the first for party 0; public.
+        values: This party's numbers, uint64[batch]; private.
+
+    Returns:
+        The output, uint8[width, batch]; both parties learn it.
     """
     width = netlist.input_widths[0]
     size = max(1, engine.comfortable // width)

@@ -1,4 +1,4 @@
-"""Decisions on scores of both parties' rows: is the area under the ROC curve large enough, or larger than another's?
+"""Decisions on scores of both parties' rows: is the area under the ROC curve large enough, or the larger of two?
 
 Ideal functionality. Inputs: from each party its rows by label (0, 1) and bin of the score, int64[2, bins]. Output to
 both: one bit. Leakage: the number of bins and the bound on rows. With p_b rows of label 1 in bin b, P in all, m_b and M
@@ -30,7 +30,7 @@ from smc.errors import InputError
 
 
 def check_rows(max_rows: int) -> None:
-    """`InputError` if the pairs of so many rows do not fit a word."""
+    """Raise InputError if the pairs of rows up to this bound do not fit a word."""
     if 2 * (max_rows.bit_length() + 1) + 2 > MAX_WIDTH:
         raise InputError("max_rows: pairs of so many rows do not fit 64 bits: at most 1,073,741,823")
 
@@ -90,12 +90,26 @@ def _areas(engine: Engine, tables: Indices, width: int) -> tuple[list[Bits], lis
 
 
 def at_least(engine: Engine, table: Indices, numerator: int, denominator: int, max_rows: int) -> bool:
-    """Open whether the area is at least numerator / denominator, from this party's rows int64[2, bins].
+    """Open whether the area under the ROC curve is at least numerator / denominator.
 
-    Example:
+    Args:
+        engine: The engine of this session.
+        table: This party's rows by label (0, 1) and bin of the score, the lowest bin first, int64[2, bins]; private.
+        numerator: Numerator of the limit, 0 or more; public.
+        denominator: Denominator of the limit, above 0; public.
+        max_rows: Upper bound on the rows of a party; public. See `check_rows`.
+
+    Returns:
+        True if the area is large enough, False without a row of either label; both parties learn it.
+
+    Raises:
+        InputError: A number of rows does not fit the bits of `max_rows`.
+        ProtocolError: The opened value is not a bit.
+
+    Examples:
         >>> from smc.engines import make_engine
         >>> from smc.local import run_local
-        >>> table = np.array([[3, 2, 0], [0, 1, 4]])  # of two parties alike: 14 of 15 pairs are in order, one half
+        >>> table = np.array([[3, 2, 0], [0, 1, 4]])  # of both: 92 of 100 pairs are in order, 8 are ties
         >>> [run_local(lambda s: at_least(make_engine(s, "clear"), table, c, 100, 99))[0] for c in (96, 97)]
         [True, False]
     """
@@ -108,9 +122,20 @@ def at_least(engine: Engine, table: Indices, numerator: int, denominator: int, m
 
 
 def larger(engine: Engine, first: Indices, second: Indices, max_rows: int) -> bool:
-    """Open whether the area of the first scores is larger than the second's, from this party's rows by either.
+    """Open whether the area under the ROC curve of the first scores is larger than that of the second scores.
 
-    Both are int64[2, bins], of any bins.
+    Args:
+        engine: The engine of this session.
+        first: This party's rows by label (0, 1) and bin of the first score, int64[2, bins]; private.
+        second: This party's rows by label and bin of the second score, int64[2, bins]; private. Its bins may be others.
+        max_rows: Upper bound on the rows of a party; public. See `check_rows`.
+
+    Returns:
+        True if the first area is larger, False if either score lacks a label; both parties learn it.
+
+    Raises:
+        InputError: A number of rows does not fit the bits of `max_rows`.
+        ProtocolError: The opened value is not a bit.
     """
     width, bins = max_rows.bit_length(), max(first.shape[1], second.shape[1])
     padded = np.stack([np.pad(table, ((0, 0), (0, bins - table.shape[1]))) for table in (first, second)])

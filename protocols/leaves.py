@@ -14,10 +14,19 @@ from smc.circuit.kept import kept
 def leaf_netlist(
     classes: int, width: int, min_rows: int, form: Form = "size", candidates: int = 0, root: bool = False
 ) -> Netlist:
-    """Build a circuit: class counts of party 0, of party 1, parent's majority in; majority; leaf or not, class if leaf.
+    """Build the circuit that decides whether a node is a leaf, and its class.
 
-    All counts of both parties add up to less than 2^width. Where rules are kept (`protocols.rules`) a bit for each of
-    `candidates` attributes follows, whether splitting by it keeps them, and for the `root` a bit whether it does so.
+    Args:
+        classes: Number of classes.
+        width: Bits of a count; all counts of both parties add up to less than 2^width.
+        min_rows: Largest number of rows at which a node becomes a leaf.
+        form: "size" for few gates, "depth" for few levels.
+        candidates: Number of attributes with a verdict of the rules; 0 without rules.
+        root: True for one more verdict, on the root.
+
+    Returns:
+        The circuit. Its inputs are the class counts of party 0 and of party 1, the parent's majority, and the verdicts.
+        Its outputs are the majority, then the leaf's bit with its class. A split has class 0 there.
     """
     builder = Builder(form)
     left = [builder.input(width) for _ in range(classes)]
@@ -37,7 +46,7 @@ def leaf_netlist(
 
 
 def _small_leaf(left: list[Integer], right: list[Integer], min_rows: int) -> tuple[Integer, Wire, Wire]:
-    """Build majority, leaf or not, empty or not, with few gates: one class if the greatest count is all there is."""
+    """Build majority, leaf or not, empty or not, with few gates: one class if the greatest count equals the sum."""
     counts = [a + b for a, b in zip(left, right, strict=True)]
     rows = total(counts, len(counts[0]))
     most, winner = maximum(counts)
@@ -45,7 +54,10 @@ def _small_leaf(left: list[Integer], right: list[Integer], min_rows: int) -> tup
 
 
 def _shallow_leaf(left: list[Integer], right: list[Integer], min_rows: int) -> tuple[Integer, Wire, Wire]:
-    """Return the same in few levels: no sum is carried out before it is compared; one class if no two have a row."""
+    """Build majority, leaf or not, empty or not, in few levels.
+
+    No sum is carried out before it is compared. There is one class if no two classes have a row.
+    """
     limit = Integer.constant(left[0].graph, min_rows + 1)
     few = total([*left, *right], len(left[0]) + 1, minus=[limit])[-1]
     present = [any_of([*a, *b]) for a, b in zip(left, right, strict=True)]

@@ -8,10 +8,11 @@ A circuit adds the counts, finds n and the cell of the mantissa (the rough appro
 and the digits of d; polynomial and products are done in `engine.words`. Paper: Lindell, Pinkas, "Privacy Preserving
 Data Mining" (J. Cryptology 15, 2002); parameters and proof in `protocols.precision`.
 
-Cost of n x ln x, with N, m, Q_j, k of `protocols.precision`: inputs of N n bits from each party and the circuit of the
-rough approximation (306 ANDs for a bound of 2^20 and an error below 1e-6). Then, on additive shares, n (2^m + N) bits
-turned into shares and, one after the other, k products with factors of Q_k - m, ..., Q_1 - m bits and one by x with N;
-on circuits, multipliers of these widths instead. The sum of two shares, where its bits are wanted, is an adder.
+Cost of n x ln x, with N, m, Q_j, k of `protocols.precision`: each party has inputs of N n bits. The circuit of the
+rough approximation takes 306 ANDs for a bound of 2^20 and an error below 1e-6. On additive shares, n (2^m + N) bits
+are then turned into shares. One after the other follow k products with factors of Q_k - m, ..., Q_1 - m bits, and one
+by x with N. On circuits, multipliers of these widths take their place. Where the bits of the sum of two shares are
+needed, an adder makes them.
 """
 
 from __future__ import annotations
@@ -36,7 +37,16 @@ TABLE_BITS = 128  # working precision of the public tables
 
 @kept
 def rough_netlist(precision: Precision, form: Form = "size") -> Netlist:
-    """Return the rough approximation: x_0, x_1 in; x, one-hot cell, one-hot shift (N - 1 - n) and D_1 .. D_k out."""
+    """Build the circuit of the rough approximation.
+
+    Args:
+        precision: Parameters of the logarithm; N and k are from `protocols.precision`.
+        form: "size" for few gates, "depth" for few levels.
+
+    Returns:
+        The circuit. Its inputs are x_0 and x_1. Its outputs are x, the one-hot cell, the one-hot shift (N - 1 - n) and
+        D_1 .. D_k.
+    """
     width, cells = precision.count_width, precision.cells
     builder = Builder(form)
     x = builder.input(width) + builder.input(width)
@@ -67,7 +77,18 @@ def tables(precision: Precision) -> tuple[list[list[int]], list[int]]:
 
 
 def logarithm(engine: Engine, precision: Precision, left: Bits, right: Bits) -> tuple[Bits, Word]:
-    """Compute x and ln x, secret, from both parties' counts [N, batch]. At x = 0 ln x is some bounded number."""
+    """Compute x and ln x from both parties' counts, secret.
+
+    Args:
+        engine: The engine of this session.
+        precision: Parameters of the logarithm, equal at both parties.
+        left: Party 0's counts, secret bits [N, batch].
+        right: Party 1's counts, secret bits [N, batch].
+
+    Returns:
+        x as bits [N, batch], and ln x as integers with `precision.fraction` fraction bits. At x = 0, ln x is some
+        bounded number.
+    """
     words, session = engine.words, engine.session
     coefficients, exponents = tables(precision)
     with session.phase("normalise"):
@@ -84,7 +105,17 @@ def logarithm(engine: Engine, precision: Precision, left: Bits, right: Bits) -> 
 
 
 def x_log_x(engine: Engine, precision: Precision, left: Bits, right: Bits) -> Word:
-    """Return x ln x as a secret of `Precision.sum_width` bits, from both parties' counts [N, batch]."""
+    """Compute x ln x from both parties' counts, secret.
+
+    Args:
+        engine: The engine of this session.
+        precision: Parameters of the logarithm, equal at both parties.
+        left: Party 0's counts, secret bits [N, batch].
+        right: Party 1's counts, secret bits [N, batch].
+
+    Returns:
+        Integers of `precision.sum_width` bits with `precision.fraction` fraction bits, [batch]; 0 ln 0 = 0.
+    """
     x, log = logarithm(engine, precision, left, right)
     with engine.session.phase("times x"):
         return engine.words.multiply(x, 0, log, precision.sum_width)
@@ -93,11 +124,24 @@ def x_log_x(engine: Engine, precision: Precision, left: Bits, right: Bits) -> Wo
 def open_logarithm(
     engine: Engine, counts: NDArray[Any], bound: int, delta: float, times_x: bool = False
 ) -> NDArray[np.float64]:
-    """Open ln x, or x ln x with `times_x`, to both, float64[batch]; each party passes its own counts. ln 0 is -inf.
+    """Open ln x, or x ln x, to both parties.
 
     Opening ln x opens x: this is a harness for tests and benchmarks, not a private protocol by itself.
 
-    Example:
+    Args:
+        engine: The engine of this session.
+        counts: This party's counts, whole numbers [batch].
+        bound: Upper bound on a sum of both parties' counts; public.
+        delta: Tolerance, above 0 and at most 1: ln x is wrong by at most delta / 4. Public.
+        times_x: True for x ln x in place of ln x; public.
+
+    Returns:
+        The values, float64[batch]; ln 0 is -inf.
+
+    Raises:
+        InputError: A count does not fit, `bound` or `delta` is out of range, or no parameters fit 64-bit words.
+
+    Examples:
         >>> from smc.engines import make_engine
         >>> from smc.local import run_local
         >>> counts = [2, 0], [1, 0]

@@ -47,12 +47,20 @@ QUANTILE_BITS = 16  # of the fraction
 
 
 def fraction_bits(max_rows: int) -> int:
-    """F, for a bound on the rows of a party."""
+    """Return F, the fraction bits of a quotient, for a bound on the rows of a party."""
     return math.ceil((max_rows.bit_length() + 1) / 2) + 12
 
 
 def undecided(u: float, v: float, events: int, quantile: float, max_rows: int) -> float:
-    """Return how near to the quantile X^2 = u^2 / v must be for the bit to be another than the exact test's."""
+    """Return the distance from the quantile below which the bit may differ from the exact test's.
+
+    Args:
+        u: U, the events of the second arm minus those expected.
+        v: V, the variance of U, above 0.
+        events: D, the number of events.
+        quantile: The quantile that X^2 = U^2 / V is compared with.
+        max_rows: Upper bound on the rows of a party.
+    """
     off = events * 2.0 ** -fraction_bits(max_rows)
     cut = 2.0 ** -(QUANTILE_BITS + 1)
     return (2 * abs(u) * off + off**2 + 3.25 * quantile * off) / v + cut * (1 + 3.25 * off / v)
@@ -65,10 +73,10 @@ def _bin_netlist(width: int, fraction: int, form: Form) -> Netlist:
     builder = Builder(form)
     left, right = ([builder.input(width) for _ in range(3)] for _ in range(2))
     first, second, events = (a.wide_add(b) for a, b in zip(left, right, strict=True))
-    at_risk = first + second  # rows of both parties, which are as many as bits for them
+    at_risk = first + second  # fits: a row is in one arm, so both arms together are the rows of both parties
     share = cut_fraction(second, at_risk, fraction)
     survivors = cut_fraction(at_risk - events, at_risk - 1, fraction)
-    below_one = share[:fraction]  # a share of 1 has no variance, nor has 0
+    below_one = share[:fraction]  # shares of 0 and of 1 have no variance
     variance = (below_one * (-below_one))[fraction:]
     corrected = (variance * survivors)[fraction : 2 * fraction]
     whole = width + 1 + fraction
@@ -93,14 +101,25 @@ def _test_netlist(width: int, fraction: int, quantile: int, form: Form) -> Netli
 
 
 def differ(engine: Engine, rows: Indices, quantile: float, max_rows: int) -> bool:
-    """Open whether the arms' survival differs, from this party's rows by arm, event (0 if censored) and bin of time.
+    """Open whether the survival of the two arms differs.
 
-    `max_rows` bounds the rows of each party, `quantile` is of chi-square with one degree of freedom.
+    Args:
+        engine: The engine of this session.
+        rows: This party's rows by arm, event (0 if censored) and bin of time, int64[2, 2, bins]; private.
+        quantile: Quantile of chi-square with one degree of freedom, such as 3.84 for a level of 5 %; public.
+        max_rows: Upper bound on the rows of a party; public.
 
-    Example:
+    Returns:
+        True if the statistic is above the quantile; both parties learn it.
+
+    Raises:
+        InputError: A number of rows does not fit the bits of `max_rows`.
+        ProtocolError: The opened value is not a bit.
+
+    Examples:
         >>> from smc.engines import make_engine
         >>> from smc.local import run_local
-        >>> rows = np.array([[[0, 0, 9], [9, 9, 0]], [[0, 0, 60], [1, 1, 0]]])  # of the second arm few die
+        >>> rows = np.array([[[0, 0, 9], [9, 9, 0]], [[0, 0, 60], [1, 1, 0]]])  # few events in the second arm
         >>> run_local(lambda session: differ(make_engine(session, "clear"), rows, 3.84, 1000))[0]
         True
     """

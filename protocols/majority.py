@@ -4,9 +4,9 @@ Ideal functionality. Inputs: from each party one count per class (a batch of cou
 Output to both: the index of the greatest sum, the lowest index among equals. Leakage: width, number of classes,
 batch size; no count or sum. Paper: Lindell, Pinkas, "Privacy Preserving Data Mining" (J. Cryptology 15, 2002).
 
-Cost of n instances of c classes, counts of w bits: n ((3 c - 3) w + 2 c - 3) ANDs and less than n c for the index; in
-the form "depth" every two classes are compared, with 4 w to 4.5 w ANDs each, in ceil(log2 w) + ceil(log2 c) + 3 levels
-at most. Inputs of c w n bits from each party; n ceil(log2 c) bits opened.
+Cost of n instances of c classes, with counts of w bits: n ((3 c - 3) w + 2 c - 3) ANDs, and less than n c for the
+index. The form "depth" compares every two classes, with 4 w to 4.5 w ANDs each. It takes at most ceil(log2 w) +
+ceil(log2 c) + 3 levels. Each party has inputs of c w n bits. The protocol opens n ceil(log2 c) bits.
 """
 
 from __future__ import annotations
@@ -36,28 +36,58 @@ def _netlist(classes: int, width: int, form: Form) -> Netlist:
 
 
 def greatest_sum(left: Sequence[Integer], right: Sequence[Integer]) -> Integer:
-    """Return the index of the greatest left[i] + right[i], unsigned numbers of one width; the lowest among equals."""
+    """Return the index of the greatest left[i] + right[i], the lowest among equals.
+
+    Args:
+        left: Unsigned integers of one width, at least one.
+        right: As many integers, of equal width, in one graph with `left`.
+    """
     width, graph = len(left[0]), left[0].graph
     if graph.form == "size" or not 1 < len(left) <= GROUP:
         return argmax([a.wide_add(b) for a, b in zip(left, right, strict=True)])
 
-    def less(i: int, j: int) -> Wire:  # by the sign of the difference: no sum is carried out by itself
+    def less(i: int, j: int) -> Wire:  # by the sign of the difference: one carry chain in place of three
         return total([left[i], right[i]], width + 2, minus=[left[j], right[j]])[-1]
 
     return pick(unbeaten(len(left), less), [Integer.constant(graph, i) for i in range(len(left))])
 
 
 def count_inputs(engine: Engine, counts: NDArray[Any], width: int) -> list[Bits]:
-    """Enter party 0's, then party 1's counts, by class: 2 x classes inputs [width, batch] from int[classes, batch]."""
+    """Enter both parties' counts by class.
+
+    Args:
+        engine: The engine of this session.
+        counts: This party's counts, whole numbers [classes, batch]; private.
+        width: Bits of a count, 1 to 64; public.
+
+    Returns:
+        Secret bits [width, batch] for each class of party 0, then for each class of party 1.
+
+    Raises:
+        InputError: A count is negative or does not fit the width.
+    """
     classes, batch = counts.shape
     bits = bitpack.from_integers(checked(counts.reshape(-1), width, "the count"), width)
     return [side.take(slice(c * batch, (c + 1) * batch)) for side in engine.both(bits) for c in range(classes)]
 
 
 def majority(engine: Engine, counts: NDArray[Any], width: int) -> NDArray[np.int64]:
-    """Return the winning class of each instance, int64[batch]; each party passes its counts, int[classes, batch].
+    """Open the winning class of each instance.
 
-    Example:
+    Args:
+        engine: The engine of this session.
+        counts: This party's counts, whole numbers [classes, batch]; private.
+        width: Bits of a count, 1 to 64; public.
+
+    Returns:
+        The class with the greatest sum of both parties' counts, the lowest among equals, int64[batch]. Both parties
+        learn it.
+
+    Raises:
+        InputError: There is no class, or a count is negative or does not fit the width.
+        ProtocolError: An opened value is not a class.
+
+    Examples:
         >>> from smc.engines import make_engine
         >>> from smc.local import run_local
         >>> counts = np.array([[3], [5]]), np.array([[4], [1]])  # two classes: 3 + 4 rows and 5 + 1

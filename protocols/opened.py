@@ -1,4 +1,4 @@
-"""Opened bits as values: what both parties opened may be anything if the peer's messages are wrong."""
+"""Opened bits as values with a check: wrong messages of the peer can make opened bits arbitrary."""
 
 from __future__ import annotations
 
@@ -13,11 +13,20 @@ Bounds = int | NDArray[np.int64]
 
 
 def index_below(bits: BitMatrix, bound: Bounds, what: str) -> NDArray[np.int64]:
-    """Return the opened numbers, int64[batch], each below the bound, or its own of int64[batch]; at most 63 bits.
+    """Return opened numbers after a check of their bounds.
 
-    `ProtocolError` for a number out of range: no honest run of the circuit opens it.
+    Args:
+        bits: The opened bits, uint8[width, batch], the lowest first; at most 63 bits.
+        bound: Number that every value is below, or one bound a value, int64[batch].
+        what: Name of the value in an error, such as "a class".
 
-    Example:
+    Returns:
+        The numbers, int64[batch].
+
+    Raises:
+        ProtocolError: A number is out of range: no honest run of the circuit opens it.
+
+    Examples:
         >>> index_below(bitpack.from_integers([2, 0], 2), 3, "a class").tolist()
         [2, 0]
     """

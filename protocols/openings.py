@@ -1,6 +1,6 @@
-"""What an ID3 opens, said once: the run reads it from opened bits, counting plays it, records count it.
+"""The openings of an ID3, defined in one place for the run, the cost model and the records.
 
-Of every level: whether each node is a leaf, the class of each leaf, and the attribute of each split unless only one is
+A level opens whether each node is a leaf, the class of each leaf, and the attribute of each split unless only one is
 left. That is the level of the tree itself, and nothing else. For a target of one class nothing is opened at all.
 """
 
@@ -23,57 +23,83 @@ KINDS = ("whether a node is a leaf", "class of a leaf", "attribute of a split")
 
 
 def index_width(count: int) -> int:
-    """Return bits of an index below `count`."""
+    """Return the bits of an index below `count`."""
     return (count - 1).bit_length()
 
 
 @dataclass(frozen=True, eq=False)
 class Decisions:
-    """The first that a level opens: bool[nodes], and the leaves' classes int64[nodes], 0 for a split."""
+    """The first opening of a level: bool[nodes], and the leaves' classes int64[nodes], 0 for a split."""
 
     leaves: NDArray[np.bool_]
     labels: NDArray[np.int64]
 
     def bits(self, classes: int) -> BitMatrix:
-        """Return them as opened, uint8[1 + index width, nodes]."""
+        """Return the decisions as opened, uint8[1 + index width, nodes]."""
         labels = bitpack.from_integers(self.labels.tolist(), index_width(classes))
         return np.vstack([self.leaves, labels]).astype(np.uint8)
 
     @classmethod
     def read(cls, bits: BitMatrix, classes: int, last: bool | NDArray[np.bool_]) -> Decisions:
-        """Return the inverse; those that are `last` are leaves. `ProtocolError` for bits that no honest run opens."""
+        """Return the decisions from the opened bits, the inverse of `bits`.
+
+        Args:
+            bits: The opened bits, uint8[1 + index width, nodes].
+            classes: Number of classes.
+            last: True for nodes that must be leaves, one bool for all or bool[nodes].
+
+        Raises:
+            ProtocolError: The bits cannot come from an honest run.
+        """
         splits = index_below(bits[:1] ^ np.uint8(1), np.where(last, 1, 2), "whether a last node splits")
         leaves = splits == 0
         return cls(leaves, index_below(bits[1:], np.where(leaves, classes, 1), "a leaf's class"))
 
 
 def choice_bits(choices: Sequence[int], left: int) -> BitMatrix:
-    """Return the second opening: each split's place among the `left` attributes, uint8[index width, splits]."""
+    """Return the second opening of a level, uint8[index width, splits].
+
+    Args:
+        choices: Position of each split's attribute among its attributes left.
+        left: Upper bound on the attributes left at a node.
+    """
     return bitpack.from_integers(choices, index_width(left))
 
 
 def read_choices(bits: BitMatrix, left: Bounds) -> NDArray[np.int64]:
-    """Return the inverse, int64[splits]. `ProtocolError` for bits that no honest run opens."""
+    """Return the positions of the chosen attributes, the inverse of `choice_bits`, int64[splits].
+
+    Args:
+        bits: The opened bits, uint8[index width, splits].
+        left: Number of attributes left, one number for all or int64[splits].
+
+    Raises:
+        ProtocolError: The bits cannot come from an honest run.
+    """
     return index_below(bits, left, "a node's attribute")
 
 
 @dataclass(frozen=True)
 class OpenedLevel:
-    """All that one level opens; `choices` is None where nothing is to be chosen. A split has at most `left` attributes
-    left."""
+    """The openings of one level; `choices` is None without a choice. A split has at most `left` attributes left."""
 
     decisions: Decisions
     choices: list[int] | None
     left: int
 
     def counts(self) -> tuple[int, int, int]:
-        """Return how many values of each of `KINDS`."""
+        """Return the number of values of each of `KINDS`."""
         nodes, leaves = len(self.decisions.leaves), int(self.decisions.leaves.sum())
         return nodes, leaves, len(self.choices or ())
 
 
 def levels(problem: Problem, forest: Forest) -> Iterator[OpenedLevel]:
-    """Yield what a run opens that finds these trees, level by level, as far as they are decided."""
+    """Yield the openings of the run that finds these trees, level by level, down to the first undecided level.
+
+    Args:
+        problem: The public parameters of the run.
+        forest: The trees, decided in part or everywhere.
+    """
     grower = Grower(problem.domains, problem.runs, (Open(),) * len(forest), problem.candidates)
     ahead: list[Tree] = list(forest)
     for _ in grower.levels() if problem.classes > 1 else ():
@@ -91,7 +117,13 @@ def levels(problem: Problem, forest: Forest) -> Iterator[OpenedLevel]:
 
 
 def opened(problem: Problem, forest: Forest, depth: int | None = None) -> dict[str, int]:
-    """Count the values of each kind that are opened for trees, or for their level at `depth`."""
+    """Count the opened values of each of `KINDS`.
+
+    Args:
+        problem: The public parameters of the run.
+        forest: The trees, decided in part or everywhere.
+        depth: The level to count; None for all levels.
+    """
     counts = [level.counts() for level in levels(problem, forest)]
     chosen = counts if depth is None else counts[depth : depth + 1]
     return dict(zip(KINDS, (sum(column) for column in zip((0, 0, 0), *chosen, strict=True)), strict=True))

@@ -1,9 +1,9 @@
-"""A batch as pieces, which the shards of an engine compute at the same time (`smc.engines.shards`).
+"""A batch in pieces, which the shards of an engine compute in parallel (`smc.engines.shards`).
 
     (index,) = in_shards(engine, _least, weights, lambda part: (problem, scores.take(part)))
 
-Without shards the work is done by the engine itself, with the messages that it has when it is written there. How a
-batch is cut is public: it follows from public weights.
+Without shards the engine does the work itself, with the messages of a direct call. How a batch is cut is public: it
+follows from public weights.
 """
 
 from __future__ import annotations
@@ -25,11 +25,19 @@ Work = Callable[..., Results]  # of an engine and arguments; a function of a mod
 def in_shards(
     engine: Engine, work: Work, weights: Indices, piece: Callable[[slice], tuple[Any, ...]], block: int = BLOCK
 ) -> Results:
-    """Do `work` on a batch: by the engine itself, or in pieces by its shards, whose results are joined in order.
+    """Do `work` on a batch: by the engine itself, or in pieces by its shards.
 
-    `weights`, int[batch], say how much each instance takes: public numbers. `piece` gives the arguments of some
-    instances; `Bits` and `Word` may be among them, or in tuples and lists there. All results have the piece's batch.
-    It is cut between blocks of so many instances.
+    Args:
+        engine: The engine of this session.
+        work: A function of an engine and the arguments of a piece. It is defined in a module, because another process
+            finds it by name.
+        weights: Work of each instance, int64[batch], in any unit; public.
+        piece: A function from a slice of the batch to the arguments of `work`. `Bits` and `Word` may be among them, or
+            in tuples and lists there.
+        block: The batch is cut only at multiples of this number of instances.
+
+    Returns:
+        The results of `work`, each with the batch of its piece. Results of pieces are joined in order.
     """
     if engine.shards is None or not len(weights):
         return work(engine, *piece(slice(0, len(weights))))
@@ -37,9 +45,17 @@ def in_shards(
 
 
 def cut(weights: Indices, count: int, block: int = BLOCK) -> list[slice]:
-    """Cut a batch between blocks of instances into at most `count` pieces of about one weight, none empty.
+    """Cut a batch into at most `count` pieces of about equal weight, none empty.
 
-    Example:
+    Args:
+        weights: Work of each instance, int64[batch], at least one instance.
+        count: Upper bound on the number of pieces, 1 or more.
+        block: The batch is cut only at multiples of this number of instances.
+
+    Returns:
+        The pieces, in order.
+
+    Examples:
         >>> cut(np.ones(40, dtype=np.int64), 2)
         [slice(0, 24, None), slice(24, 40, None)]
     """

@@ -1,4 +1,4 @@
-"""How many Taylor terms, table cells and digits the private logarithm needs: derived, never asked for.
+"""Taylor terms, table cells and digits of the private logarithm, derived from its tolerance and bound.
 
 For a count 1 <= x <= bound of N bits write x = 2^n u with 1 <= u < 2. The unit interval of u is cut into 2^m cells;
 a cell's centre is c, and u = c + d with |d| <= r = 2^-(m+1). Then, exactly,
@@ -91,7 +91,7 @@ class Precision:
         return math.ceil(self.bound * top * (1 << self.fraction)).bit_length() + 1
 
     def cost(self, prices: Prices) -> float:
-        """Return bytes one x ln x needs, roughly: only for choosing between parameters that are all precise enough."""
+        """Return about how many bytes one x ln x needs, for a choice between parameters that are precise enough."""
         selected = min(1 << self.cells, sum(scale + 2 for scale in self.scales))
         table = (1 << self.cells) * prices.and_gate + selected * prices.selected_bit
         digits = sum(q - self.cells for q in self.digits)
@@ -100,7 +100,7 @@ class Precision:
 
 
 def count_width(bound: int) -> int:
-    """Return N for a bound."""
+    """Return N, the bits of a count, for a bound on counts."""
     return max(2, bound.bit_length())
 
 
@@ -125,9 +125,16 @@ def _rounding(cells: int, digits: tuple[int, ...], scales: tuple[int, ...], widt
 
 @lru_cache(maxsize=256)
 def derive(delta: float, bound: int, terms: int | None = None, prices: Prices = GARBLED) -> Precision:
-    """Return the cheapest parameters found with error <= delta / 4 for counts up to `bound`; `terms` forces k.
+    """Return the cheapest parameters found with error <= delta / 4.
 
-    Raises `InputError` when no choice fits 64-bit words.
+    Args:
+        delta: Tolerance of ID3-delta, above 0 and at most 1; public. See `Problem.delta`.
+        bound: Upper bound on a count, 1 or more; public.
+        terms: The number of Taylor terms k; None for the cheapest.
+        prices: Costs of the engine's operations. Both parties must pass equal prices.
+
+    Raises:
+        InputError: `delta` or `bound` is out of range, or no choice fits 64-bit words.
     """
     if bound < 1 or not 0 < delta <= 1:
         raise InputError(
@@ -156,7 +163,7 @@ def _fewest_digits(bound: int, cells: int, terms: int, target: Fraction) -> Prec
     room = target - _truncation(cells, terms)
     if room <= 0 or cells >= width - 1:
         return None
-    share = room * (1 - Fraction(1, 2 << cells)) / (2 * terms)  # of digit j: j times it, over the radius to the j - 1
+    share = room * (1 - Fraction(1, 2 << cells)) / (2 * terms)  # digit j may cost j times it / radius^(j - 1)
     digits = []
     for j in range(1, terms + 1):
         fewest = max(cells + 1, math.ceil(-math.log2(share * j) - (cells + 1) * (j - 1)))

@@ -1,4 +1,4 @@
-"""What both parties know and must agree on before an ID3."""
+"""Public parameters of an ID3, which both parties must agree on."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class Problem:
     min_rows: int = 0
     max_depth: int | None = None
     rules: Rules = NO_RULES
-    runs: Runs = ()  # of questions that ask one ordered column by its edges
-    edges: int | None = None  # of a run that a node compares at most, spread evenly over those left; None: all
+    runs: Runs = ()  # questions of each ordered column; see `protocols.edges`
+    edges: int | None = None  # most edges of a run that a node compares, spread evenly over those left; None: all
     prune: Prune | None = None
-    criterion: Criterion = "entropy"  # that attributes compare by
+    criterion: Criterion = "entropy"  # score that attributes compare by
     trees: int = 1
-    drawn: int | None = None  # attributes that a node chooses from, drawn anew for each; None: all that it has left
-    seed: int = 0  # public, of these draws
+    drawn: int | None = None  # number of attributes drawn for each node to choose from; None: all that are left
+    seed: int = 0  # public seed of these draws
 
     def __post_init__(self) -> None:
         if self.classes < 1 or min(self.domains, default=1) < 1 or self.max_rows < 1:
@@ -52,18 +52,21 @@ class Problem:
         self.rules.check(self.classes, self.max_rows)
 
     def check(self) -> None:
-        """`InputError` if what attributes are compared by does not fit 64-bit words."""
+        """Raise InputError if the scores that attributes are compared by do not fit 64-bit words."""
         if self.criterion == "gini":
             self.fractions()
         if self.criterion != "gini" or self.rules.diversity == "entropy" or self.prune in ("mdl", "chi2"):
             self.precision()
 
     def fractions(self, prices: Prices = GARBLED) -> reciprocal.Parameters:
-        """Derive the parameters of 1 / n in the same way: see `protocols.gini`."""
+        """Derive the parameters of 1 / n for counts up to the union's size, cheapest at `prices`: see `protocols.gini`.
+
+        Raise InputError if no choice fits 64-bit words.
+        """
         return reciprocal.derive(Fraction(self.delta) / 4, 2 * self.max_rows, prices)
 
     def precision(self, prices: Prices = GARBLED) -> Precision:
-        """Derive the logarithm's parameters for counts up to the size of the union, cheapest at those prices."""
+        """Derive the logarithm's parameters for counts up to the size of the union, cheapest at `prices`."""
         return derive(self.delta, 2 * self.max_rows, prices=prices)
 
     @property
@@ -73,13 +76,20 @@ class Problem:
 
     @property
     def compared(self) -> tuple[int, ...]:
-        """The numbers of values of what the root chooses from: no node has more of them."""
+        """The numbers of values of the root's candidates; no node has more of them."""
         return compared(self.runs, self.domains, self.edges)
 
     def candidates(self, tree: int, depth: int, place: int, left: Sequence[int]) -> tuple[int, ...]:
-        """Return what a node chooses from, of the attributes left: all, some edges of each run, or a public draw.
+        """Return the attributes that a node chooses from: all left, some edges of each run, or a public draw.
 
-        It is node number `place` among those of its tree that are open at this depth.
+        Args:
+            tree: Index of the node's tree, from 0.
+            depth: Depth of the node; the root has depth 0.
+            place: The node's position among the open nodes of its tree at this depth, from 0.
+            left: Attributes left at the node, in rising order.
+
+        Returns:
+            The attributes, in rising order; equal at both parties.
         """
         left = tuple(left) if self.edges is None else spread(self.runs, tuple(left), self.edges)
         if self.drawn is None or self.drawn >= len(left):

@@ -49,7 +49,7 @@ from smc.engines import Bits, Engine, Word
 from smc.engines.words import MAX_WIDTH
 from smc.primitives import bits as bitpack
 
-LEVEL = 0.05  # of the test of a node
+LEVEL = 0.05  # level of the test of a node
 DIGITS = 128  # binary, of penalties: rounded to far fewer
 
 
@@ -61,10 +61,18 @@ def pruned(
     tables: LevelCounts,
     ruling: Ruling,
 ) -> Ruling:
-    """Return the verdict of the rules on the nodes of a level, narrowed to the splits that are worth it.
+    """Narrow the verdicts of the rules on a level to the splits that are worth their leaves, in secret.
 
-    The nodes are the open ones of `forest`, the trees so far; each has a line of attributes `left` to choose from.
-    `tables` are this party's counts.
+    Args:
+        engine: The engine of this session.
+        problem: The public parameters, `prune` among them; both parties must agree.
+        forest: The trees so far, whose open nodes are the nodes of the level; public.
+        left: Attributes that each node chooses from, node by node; public.
+        tables: This party's counts in the open nodes, by each attribute's values too; private.
+        ruling: The secret verdicts of the rules.
+
+    Returns:
+        The secret verdicts, with the scores if they were computed.
     """
     lengths = np.array([len(line) for line in left])
     scores = ruling.scores
@@ -88,7 +96,12 @@ def pruned(
 
 @kept
 def exceeds_netlist(width: int, form: Form = "size") -> Netlist:
-    """Return whether the first of two signed integers is the greater one."""
+    """Build a circuit that returns whether the first of two signed integers is the greater one.
+
+    Args:
+        width: Bits of an integer, the sign included.
+        form: "size" for few gates, "depth" for few levels.
+    """
     builder = Builder(form)
     builder.output(builder.input(width, signed=True) > builder.input(width, signed=True))
     return builder.build()
@@ -102,9 +115,9 @@ def _gains_more(
     of_nodes = np.repeat(np.arange(len(left)), [len(line) for line in left])
     alone = [*np.column_stack([classes.sum(axis=1), classes])]  # a split into one part, the node
     of_node = entropies(engine, problem, alone, np.ones(len(alone), dtype=np.int64))
-    width = min(scores.width + 1, MAX_WIDTH)  # one more is of use with hardly more rows than classes
+    width = min(scores.width + 1, MAX_WIDTH)  # one more bit helps if there are hardly more rows than classes
     of_node = words.total(of_node, of_nodes[:, None], scores.width)
-    scores = words.total(scores, np.arange(len(of_nodes))[:, None], scores.width)  # the root's own may follow
+    scores = words.total(scores, np.arange(len(of_nodes))[:, None], scores.width)  # drop the root's own at the end
     gains = words.bits(words.subtract(of_node, scores, width))
     unit = problem.precision(words.prices).fraction
     most = (1 << (width - 1)) - 1  # no gain is greater
@@ -141,9 +154,15 @@ def _cells(problem: Problem, tree: Tree, above: int = 1) -> Iterator[int]:
 
 @lru_cache(maxsize=4096)
 def description(values: int, classes: int, attributes: int, rows: int) -> gmpy2.mpfr:
-    """Return what it takes to describe a split by one of so many attributes, in nats: the penalty of `mdl`.
+    """Return the description length of a split in nats, the penalty of `mdl`.
 
-    Example:
+    Args:
+        values: Number of values of the attribute.
+        classes: Number of classes.
+        attributes: Number of attributes that the node chooses from.
+        rows: Upper bound on the rows of the node, 1 or more; see m in the module's first lines.
+
+    Examples:
         >>> round(float(description(values=3, classes=2, attributes=8, rows=1500)), 2)
         8.25
     """
@@ -156,9 +175,13 @@ def description(values: int, classes: int, attributes: int, rows: int) -> gmpy2.
 def complexity(classes: int, rows: int) -> gmpy2.mpfr:
     """Return the logarithm of the parametric complexity of a multinomial: the price of a distribution of classes.
 
-    That is the sum, over all counts by class that add up to `rows`, of the greatest likelihood that they can have. For
-    two classes by Szpankowski's approximation, off by less than 1 / rows; for c + 2 it is that for c + 1, and rows / c
-    times that for c.
+    The complexity sums the greatest likelihood over all counts by class that add up to `rows`.
+    For two classes it is Szpankowski's approximation, off by less than 1 / rows. For c + 2 classes it is that for c +
+    1, and rows / c times that for c.
+
+    Args:
+        classes: Number of classes.
+        rows: Number of rows, 1 or more.
     """
     with gmpy2.context(precision=DIGITS):
         pi, fewer, now = gmpy2.const_pi(), gmpy2.mpfr(1), gmpy2.mpfr(1)
@@ -171,9 +194,13 @@ def complexity(classes: int, rows: int) -> gmpy2.mpfr:
 
 @lru_cache(maxsize=4096)
 def half_quantile(freedom: int, tests: int) -> gmpy2.mpfr:
-    """Return half of what chi-square with so many degrees of freedom exceeds with probability `LEVEL` / tests.
+    """Return half of the value that chi-square exceeds with probability `LEVEL` / tests; the penalty of `chi2`.
 
-    Example:
+    Args:
+        freedom: Degrees of freedom; 0 gives 0.
+        tests: Number of attributes that are tried, 1 or more.
+
+    Examples:
         >>> round(float(half_quantile(freedom=1, tests=1)), 4)  # 3.8415 / 2
         1.9207
     """
@@ -196,7 +223,16 @@ def half_quantile(freedom: int, tests: int) -> gmpy2.mpfr:
 
 @kept
 def most_netlist(classes: int, width: int, form: Form = "size") -> Netlist:
-    """Return the greatest number of rows of a class: counts by class of party 0, of party 1 in."""
+    """Build a circuit that returns the greatest number of rows of a class.
+
+    Args:
+        classes: Number of classes.
+        width: Bits of a count.
+        form: "size" for few gates, "depth" for few levels.
+
+    Returns:
+        The circuit. Its inputs are the counts by class of party 0, then of party 1.
+    """
     builder = Builder(form)
     left = [builder.input(width) for _ in range(classes)]
     right = [builder.input(width) for _ in range(classes)]
@@ -206,7 +242,13 @@ def most_netlist(classes: int, width: int, form: Form = "size") -> Netlist:
 
 @kept
 def more_netlist(parts: int, width: int, form: Form = "size") -> Netlist:
-    """Return whether the sum of some unsigned integers is greater than that of two more."""
+    """Build a circuit that returns whether the sum of some unsigned integers exceeds the sum of two more.
+
+    Args:
+        parts: Number of the first integers.
+        width: Bits of an integer.
+        form: "size" for few gates, "depth" for few levels.
+    """
     builder = Builder(form)
     terms = [builder.input(width) for _ in range(parts + 2)]
     wide = width + parts.bit_length() + 1
@@ -215,7 +257,7 @@ def more_netlist(parts: int, width: int, form: Form = "size") -> Netlist:
 
 
 def _right(engine: Engine, problem: Problem, each: Sequence[Indices]) -> tuple[Bits]:
-    """Return how many rows of each group are of its majority, from own int64[groups, classes] of each split."""
+    """Return the number of rows in each group's majority, from own int64[groups, classes] of each split."""
     netlist = most_netlist(problem.classes, problem.count_width, engine.form)
     parts = [
         count_inputs(engine, np.concatenate(part).T, problem.count_width) for part in batches(each, problem.classes)
@@ -224,14 +266,14 @@ def _right(engine: Engine, problem: Problem, each: Sequence[Indices]) -> tuple[B
 
 
 def _right_more(engine: Engine, problem: Problem, left: Sequence[tuple[int, ...]], tables: LevelCounts) -> Bits:
-    """Return whether the parts' majorities get enough rows more right than the node's, [1, splits]."""
+    """Return whether the majorities of the parts gain enough correct rows over the node's majority, [1, splits]."""
     splits = [tables.values[attribute][node] for node, line in enumerate(left) for attribute in line]
-    each = [*splits, *tables.classes[:, None]]  # the nodes themselves are what nothing splits
+    each = [*splits, *tables.classes[:, None]]  # then the nodes themselves, as one group each
     weights = np.array([len(part) for part in each])
     (right,) = in_shards(engine, _right, weights, lambda part: (problem, each[part]), 1)
     lengths = weights[: len(splits)]
     starts, of_nodes = np.cumsum(lengths) - lengths, np.repeat(np.arange(len(left)), [len(line) for line in left])
-    none = engine.constant(np.zeros((right.width, 1), dtype=np.uint8))  # what a split with fewer parts has instead
+    none = engine.constant(np.zeros((right.width, 1), dtype=np.uint8))  # fills up a split with fewer parts
     parts = [Bits.join([right, none]).take(column) for column in groups(starts, lengths).T]
     penalties = engine.constant(bitpack.from_integers(((lengths - 1) // 2).tolist(), right.width))
     netlist = more_netlist(len(parts), right.width, engine.form)

@@ -31,7 +31,7 @@ PARTS = 16
 
 
 def rounds(places: int) -> int:
-    """Return how often thresholds are opened for a grid of so many places."""
+    """Return the number of rounds of thresholds for a grid of `places` places."""
     count = 0
     while places > 1:
         count, places = count + 1, -(-places // PARTS)
@@ -39,7 +39,7 @@ def rounds(places: int) -> int:
 
 
 def most_opened(places: int) -> int:
-    """Return how many thresholds are opened at most, no place twice."""
+    """Return an upper bound on the thresholds that are opened; no place is opened twice."""
     return min(places - 1, (PARTS - 1) * rounds(places))
 
 
@@ -51,13 +51,25 @@ def quantile(
     share: Fraction,
     bound: int,
 ) -> int:
-    """Return the quantile's place.
+    """Open the place of the quantile on the grid.
 
-    `up_to` gives how many own values, of `rows`, are at most those of some places.
-    `InputError` if this party has more than `bound` values.
+    Args:
+        engine: The engine of this session.
+        up_to: A function from places, int64[n], to the number of this party's values that are at most each place's,
+            int64[n]; its results are private.
+        rows: Number of this party's values; private.
+        places: Number of places of the grid, 1 or more; public.
+        share: The share p, from 0 to 1: 1/2 for the median, 0 for the least value. Public.
+        bound: Upper bound on the values of a party; public.
+
+    Returns:
+        The place, from 0; both parties learn it.
+
+    Raises:
+        InputError: This party has more than `bound` values, or the bound does not fit a threshold.
     """
     a, b = share.numerator, share.denominator
-    first, count = 0, places  # the answer is one of so many places
+    first, count = 0, places  # the answer is one of the places from `first` to `first + count - 1`
     while count > 1:
         step = -(-count // PARTS)
         candidates = np.arange(first + step - 1, first + count - 1, step, dtype=np.int64)

@@ -1,7 +1,7 @@
 """Public quantiles of the chi-square and of Student's distribution, for whole degrees of freedom.
 
 Student's has a closed form then (Abramowitz, Stegun, 26.7.3, 26.7.4); a quantile is found by halving an interval. Both
-parties compute the same: what decides is rounded up to a fraction of `FRACTION` bits.
+parties compute equal quantiles: each is rounded up to a fraction of `FRACTION` bits.
 """
 
 from __future__ import annotations
@@ -18,13 +18,23 @@ FRACTION = 16  # bits of a quantile
 
 
 def chi2_tail(x: float, degrees: int) -> float:
-    """Return the chance that a chi-square variable is above x >= 0."""
+    """Return the probability that a chi-square variable is above `x`.
+
+    Args:
+        x: The limit, 0 or more.
+        degrees: Degrees of freedom, 1 or more.
+    """
     shape = gmpy2.mpfr(degrees) / 2
     return float(gmpy2.gamma_inc(shape, gmpy2.mpfr(x) / 2) / gmpy2.gamma(shape))
 
 
 def t_tail(t: float, degrees: int) -> float:
-    """Return the chance that the absolute value of Student's variable is above t >= 0."""
+    """Return the probability that the absolute value of Student's variable is above `t`.
+
+    Args:
+        t: The limit, 0 or more.
+        degrees: Degrees of freedom, 1 or more.
+    """
     angle = math.atan2(t, math.sqrt(degrees))
     cosine, term, terms = math.cos(angle), 1.0, [1.0]
     odd = degrees % 2
@@ -39,9 +49,16 @@ def t_tail(t: float, degrees: int) -> float:
 
 @lru_cache(maxsize=4096)
 def chi2_quantile(level: float, degrees: int) -> Fraction:
-    """Return what a chi-square variable exceeds with the chance `level`.
+    """Return the value that a chi-square variable exceeds with probability `level`.
 
     By Newton's method from a cube of a normal variable (Wilson, Hilferty 1931): five tails in place of forty.
+
+    Args:
+        level: The probability, above 0 and below 1.
+        degrees: Degrees of freedom, 1 or more.
+
+    Returns:
+        The value, rounded up to `FRACTION` fraction bits.
     """
     share = 2 / (9 * degrees)
     x = degrees * max(0.1, 1 - share - NormalDist().inv_cdf(level) * math.sqrt(share)) ** 3
@@ -53,12 +70,20 @@ def chi2_quantile(level: float, degrees: int) -> Fraction:
 
 @lru_cache(maxsize=256)
 def t_quantile(level: float, degrees: int) -> Fraction:
-    """Return what the absolute value of Student's variable exceeds with the chance `level`."""
+    """Return the value that the absolute value of Student's variable exceeds with probability `level`.
+
+    Args:
+        level: The probability, above 0 and below 1.
+        degrees: Degrees of freedom, 1 or more.
+
+    Returns:
+        The value, rounded up to `FRACTION` fraction bits.
+    """
     return _quantile(lambda x: t_tail(x, degrees), level)
 
 
 def _quantile(tail: Callable[[float], float], level: float, near: float = 0.0) -> Fraction:
-    """Return what a variable exceeds with the chance `level`, by halves; `near` is where it is likely to be."""
+    """Return the value that a variable exceeds with probability `level`, by halving; `near` is a first guess."""
     within = 2 ** -(FRACTION + 9) * max(1.0, near)
     low, high = max(0.0, near - within), near + within
     if not (low and tail(low) > level >= tail(high)):

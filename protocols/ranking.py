@@ -1,4 +1,4 @@
-"""Columns in the order of how much they tell of a class, decided in secret: the first k of them, in their order.
+"""Ranking of columns by their information on a class, decided in secret: the first k columns, in order.
 
 Ideal functionality. Inputs: each party's own counts n(v, c) by value and class of every column. Output to both: the
 indices of the k columns with the greatest scores, in falling order, the lower index among equals. Leakage: nothing
@@ -44,9 +44,21 @@ MEASURES = ("iv", "chi2", "mi", "gini")
 
 
 def rank(engine: Engine, measure: str, tables: Sequence[Indices], first: int, bound: int) -> list[int]:
-    """Return the indices of the first columns, from this party's int64[values, classes] of each.
+    """Open the indices of the first columns, the greatest score first.
 
-    `InputError` if this party has more than `bound` rows, or so many cannot be computed with.
+    Args:
+        engine: The engine of this session.
+        measure: The score, one of `MEASURES`; public. "iv" needs two classes.
+        tables: This party's counts n(v, c), int64[values, classes] for each column; private.
+        first: Number of columns to open, 1 or more; public.
+        bound: Upper bound on the rows of a party; public.
+
+    Returns:
+        The indices in the order of falling scores, the lower index among equals. Both parties learn them.
+
+    Raises:
+        InputError: This party has more than `bound` rows, or the bound is too large for the computation.
+        ProtocolError: The opened ranks are no order.
     """
     with engine.session.phase("scores"):
         scores, signed = _scores(engine, measure, tables, bound)
@@ -119,7 +131,7 @@ def _order(engine: Engine, scores: Bits, signed: bool, first: int) -> list[int]:
     (opened,) = engine.reveal(*engine.run(netlist, *[beaten.take(line) for line in lines.T]))
     ranks = index_below(opened, first + 1, "a rank")
     expected = np.minimum(np.arange(columns), first)
-    if ranks.any() and not np.array_equal(np.sort(ranks), expected):  # all are 0 where costs are counted
+    if ranks.any() and not np.array_equal(np.sort(ranks), expected):  # a counting engine opens zeros
         raise ProtocolError("the ranks that were opened are no order: the peer's messages are wrong")
     return np.argsort(ranks, kind="stable")[:first].tolist()
 
@@ -133,7 +145,7 @@ def _less_netlist(width: int, signed: bool, form: Form) -> Netlist:
 
 @lru_cache(maxsize=32)
 def _rank_netlist(others: int, first: int, form: Form) -> Netlist:
-    """Build the number of ones among so many bits, but at most `first`."""
+    """Build the number of ones among `others` bits, but at most `first`."""
     builder = Builder(form)
     bits: list[Integer] = [builder.input(1) for _ in range(others)]
     count = total(bits, others.bit_length())

@@ -51,7 +51,7 @@ MAX_CELLS = 10
 
 @dataclass(frozen=True)
 class Parameters:
-    """Of one private 1 / u; see the module's first lines for the letters."""
+    """Parameters of one private 1 / u; see the module's first lines for the letters."""
 
     bound: int
     cells: int  # m
@@ -95,7 +95,7 @@ class Parameters:
         return bound + _truncation(self.cells, len(self.digits)) + Fraction(1, 1 << self.fraction_bits)
 
     def cost(self, prices: Prices) -> float:
-        """Return bytes one series needs, roughly: only for choosing between parameters that are all precise enough."""
+        """Return about how many bytes one series needs, for a choice between parameters that are precise enough."""
         table = (1 << self.cells) * prices.and_gate + min(1 << self.cells, sum(self.scales)) * prices.selected_bit
         digits = sum(q - self.cells for q in self.digits)
         return table + digits * (prices.factor_bit or 2 * self.series_width * prices.and_gate)
@@ -112,9 +112,15 @@ def _truncation(cells: int, terms: int) -> Fraction:
 
 @lru_cache(maxsize=64)
 def derive(error: Fraction, bound: int, prices: Prices = GARBLED) -> Parameters:
-    """Return the cheapest parameters found for 1 / u within `error`, for counts up to `bound`.
+    """Return the cheapest parameters found for 1 / u within an error.
 
-    `InputError` when no choice fits 64-bit words.
+    Args:
+        error: Upper bound on the error of 1 / u, above 0; public.
+        bound: Upper bound on a count; public. A bound below 8 counts as 8.
+        prices: Costs of the engine's operations. Both parties must pass equal prices.
+
+    Raises:
+        InputError: No choice fits 64-bit words.
     """
     bound = max(bound, 8)  # fewer digits than 4 leave too few cells for a small error
     tried = [
@@ -156,7 +162,17 @@ def coefficients(parameters: Parameters) -> list[list[int]]:
 
 @kept
 def shifted_netlist(parameters: Parameters, classes: int, form: Form = "size") -> Netlist:
-    """Build a circuit: class counts of party 0, of party 1 in; all x_c, all m_c, the one-hot cell, D_1 .. D_k out."""
+    """Build the circuit that adds counts and shifts them until the top bit of their sum is set.
+
+    Args:
+        parameters: Parameters of 1 / u.
+        classes: Number of classes.
+        form: "size" for few gates, "depth" for few levels.
+
+    Returns:
+        The circuit. Its inputs are the class counts of party 0, then of party 1. Its outputs are all x_c, all m_c, the
+        one-hot cell, and D_1 .. D_k.
+    """
     width, cells = parameters.count_width, parameters.cells
     builder = Builder(form)
     left = [builder.input(width) for _ in range(classes)]
@@ -174,7 +190,19 @@ def shifted_netlist(parameters: Parameters, classes: int, form: Form = "size") -
 
 
 def squares(engine: Engine, parameters: Parameters, counts_by_class: Indices) -> Word:
-    """Return x_c^2 / n of each table and class, class by class, from this party's int64[tables, classes]; secret."""
+    """Compute x_c^2 / n of each table and class, secret.
+
+    Args:
+        engine: The engine of this session.
+        parameters: Parameters of 1 / u, equal at both parties.
+        counts_by_class: This party's counts, int64[tables, classes]; private.
+
+    Returns:
+        Fixed-point integers with `parameters.fraction` fraction bits, [classes * tables], class by class.
+
+    Raises:
+        InputError: A count is negative or does not fit `parameters.count_width` bits.
+    """
     words, session, classes = engine.words, engine.session, counts_by_class.shape[1]
     with session.phase("normalise"):
         inputs = count_inputs(engine, counts_by_class.T, parameters.count_width)

@@ -1,7 +1,7 @@
-"""Rules for the leaves of an exact tree: no leaf speaks of few rows, of rows that are alike, or of rows that stand out.
+"""Rules for the leaves of an exact tree: no leaf of few rows, of rows that are alike, or of rows that stand out.
 
-A leaf says something of its *group*, the rows that end in it, with n rows, n(c) of class c. The group keeps the rules
-if it is empty, or if
+A leaf discloses something about its *group*, the rows that end in it, with n rows, n(c) of class c. The group keeps the
+rules if it is empty, or if
 
 * n >= k (k-anonymity: Samarati, Sweeney 1998);
 * it is l-diverse (Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam 2007). Distinct: l classes have a row. Entropy:
@@ -42,12 +42,12 @@ Diversity = Literal["distinct", "entropy"]
 Distance = Literal["variational", "ordered"]
 Against = Literal["peer", "public"]
 
-ENTROPY_ERROR = 1e-9  # of ln l and of an entropy: far above what double precision gets wrong
+ENTROPY_ERROR = 1e-9  # margin for ln l and an entropy, far above the rounding error of double precision
 
 
 @dataclass(frozen=True)
 class Rules:
-    """The rules for the group of every leaf; see the module's first lines. `InputError` for what can be no rule."""
+    """The rules for the group of every leaf; see the module's first lines. Raise InputError for values out of range."""
 
     k: int = 1
     l: float = 1  # noqa: E741 (its name everywhere)
@@ -88,7 +88,15 @@ class Rules:
         return self.t < 1
 
     def check(self, classes: int, max_rows: int) -> None:
-        """Raise `InputError` if no leaf of so many classes and rows a party keeps them, or no word holds them."""
+        """Refuse rules that no leaf can keep, or whose numbers do not fit a word.
+
+        Args:
+            classes: Number of classes; public.
+            max_rows: Upper bound on the rows of a party; public.
+
+        Raises:
+            InputError: k or l is larger than any leaf allows, or t does not fit a word.
+        """
         rows = max_rows if self.against == "peer" else 2 * max_rows
         if self.k > rows:
             whose = "of a party" if self.against == "peer" else "in all"
@@ -109,13 +117,20 @@ class Rules:
         return Fraction(str(self.t)).as_integer_ratio()
 
     def largest(self, classes: int, rows: int) -> int:
-        """Return no number that t is decided with is larger in absolute value, if there are at most so many rows."""
+        """Return an upper bound on the absolute value of the numbers that decide t.
+
+        Args:
+            classes: Number of classes.
+            rows: Upper bound on the number of all rows.
+        """
         return 2 * max(2, classes) * self.fraction[1] * rows**2
 
     def keeps(self, counts: Indices, whole: Indices) -> NDArray[np.bool_]:
-        """Return which groups keep the rules, bool[...], from their counts by class, int64[..., classes].
+        """Return which groups keep the rules, bool[...]; local, in the clear.
 
-        `whole` is int64[classes], the classes of all rows that the groups are part of, at most 2^31.
+        Args:
+            counts: Counts of the groups by class, int64[..., classes].
+            whole: Counts by class of all rows that the groups are part of, int64[classes], at most 2^31 in all.
         """
         rows = counts.sum(axis=-1)
         fit = rows >= self.k
@@ -142,20 +157,26 @@ class Rules:
 
 
 NO_RULES = Rules()
-USUAL_LEAVES = 200  # of trees that nobody bounds
-USUAL_COUNTS = 25_000  # that the splits of a tree compare which asks in two, if nobody bounds it: some 250 MB at most
-USUAL = Rules(k=5)  # of trees whose rules nobody has chosen: every leaf speaks of none or of 5 rows of each party
+USUAL_LEAVES = 200  # default bound on the leaves of a tree
+USUAL_COUNTS = 25_000  # default bound on the counts that all splits of a binary tree compare: at most about 250 MB
+USUAL = Rules(k=5)  # default rules: every leaf has no row or at least 5 rows of each party
 
 
 def usual_depth(rules: Rules, domains: Sequence[int], max_rows: int, compared: int = 0) -> int:
-    """Return the depth of a tree that nobody bounds, 1 or more, by what is public: rules, bound, domains.
+    """Return the default depth of a tree, 1 or more, from public parameters.
 
-    R rows that are split d times by attributes of v values (the geometric mean of the domains) leave R / v^d to a leaf.
-    The depth is the greatest at which that is k or more, R being the most rows that k can count: a party's against the
-    peer, the union's against the public; and at which v^d is at most `USUAL_LEAVES`, for people read the tree. Deeper
-    levels ask for more leaves than k lets there be: they cost rounds, and what they find are the rows that stand out.
-    A tree that asks in two, each split of which compares so many counts, is no deeper than that all its 2^d - 1 splits
-    compare `USUAL_COUNTS`. The arithmetic is exact, so that both parties find the same.
+    R rows that are split d times by attributes of v values leave R / v^d to a leaf. Here v is the geometric mean of the
+    domains. R is the largest number of rows that k can count: a party's against the peer, the union's against the
+    public. The depth is the greatest d with R / v^d >= k and v^d at most `USUAL_LEAVES`. So people can read the tree.
+    Deeper levels ask for more leaves than k allows: they cost rounds, and find the rows that stand out. In a tree of
+    binary splits, all 2^d - 1 splits together compare at most `USUAL_COUNTS` counts. The arithmetic is exact, so both
+    parties find one depth.
+
+    Args:
+        rules: The rules for leaves; public.
+        domains: Number of values of each attribute, at least one attribute; public.
+        max_rows: Upper bound on the rows of a party; public.
+        compared: Number of counts that a split of a binary tree compares; 0 for other trees.
     """
     rows = max_rows if rules.against == "peer" else 2 * max_rows
     cells, number = math.prod(domains), len(domains)

@@ -11,8 +11,8 @@ something of the other's, and asked twice it would tell more: a bit tells at mos
 
 where an empty row or column counts nothing. Both quotients are rounded down to F fraction bits. A row's inner sum is
 less than the truth by at most C 2^-F for C columns, and is divided by r(i) >= 1; so for R rows the sum is low by at
-most R (C + 1) 2^-F, X^2 by N times that, below `ERROR` by the choice of F. What is said to differ does; what is said
-not to may differ if X^2 is above the quantile by less than `ERROR`. The degrees of freedom are (R' - 1)(C' - 1), where
+most R (C + 1) 2^-F, X^2 by N times that, below `ERROR` by the choice of F. An opened 1 is always right. An opened 0 is
+wrong only if X^2 is above the quantile by less than `ERROR`. The degrees of freedom are (R' - 1)(C' - 1), where
 R' and C' count the rows and columns that are not empty: they stay secret, and choose the quantile in the circuit.
 
 *Trend* (Cochran 1954, Armitage 1955) of a yes or no over groups with public scores t(j): with R yes among N rows,
@@ -68,24 +68,30 @@ DEGREES = (*range(1, 13), 14, 16, 18, 20, 25, 30, 40, 60, 100, 200, 1000)
 
 
 def fraction_bits(rows: int, columns: int, bound: int) -> int:
-    """Return F for a table of so many rows and columns, of at most `bound` rows at each party."""
+    """Return F, the fraction bits of a quotient.
+
+    Args:
+        rows: Number of rows of the table.
+        columns: Number of columns of the table.
+        bound: Upper bound on the rows of data of a party.
+    """
     return (2 * bound * rows * (columns + 1) * ERROR.denominator // ERROR.numerator).bit_length()
 
 
 def chi2_exceeds(engine: Engine, table: NDArray[np.int64], level: float, bound: int) -> bool:
-    """Return whether the chi-square statistic of both tables' sum is above what chance exceeds in `level` of all cases.
+    """Open whether the chi-square statistic of the sum of both tables is above its quantile.
 
     Args:
-        engine: what computes.
-        table: this party's rows, int64[rows, columns].
-        level: the chance to say so of rows and columns that are independent; public.
-        bound: no party has more rows than that; public.
+        engine: The engine of this session.
+        table: This party's counts, int64[rows, columns]; private.
+        level: Chance to report a dependence between rows and columns that are independent, above 0 and below 1; public.
+        bound: Upper bound on the rows of data of a party; public.
 
     Returns:
-        The bit that both learn.
+        True if the statistic is above the quantile; both parties learn it.
 
     Raises:
-        InputError: a count is negative, or the table has more than `bound` rows.
+        InputError: A count or a sum of counts is negative, or does not fit the bits of `bound`.
     """
     rows, columns = table.shape
     ratios, everyone, margins = chi2_ratios(engine, table[None], bound)
@@ -99,11 +105,21 @@ def chi2_exceeds(engine: Engine, table: NDArray[np.int64], level: float, bound: 
 
 
 def chi2_ratios(engine: Engine, tables: NDArray[np.int64], bound: int) -> tuple[Bits, Bits, Bits]:
-    """Return the sum over i of sum_j n(i, j)^2 / (c(j) r(i)) of each table, with F fraction bits, its N, its margins.
+    """Compute for each table the sum over i of sum_j n(i, j)^2 / (c(j) r(i)), secret.
 
-    Secret, [width, tables] each, from this party's int64[tables, rows, columns]; chi-square is N times the former less
-    1. Rows of nothing change nothing, so that tables of fewer rows can stand beside larger ones. The margins are c(j)
-    of all tables, then r(i), [width, tables (columns + rows)].
+    Chi-square is N times this sum less 1. Empty rows change nothing, so smaller tables may be padded with them.
+
+    Args:
+        engine: The engine of this session.
+        tables: This party's counts, int64[tables, rows, columns]; private.
+        bound: Upper bound on the rows of data of a party in one table; public.
+
+    Returns:
+        The sums with F fraction bits, [width, tables]; N of each table, [width, tables]; the margins, which are c(j) of
+        all tables, then r(i), [width, tables (columns + rows)].
+
+    Raises:
+        InputError: A count or a sum of counts is negative, or does not fit the bits of `bound`.
     """
     number, rows, columns = tables.shape
     width, fraction = bound.bit_length(), fraction_bits(rows, columns, bound)
@@ -173,26 +189,40 @@ def _exceeds_netlist(rows: int, columns: int, width: int, fraction: int, level: 
 
 
 def _present(numbers: Sequence[Integer]) -> Integer:
-    """Return how many of the numbers are not 0."""
+    """Return the number of integers that are not 0."""
     graph = numbers[0].graph
     return total([Integer(graph, [any_of(number.wires)]) for number in numbers], len(numbers).bit_length())
 
 
 def entry_of(index: Integer, entries: Sequence[int]) -> Integer:
-    """Return the public entry at a secret index: 2^m ANDs for an index of m bits, whatever the entries."""
+    """Return the public entry at a secret index: 2^m ANDs for an index of m bits, whatever the entries.
+
+    Args:
+        index: The index, an unsigned integer below the number of entries.
+        entries: Integers, 0 or more; public.
+    """
     places = decode(index[: max(1, (len(entries) - 1).bit_length())])[: len(entries)]
     return pick(places, [Integer.constant(index.graph, entry) for entry in entries])
 
 
 def critical_values(level: float, rows: int, columns: int) -> list[Fraction]:
-    """Return the quantile for 0, 1, ..., (rows - 1)(columns - 1) degrees of freedom; for none 0."""
+    """Return the quantile for 0, 1, ..., (rows - 1)(columns - 1) degrees of freedom; for none 0.
+
+    Args:
+        level: Probability that chi-square exceeds the quantile, above 0 and below 1.
+        rows: Number of rows of the table.
+        columns: Number of columns of the table.
+    """
     return [Fraction(0), *(chi2_quantile(level, degrees) for degrees in range(1, (rows - 1) * (columns - 1) + 1))]
 
 
 def trend_exceeds(sums: Sequence[Integer], squared: Fraction, sign: int) -> Wire:
-    """Return whether the trend's statistic is above `squared`; and of this sign, unless it is 0.
+    """Return the wire that is 1 if the trend's statistic is above `squared` and has the sign.
 
-    The sums are N, R, A, B, C of the module's first lines.
+    Args:
+        sums: N, R, A, B, C of the module's first lines, unsigned integers of a circuit.
+        squared: The square of the quantile, z^2; public.
+        sign: 1 for a positive trend only, -1 for a negative one only, 0 for either; public.
     """
     everyone, yes, of_yes, scores, squares = sums
     difference = (everyone * of_yes).wide_subtract(yes * scores)
@@ -203,9 +233,13 @@ def trend_exceeds(sums: Sequence[Integer], squared: Fraction, sign: int) -> Wire
 
 
 def welch_exceeds(first: Sequence[Integer], second: Sequence[Integer], level: float, sign: int) -> Wire:
-    """Return whether the absolute value of Welch's t is above its two-sided quantile; and of this sign, unless it is 0.
+    """Return the wire that is 1 if the size of Welch's t is above its two-sided quantile and t has the sign.
 
-    Of each group the number of rows, the sum, the sum of squares. A positive sign means that the first mean is larger.
+    Args:
+        first: Number of rows, sum and sum of squares of the first group, unsigned integers of a circuit.
+        second: Number of rows, sum and sum of squares of the second group.
+        level: Probability that the absolute value exceeds the quantile if the means are equal; public.
+        sign: 1 if the first mean must be larger, -1 if it must be smaller, 0 for either; public.
     """
     (n1, s1, q1), (n2, s2, q2) = first, second
     first_share, second_share = _share(n1, s1, q1, n2), _share(n2, s2, q2, n1)
@@ -231,14 +265,14 @@ def _critical(share: Integer, other: Integer, n1: Integer, n2: Integer, level: f
     summed, bottom = tops[0].wide_add(tops[1]), parts[0].wide_add(parts[1])
     square = summed * summed
     reached = [square >= bottom * degrees for degrees in DEGREES[1:]]
-    # Each is reached only if those before are: the one-hot place of the last.
+    # A degree is reached only if all before it are. So this is the one-hot position of the last reached.
     places = [~reached[0], *(now & ~after for now, after in pairwise(reached)), reached[-1]]
     squares = [math.ceil(t_quantile(level, degrees) ** 2 * (1 << FRACTION)) for degrees in DEGREES]
     return pick(places, [Integer.constant(share.graph, value) for value in squares])
 
 
 def _of_sign(exceeds: Wire, difference: Integer, sign: int) -> Wire:
-    """Return the same if the difference has this sign; anyway for 0."""
+    """Return the bit if the difference has this sign, else 0; the bit itself for sign 0."""
     if sign == 0:
         return exceeds
     return exceeds & (difference[-1] if sign < 0 else ~difference[-1])

@@ -23,8 +23,8 @@ from smc.errors import InputError
 from smc.primitives import bits as bitpack
 from smc.primitives.bits import BitMatrix
 
-MOST_BITS = 63  # of a side, its sign included
-FEW = 1 << 14  # questions at once; of more, gates cost more than the rounds of a circuit of few gates
+MOST_BITS = 63  # largest width of a side, its sign included
+FEW = 1 << 14  # above this number of questions, gates cost more than the rounds of a circuit of few gates
 
 
 @lru_cache(maxsize=64)
@@ -32,7 +32,7 @@ def _netlist(width: int, form: Form, carried: bool) -> Netlist:
     """Build the circuit of a question: both sides, and if they are `carried` a bit; whether the sum is at least 0."""
     builder = Builder(form)
     left, right = builder.input(width, signed=True), builder.input(width, signed=True)
-    if carried:  # below both sides' lowest bits: its sum with itself is carried into these
+    if carried:  # appended below both lowest bits: carry + carry is carried into the sum
         carry = builder.input(1)
         left, right = (concatenate(carry, side).as_signed() for side in (left, right))
     builder.output(reached(left, right))
@@ -40,12 +40,25 @@ def _netlist(width: int, form: Form, carried: bool) -> Netlist:
 
 
 def reached(left: Integer, right: Integer) -> Wire:
-    """Return whether the sum of two signed integers is at least 0: ~x is -x - 1."""
+    """Return the wire that is 1 if the sum of two signed integers is at least 0: ~x is -x - 1.
+
+    Args:
+        left: Party 0's side.
+        right: Party 1's side, of equal width.
+    """
     return ~right < left
 
 
 def side_bits(sides: NDArray[np.int64], bound: int) -> BitMatrix:
-    """Return this party's sides as they are entered, two's complement. `InputError` as of `at_least_zero`."""
+    """Return this party's sides in two's complement, uint8[width, questions].
+
+    Args:
+        sides: This party's sides, int64[questions]; private.
+        bound: Upper bound on the absolute value of a side; public.
+
+    Raises:
+        InputError: A side is beyond the bound, or the bound needs more than `MOST_BITS` bits with its sign.
+    """
     width = bound.bit_length() + 1
     if width > MOST_BITS:
         raise InputError(f"a side of a threshold could take {width} bits, at most {MOST_BITS} fit: lower max_rows")
@@ -55,11 +68,16 @@ def side_bits(sides: NDArray[np.int64], bound: int) -> BitMatrix:
 
 
 def at_least_zero(engine: Engine, sides: NDArray[np.int64], bound: int, carry: Bits | None = None) -> Bits:
-    """Return whether own_0 + own_1 >= 0, secret bits [1, questions], of this party's int64[questions].
+    """Return whether own_0 + own_1 >= 0, secret bits [1, questions].
 
-    `carry` is a secret bit [1, 1] that is added to every sum.
+    Args:
+        engine: The engine of this session.
+        sides: This party's sides, int64[questions]; private.
+        bound: Upper bound on the absolute value of a side; public.
+        carry: A secret bit [1, 1] that is added to every sum; None for no bit.
 
-    `InputError` if a side is beyond the public bound, or the bound beyond what fits.
+    Raises:
+        InputError: A side is beyond the bound, or the bound needs more than `MOST_BITS` bits with its sign.
     """
     matrix = side_bits(sides, bound)
     form = engine.form if len(sides) <= FEW else "size"
@@ -68,7 +86,19 @@ def at_least_zero(engine: Engine, sides: NDArray[np.int64], bound: int, carry: B
 
 
 def decided(engine: Engine, sides: NDArray[np.int64], bound: int, carry: Bits | None = None) -> NDArray[np.uint8]:
-    """Return the same, opened to both, uint8[questions]; many questions a part at a time, opened at once."""
+    """Open whether own_0 + own_1 >= 0, uint8[questions]; both parties learn it.
+
+    Many questions are computed in parts; all bits are opened at once.
+
+    Args:
+        engine: The engine of this session.
+        sides: This party's sides, int64[questions]; private.
+        bound: Upper bound on the absolute value of a side; public.
+        carry: A secret bit [1, 1] that is added to every sum; None for no bit.
+
+    Raises:
+        InputError: A side is beyond the bound, or the bound needs more than `MOST_BITS` bits with its sign.
+    """
     size = max(1, engine.comfortable // (bound.bit_length() + 1))
     starts = range(0, max(1, len(sides)), size)
     (opened,) = engine.reveal(Bits.join([at_least_zero(engine, sides[i : i + size], bound, carry) for i in starts]))

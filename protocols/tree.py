@@ -1,4 +1,4 @@
-"""Trees of indices, whole or still growing: what ID3 opens level by level, and all that a checkpoint holds.
+"""Trees of indices, whole or still growing: ID3 opens them level by level, and a checkpoint holds nothing else.
 
 A growing tree has `Open` nodes, all at one depth. They are numbered in reading order (left to right), which is the
 order in which every count, circuit and message of a level lists them.
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """A node that is not decided yet."""
+    """A node that is still undecided."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +40,16 @@ class Split:
 
 
 def child_of(edge: int | NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the number of the child that each of a column's values leads to, where splits have these edges.
+    """Return the number of the child that each value of a column leads to.
 
-    Example:
+    Args:
+        edge: The edge of the split, see `Split`; one for all values or int64[n].
+        values: Values of the column, int64[n].
+
+    Returns:
+        The children's numbers from 0, int64[n].
+
+    Examples:
         >>> [child_of(edge, np.arange(3)).tolist() for edge in (0, 1, 2, -1)]
         [[0, 1, 2], [0, 1, 1], [0, 0, 1], [0, 1, 0]]
     """
@@ -68,7 +75,12 @@ def decided_levels(tree: Tree) -> int:
 
 
 def cut(tree: Tree, depth: int) -> Tree:
-    """Return the tree as it was before the nodes at `depth` were decided."""
+    """Return the tree as it was before the nodes at `depth` were decided.
+
+    Args:
+        tree: The tree; it is not changed.
+        depth: Depth of the nodes that become open, 0 for the root.
+    """
     if depth == 0:
         return Open()
     if isinstance(tree, Split):
@@ -77,7 +89,12 @@ def cut(tree: Tree, depth: int) -> Tree:
 
 
 def walk(tree: Tree, depth: int = 0) -> Iterator[tuple[Tree, int]]:
-    """Yield all nodes with their depths, in reading order."""
+    """Yield all nodes with their depths, in reading order.
+
+    Args:
+        tree: The tree or a branch.
+        depth: Depth of its root, 0 for a tree.
+    """
     yield tree, depth
     if isinstance(tree, Split):
         for child in tree.children:

@@ -1,8 +1,8 @@
-"""Mutants that are the same program, or one that nothing can tell apart: the line, what it would say, and why."""
+"""Mutants that are equivalent to the program: the line, its changed form, and the reason."""
 
 from __future__ import annotations
 
-_PIECES = "how large the pieces are says how much memory they take; what is chosen is the same"
+_PIECES = "the size of the pieces decides their memory; the choice is the same"
 
 
 def _with(line: str, old: str, new: str, reason: str) -> tuple[str, str, str]:
@@ -15,14 +15,14 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
         (
             "total = total + times * np.minimum(e + more / (_ORDERS - 1), _ORDERS * e**2 / 2)",
             "total = total + times * np.minimum(e + more / (_ORDERS - 1), _ORDERS * e**2 * 2)",
-            "the first is never above a e^2 / 2 (Bun, Steinke 2016) but by the rounding of doubles",
+            "the first exceeds a e^2 / 2 only by the rounding of doubles (Bun, Steinke 2016)",
         ),
     ),
     "parties/node/health.py": (
         (
             'threads = ThreadPoolExecutor(max_workers=2, thread_name_prefix="smc-health")',
             'threads = ThreadPoolExecutor(max_workers=(2 + 1), thread_name_prefix="smc-health")',
-            "how many are answered at once is a matter of patience",
+            "the number answered at once is a matter of patience",
         ),
     ),
     "parties/node/own_rows.py": (
@@ -36,26 +36,26 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
         (
             "return time.monotonic() < self._pauses.get(identifier, (0.0, 0.0))[0]",
             "return time.monotonic() < self._pauses.get(identifier, (0.0, (0.0 + 1)))[0]",
-            "of a job without a pause is looked at until when alone",
+            "for a job without a pause, only the end of the pause is read",
         ),
     ),
     "parties/node/point/decision_point.py": (
         (
             "MOST_REMEMBERED = 1000 # requests",
             "MOST_REMEMBERED = (1000 + 1) # requests",
-            "one more or less is memory; who is forgotten is asked about again",
+            "one more or less is memory; a forgotten request is sent again",
         ),
         (
             "until, word = self._known.get(about, (0.0, None))",
             "until, word = self._known.get(about, ((0.0 + 1), None))",
-            "of what is not remembered there is no word, whatever time it is",
+            "a request that is not remembered has no answer, whatever time it is",
         ),
     ),
     "parties/node/records/audit.py": (
         (
             "self.bytes = 0 # added by this object, about",
             "self.bytes = (0 + 1) # added by this object, about",
-            "only what it grows by is looked at",
+            "only its growth is read",
         ),
     ),
     "parties/node/records/sealed.py": (
@@ -64,35 +64,35 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
             "else module.connect(place, uri=True, **options)",
             "opened = connect(path, place, **options) if is_sealed(path) "
             "else module.connect(place, uri=False, **options)",
-            "SQLCipher is compiled to read names as addresses (SQLITE_USE_URI), whether asked to or not",
+            "SQLCipher is compiled to read names as addresses (SQLITE_USE_URI), whatever this argument is",
         ),
     ),
     "parties/node/settings.py": (
         (
             "DAY_SECONDS = 24 * 3600.0",
             "DAY_SECONDS = 24 + 3600.0",
-            "how often is looked for jobs that have been kept long enough; which have been is counted in days",
+            "this decides how often jobs kept long enough are sought; days decide which these are",
         ),
     ),
     "parties/node/sessions.py": (
         (
             "self._idle.wait_for(lambda: not self._running, timeout=5)",
             "self._idle.wait_for(lambda: not self._running, timeout=(5 + 1))",
-            "a second more or less is a matter of patience: it ends when the sessions have",
+            "a second more or less is a matter of patience: it ends when the sessions have ended",
         ),
     ),
     "parties/node/shipping/shipper.py": (
         (
             "BATCH = 100 # entries at once",
             "BATCH = (100 + 1) # entries at once",
-            "how many are handed on at once is a matter of memory: all are, in their order",
+            "the number handed on at once is a matter of memory: all are handed on, in their order",
         ),
     ),
     "parties/node/validity.py": (
         (
             'before, at = warned.get(name, ("", 0.0))',
             'before, at = warned.get(name, ("", (0.0 + 1)))',
-            "of whom nothing was said, any text is another one: when is not looked at",
+            "without an earlier warning any text is another one, and its time is not read",
         ),
     ),
     "protocols/counts.py": (
@@ -145,7 +145,7 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
             "width, graph = len(left[0]), left[0].graph",
             "left[0].graph",
             "left[(0 + 1)].graph",
-            "all numbers of a circuit are of its graph, and of one class nothing is compared",
+            "all numbers of a circuit are of its graph, and with one class nothing is compared",
         ),
     ),
     "protocols/precision.py": (
@@ -153,7 +153,7 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
             "per_digit = prices.factor_bit if prices.factor_bit else 2 * self.log_width * prices.and_gate",
             "* prices.and_gate",
             "+ prices.and_gate",
-            "where no bit of a factor has a price an AND gate costs 1: a digit of some 50 ANDs costs one more",
+            "where no bit of a factor has a price, an AND gate costs 1: a digit of some 50 ANDs costs one more",
         ),
     ),
     "protocols/problem.py": (
@@ -161,7 +161,7 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
             "keys = [(words[8 * i : 8 * i + 8], attribute) for i, attribute in enumerate(left)]",
             "+ 8]",
             "+ (8 + 1)]",
-            "a ninth byte decides between keys whose eight are equal: one of 2^64",
+            "a ninth byte decides only between keys with eight equal bytes: one of 2^64",
         ),
     ),
     "protocols/reciprocal.py": (
@@ -177,13 +177,13 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
             "left, right = builder.input(width, signed=True), builder.input(width, signed=True)",
             "True",
             "False",
-            "a sum of no more bits is the same of numbers with and without a sign",
+            "a sum of no more bits is the same for numbers with and without a sign",
         ),
         _with(
             "lower = ~(balance <= ~other_balance) # their sum is 0 or more",
             "<=",
             "<",
-            "both are 2 L - T of the same T rows, so their sum is even and never the -1 that would be let in",
+            "both are 2 L - T of the same T rows; their sum is even and never the -1 that would pass",
         ),
     ),
     "protocols/publish/lattice_search.py": (
@@ -194,7 +194,7 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
             "sides = [(builder.input(1)[0], builder.input(width), builder.input(digits)) for _ in (0, 1)]",
             "(0, 1)]",
             "(0, (1 + 1))]",
-            "only how many they are is looked at",
+            "only their number is read",
         ),
     ),
     "protocols/publish/mondrian.py": (
@@ -225,7 +225,7 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
             "least = max(1, int(coins / (2 * allowed)).bit_length()) # so that coins 2^-(width + 1) is below `allowed`",
             "least = max((1 + 1), int(coins / (2 * allowed)).bit_length()) "
             "# so that coins 2^-(width + 1) is below `allowed`",
-            "from a statistical parameter of 2 on it is more (38 is used); of no coins the width does not matter",
+            "from a statistical parameter of 2 on it is more (38 is used); without coins the width does not matter",
         ),
     ),
     "protocols/release/frequent_sets.py": (
@@ -233,7 +233,7 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
             "_opened(engine, problem, first, laws, counting, 0, lambda chosen: list(chosen[1:]))",
             " 0,",
             " (0 + 1),",
-            "how many rows there are is not looked at where a run is counted",
+            "the number of rows is not read where a run is counted",
         ),
     ),
     "protocols/release/joint_tables.py": (
@@ -242,7 +242,7 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
             "none = engine.constant(np.zeros((numbers.width, 1), dtype=np.uint8))",
             ", 1)",
             ", (1 + 1))",
-            "of the zeros behind all numbers the first alone is taken",
+            "only the first of the zeros behind all numbers is taken",
         ),
     ),
     "protocols/release/leaf_counts.py": (
@@ -250,7 +250,7 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
             "level = own.level(_opened_at(tree, depth), attributes=False).classes",
             "False",
             "True",
-            "what is counted by attributes besides is not looked at",
+            "the additional counts by attributes are not read",
         ),
     ),
     "protocols/release/median.py": (
@@ -260,7 +260,7 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
             "False",
             "both parties have two numbers for each candidate",
         ),
-        _with("return select(one < other, other, one)", "<", "<=", "of equal numbers either is the greater one"),
+        _with("return select(one < other, other, one)", "<", "<=", "either of two equal numbers is the greater one"),
     ),
     "protocols/release/partition_rows.py": (
         _with(
@@ -275,7 +275,7 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
             "chooses = left > 0 and depth < problem.max_depth and problem.candidates(left) > 1",
             "left > 0",
             "left >= 0",
-            "of no attributes there is one candidate at most, to stop",
+            "without attributes there is one candidate at most, to stop",
         ),
     ),
     "protocols/release/triangles.py": (
@@ -283,7 +283,7 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
             "most_common, thrice = _counted(engine, np.zeros(len(pairs(vertices)[0]), dtype=np.uint8), vertices)",
             "[0]",
             "[(0 + 1)]",
-            "an edge has two ends, so there are as many of either",
+            "an edge has two ends, so both lists have one length",
         ),
     ),
     "protocols/release/tree.py": (
@@ -312,14 +312,14 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
         (
             "taken.append([part[..., :count].reshape(-1) for part in parts])",
             "taken.append([part[..., :count].reshape(-(1 + 1)) for part in parts])",
-            "numpy takes any negative number for the size that is to be found",
+            "numpy takes any negative number as the unknown size",
         ),
     ),
     "smc/yao/walk.py": (
         (
             "state[slot : slot + len(labels)].reshape(-1, size, 2)[:] = labels[:, part]",
             "state[slot : slot + len(labels)].reshape(-(1 + 1), size, 2)[:] = labels[:, part]",
-            "numpy takes any negative number for the size that is to be found",
+            "numpy takes any negative number as the unknown size",
         ),
     ),
     "smc/ot/transfers.py": (

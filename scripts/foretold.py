@@ -134,7 +134,7 @@ def markdown(rows: list[Row]) -> str:
     """Return the table, and the sentence before it."""
     ratios = sorted(map(_ratio, rows))
     return "\n".join([
-        f"These {len(rows)} jobs took {ratios[0]:.2f} to {ratios[-1]:.2f} of what was foretold:", "",
+        f"These {len(rows)} jobs took {ratios[0]:.2f} to {ratios[-1]:.2f} times the predicted seconds:", "",
         "| job | seconds of a processor | foretold | measured / foretold |", "|---|---:|---:|---:|",
         *map(_line, rows), "",
     ])  # fmt: skip

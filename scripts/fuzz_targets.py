@@ -28,7 +28,8 @@ from parties.node.proposal import propose, read_job
 from parties.node.records import export
 from parties.node.records.chain import Row
 from parties.party_file import load as load_party
-from parties.tables import delimited, schema
+from parties.sources.delimited import csv_columns
+from parties.tables import schema
 from parties.web.api import _object
 from smc.circuit import bristol
 from smc.errors import SmcError
@@ -169,7 +170,7 @@ TARGETS: Mapping[str, Target] = {
     ),
     "classifier": Target(lambda data: models.read(data.decode("latin-1")), (_TREE, b'{"target": "a", "classes": {}}')),
     "address": Target(lambda data: parse_address(data.decode("latin-1")), (b"localhost:7001", b"[::1]:80")),
-    "csv": Target(_of_file(".csv", delimited.columns), (b'a,b\n1,"x ""y"""\n?,\n', "ä;b\n1;2\n".encode())),
+    "csv": Target(_of_file(".csv", csv_columns), (b'a,b\n1,"x ""y"""\n?,\n', "ä;b\n1;2\n".encode())),
     "schema": Target(_of_file(".toml", _schema), (_SCHEMA,)),
     "party": Target(_of_file(".toml", settings.load), (_PARTY,)),
     "commands": Target(_of_file(".toml", load_party), (_PARTY + b"[id3]\nmax_depth = 3\n",)),

@@ -13,8 +13,9 @@ module's own first, quick ones first, up to `--seconds` of them.
 A survivor asks for a test, or is equivalent: then it is in `scripts.equivalent_mutants`, with the reason. What was
 killed stays so until the module changes (build/mutants.json); docs/mutants.md has what became of all.
 
-Not cosmic-ray, which changes the tree that is worked on, knows no sample and leaves no statement out; nor mutmut, of
-which the functions that choose between mutants are none that numba compiles.
+Not cosmic-ray 8.7, which changes the tree that is worked on, starts pytest for every mutant, knows no sample and leaves
+no statement out. Nor mutmut 3.8, which changes nothing outside of functions, and no function with a decorator
+(`override`, `property`, `lru_cache`): a fifth of the mutants here, IKNP's sending and receiving among them.
 """
 
 from __future__ import annotations
@@ -311,9 +312,9 @@ def markdown(known: Known, before: str) -> str:
     sums = [sum(int(row[0].split(" | ")[i].rstrip(" |")) for row in rows.values()) for i in range(1, 6)]
     lines = ["| module | mutants | tried | killed | equivalent | live |", "|---|--:|--:|--:|--:|--:|"]
     lines += [line for file in sorted(rows) for line in rows[file]]
-    lines += [f"| **all** | {' | '.join(map(str, sums))} |", "", "Those that live:", ""]
+    lines += [f"| **all** | {' | '.join(map(str, sums))} |", "", "These mutants live:", ""]
     lines += [line for file in sorted(left) for line in left[file]] or ["- none"]
-    lines += ["", "Those that are equivalent:", ""]
+    lines += ["", "These mutants are equivalent:", ""]
     for file, changes in sorted(EQUIVALENT.items()):
         lines += [f"- `{file}`: `{old}` is `{new}`: {reason}" for old, new, reason in changes]
     return "\n".join(lines) + "\n"

@@ -398,7 +398,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
-        "parties/jobs/release/triangles.py",
+        "parties/jobs/kinds/release/triangles.py",
         ("tests/parties/jobs/release/test_triangles.py",),
         [
             (
@@ -530,7 +530,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
-        "parties/jobs/release/count.py",
+        "parties/jobs/kinds/release/count.py",
         QUESTIONS,
         [
             ("2 * near if self.replaced else near", "near"),
@@ -539,14 +539,14 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
-        "parties/jobs/release/histogram.py",
+        "parties/jobs/kinds/release/histogram.py",
         QUESTIONS,
         [
             ("self.noise(min(cells.number, 2) if self.replaced else 1)", "self.noise(1)"),
         ],
     ),
     (
-        "parties/jobs/release/sum.py",
+        "parties/jobs/kinds/release/sum.py",
         QUESTIONS,
         [
             ("values.change(self.replaced, groups.number)", "values.change(False, groups.number)"),
@@ -568,7 +568,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
-        "parties/jobs/release/mean.py",
+        "parties/jobs/kinds/release/mean.py",
         QUESTIONS,
         [
             ("values.span * (2 if self.replaced else 1)", "values.span"),
@@ -576,7 +576,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
-        "parties/jobs/release/choose.py",
+        "parties/jobs/kinds/release/choose.py",
         ("tests/parties/jobs/release/test_choose.py",),
         [
             ("scores.max(axis=0) - scores.min(axis=0)", "np.abs(scores).max(axis=0) // 2"),
@@ -586,7 +586,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
-        "parties/jobs/release/correlation.py",
+        "parties/jobs/kinds/release/correlation.py",
         ("tests/parties/jobs/release/test_correlation.py", *QUESTIONS),
         [
             ("first.span**2 * second.span**2 * (2", "first.span * second.span * (2"),
@@ -614,7 +614,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
-        "parties/jobs/release/deviation.py",
+        "parties/jobs/kinds/release/deviation.py",
         ("tests/parties/jobs/release/test_deviation.py", *QUESTIONS),
         [
             ("values.span**2 * (2 if self.replaced else 1)", "values.span * (2 if self.replaced else 1)"),
@@ -625,7 +625,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
-        "parties/jobs/release/median.py",
+        "parties/jobs/kinds/release/median.py",
         QUESTIONS,
         [
             ("self.noisy_max(2 if self.replaced else 1)", "self.noisy_max(1)"),
@@ -633,7 +633,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
-        "parties/jobs/release/top.py",
+        "parties/jobs/kinds/release/top.py",
         QUESTIONS,
         [
             ("change(first, size, self.replaced)", "change(first, size)"),
@@ -642,7 +642,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
-        "parties/jobs/release/marginals.py",
+        "parties/jobs/kinds/release/marginals.py",
         ("tests/parties/jobs/release/test_marginals.py", *QUESTIONS),
         [
             ("self.noise(len(sets) * (2 if self.replaced else 1))", "self.noise(len(sets))"),
@@ -650,7 +650,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
-        "parties/jobs/release/naive_bayes.py",
+        "parties/jobs/kinds/release/naive_bayes.py",
         ("tests/parties/jobs/release/test_naive_bayes.py", *QUESTIONS),
         [
             ("self.noise(len(columns) * (2", "self.noise(1 * (2"),
@@ -672,7 +672,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
-        "parties/jobs/release/variance.py",
+        "parties/jobs/kinds/variance.py",
         ("tests/parties/jobs/release/test_variance.py",),
         [
             ("< n * q * denominator", "<= n * q * denominator"),
@@ -692,7 +692,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
-        "parties/jobs/cluster/cluster.py",
+        "parties/jobs/kinds/cluster.py",
         ("tests/parties/jobs/cluster/test_cluster.py",),
         [
             ("self.noise(2 if self.replaced else 1, ", "self.noise(1, "),
@@ -795,7 +795,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
-        "parties/jobs/synthesise/synthesise.py",
+        "parties/jobs/kinds/synthesise.py",
         ("tests/parties/jobs/synthesise/test_synthesise.py",),
         [
             ("loss.amount,\n            self.replaced,", "loss.amount,\n            False,"),
@@ -1212,6 +1212,29 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
+        "parties/models/scored.py",
+        ("tests/parties/models",),
+        [
+            ("min(unknown)[-1]", "unknown[0][-1]"),
+            ("(margins[0] > 0)", "(margins[0] >= 0)"),
+        ],
+    ),
+    (
+        "parties/models/bayes.py",
+        ("tests/parties/models/test_bayes.py",),
+        [
+            ("math.log(count + 1) for count in self.classes", "math.log(count + 9) for count in self.classes"),
+        ],
+    ),
+    (
+        "parties/models/trees/compiled.py",
+        ("tests/parties/models/trees",),
+        [
+            ("refused(*min(lost))", "refused(*lost[0])"),
+            ("[int(i in tree.second)", "[int(i >= tree.second.start)"),
+        ],
+    ),
+    (
         "parties/deployed/onnx.py",
         ("tests/parties/deployed/test_onnx.py",),
         [
@@ -1494,7 +1517,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         [("local in there and remote in here", "False"), ("local in there | anywhere", "local in there")],
     ),
     (  # of kinds that spend: by the one contract of all
-        "parties/jobs/boost/boost.py",
+        "parties/jobs/kinds/boost.py",
         (KINDS + "boost0-replace-None]", KINDS + "boost1-add-remove-None]", ROUNDED),
         [
             ("exact(settings.delta), self.rounds * change,", "exact(settings.delta), change,"),
@@ -1514,13 +1537,13 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
     *(
         (file, (KINDS + f"{kind}-replace-None]",), [("self.noise(2 if self.replaced else 1)", "self.noise(1)")])
         for file, kind in (
-            ("parties/jobs/survive/curve.py", "survive curve"),
-            ("parties/jobs/evaluate/report.py", "evaluate report"),
-            ("parties/jobs/inference/chi2.py", "test chi2"),
+            ("parties/jobs/kinds/survive/curve.py", "survive curve"),
+            ("parties/jobs/kinds/evaluate/report.py", "evaluate report"),
+            ("parties/jobs/kinds/test/chi2.py", "test chi2"),
         )
     ),
     (
-        "parties/jobs/inference/welch.py",
+        "parties/jobs/kinds/test/welch.py",
         (KINDS + "test welch-add-remove-None]",),
         [
             ("self.noise(change, Fraction(1, 3))", "self.noise(change, Fraction(1, 2))"),
@@ -1528,7 +1551,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
-        "parties/jobs/inference/rank.py",
+        "parties/jobs/kinds/rank.py",
         ("tests/parties/jobs/inference/test_rank.py",),
         [("bits=len(columns) * first.bit_length()", "bits=first.bit_length()")],
     ),

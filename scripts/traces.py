@@ -56,11 +56,18 @@ PROFILES = [
 
 PAGE = """# Traces of compiled code
 
-Kernels compute on secrets. Each of the protocols was called with two sets of secrets at the same addresses and followed
-instruction by instruction: in how many calls, over how many addresses of instructions and of memory that they read or
-write (the first {limit:,} instructions of a call), and whether these are the same. It is the machine code that
-protocols run on this processor, {processor}; another gets other code, so run `make traces` there, which writes this
-page. What it cannot see is the time that an instruction takes, and what Python does around kernels, in whole arrays.
+Kernels compute on secrets. `make traces` writes this page. It calls each kernel of the protocols
+with two sets of secrets at the same addresses. It follows the first {limit:,} instructions of a
+call, one by one. You see in the table:
+
+- the number of calls;
+- the number of addresses that were followed: of instructions, and of memory that they read or
+  write;
+- whether these addresses are the same for both sets of secrets.
+
+The protocols run this very machine code on this processor: {processor}.
+Another processor gets other code, so run `make traces` there. The trace does not cover the time
+that an instruction takes. It does not cover the work of Python around kernels, in whole arrays.
 
 {table}
 """

@@ -1,4 +1,4 @@
-"""Write the table of typed columns in docs/tables.md from the types themselves: `python -m scripts.typed_columns`."""
+"""Write the table of types in docs/tables-schema.md from the types themselves: `python -m scripts.typed_columns`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from parties.tables.toml_text import toml_value
 from parties.tables.types import TYPES, read_type
 
-PAGE = Path(__file__).parents[1] / "docs" / "tables.md"
+PAGE = Path(__file__).parents[1] / "docs" / "tables-schema.md"
 BEGIN, END = "<!-- made by scripts/typed_columns.py -->\n", "<!-- until here -->\n"
 
 EXAMPLES: dict[str, dict[str, Any]] = {

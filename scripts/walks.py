@@ -153,7 +153,7 @@ WALKS = (
         26,
         (Hop("parties/commands/kinds.py", "command_of.run"),),
         (
-            Point("parties/tables/delimited.py", "columns", "text"),
+            Point("parties/sources/delimited.py", "csv_columns", "text"),
             Point("parties/tables/rows.py", "_indices", "category numbers"),
             Point("protocols/counts.py", "RowCounts.__init__", "rows of a source of counts"),
             Point("protocols/counts.py", "RowCounts.level", "counts"),

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from smc.errors import JobMismatchError, ProtocolError, SmcError
 
 DIFFERS = "another function"  # the last message of a party that has seen a difference: a byte, in which chain
-ASIDE = "checkpoint."  # labels of what two nodes say between steps: no part of the function, so without a digest
+ASIDE = "checkpoint."  # label prefix of nodes' messages between steps: no part of the function, so without a digest
 CHAINS = (
     ("their steps differ", 5),
     ("the numbers of values or their bits differ", 5),
@@ -33,7 +33,10 @@ Size = int | Sequence[int]
 
 
 class Agreement:
-    """What one party has noted. `is_told`: its digest was sent. `is_heard`: the peer's digest came and is equal."""
+    """The steps that one party has noted, as a running digest.
+
+    `is_told`: this party's digest was sent. `is_heard`: the peer's digest came and is equal.
+    """
 
     def __init__(self) -> None:
         self._chains = tuple(hashlib.sha256() for _ in CHAINS)
@@ -44,7 +47,13 @@ class Agreement:
         self._holds_code = self._has_same_code = False
 
     def note(self, step: str, content: Callable[[], bytes] | None, sizes: dict[str, Size]) -> None:
-        """Add a step, with its public content and its sizes."""
+        """Add a step of the function that is computed; the next message each way then carries the digest.
+
+        Args:
+            step: The name of the step.
+            content: A function that returns public bytes, such as a circuit's digest. None: no content.
+            sizes: Public sizes by their names, such as width and batch.
+        """
         words = ", ".join(f"{name} {_numbers(size)}" for name, size in sizes.items())
         parts = (step.encode(), words.encode(), content() if content is not None else b"")
         for chain, part in zip(self._chains, parts, strict=True):

@@ -22,24 +22,36 @@ Buffer = bytes | bytearray | memoryview
 class Channel(ABC):
     """An ordered, reliable, labelled byte pipe to the peer.
 
-    Sizes are public in every protocol, so the receiver always names the step and the size it expects;
-    anything else from the peer is a `ProtocolError` that names both.
+    Sizes are public in every protocol, so the receiver always names the step and the size it expects. Any other message
+    of the peer is a `ProtocolError` that names both.
     """
 
     @abstractmethod
     def send(self, step: str, payload: Buffer) -> None:
-        """Queue `payload` for the peer under the label `step`.
+        """Queue a message for the peer.
 
-        The bytes are taken before the call returns, so the caller may reuse the buffer. Blocks when the
-        bounded outgoing buffer is full. Raises `LinkError` when the link is down or the deadline passes.
+        The bytes are taken before the call returns, so the caller may reuse the buffer. The call blocks while the
+        bounded outgoing buffer is full.
+
+        Args:
+            step: The label of the message; the receiver expects an equal one.
+            payload: The bytes.
+
+        Raises:
+            LinkError: The link is down, or the deadline passes.
         """
 
     @abstractmethod
     def receive(self, step: str, size: int) -> Buffer:
-        """Return the next message, exactly `size` bytes sent under the label `step`.
+        """Return the next message.
 
-        Raises `ProtocolError` when the peer's next message is another, `LinkError` when the peer is gone
-        or silent past the deadline.
+        Args:
+            step: The label that the message must have.
+            size: The bytes that the message must have, exactly.
+
+        Raises:
+            ProtocolError: The peer's next message has another label or size.
+            LinkError: The peer is gone, or silent past the deadline.
         """
 
 
@@ -47,7 +59,17 @@ HEAD_BYTES = 16  # of a refused message, that its error keeps
 
 
 def check_message(step: str, size: int, got_step: str, got_size: int) -> None:
-    """Refuse a message that is not the expected one, with an error that names both."""
+    """Refuse a message that is not the expected one, with an error that names both.
+
+    Args:
+        step: The expected label.
+        size: The expected size in bytes.
+        got_step: The label of the message.
+        got_size: The size of the message in bytes.
+
+    Raises:
+        ProtocolError: The labels or the sizes differ.
+    """
     if got_step != step:
         raise ProtocolError(f"the peer is at step '{got_step}' while this party is at step '{step}'")
     if got_size != size:
@@ -56,7 +78,12 @@ def check_message(step: str, size: int, got_step: str, got_size: int) -> None:
 
 @contextmanager
 def refused(step: str, payload: Buffer) -> Iterator[None]:
-    """Give a `ProtocolError` of the block the label and the first bytes of the message that it refuses."""
+    """Attach label and first bytes of a message to a `ProtocolError` of the block.
+
+    Args:
+        step: The label of the message.
+        payload: Its bytes; the error keeps the first `HEAD_BYTES`.
+    """
     try:
         yield
     except ProtocolError as error:
@@ -103,7 +130,7 @@ class MemoryChannel(Channel):
         return message.payload
 
     def close(self) -> None:
-        """Tell the peer that nothing more will come."""
+        """End the session for the peer: its next receive fails once the queue is empty."""
         try:
             self._outgoing.put(None, timeout=self._timeout)
         except queue.Full:
@@ -111,7 +138,12 @@ class MemoryChannel(Channel):
 
 
 def memory_pair(timeout: float = 60.0, depth: int = 4096) -> tuple[MemoryChannel, MemoryChannel]:
-    """Return two joined in-memory channels, holding at most `depth` messages each way."""
+    """Return two joined in-memory channels.
+
+    Args:
+        timeout: Seconds that a send or a receive waits before it raises `LinkError`.
+        depth: Messages that may be under way in each direction; a send waits when there are more.
+    """
     there: queue.Queue[_Message | None] = queue.Queue(depth)
     back: queue.Queue[_Message | None] = queue.Queue(depth)
     return MemoryChannel(there, back, timeout), MemoryChannel(back, there, timeout)

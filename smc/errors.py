@@ -18,7 +18,7 @@ class MachineError(InputError):
 
 
 class JointRefusalError(InputError):
-    """A refusal by both parties' inputs together, as both have opened it; the same text for both. Exit code 2."""
+    """Both parties' inputs together are refused, as both have opened it; both get an equal text. Exit code 2."""
 
 
 class LinkError(SmcError):
@@ -30,17 +30,20 @@ class PeerLeftError(LinkError):
 
 
 class ShardError(LinkError):
-    """A shard has failed twice. Why is for this party's operator: the peer says where it is to be met. Exit code 3."""
+    """A shard has failed twice. Exit code 3.
+
+    The cause is for this party's operator only: the peer gives the address at which a shard is met.
+    """
 
 
 class ProtocolError(LinkError):
-    """The peer sent something that the protocol does not allow here. Exit code 3.
+    """The peer sent a message that the protocol does not allow here. Exit code 3.
 
-    `refused` is the label of the message that was refused, and its first bytes.
+    `refused` is the label of the refused message, and its first bytes.
     """
 
     refused: tuple[str, bytes] = ("", b"")
 
 
 class JobMismatchError(SmcError):
-    """The peer is there and trusted, but wants to run a different job. Exit code 4."""
+    """The peer is there and trusted, but runs a different job. Exit code 4."""

@@ -43,14 +43,14 @@ def round_keys(key: bytes) -> RoundKeys:
 
 
 def hash_keys(master: bytes) -> RoundKeys:
-    """Return what kernels that hash take: the master's round keys, and room for those of four keys, uint64[5, 22]."""
+    """Return the keys of kernels that hash, uint64[5, 22]: the master's round keys, and room for those of four keys."""
     keys = np.zeros((1 + KEYS_AT_ONCE, 22), dtype=np.uint64)
     keys[0] = round_keys(master)
     return keys
 
 
 class KeySchedule:
-    """Hands out ranges of numbers under the master key of a purpose, each number once."""
+    """Ranges of numbers under the master key of a purpose, each number handed out once."""
 
     def __init__(self, session: Session, purpose: str) -> None:
         self._session = session
@@ -70,15 +70,15 @@ class KeySchedule:
 class LabelHash:
     """H over arrays of blocks, for oblivious transfer: each element has its own tweak, never used again.
 
-    Both parties make one per purpose and hash the same number of elements in the same order, so the key
-    derivation binds session, protocol step and OT index.
+    Both parties make one per purpose and hash equal numbers of elements in one order, so the key derivation binds
+    session, protocol step and OT index.
     """
 
     def __init__(self, session: Session, purpose: str) -> None:
         self._keys = KeySchedule(session, purpose)
 
     def __call__(self, *inputs: Blocks) -> list[Blocks]:
-        """Hash each array uint64[n, 2]; element i of every array is hashed under the same tweak."""
+        """Hash each array uint64[n, 2]; elements i of all arrays share a tweak."""
         count = len(inputs[0])
         sources = [np.ascontiguousarray(blocks) for blocks in inputs]
         outputs = [np.empty((count, 2), dtype=np.uint64) for _ in inputs]

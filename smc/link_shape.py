@@ -20,12 +20,12 @@ _NUMBER = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+) *([a-z]+)")
 
 @dataclass(frozen=True)
 class LinkShape:
-    """A link's `rate` in bits per second and `delay` in seconds, both one way and the same each way.
+    """A link's `rate` in bits per second and `delay` in seconds, both one way and equal in each direction.
 
-    None stands for what is too fast to matter. `window` is how many bytes a sender may have under way: no more pass in
-    a round trip, however high the rate; where none is given, only the delay matters. As text the second number is the
-    round trip, two delays: `str(LinkShape(100e6, 0.02))` is "100mbit,40ms"; the window comes third, unless it is the
-    usual one.
+    None stands for a rate or a delay too good to matter. `window` is the bytes that a sender may have under way: no
+    more pass in a round trip, however high the rate. Without a rate the window is never full, and only the delay
+    matters. As text the second number is the round trip, two delays: `str(LinkShape(100e6, 0.02))` is "100mbit,40ms".
+    The window comes third, unless it is the usual one.
     """
 
     rate: float | None = None
@@ -42,7 +42,11 @@ class LinkShape:
 
     @classmethod
     def parse(cls, text: str) -> LinkShape:
-        """Read "RATE,ROUND-TRIP,WINDOW", any of them alone, or the name of a preset; `InputError` for anything else."""
+        """Read "RATE,ROUND-TRIP,WINDOW", any of them alone, or the name of a preset.
+
+        Raises:
+            InputError: The text is none of these.
+        """
         words = text.strip().lower()
         if words in PRESETS:
             return PRESETS[words]
@@ -93,10 +97,10 @@ PRESETS = {
 
 
 class Direction:
-    """One direction of a link: when what is handed over at some moment arrives.
+    """One direction of a link, which gives arrival times.
 
-    Bytes leave one after the other at the link's rate and arrive one delay after they have left, and no more than the
-    window are under way: of what the receiver has taken the sender hears one delay later.
+    Bytes leave one after the other at the link's rate and arrive one delay later. No more than the window are under
+    way: the sender learns one delay later that the receiver has taken bytes.
     """
 
     def __init__(self, shape: LinkShape) -> None:
@@ -111,7 +115,12 @@ class Direction:
         self.capacity = min(filled, self._window)  # bytes that may have left and not have arrived
 
     def carry(self, size: int, now: float) -> float:
-        """Hand over `size` bytes at the moment `now`, which never goes back; returns when the last one arrives."""
+        """Hand over a message to the link, and return the moment at which its last byte arrives.
+
+        Args:
+            size: Bytes of the message.
+            now: The moment of the call in seconds; never earlier than in the call before.
+        """
         self._free = max(self._free, now)
         if not self._is_narrow:
             self._free += size * self._seconds_per_byte
@@ -126,7 +135,7 @@ class Direction:
         return self._free + self._delay
 
     def _make_room(self, size: int) -> None:
-        """Wait until so many more bytes may be under way."""
+        """Wait until `size` more bytes may be under way."""
         while (excess := self._waiting + size - self._window) > 0:
             passed, heard = self._under_way.popleft()
             left = max(0, passed - excess)

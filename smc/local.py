@@ -43,14 +43,25 @@ def run_local(
     wrap: Callable[[int, Channel], Channel] | None = None,
     kernels: Iterable[str] | None = None,
 ) -> tuple[Result, Result]:
-    """Run `program` once as party 0 and once as party 1 over an in-memory channel; return both results.
+    """Run a program once as party 0 and once as party 1 over an in-memory channel.
 
-    The program tells the parties apart by `session.party`. With `seed` all randomness but RSA keys is derived from
-    it (tests only). `wrap` may put something around each party's channel: a recorder, a slow link, a fault. If a
-    party fails its error is raised; when both fail, the one that is not a mere echo of the peer's hanging up.
-    `kernels`: the modules of kernels that the program may call (None: any), compiled before if they never were here.
+    Args:
+        program: The program; `session.party` tells the parties apart.
+        timeout: Seconds that a party waits for the other before it raises `LinkError`. More if in doubt: a party that
+            computes for long is silent.
+        seed: All randomness but RSA keys is derived from it; for tests only. None: randomness of the operating system.
+        wrap: wrap(party, channel) may put something around each party's channel: a recorder, a slow link, a fault.
+        kernels: The modules of kernels that the program may call (None: any). They are compiled first if this machine
+            has never compiled them. If in doubt, None.
 
-    Example:
+    Returns:
+        The result of party 0 and that of party 1.
+
+    Raises:
+        BaseException: The error of the party that failed. If both fail, the one that is not a mere echo of the peer's
+            hanging up.
+
+    Examples:
         >>> run_local(lambda session: session.party, kernels=())
         (0, 1)
     """

@@ -26,7 +26,7 @@ class Cost:
     bits_opened: int = 0
 
     def add(self, parallel: Sequence[Cost]) -> None:
-        """Add costs of what was done at the same time: rounds and seconds of the one with most, sums of all else."""
+        """Add costs of parallel work: the maximum of rounds and seconds, sums of all else."""
         for name in ("bytes_sent", "bytes_received", "messages", "and_gates", "bits_opened"):
             setattr(self, name, getattr(self, name) + sum(getattr(cost, name) for cost in parallel))
         self.rounds += max(cost.rounds for cost in parallel)
@@ -86,14 +86,14 @@ class Meter:
             cost.and_gates += count
 
     def opened(self, bits: int) -> None:
-        """Count secret bits that both parties now know."""
+        """Count secret bits that were opened to both parties."""
         for cost in self._open:
             cost.bits_opened += bits
 
     def together(self, parts: Sequence[Meter]) -> None:
-        """Count under the current path what other meters have counted at the same time.
+        """Count under the current path the costs of other meters, whose work was done in parallel.
 
-        Of rounds and seconds that of the part with most counts, of all else the sum.
+        The maximum of rounds and seconds counts, of all else the sum.
         """
         paths = dict.fromkeys(path for part in parts for path in part.phases)
         for path in paths:

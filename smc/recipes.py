@@ -17,7 +17,7 @@ Form = Literal["size", "depth"]  # what circuits save: AND gates, or levels of A
 
 @dataclass(frozen=True)
 class Prices:
-    """Costs of operations, in bytes or any other unit: for choosing between parameters that would all do.
+    """Costs of operations, in bytes or any other unit, to choose between sufficient parameters.
 
     An AND gate; a one-hot bit to select by; a bit of the factor in a product, 0 if products are made of AND gates.
     """
@@ -34,7 +34,7 @@ SHARED: Final = Prices(1.5, 8.2, 16.4)  # additive shares beside XOR shares, wit
 
 @dataclass(frozen=True)
 class Security:
-    """Security parameters in bits, against a semi-honest peer; docs/security.md has what any other peer reaches."""
+    """Security parameters in bits, against a semi-honest peer; for other peers see docs/security.md."""
 
     computational: int
     statistical: int
@@ -45,7 +45,7 @@ SEMI_HONEST: Final = Security(computational=128, statistical=40)
 
 @dataclass(frozen=True)
 class Recipe:
-    """An engine: how it computes circuits and integers, the form of circuits that suits it, what operations cost."""
+    """An engine: its circuits and integers, the form of circuits that suits it, the prices of operations."""
 
     circuits: Literal["garbled", "XOR shares", "clear"]
     integers: Literal["circuits", "additive shares"]

@@ -27,9 +27,16 @@ class Openings:
     """The opening of secrets: each party sends its share to the other."""
 
     def open(self, session: Session, share: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Return the opened bits, packed uint8[bytes], from this party's share of them, of the same shape.
+        """Open bits: exchange this party's share of them for the peer's.
 
         A share leaves masked: a peer that computes another function cannot read it.
+
+        Args:
+            session: This party's end of the run.
+            share: This party's share of the bits, packed uint8[bytes].
+
+        Returns:
+            The opened bits, packed uint8[bytes].
         """
         return _exchanged(session, session.masked(share))  # the masks of one function cancel
 
@@ -40,9 +47,10 @@ def _exchanged(session: Session, share: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 class AnnouncedOpenings(Openings):
-    """Openings in which no share leaves before both parties have announced theirs: a byte each way, a round more.
+    """Openings in which no share leaves before both parties have announced theirs.
 
-    The digests in front of the announcements are compared first, so shares leave without a mask.
+    This costs a byte each way and one more round. The digests in front of the announcements are compared first, so
+    shares leave without a mask.
     """
 
     @override
@@ -65,10 +73,10 @@ class AnnouncedOpenings(Openings):
 class Session:
     """One party's end of a two-party run.
 
-    `identifier` is 32 public bytes, the same on both sides and never used for another session.
-    `prg` is this party's private randomness; only tests pass a seeded one. `contributions` is where its share of
-    randomness that the parties make together comes from (`smc.engines.Engine.random`): the same stream, unless
-    `contribute` says otherwise. `openings` is how shares of what is opened are exchanged.
+    `identifier` is 32 public bytes, equal on both sides and never used for another session. `prg` is this party's
+    private randomness; only tests pass a seeded one. `contributions` is the source of its share of joint randomness
+    (`smc.engines.Engine.random`): `prg`, unless `contribute` replaces it. `openings` exchanges the shares of opened
+    bits.
     """
 
     def __init__(self, party: int, channel: Channel, identifier: bytes, prg: Prg | None = None) -> None:
@@ -87,13 +95,21 @@ class Session:
         self._taken: set[str] = set()
 
     def take(self, purpose: str) -> None:
-        """Claim a purpose for this session, once: the keys derived for it must never serve twice."""
+        """Claim a purpose for this session, once: the keys derived for it must never serve twice.
+
+        Raises:
+            ValueError: The purpose is claimed already.
+        """
         if purpose in self._taken:
             raise ValueError(f"this session has its {purpose} already; use a branch of it for another")
         self._taken.add(purpose)
 
     def branch(self, name: str) -> Session:
-        """Return a session of its own over the same channel: another identifier, an empty meter. A name serves once."""
+        """Return a new session over this channel, with another identifier and an empty meter.
+
+        Raises:
+            ValueError: This session has a branch of that name already.
+        """
         self.take(f"branch {name}")
         branch = Session(self.party, self.channel, self.derive("branch", name, size=32), self.prg)
         branch.contributions, branch.openings = self.contributions, self.openings
@@ -103,8 +119,8 @@ class Session:
     def contribute(self, prg: Prg) -> Iterator[None]:
         """Take this party's contributions to joint randomness from `prg` in the enclosed work.
 
-        Work that both parties do again, each with a generator of the seed it had before, then draws the same joint
-        bits. A seed is this party's secret and serves one piece of work: the same seed gives the same contributions.
+        Both parties may do work again, each with a generator of the seed it had before. The work then draws equal joint
+        bits. A seed is this party's secret and serves one piece of work: equal seeds give equal contributions.
         """
         before, self.contributions = self.contributions, prg
         try:
@@ -119,11 +135,11 @@ class Session:
             yield cost
 
     def note(self, step: str, content: Callable[[], bytes] | None = None, **sizes: Size) -> None:
-        """Note a step of the function that is computed: both parties must note the same, see `smc.agreement`.
+        """Note a step of the function that is computed: both parties must note equal steps, see `smc.agreement`.
 
         Args:
             step: The name of the step.
-            content: A function that returns public bytes: a circuit's digest, a constant.
+            content: A function that returns public bytes: a circuit's digest, a constant. None: no content.
             sizes: Public sizes by their names: widths, batches, the owner of an input.
         """
         self.agreement.note(step, content, sizes)
@@ -133,7 +149,15 @@ class Session:
         return self.agreement.masked(share)
 
     def send(self, step: str, array: NDArray[Any]) -> None:
-        """Send the little-endian bytes of an array, after the digest of what was noted since the last message."""
+        """Send an array, after the digest of what was noted since the last message.
+
+        Args:
+            step: The label of the message; the peer expects an equal one.
+            array: Any array; its bytes are sent, little-endian and in C order.
+
+        Raises:
+            LinkError: The link is down, or the deadline passes.
+        """
         payload = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
         if not self.agreement.is_told and not step.startswith(ASIDE):
             self.agreement.is_told = True
@@ -142,9 +166,21 @@ class Session:
         self.meter.sent(payload.nbytes)
 
     def receive(self, step: str, dtype: DTypeLike, shape: Sequence[int]) -> NDArray[Any]:
-        """Receive an array of known dtype and shape (read-only); anything else is a `ProtocolError`.
+        """Receive an array of known dtype and shape.
 
-        If the digest in front of it differs from ours, raise `Agreement.error`.
+        Args:
+            step: The label that the message must have.
+            dtype: The dtype of an item.
+            shape: The shape of the array; public.
+
+        Returns:
+            The array, read-only.
+
+        Raises:
+            ProtocolError: The message has another label or size.
+            JobMismatchError: The digest in front of it differs from ours: the parties compute different functions.
+                `ProtocolError` instead, if the peer has named our protocol's code before.
+            LinkError: The peer is gone, or silent past the deadline.
         """
         kind = np.dtype(dtype)
         head = 0 if self.agreement.is_heard or step.startswith(ASIDE) else DIGEST_BYTES
@@ -164,7 +200,7 @@ class Session:
         return np.frombuffer(payload, dtype=kind, offset=head).reshape(shape)
 
     def _compare(self, theirs: bytes) -> None:
-        """Raise `Agreement.error` if the peer's digest differs from ours, and send the peer a message that says so."""
+        """Raise `Agreement.error` if the peer's digest differs from ours, and report the difference to the peer."""
         if theirs and theirs != self.agreement.digest():
             chain = self.agreement.differing(theirs)
             with suppress(LinkError):
@@ -172,15 +208,25 @@ class Session:
             raise self.agreement.error(chain) from None
 
     def derive(self, *context: str | int | bytes, size: int = 16) -> bytes:
-        """Return a public key bound to this session and to `context` (protocol step, counters): SHA-256, cut to size.
+        """Derive a public key bound to this session and to `context`: SHA-256, cut to size.
 
         Type and length precede each part, so no two different contexts meet in one hash input.
+
+        Args:
+            context: Protocol step and counters; unique for each use of a key.
+            size: Bytes of the key, 32 at most. Default: 16, a key of AES-128.
         """
         return derive(self.identifier, *context, size=size)
 
 
 def derive(secret: bytes, *context: str | int | bytes, size: int = 16) -> bytes:
-    """Return SHA-256(secret, context...) cut to `size` <= 32 bytes; every part is prefixed by its type and length."""
+    """Derive a key: SHA-256(secret, context...), cut to size.
+
+    Args:
+        secret: The secret, or the public identifier of a session.
+        context: Protocol step and counters. Every part is prefixed by its type and length.
+        size: Bytes of the key, 32 at most. Default: 16, a key of AES-128.
+    """
     state = hashlib.sha256()
     for part in (secret, *context):
         data = part if isinstance(part, bytes) else str(part).encode()

@@ -1,4 +1,4 @@
-"""docs/extending.md: every snippet runs as it stands, what is to be found is found, the table is what the code says."""
+"""docs/extending*: every snippet runs as it stands, what is to be found is found, the table is what the code says."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ from tests.support.registry import installed
 
 pytestmark = pytest.mark.slow
 
-TEXT = (ROOT / "docs" / "extending.md").read_text()
+PAGES = ("extending.md", "extending-models.md", "extending-engines.md")
+TEXT = "\n".join((ROOT / "docs" / page).read_text() for page in PAGES)
 SNIPPETS = dict(re.findall(r"^```python (\w+)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL))
 STEPS = re.findall(r"^```python ((?:smc|parties)/[\w/]+\.py)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
 TABLE = [line.strip("| ").split(" | ") for line in re.findall(r"^\| an? .*\|$", TEXT, re.MULTILINE)]
@@ -73,10 +74,13 @@ def with_step(text: str, step: str) -> str:
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of our packages with a kind of OT, an engine and a source that were added as the page says."""
+    """A copy of our packages with a kind of OT, an engine and a source that were added as the page says.
+
+    Translated files come with it, each with its source's time: only what is changed is translated at each start.
+    """
     folder = tmp_path_factory.mktemp("copy")
     for package in ("smc", "parties", "protocols"):
-        shutil.copytree(ROOT / package, folder / package, ignore=shutil.ignore_patterns("__pycache__", "kernels"))
+        shutil.copytree(ROOT / package, folder / package, ignore=shutil.ignore_patterns("kernels"))
     (folder / "smc/kernels").symlink_to(ROOT / "smc/kernels")  # these are compiled already
     for path, name in MODULES.items():
         (folder / path).write_text(SNIPPETS[name].partition("\n\ndef program")[0])
@@ -380,7 +384,7 @@ def test_the_table_is_what_the_code_says(row: list[str]) -> None:
     for lists in re.findall(r"`([\w/]+\.py)`", found):  # each names what the example has
         text = (ROOT / lists).read_text()
         known = {*(example.stem for example in examples), *re.findall(r"^class (\w+)", source, re.MULTILINE)}
-        assert lists == "parties/jobs/kinds.py" or any(re.search(rf"\b{one}\b", text) for one in known), lists
+        assert any(re.search(rf"\b{one}\b", text) for one in known), lists
     if "its folder" in found:
         family = MODELS if "models" in found else MECHANISMS
         folder = importlib.import_module(family.folder).__path__[0]

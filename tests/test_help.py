@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import click
 import pytest
 from click.testing import CliRunner
 
-from parties.cli import COMMANDS, cli
+from parties.base.report import Report
+from parties.cli import COMMANDS, FIRST, SECTIONS, cli
 from parties.commands.kinds import missing_by_flag
 from parties.commands.proposed import Proposed
 from parties.jobs import kinds
@@ -66,8 +68,11 @@ def test_all_are_listed() -> None:
     assert set(typed) <= set(ALL)
     names = {*COMMANDS, *(words[0] for words in typed)}
     assert names == {words[0] for words in ALL}
-    shown = CliRunner().invoke(cli, ["--help"]).output
+    shown = CliRunner().invoke(cli, ["--help-all"]).output
     assert all(f"  {name} " in shown for name in names)
+    brief = " ".join(CliRunner().invoke(cli, ["--help"]).output.split())
+    assert all(re.search(rf"\b{name}\b", brief) for name in names)
+    assert sum(len(names) for names in SECTIONS.values()) + len(FIRST) == len({*COMMANDS, "id3", "release"})
 
 
 @pytest.mark.parametrize("group", sorted({words[:-1] for words in ALL}), ids=" ".join)
@@ -97,7 +102,12 @@ def test_help_with_an_example(words: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("name", kinds.names())
 def test_the_example_of_a_proposal_is_a_whole_job(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[dict[str, Any]] = []
-    group = Proposed("submit", lambda job, file, **_: asked.append(job), lambda command: command)
+
+    def act(job: dict[str, Any], file: Path | None, **_: object) -> Report:
+        asked.append(job)
+        return Report(job)
+
+    group = Proposed("submit", act, lambda command: command)
     command = group.get_command(click.Context(group), name)
     assert command is not None
     typed = shlex.split((command.epilog or "").partition(f"smc submit {name}")[2])

@@ -1,4 +1,4 @@
-"""What docs/release.md says of commands, settings and numbers is so."""
+"""What the pages docs/release*.md say of commands, settings and numbers is so."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.places import ROOT
 
 pytestmark = pytest.mark.slow
 
-TEXT = (ROOT / "docs" / "release.md").read_text()
+TEXT = "\n".join(path.read_text() for path in sorted((ROOT / "docs").glob("release*.md")))
 SHOWN = {*re.findall(r"^    smc ((?:.*\\\n)*.*)$", TEXT, re.MULTILINE), *re.findall(r"`smc ([^`]*)`", TEXT)}
 COMMANDS = sorted(" ".join(line.replace("\\", " ").split()) for line in SHOWN if not re.search(r"NAME|-\.\.\.", line))
 

@@ -20,6 +20,7 @@ import numpy as np
 from benchmarks.peers.processes import RunError, free_ports, run_together
 from benchmarks.peers.samples import Sample, Tree
 from parties.link import identity
+from parties.sources.cells import cells
 from parties.tables import schema
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -47,7 +48,7 @@ def prepare_smc(sample: Sample, directory: Path, engine: str | None, deadline: f
 
     `directory` is empty and gets keys, schema and rows. The public bound on a party's rows is the number of all rows.
     """
-    schema.propose(sample.path, sample.target).schema.save(directory / "schema.toml")
+    schema.propose(cells(sample.path), sample.target).schema.save(directory / "schema.toml")
     job = ["id3", "--plain", "--min-rows", str(sample.min_rows), "--max-rows", str(len(sample.rows))]
     job += ["--engine", engine] if engine is not None else []
     command = prepare_command(sample.rows, directory, job, deadline)

@@ -42,7 +42,7 @@ from benchmarks.private_trees.tables import Table, folds, load, read_columns
 from parties.alone.preparing.writing import row_bound
 from parties.base.files import write_text
 from parties.bench.json_rows import json_rows
-from parties.jobs.release.naive_bayes import NaiveBayes
+from parties.jobs.kinds.release.naive_bayes import NaiveBayes
 from parties.jobs.tree.private import PrivateTree
 from parties.jobs.tree.settings import Id3Settings
 from parties.models.bayes import NaiveBayesModel

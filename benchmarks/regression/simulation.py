@@ -19,9 +19,9 @@ from parties.alone.regression.minimiser import minimise
 from parties.alone.regression.perturbation import Way, noises, perturbed, sensitivity
 from parties.alone.regression.rows import RowStream, TrainingRows
 from parties.base.arrays import Floats
+from parties.jobs.kinds.regress.joint import RegressJoint
 from parties.jobs.regress.coordinates import Coordinates
 from parties.jobs.regress.gradient import Gradient
-from parties.jobs.regress.joint import RegressJoint
 from parties.jobs.regress.output import Output
 from parties.jobs.regress.reading import rows_of as distinct_rows
 from parties.jobs.regress.settings import RegressSettings

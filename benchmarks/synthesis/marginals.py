@@ -30,7 +30,7 @@ from parties.base.files import write_text
 from parties.base.pictures import INK, MUTED, PALETTE, RULE, style, svg
 from parties.bench.json_rows import json_rows
 from parties.bench.machine import facts
-from parties.jobs.synthesise.synthesise import Synthesise
+from parties.jobs.kinds.synthesise import Synthesise
 from parties.tables.schema import Schema
 from protocols.counts import RowCounts
 

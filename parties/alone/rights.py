@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
-
 import sqlglot.expressions as exp
 
 from parties.sources import open_rows
@@ -28,10 +25,3 @@ def answer(table: TableSettings, column: str, person: str) -> tuple[list[str], l
         query = exp.Select().select(*cells).from_(rows.query.subquery("t")).where(is_theirs)
         pieces = (piece.to_pydict().values() for piece in rows.engine.batches(query))
         return names, [list(line) for piece in pieces for line in zip(*piece, strict=True)]
-
-
-def to_csv(columns: list[str], rows: list[list[str | None]]) -> str:
-    """Return rows as CSV with a header; NULL is an empty field."""
-    out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerows([columns, *rows])
-    return out.getvalue()

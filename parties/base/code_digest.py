@@ -27,7 +27,7 @@ def code_digest(*modules: str) -> str:
     The code of `parties` and `smc` does not count. Imports within `parties.jobs` are followed to the protocols behind
     them. A module without a source file does not count.
 
-    Example:
+    Examples:
         >>> len(code_digest("protocols.equality"))
         12
     """

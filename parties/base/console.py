@@ -8,7 +8,7 @@ import select
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -28,19 +28,19 @@ class _Lines:
     """Standard output or error: lines of plain text as they are, all else through rich, which takes long to load."""
 
     def __init__(self, name: str) -> None:
-        self._name = name
+        self.name = name
 
     def print(self, *what: Any, end: str = "\n", **form: Any) -> None:
         """Print a text, or what only rich can print."""
         (text, *more) = what or ("",)
         if form or more or _shown or not isinstance(text, str) or FORMS.search(text):
-            _screen(self._name).print(*what, end=end, **form)
-        elif (stream := getattr(sys, f"std{self._name}")) is not None:
+            _screen(self.name).print(*what, end=end, **form)
+        elif (stream := getattr(sys, f"std{self.name}")) is not None:
             stream.write(text + end)
             stream.flush()
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(_screen(self._name), name)
+        return getattr(_screen(self.name), name)
 
 
 @cache
@@ -178,20 +178,12 @@ def typed_secret(question: str) -> str:
     return answer
 
 
-def print_json(value: object) -> None:
-    """Print one JSON document on standard output."""
-    print(json.dumps(value, ensure_ascii=False, indent=2))
+def print_json(value: object, ascii_only: bool = False) -> None:
+    """Print one JSON document on standard output; in ASCII where others' texts in it may be meant for the terminal."""
+    print(json.dumps(value, ensure_ascii=ascii_only, indent=2))
 
 
-def tell(as_json: bool, document: object, text: str) -> None:
-    """Print a result on standard output: as JSON, or as its text."""
-    if as_json:
-        print_json(document)
-    else:
-        _Lines("out").print(text, end="")
-
-
-def show(table: Table, screen: Console | None = None, in_pages: bool = False) -> None:
+def show(table: Table, screen: Console | _Lines | None = None, in_pages: bool = False) -> None:
     """Print a table, on standard output unless told otherwise, with no cell cut, however narrow the terminal.
 
     On a terminal columns that may be wrapped are, to its width, or to `NARROW` letters each; elsewhere a row is a line,
@@ -200,6 +192,8 @@ def show(table: Table, screen: Console | None = None, in_pages: bool = False) ->
     from rich.measure import Measurement
 
     screen = screen or _screen("out")
+    if isinstance(screen, _Lines):
+        screen = _screen(screen.name)  # which has the width
     wraps = screen.is_terminal or in_pages
     wrapped = [column for column in table.columns if not column.no_wrap] if wraps else []
     for column in wrapped:
@@ -210,22 +204,6 @@ def show(table: Table, screen: Console | None = None, in_pages: bool = False) ->
     width = screen.width if screen.is_terminal or not wrapped else PAGE
     screen.width = max(width, needed)  # only tables heed it: all else is left to the terminal to wrap
     screen.print(table, crop=False)
-
-
-def columns(
-    words: Iterable[str], numbers: Iterable[str], title: str | None = None, wrapped: Iterable[str] = ()
-) -> Table:
-    """Return an empty table with columns of words, of sentences that may be `wrapped`, and of numbers."""
-    from rich.table import Table
-
-    table = Table(title=title, title_justify="left", box=None, padding=(0, 1))
-    for name in words:
-        table.add_column(name, no_wrap=True)
-    for name in wrapped:
-        table.add_column(name, overflow="fold")
-    for name in numbers:
-        table.add_column(name, justify="right", no_wrap=True)
-    return table
 
 
 def size(count: float) -> str:

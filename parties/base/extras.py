@@ -21,7 +21,7 @@ DISTRIBUTION = "smc-two-party"  # `smc` on the package index is somebody else's
 # package: here stands the smallest.
 EXTRA_OF = {
     **dict.fromkeys(("graphviz", "matplotlib"), "plots"),
-    **dict.fromkeys(("ibis", "duckdb", "sqlglot", "pyarrow", "pandas", "opendp"), "node"),
+    "opendp": "node",
     **dict.fromkeys(("starlette", "uvicorn", "jinja2", "httpx"), "node"),
     **dict.fromkeys(("structlog", "prometheus_client", "grpc_health", "authlib", "joserfc"), "node"),
     "psycopg": "postgres",

@@ -44,7 +44,7 @@ def expecting(path: Path, wanted: tuple[str, ...], remedy: str) -> Iterator[None
 def kind_of(path: Path) -> str | None:
     """Return the kind of a file; None if it is unknown or cannot be read.
 
-    Example:
+    Examples:
         >>> kind_of(Path("no such file")) is None
         True
     """

@@ -91,14 +91,24 @@ def refuse_other(path: Path, start: bytes) -> None:
         raise InputError(f"{path}: this is JSON; save the table as CSV or Parquet")
 
 
-def decode(path: Path, data: bytes, first: int = 1) -> str:
-    """Return the UTF-8 text of `data`, without a byte order mark. `InputError` names the bad line; `first` is ours."""
+def decode(path: Path, data: bytes, first: int = 1, start: int = 0) -> str:
+    """Return the UTF-8 text of `data`, without a byte order mark.
+
+    Args:
+        path: the file, for messages.
+        data: its bytes, or some lines of them.
+        first: the line of the file that they begin with.
+        start: their offset in the file.
+
+    Raises:
+        InputError: the bytes are not UTF-8, or one is NUL; the message names the line.
+    """
     try:
         text = data.decode().removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + first
         raise InputError(
-            f"{path}, line {line}: not UTF-8 (byte 0x{error.object[error.start]:02x} at offset {error.start}); "
+            f"{path}, line {line}: not UTF-8 (byte 0x{error.object[error.start]:02x} at offset {start + error.start}); "
             "save the file as UTF-8"
         ) from None
     if "\0" in text:

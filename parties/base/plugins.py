@@ -15,6 +15,7 @@ import pkgutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from parties.base.text import did_you_mean, listed, printable, quoted
@@ -61,6 +62,12 @@ def checked(kind: object, name: str, place: str, base: type[Base], what: str) ->
     return kind
 
 
+def made_in(module: ModuleType, base: type[Base]) -> list[type[Base]]:
+    """Return the classes made from `base` that a module defines."""
+    here = [one for one in vars(module).values() if isinstance(one, type) and one.__module__ == module.__name__]
+    return [one for one in here if issubclass(one, base)]
+
+
 @dataclass(frozen=True)
 class Family(Generic[Base]):
     """The classes made from `base`: those in the modules of the package `folder`, and the entry points of `group`."""
@@ -96,9 +103,8 @@ def _of_folder(folder: str, base: type[Any]) -> Mapping[str, type[Any]]:
     classes: dict[str, type[Any]] = {}
     for module_info in pkgutil.iter_modules(importlib.import_module(folder).__path__, f"{folder}."):
         module = importlib.import_module(module_info.name)
-        for kind in vars(module).values():
-            is_made_here = isinstance(kind, type) and issubclass(kind, base) and kind.__module__ == module.__name__
-            if is_made_here and not inspect.isabstract(kind):
+        for kind in made_in(module, base):
+            if not inspect.isabstract(kind):
                 if kind.name in classes:
                     raise TypeError(f"{kind.name}: both {classes[kind.name]} and {kind}")
                 classes[kind.name] = kind

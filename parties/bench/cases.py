@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from parties.jobs.small.programs import arguments_of, check_arguments, load_program
 from parties.jobs.tree.exact import ExactTree
 from parties.jobs.tree.settings import Id3Settings
+from parties.sources.cells import load
 from parties.tables import example, schema
-from parties.tables.rows import Table, load
+from parties.tables.rows import Table
 from protocols import cost_model, equality, id3, logarithm, majority, millionaires, precision
 from protocols.circuit import evaluate
 from protocols.counts import RowCounts

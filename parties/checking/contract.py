@@ -17,7 +17,7 @@ charges what it was asked for, to the last digit; and its sentences for consent 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -37,6 +37,7 @@ from parties.node.budget.composition import composed
 from parties.tables.schema import Schema
 from protocols.counts import RowCounts
 from protocols.release.ladder import below
+from smc.channel import Buffer, Channel, check_message
 from smc.local import run_local
 from smc.session import Session
 
@@ -276,25 +277,63 @@ class Run:
     def __init__(self, task: Any, sides: Sequence[Rows], path: int) -> None:
         self._task, self._sides = task, sides
         tapes = [Tape(far=np.random.default_rng(path) if path else None, sign=2 * (path % 2) - 1) for _ in (0, 1)]
-        self._tapes = self._run(sides, tapes)
+        self._tape, self._heard = tapes[0], list[tuple[str, bytes]]()
+        run_local(
+            lambda session: self._play(session, sides[session.party], tapes[session.party]),
+            wrap=lambda party, channel: channel if party else Heard(channel, self._heard),
+            kernels=(),
+        )
 
     @property
     def uses(self) -> list[Use]:
         """What is opened with noise."""
-        return self._tapes[0].uses
+        return self._tape.uses
 
     def along(self, first: Rows) -> list[Use]:
-        """Return the uses of a run in which party 0 has these rows, and all openings are those of this one."""
-        return self._run([first, self._sides[1]], [Tape(played=tape) for tape in self._tapes])[0].uses
+        """Return the uses of a run in which party 0 has these rows, and all openings are those of this one.
 
-    def _run(self, sides: Sequence[Rows], tapes: list[Tape]) -> list[Tape]:
-        def party(session: Session) -> None:
-            engine, number = TapedEngine(session, tapes[session.party]), session.party
-            with self._task.open(TinyInputs(self._task, sides[number])) as opened:
-                self._task.run(engine, opened.data, self._task.beginning, lambda step: None)
+        Party 1 has the same rows and sees the same openings, so it sends what it sent before.
+        """
+        session, tape = Session(0, Replayed(self._heard), bytes(32)), Tape(played=self._tape)
+        self._play(session, first, tape)
+        return tape.uses
 
-        run_local(party, kernels=())
-        return tapes
+    def _play(self, session: Session, rows: Rows, tape: Tape) -> None:
+        with self._task.open(TinyInputs(self._task, rows)) as opened:
+            self._task.run(TapedEngine(session, tape), opened.data, self._task.states.beginning, lambda step: None)
+
+
+class Heard(Channel):
+    """Party 0's channel, which notes what comes: the step and the bytes of each message."""
+
+    def __init__(self, inner: Channel, messages: list[tuple[str, bytes]]) -> None:
+        self._inner, self._messages = inner, messages
+
+    @override
+    def send(self, step: str, payload: Buffer) -> None:
+        self._inner.send(step, payload)
+
+    @override
+    def receive(self, step: str, size: int) -> Buffer:
+        self._messages.append((step, bytes(self._inner.receive(step, size))))
+        return self._messages[-1][1]
+
+
+class Replayed(Channel):
+    """A channel from which the messages of an earlier run come. A run that asks for others is an error."""
+
+    def __init__(self, messages: Iterable[tuple[str, bytes]]) -> None:
+        self._messages = iter(messages)
+
+    @override
+    def send(self, step: str, payload: Buffer) -> None:
+        del step, payload
+
+    @override
+    def receive(self, step: str, size: int) -> bytes:
+        sent, payload = next(self._messages, ("the end", b""))
+        check_message(step, size, sent, len(payload))
+        return payload
 
 
 class TinyInputs(Inputs):

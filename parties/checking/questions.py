@@ -16,18 +16,18 @@ from parties.checking.mechanism import Mechanism
 from parties.checking.promise import SEEN, Promise, concentrated
 from parties.checking.samples import samples, simulated
 from parties.checking.statistics.losses import Outcomes
-from parties.jobs.cluster.cluster import Cluster
-from parties.jobs.inference.quantile import Quantile
-from parties.jobs.publish.table import JointTable
+from parties.jobs.kinds.cluster import Cluster
+from parties.jobs.kinds.publish.joint_table import JointTable
+from parties.jobs.kinds.quantile import Quantile
+from parties.jobs.kinds.release.marginals import Marginals
+from parties.jobs.kinds.release.mean import Mean
+from parties.jobs.kinds.release.median import Median
+from parties.jobs.kinds.release.naive_bayes import NaiveBayes
+from parties.jobs.kinds.release.top import Top
+from parties.jobs.kinds.release.triangles import Triangles
 from parties.jobs.publish.table_settings import JointTableSettings
 from parties.jobs.release.kind import Release
-from parties.jobs.release.marginals import Marginals
-from parties.jobs.release.mean import Mean
-from parties.jobs.release.median import Median
-from parties.jobs.release.naive_bayes import NaiveBayes
 from parties.jobs.release.question import Part
-from parties.jobs.release.top import Top
-from parties.jobs.release.triangles import Triangles
 from parties.jobs.spending import exact
 from parties.tables.schema import Schema
 from protocols.counts import RowCounts

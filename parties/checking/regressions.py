@@ -28,10 +28,10 @@ from parties.checking.mechanism import Mechanism
 from parties.checking.promise import Promise, concentrated
 from parties.checking.samples import Simulated, samples, simulated
 from parties.checking.statistics.losses import Outcomes
+from parties.jobs.kinds.regress.joint import RegressJoint
 from parties.jobs.regress.choice import Choice
 from parties.jobs.regress.coordinates import Coordinates
 from parties.jobs.regress.gradient import Gradient
-from parties.jobs.regress.joint import RegressJoint
 from parties.jobs.regress.output import Output
 from parties.tables.schema import Schema
 from protocols.release.descent import own_numbers

@@ -22,11 +22,11 @@ from parties.alone.comparing import logistic
 from parties.alone.comparing.learners import classifier
 from parties.base.arrays import Codes, Floats
 from parties.base.settings import merge
-from parties.jobs.release.naive_bayes import NaiveBayes
+from parties.jobs.kinds.forest import Forest
+from parties.jobs.kinds.id3 import Id3
+from parties.jobs.kinds.release.naive_bayes import NaiveBayes
+from parties.jobs.kinds.synthesise import Synthesise
 from parties.jobs.release.settings import default_delta
-from parties.jobs.synthesise.synthesise import Synthesise
-from parties.jobs.tree.forest import Forest
-from parties.jobs.tree.id3 import Id3
 from parties.jobs.tree.joint import JointTree
 from parties.models.bayes import NaiveBayesModel
 from parties.tables.schema import Schema
@@ -153,7 +153,7 @@ def _run(task: Any, table: Codes) -> Any:
         counts = RowCounts([sizes[c] for c in columns], sizes[target], party_rows[:, columns], party_rows[:, target])
         key = (session.prg.bytes(KEY_BYTES).tobytes(),) if isinstance(task, JointTree) else ()
         data = task.own_rows(counts, *key)
-        return task.run(engine_of(session, Profile("clear")), data, task.beginning, lambda step: None)
+        return task.run(engine_of(session, Profile("clear")), data, task.states.beginning, lambda step: None)
 
     return run_local(program, _LONG)[0]
 

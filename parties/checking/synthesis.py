@@ -22,7 +22,7 @@ from parties.checking.promise import Promise
 from parties.checking.questions import Lines, own_numbers, words
 from parties.checking.samples import Simulated, simulated
 from parties.checking.statistics.losses import Outcomes
-from parties.jobs.synthesise.synthesise import Synthesise
+from parties.jobs.kinds.synthesise import Synthesise
 from parties.tables.schema import Schema
 from protocols.release import aim, mst
 from protocols.release.exponential import Powers

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from typing_extensions import override
 
 from parties.base.arrays import Floats, Numbers
-from parties.jobs.boost import boost
+from parties.jobs.kinds import boost
 from protocols.boosting import Gains
 from protocols.publish import small_cells
 from protocols.release import (
@@ -152,9 +152,12 @@ class TapedEngine(ClearEngine):
         return np.asarray(sums, dtype=np.int64).reshape(values.shape)
 
     def secret(self, values: Sequence[int] | Numbers, width: int) -> Bits:
-        """Return public integers as secrets; of negative ones the two's complement."""
+        """Return integers that the tape has seen as secrets, and note no constant: no party knows them.
+
+        Of negative ones it is the two's complement.
+        """
         whole = [int(value) % (1 << width) for value in values]
-        return self.constant(bitpack.from_integers(np.array(whole, dtype=np.uint64), width))
+        return self._constant(bitpack.from_integers(np.array(whole, dtype=np.uint64), width))
 
 
 def spread(law: Any) -> float:

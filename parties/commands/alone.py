@@ -7,21 +7,20 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.table import Table
 
 from parties.base import console, files
-from parties.base.text import quoted, visible
+from parties.base.report import Report
+from parties.base.text import quoted
 from parties.commands.options import TABLE, check_proposal, json_option, proposal_option
 from parties.commands.own_table import chosen
 from parties.commands.rows import tell_left_out
 from parties.commands.signature import command, option
 from parties.models import linear
-from parties.models.boosted import BoostedModel
-from parties.models.linear import LinearModel
 from parties.models.load import AnyModel, columns_of, load_model, load_trees, predicted, schema_for
 from parties.models.rules import Rules, words
+from parties.models.scored import Scored
 from parties.models.trees import prediction
-from parties.models.trees.prediction import Predicted, Score
+from parties.models.trees.prediction import Predicted
 from parties.models.trees.tree import NoBranchError, TreeFile
 from parties.party_file import load
 from parties.sources.cells import cells
@@ -50,8 +49,7 @@ def schema_command(
     ),
     verbose: bool = option("With --merge, all that differs, column by column."),
     out: Path = proposal_option,
-    as_json: bool = json_option,
-) -> None:
+) -> Report:
     """Propose a schema from one's own file, for the operators to complete and agree on.
 
     The file's cells are the categories already: a raw table goes through `smc prepare`. The proposal shows which values
@@ -68,7 +66,7 @@ def schema_command(
     check_proposal(out)
     if data is not None:
         with console.progress("reading"):
-            proposal = schema.propose(data, target, exclude, read=cells, numbers=dict(map(_bounded, numbers)))
+            proposal = schema.propose(cells(data), target, exclude, numbers=dict(map(_bounded, numbers)))
     else:
         assert own_file is not None
         proposal = schema.Proposal(schema.load(own_file), ())
@@ -87,8 +85,9 @@ def schema_command(
     if edges_file is not None:
         agreed = agreed.with_edges(_edges(edges_file))
     agreed.save(out)
-    text = f"{out}: {len(agreed.attributes)} attributes, digest {agreed.digest()}"
-    console.tell(as_json, {"digest": agreed.digest(), "attributes": list(agreed.attributes), **remarks}, text + "\n")
+    report = Report({"digest": agreed.digest(), "attributes": list(agreed.attributes), **remarks})
+    report.line(f"{out}: {len(agreed.attributes)} attributes, digest {agreed.digest()}")
+    return report
 
 
 def _edges(path: Path) -> dict[str, list[object]]:
@@ -151,13 +150,13 @@ def predict(
             raw = "" if config_file is not None else "; if the rows are as raw as a table's, give its --config"
             raise InputError(f"{error}{raw}") from None
     actual = rows.values.get(model.target)
-    if isinstance(model, LinearModel | BoostedModel) and model.classes is None:
+    if isinstance(model, Scored) and model.classes is None:
         _show_numbers(labels, model, actual, only_score, as_json)
         return
     score = prediction.score(labels, actual) if actual is not None else None
     calibration: list[Predicted] = []
     if actual is not None and (only_score or as_json):
-        scores = model.scores(rows) if isinstance(model, LinearModel | BoostedModel) else None
+        scores = model.scores(rows) if isinstance(model, Scored) else None
         calibration = prediction.calibration(labels, actual, scores)
     if only_score and (score is None or score.accuracy is None):
         raise InputError(f"--score: the rows have no column {quoted(model.target)} with classes to compare with")
@@ -173,11 +172,14 @@ def predict(
         print(label)
     if score is not None and score.accuracy is not None:
         screen = console.out if only_score else console.err
-        console.show(_confusion_table(score), screen)
-        for group in calibration:
-            screen.print(_calibration_line(group))
+        report, classes = Report(), score.confusion
+        counted = [(actual, *counts.values()) for actual, counts in classes.items()]
+        heads = [("", ""), *((predicted, ">") for predicted in classes)]
+        report.table(heads, counted, "rows by actual (down) and predicted (across) class")
+        report.lines(map(_calibration_line, calibration))
         about = f"accuracy {score.accuracy:.4f}: {score.correct} of {score.rows} rows"
-        screen.print(f"{about}; the most frequent class alone: {score.majority:.4f}")
+        report.line(f"{about}; the most frequent class alone: {score.majority:.4f}")
+        report.print(screen)
 
 
 def _tree(path: Path) -> TreeFile:
@@ -192,9 +194,7 @@ def _tree(path: Path) -> TreeFile:
         raise InputError(f"--tree: {path} is a model, not a tree: give it by --model") from None
 
 
-def _show_numbers(
-    numbers: list[str], model: LinearModel | BoostedModel, actual: list[str] | None, only_score: bool, as_json: bool
-) -> None:
+def _show_numbers(numbers: list[str], model: Scored, actual: list[str] | None, only_score: bool, as_json: bool) -> None:
     """Show what a model of numbers says, and how far it is from rows whose number is known."""
     score = None if actual is None else linear.score(numbers, actual)
     if only_score and score is None:
@@ -232,14 +232,13 @@ def _apply_rules(
         return
     for numbers in [] if only_score else of_rows:
         print(" ".join(map(str, numbers)))
-    summary = console.columns(
-        ("", "rule"), ("rows", "right", "share"), f"rules on {len(fire):,} rows of this file or table"
-    )
+    listed = []
     for place, ((conditions, then), spoken, right) in enumerate(zip(rules.rules, fires, holds, strict=True), 1):
         share = f"{right / spoken:.1%}" if spoken else "-"
-        rule = visible(f"if {words(conditions)} then {words(then)}")
-        summary.add_row(str(place), rule, f"{spoken:,}", f"{right:,}", share)
-    console.show(summary, console.out if only_score else console.err)
+        listed.append((place, f"if {words(conditions)} then {words(then)}", f"{spoken:,}", f"{right:,}", share))
+    report, title = Report(is_foreign=True), f"rules on {len(fire):,} rows of this file or table"
+    report.table({"": "", "rule": "", "rows": ">", "right": ">", "share": ">"}, listed, title)
+    report.print(console.out if only_score else console.err)
 
 
 def _rows_for(model: AnyModel | Rules, data: Path | None, config_file: Path | None, named: str | None) -> Columns:
@@ -279,10 +278,3 @@ def _calibration_line(group: Predicted) -> str:
     reach = "" if group.scores is None else " with scores from {:.3g} to {:.3g}".format(*group.scores)
     label = quoted(group.label)
     return f"predicted {label}{reach}: {group.right / group.rows:.1%} right, {group.right:,} of {group.rows:,} rows"
-
-
-def _confusion_table(score: Score) -> Table:
-    table = console.columns(("",), score.confusion, "rows by actual (down) and predicted (across) class")
-    for actual, counts in score.confusion.items():
-        table.add_row(actual, *(str(count) for count in counts.values()))
-    return table

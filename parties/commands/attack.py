@@ -3,31 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
 
-from parties.base import console
+from parties.base import console, files
+from parties.base.report import Report, csv_text
 from parties.base.text import quoted
 from parties.commands.attack_files import (
     LEAVE_OUT,
+    NAMES,
     SEED,
     cells_beside,
     cells_of,
     check_shared,
     column_of,
     names_of,
-    tell,
-    write_csv,
 )
 from parties.commands.attack_models import membership_command, shadows_command
 from parties.commands.attack_tables import reconstruct_command
-from parties.commands.options import FILE, Between, json_option
+from parties.commands.options import Between
 from parties.commands.outputs import FORCE, check_new
 from parties.commands.rows import CONFIG
-from parties.commands.signature import command, option
+from parties.commands.signature import command, option, settings
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -36,14 +37,35 @@ if TYPE_CHECKING:
     from parties.tables.delimited import Columns
 
 SHARE = Between(0, 1)
+LINKED = "{linked:,} ({share:.1%})"
+INFERRED = {
+    "right by naive Bayes": "{classifier:.1%} ({gain_of_classifier:+.1%})",
+    "right by rows that could be theirs": "{class:.1%} ({gain_of_class:+.1%})",
+    "right by the nearest row": "{nearest:.1%}",
+    "right by the ten nearest rows": "{neighbours:.1%}",
+    "right by the rarest match": "{rare:.1%}",
+}
+TRIED = {"known rows that were tried": "{known:,}", "columns": "{columns:list}"}
 
-KNOWN: Any = click.option("--known", type=FILE, required=True, help="What the attacker knows: rows with true values.")
-PUBLISHED: Any = click.option("--published", type=FILE, required=True, help="The published rows, CSV or Parquet.")
-COLUMNS: Any = click.option("--columns", metavar="LIST", help="The known columns  [the plan's quasi-identifiers]")
-PLAN: Any = click.option("--plan", "plan_file", type=FILE, help="The publication's plan: what its groups stand for.")
-TOLERANCE: Any = click.option(
-    "--tolerance", multiple=True, metavar="COLUMN=NUMBER", help="A number's usual error, if it is known; several times."
-)
+
+@dataclass(frozen=True)
+class Attacked:
+    """Published rows, and what their attacker knows."""
+
+    published: Path = option("The published rows, CSV or Parquet.")
+    known: Path = option("What the attacker knows: rows with true values.")
+    columns: str | None = option("The known columns  [the plan's quasi-identifiers]", "LIST")
+    tolerance: tuple[str, ...] = option("A number's usual error, if it is known; several times.", "COLUMN=NUMBER")
+    plan_file: Path | None = option("The publication's plan: what its groups stand for.")
+    config_file: Path | None = CONFIG
+
+    def read(self) -> tuple[PublishPlan | None, Columns, Columns]:
+        """Return the plan, if there is one, the published rows and the known ones."""
+        from parties.alone.publish.settings import read
+
+        plan = None if self.plan_file is None else read(self.plan_file)
+        release = cells_of(self.published, None)
+        return plan, release, cells_beside(release, self.known, self.config_file, plan)
 
 
 @click.group("attack", epilog="Example:  smc attack link --published out.csv --known rows.csv --plan publish.toml")
@@ -58,18 +80,12 @@ group.add_command(reconstruct_command)
 
 @command("link", "smc attack link --published out.csv --known rows.csv --columns zip,age,sex --tolerance age=2", group)
 def link_command(
-    published: Path = PUBLISHED,
-    known: Path = KNOWN,
-    columns: str | None = COLUMNS,
-    tolerance: tuple[str, ...] = TOLERANCE,
-    plan_file: Path | None = PLAN,
+    of: Attacked = settings(Attacked),
     row_column: str | None = option("Whose row it is, in both files: only to judge by.", flag="--row COLUMN"),
     threshold: float = option("How far the best row must stand out  [1.5]", Between(0), default=1.5),
     out: Path | None = option("Write each known row's link, CSV; keep it to yourself."),
-    config_file: Path | None = CONFIG,
     force: bool = FORCE,
-    as_json: bool = json_option,
-) -> None:
+) -> Report:
     """Find people in published rows.
 
     By what is known of them, exactly or with errors (Narayanan, Shmatikov 2008). A link is made if the best
@@ -78,14 +94,11 @@ def link_command(
     """
     from parties.alone.attacks import attackers, linking
     from parties.alone.publish.models import strongest
-    from parties.alone.publish.settings import read
 
-    check_new({"--out": out}, [published, known, plan_file], config_file, force)
+    check_new({"--out": out}, [of.published, of.known, of.plan_file], of.config_file, force)
     with console.progress("reading") as status:
-        plan = None if plan_file is None else read(plan_file)
-        release = cells_of(published, None)
-        mine = cells_beside(release, known, config_file, plan)
-        pairs = _agreements(release, mine, columns, plan, tolerance, [row_column], linking.MOST)
+        plan, release, mine = of.read()
+        pairs = _agreements(release, mine, of.columns, plan, of.tolerance, [row_column], linking.MOST)
         view = attackers.Release(pairs.columns, None, lambda done, total: status.share("looking for rows", done, total))
         named = {name: attackers.ATTACKERS[name](view) for name in attackers.LINKERS}
     links = linking.Links(*named["rare match"])
@@ -96,43 +109,36 @@ def link_command(
         right = hits["rare match"].astype(np.int64)
         sure = {name: guess.sure for name, guess in named.items()}
         first = strongest.headline(hits, sure, 1 / len(release.lines))
-    report = first | linking.report(links, right, threshold)
-    report |= {"published": len(release.lines), "columns": pairs.names}
+    data = first | linking.report(links, right, threshold)
+    data |= {"published": len(release.lines), "columns": pairs.names}
     far = named["nearest row"].sure >= attackers.STANDS_OUT * np.log(max(2, len(release.lines)))
-    report["nearest"] = {"linked": int(far.sum()), "share": float(far.mean())}
+    data["nearest"] = {"linked": int(far.sum()), "share": float(far.mean())}
     if right is not None:
         of_those = int(hits["nearest row"][far].sum())
-        report["nearest"] |= {"right": of_those, "confidence": of_those / max(1, int(far.sum()))}
+        data["nearest"] |= {"right": of_those, "confidence": of_those / max(1, int(far.sum()))}
     if out is not None:
         rows = zip(pairs.rows.tolist(), links.best.tolist(), links.eccentricity.tolist(), strict=True)
         lines = [(mine.lines[row], release.lines[best], f"{far:.4g}") for row, best, far in rows]
-        write_csv(out, ["known_line", "published_line", "eccentricity"], lines)
-    text = strongest.words(first) if first else []
-    text += [("known rows that were tried", f"{report['known']:,}"), ("columns", ", ".join(pairs.names))]
-    text += [("linked, half as far as the next", _linked(report["nearest"]))]
-    text += [(f"linked, eccentricity {threshold:g}", _linked(report))]
-    text += [(f"linked, from {step['eccentricity']:g}", _linked(step)) for step in report["thresholds"]]
-    tell(as_json, report, text)
-
-
-def _linked(step: dict[str, Any]) -> str:
-    words = f"{step['linked']:,} ({step['share']:.1%})"
-    return words + (f", right {step['right']:,} ({step['confidence']:.1%} of these)" if "right" in step else "")
+        header = ("known_line", "published_line", "eccentricity")
+        files.write_text(out, csv_text([header, *lines]), private=True)
+    report = Report(data, width=NAMES)
+    report.facts(strongest.FACTS if first else {})
+    report.facts(TRIED)
+    linked = LINKED if right is None else f"{LINKED}, right {{right:,}} ({{confidence:.1%}} of these)"
+    report.facts({"linked, half as far as the next": linked}, data["nearest"])
+    report.facts({f"linked, eccentricity {threshold:g}": linked})
+    for step in data["thresholds"]:
+        report.facts({f"linked, from {step['eccentricity']:g}": linked}, step)
+    return report
 
 
 @command(
     "infer", "smc attack infer --published out.csv --known rows.csv --plan publish.toml --sensitive disease", group
 )
 def infer_command(
-    published: Path = PUBLISHED,
-    known: Path = KNOWN,
-    columns: str | None = COLUMNS,
-    tolerance: tuple[str, ...] = TOLERANCE,
-    plan_file: Path | None = PLAN,
+    of: Attacked = settings(Attacked),
     sensitive: str = option("What is guessed; in both files.", "COLUMN"),
-    config_file: Path | None = CONFIG,
-    as_json: bool = json_option,
-) -> None:
+) -> Report:
     """Guess a sensitive value from published rows.
 
     How much better than without them? By the rows that could be theirs, the nearest ones, the rarest match, and
@@ -142,33 +148,19 @@ def infer_command(
     from parties.alone.attacks import inference, linking
     from parties.alone.attacks.agreement import measured
     from parties.alone.publish.models import strongest
-    from parties.alone.publish.settings import read
 
     with console.progress("reading") as status:
-        plan = None if plan_file is None else read(plan_file)
-        release = cells_of(published, None)
-        mine = cells_beside(release, known, config_file, plan)
-        pairs = _agreements(release, mine, columns, plan, tolerance, [sensitive], linking.MOST)
+        plan, release, mine = of.read()
+        pairs = _agreements(release, mine, of.columns, plan, of.tolerance, [sensitive], linking.MOST)
         truth, values = column_of(mine, sensitive), column_of(release, sensitive)
         if not measured(truth, values, ranges=False):
-            check_shared(sensitive, truth, values, published, "")
+            check_shared(sensitive, truth, values, of.published, "")
         status.doing("guessing")
-        report = inference.infer(pairs.columns, values, [truth[row] for row in pairs.rows])
-    report |= {
-        "sensitive": sensitive,
-        "known": len(pairs.rows),
-        "published": len(release.lines),
-        "columns": pairs.names,
-    }
-    text = strongest.words(report)
-    text += [("known rows that were tried", f"{report['known']:,}"), ("columns", ", ".join(pairs.names))]
-    text += [(f"right by the most frequent {sensitive}", f"{report['prior']:.1%}")]
-    text += [("right by naive Bayes", f"{report['classifier']:.1%} ({report['gain_of_classifier']:+.1%})")]
-    text += [("right by rows that could be theirs", f"{report['class']:.1%} ({report['gain_of_class']:+.1%})")]
-    text += [("right by the nearest row", f"{report['nearest']:.1%}")]
-    text += [("right by the ten nearest rows", f"{report['neighbours']:.1%}")]
-    text += [("right by the rarest match", f"{report['rare']:.1%}")]
-    tell(as_json, report, text)
+        data = inference.infer(pairs.columns, values, [truth[row] for row in pairs.rows])
+    many = {"known": len(pairs.rows), "published": len(release.lines)}
+    report = Report(data | {"sensitive": sensitive, **many, "columns": pairs.names}, width=NAMES)
+    report.facts(strongest.FACTS | TRIED | {f"right by the most frequent {sensitive}": "{prior:.1%}"} | INFERRED)
+    return report
 
 
 @command(
@@ -180,8 +172,7 @@ def presence_command(
     worth: float = option("What it is worth to know it of a person.", Between(0, min_open=True)),
     cost: float = option("A gain by misuse that does not matter.", Between(0)),
     cost_of_absence: float | None = option("The same of knowing that somebody is not there  [--cost]", Between(0)),
-    as_json: bool = json_option,
-) -> None:
+) -> Report:
     """Choose the bounds of presence from costs.
 
     How sure may somebody be that a person is in a table, if that is misused? Everybody in the table has the
@@ -191,8 +182,9 @@ def presence_command(
 
     absence = cost if cost_of_absence is None else cost_of_absence
     least, most = bounds(rate, share, cost / worth, absence / worth)
-    model = f'[[models]]\nmodel = "presence"\nleast = {least:.4f}\nmost = {most:.4f}\n'
-    console.tell(as_json, {"least": least, "most": most}, model)
+    report = Report({"least": least, "most": most})
+    report.lines(("[[models]]", 'model = "presence"', f"least = {least:.4f}", f"most = {most:.4f}"))
+    return report
 
 
 class _Pairs:

@@ -1,16 +1,13 @@
-"""Files that `smc attack` reads and writes, and its reports."""
+"""Files that `smc attack` reads."""
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from parties.base import console, files
-from parties.base.text import printable, quoted
+from parties.base.text import quoted
 from parties.commands.rows import chosen
 from parties.sources.settings import PlaceSettings, TableSettings
 from parties.tables import schema
@@ -123,15 +120,3 @@ def check_shared(name: str, known: Iterable[str], published: Iterable[str], wher
             f"{quoted(min(theirs))} for example; map the rows to the published categories, as by the --config that smc "
             f"prepare wrote for them{others}"
         )
-
-
-def write_csv(path: Path, header: Sequence[str], lines: Sequence[Sequence[Any]]) -> None:
-    """Write lines for the owner of the rows alone."""
-    stream = io.StringIO()
-    csv.writer(stream, lineterminator="\n").writerows([header, *lines])
-    files.write_text(path, stream.getvalue(), private=True)
-
-
-def tell(as_json: bool, report: dict[str, Any], lines: Sequence[tuple[str, str]]) -> None:
-    """Print a report: a line for every figure, or JSON."""
-    console.tell(as_json, report, "".join(f"{printable(f'{name:{NAMES}} {value}')}\n" for name, value in lines))

@@ -10,17 +10,18 @@ import click
 import numpy as np
 
 from parties.base import console
+from parties.base.report import Report
 from parties.commands.attack_files import (
     LEAVE_OUT,
+    NAMES,
     SEED,
     cells_beside,
     cells_of,
     check_shared,
     column_of,
     names_of,
-    tell,
 )
-from parties.commands.options import Between, json_option
+from parties.commands.options import Between
 from parties.commands.rows import CONFIG, chosen
 from parties.commands.signature import command, option
 from smc.errors import InputError
@@ -38,6 +39,7 @@ OF = {  # the models that an option is for
     "--trees": ("forest",),
     "--select": ("synthetic",),
 }
+SUM = "{sum:.3f} (members {members_found:.1%}, others {others_found:.1%})"
 MODELS = ("tree", "forest", "naive-bayes", "weights", "synthetic")
 TREES = 20
 MOST_DISTANCES = 100_000_000  # of rows to synthetic rows: a minute
@@ -56,8 +58,7 @@ def shadows_command(
     select: str | None = option("Of synthetic rows, as of smc synthesise  [aim]", click.Choice(["aim", "mst"])),
     models: int = option("How many are learnt  [64]", click.IntRange(8, 10_000), default=64),
     config_file: Path | None = CONFIG,
-    as_json: bool = json_option,
-) -> None:
+) -> Report:
     """Could a model tell who is in it?
 
     Many are learnt, each from a half of own rows, and tell of others (Carlini et al. 2022). A promise of epsilon
@@ -95,14 +96,17 @@ def shadows_command(
             lambda done, total: status.share("learning models", done, total),
         )
     promised = {"epsilon": epsilon, **({"delta": delta} if delta else {})}
-    report = {"model": model, **promised, **membership.attack(observed, epsilon, delta)}
-    text = [("rows, models", f"{report['rows']:,}, {models:,}"), ("p + q of all rows", _sum(report["all"]))]
-    text += [(f"p + q of the {report['exposed']['rows']:,} most exposed", _sum(report["exposed"]))]
-    text += [("by chance", "1")]
+    report = Report({"model": model, **promised, **membership.attack(observed, epsilon, delta)}, width=NAMES)
+    report.facts({"rows, models": f"{{rows:,}}, {models:,}"})
+    report.facts({"p + q of all rows": SUM}, report.data["all"])
+    exposed = report.data["exposed"]
+    report.facts({f"p + q of the {exposed['rows']:,} most exposed": SUM}, exposed)
+    report.fact("by chance", 1)
     if epsilon is not None:
-        text += [(f"most that epsilon {epsilon:g} allows", f"{report['allowed']:.3f}")]
-    text += [(f"row {row['row']:,}", _sum(row)) for row in report["most_exposed"]]
-    tell(as_json, report, text)
+        report.facts({f"most that epsilon {epsilon:g} allows": "{allowed:.3f}"})
+    for row in report.data["most_exposed"]:
+        report.facts({f"row {row['row']:,}": SUM}, row)
+    return report
 
 
 @command("membership", "smc attack membership --model tree.json --members learnt.csv --others fresh.csv")
@@ -113,8 +117,7 @@ def membership_command(
     others: Path = option("Rows of the same kind that it was not learnt from."),
     columns: str | None = option("With --synthetic: the columns that are compared  [all that it has]", "LIST"),
     config_file: Path | None = CONFIG,
-    as_json: bool = json_option,
-) -> None:
+) -> Report:
     """Tell who something was learnt from.
 
     Is a model surer of these rows, are synthetic rows nearer to them, than to others? Of those that are surest, how
@@ -147,23 +150,22 @@ def membership_command(
             status.doing("comparing")
             sure = _nearness(release, tables, columns)
         try:
-            report = membership.strongest(sure, np.random.default_rng(SEED))
+            data = membership.strongest(sure, np.random.default_rng(SEED))
         except ValueError as error:
             raise InputError(str(error)) from None
     many = [len(table.lines) for table in tables]
-    worst = report["worst_hit"]
-    verdict = "more than chance" if worst["found"] else "as chance makes them"
-    text = [("rows: members, others", f"{many[0]:,}, {many[1]:,}")]
+    by_counts = {} if counted is None else {"published_counts": counted}
+    report = Report({"members": many[0], "others": many[1], **data, **by_counts}, width=NAMES)
+    report.facts({"rows: members, others": "{members:,}, {others:,}"})
     if counted is not None:
         exact = "exact" if counted["exact"] else "not exact"
-        text += [("members alone in a count", f"{counted['alone']:,} (the counts are {exact})")]
-    text += [
-        (f"surest by {worst['attack']}", f"{worst['members']:,} members, {worst['others']:,} others: {verdict}"),
-        (f"p + q by {report['attack']}", _sum(report)),
-        ("by chance", "1"),
-    ]
-    by_counts = {} if counted is None else {"published_counts": counted}
-    tell(as_json, {"members": many[0], "others": many[1], **report, **by_counts}, text)
+        report.facts({"members alone in a count": f"{{alone:,}} (the counts are {exact})"}, counted)
+    verdict = "more than chance" if data["worst_hit"]["found"] else "as chance makes them"
+    surest = f"{{members:,}} members, {{others:,}} others: {verdict}"
+    report.facts({f"surest by {data['worst_hit']['attack']}": surest}, data["worst_hit"])
+    report.facts({f"p + q by {data['attack']}": SUM})
+    report.fact("by chance", 1)
+    return report
 
 
 def _rightness(model: AnyModel, model_file: Path, table: Columns) -> Any:
@@ -212,7 +214,3 @@ def _nearness(release: Columns, tables: Sequence[Columns], columns: str | None) 
         least = np.array([view.distances(known).min() for known in people.T])[person]
         sure["distance"] = (-least[: len(others[0])], -least[len(others[0]) :])
     return sure
-
-
-def _sum(success: dict[str, float]) -> str:
-    return f"{success['sum']:.3f} (members {success['members_found']:.1%}, others {success['others_found']:.1%})"

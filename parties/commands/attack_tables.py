@@ -8,12 +8,24 @@ from typing import Any
 import click
 import numpy as np
 
-from parties.base import console
-from parties.commands.attack_files import SEED, cells_of, column_of, tell, write_csv
-from parties.commands.options import FILE, json_option
+from parties.base import console, files
+from parties.base.report import Report, csv_text
+from parties.commands.attack_files import NAMES, SEED, cells_of, column_of
+from parties.commands.options import FILE
 from parties.commands.outputs import FORCE, check_new
 from parties.commands.rows import CONFIG
 from parties.commands.signature import command, option
+
+POSSIBLE = {
+    "columns": "{columns:list}",
+    "rows": "{rows:,}",
+    "hidden counts that are told": "{hidden_told:,} of {hidden:,}",
+    "combinations that could have rows": "{combinations:,}",
+}
+REBUILT = {
+    "rebuilt, in the mean": "?{rebuilt:.1%} (by chance {by_chance:.1%})",
+    "of those in all draws right": "?{right_of_those_in_all_draws:.1%}",
+}
 
 
 @command("reconstruct", "smc attack reconstruct --table county*benefit benefits.csv --table county*age ages.csv")
@@ -32,8 +44,7 @@ def reconstruct_command(
     out: Path | None = option("Write the rows, the surest first, CSV."),
     config_file: Path | None = CONFIG,
     force: bool = FORCE,
-    as_json: bool = json_option,
-) -> None:
+) -> Report:
     """Rebuild rows from published tables.
 
     Which combinations of values give all their counts? A table is what smc publish table writes, or a line for
@@ -53,7 +64,7 @@ def reconstruct_command(
         hidden = reconstruction.bounds_of_hidden(problem, seconds, status.doing)
         ranking = reconstruction.ranked(drawn)
         rows = round(float(drawn.sum(axis=1).mean()))
-        report: dict[str, Any] = {
+        data: dict[str, Any] = {
             "columns": [*problem.axes],
             "rows": rows,
             "combinations": problem.combinations.shape[1],
@@ -66,26 +77,21 @@ def reconstruct_command(
                 {"values": dict(values), "least": least, "most": most} for values, (least, most) in hidden.items()
             ],
         }
-        true = None
         if truth is not None:
             mine = cells_of(truth, config_file)
             people = list(zip(*(column_of(mine, name) for name in problem.axes), strict=True))
             true = reconstruction.true_counts(problem, people)
             hits = reconstruction.rebuilt(drawn, true)
-            report |= {"true_rows": len(people), "rebuilt": hits / len(people)}
-            report["by_chance"] = reconstruction.by_chance(problem, people, draws, random) / len(people)
+            data |= {"true_rows": len(people), "rebuilt": hits / len(people)}
+            data["by_chance"] = reconstruction.by_chance(problem, people, draws, random) / len(people)
             sure = [true[unknown] >= number for unknown, number, share in ranking if share == 1]
-            report["right_of_those_in_all_draws"] = float(np.mean(sure)) if sure else None
+            data["right_of_those_in_all_draws"] = float(np.mean(sure)) if sure else None
     if out is not None:
         lines = [(*problem.values(u), n, f"{share:.3g}", int(n <= proved[u])) for u, n, share in ranking]
-        write_csv(out, [*problem.axes, "number", "share_of_draws", "certain"], lines)
-    text = [("columns", ", ".join(problem.axes)), ("rows", f"{rows:,}")]
-    text += [("hidden counts that are told", f"{report['hidden_told']:,} of {report['hidden']:,}")]
-    text += [("combinations that could have rows", f"{report['combinations']:,}")]
-    text += [("rows that are certain", f"{report['certain']:,} ({report['certain'] / max(1, rows):.1%})")]
-    text += [(f"rows in all of {draws} solutions", f"{report['in_all_draws']:,}")]
-    if true is not None:
-        right = report["right_of_those_in_all_draws"]
-        text += [("rebuilt, in the mean", f"{report['rebuilt']:.1%} (by chance {report['by_chance']:.1%})")]
-        text += [("of those in all draws right", "-" if right is None else f"{right:.1%}")]
-    tell(as_json, report, text)
+        header = [*problem.axes, "number", "share_of_draws", "certain"]
+        files.write_text(out, csv_text([header, *lines]), private=True)
+    report = Report(data, width=NAMES)
+    report.facts(POSSIBLE)
+    report.fact("rows that are certain", f"{data['certain']:,} ({data['certain'] / max(1, rows):.1%})")
+    report.facts({f"rows in all of {draws} solutions": "{in_all_draws:,}"} | REBUILT)
+    return report

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +17,9 @@ from cryptography import x509
 
 from parties import party_file
 from parties.base import console, files, keyfile
+from parties.base.report import Report
 from parties.base.settings import required
-from parties.base.text import listed, printable, quoted, visible
+from parties.base.text import listed, printable, quoted
 from parties.commands.audit_processing import processing
 from parties.commands.audit_review import review
 from parties.commands.options import (
@@ -25,13 +27,12 @@ from parties.commands.options import (
     Between,
     be_sure,
     find_party_file,
-    json_option,
     new_secret,
     node_config,
     out_option,
 )
 from parties.commands.outputs import FORCE, check_new
-from parties.commands.signature import argument, command, option
+from parties.commands.signature import argument, command, option, settings
 from parties.link.identity import read_certificate, short_fingerprint
 from parties.node.records import audit, beside, database, export, gaps, marker, sealed, shipped
 from parties.node.records.chain import STAYS, Checked, check, cross_check
@@ -53,6 +54,53 @@ _STATE: Any = click.option(
 )
 
 
+@dataclass(frozen=True)
+class OwnRecords:
+    """The records of the node of a party.toml."""
+
+    config_file: Path | None = node_config
+
+    @property
+    def path(self) -> Path:
+        """The party's file."""
+        if (path := find_party_file(self.config_file)) is None:
+            raise InputError("which records? give --config party.toml: there is none here")
+        return path
+
+    @property
+    def place(self) -> Path:
+        """Where the records are."""
+        return party_file.state_directory(self.path) / database.FILE_NAME
+
+    @property
+    def file(self) -> NodeFile:
+        """The party's file, read."""
+        from parties.node.settings import load
+
+        return load(self.path)
+
+    @contextmanager
+    def writing(self) -> Iterator[tuple[audit.AuditLog, NodeFile]]:
+        """Give the log, to be written to, which must be there; its end may be another key's."""
+        from parties.commands.log_writing import file_of
+        from parties.commands.publish_log import log_of
+
+        file = file_of(self.config_file)
+        with database.reading(self.place):  # it must be there
+            pass
+        with log_of(file, check_end=False) as (connection, log), connection:
+            yield log, file
+
+
+def _database(config_file: Path | None = node_config, state_directory: Path | None = _STATE) -> Path:
+    """Return where the records are."""
+    if state_directory is not None:
+        return state_directory / database.FILE_NAME
+    if find_party_file(config_file) is None:
+        raise InputError("which records? give --config party.toml, or --state DIRECTORY")
+    return OwnRecords(config_file).place
+
+
 @click.group("audit", epilog="Example:  smc audit verify --config party.toml")
 def group() -> None:
     """Show, check and export the records of a node."""
@@ -71,8 +119,7 @@ def verify_command(
     certificate: Path | None = option("The certificate of the log's owner  [as in --config]"),
     against: Path | None = option("The peer's exported log: does either contradict what was signed?"),
     peer_certificate: Path | None = option("The peer's certificate  [as in --config]"),
-    as_json: bool = json_option,
-) -> None:
+) -> Report:
     """Check that nothing of what the node keeps was changed.
 
     Of the log: no entry changed, moved, removed or inserted. Of a state directory also the jobs, and what else is
@@ -106,30 +153,27 @@ def verify_command(
         checked.problems.extend(cross_check(checked, owner, theirs, peer))
     if other:
         console.err.print(other)
-    _tell(checked, owner, as_json)
-    if against is not None and not as_json:
-        console.out.print(f"peer:  {printable(str(against))} is whole; neither log contradicts what its owner signed")
+    report = _verdict(checked, owner)
+    if against is not None and not report.failure:
+        report.line(f"peer:  {against} is whole; neither log contradicts what its owner signed")
+    return report
 
 
 @command("show", "smc audit show --config party.toml --last 50", group)
 def show_command(
-    config_file: Path | None = node_config,
-    state_directory: Path | None = _STATE,
+    place: Path = settings(_database),
     last: int = option("How many entries  [20]", click.IntRange(1, 10**9), default=20),
-    as_json: bool = json_option,
-) -> None:
+) -> Report:
     """Show the last entries."""
-    with database.reading(_database(config_file, state_directory)) as connection:
+    with database.reading(place) as connection:
         entries = [audit.entry(row) for row in reversed(database.last_rows(connection, last))]
-    if as_json:
-        console.print_json([entry.model_dump(mode="json") for entry in entries])
-    else:
-        console.out.print("entry  at (UTC)             kind          job       fields")
-        for entry in entries:
-            console.out.print(_line(entry))
-        if hidden := entries[0].number - 1 if entries else 0:
-            what = "1 earlier entry is" if hidden == 1 else f"{hidden:,} earlier entries are"
-            console.err.print(f"{what} not shown: --last {hidden + last} shows all")
+    report = Report([entry.model_dump(mode="json") for entry in entries], is_foreign=True)
+    report.line("entry  at (UTC)             kind          job       fields")
+    report.lines(map(_line, entries))
+    if hidden := entries[0].number - 1 if entries else 0:
+        what = "1 earlier entry is" if hidden == 1 else f"{hidden:,} earlier entries are"
+        report.note(f"{what} not shown: --last {hidden + last} shows all", always=False)
+    return report
 
 
 @command("export", "smc audit export --config party.toml --out audit.jsonl", group)
@@ -167,55 +211,45 @@ def export_command(
 
 @command("renew", "smc audit renew --config party.toml --former keys/a-2026.crt", group)
 def renew_command(
-    config_file: Path | None = node_config, former: Path = option("The certificate that the log is signed with so far.")
+    records: OwnRecords = settings(OwnRecords),
+    former: Path = option("The certificate that the log is signed with so far."),
 ) -> None:
     """Go on with a new certificate.
 
     It is the one in --config. The log must be whole, and the node must not be running.
     """
-    with _writing(config_file) as (log, file), files.lock(file.node.state / "lock"):
+    with records.writing() as (log, file), files.lock(file.node.state / "lock"):
         renewed = log.renew(read_certificate(former))
     signer = read_certificate(required(file.link.certificate, "link.certificate"))
     console.out.print(f"entry {renewed.number}: signed with {short_fingerprint(signer)} from here on")
 
 
 @command("shipped", "smc audit shipped --config party.toml", group)
-def shipped_command(config_file: Path | None = node_config, as_json: bool = json_option) -> None:
+def shipped_command(records: OwnRecords = settings(OwnRecords)) -> Report:
     """Show how far each target is that the log is shipped to.
 
     These are the [[records.ship]] of --config; the node may be running.
     """
-    from parties.node import settings
-
-    place, path = _own_database(config_file), find_party_file(config_file)
-    assert path is not None  # else there is no place
-    targets = settings.load(path).records.ship
+    place, targets = records.place, records.file.records.ship
     with database.reading(place) as connection:
         last = max((row.number for row in database.last_rows(connection, 1)), default=0)
         known = {target.called: shipped.of(connection, target.called) for target in targets}
-    if as_json:
-        console.print_json(
-            [
-                {"target": target.called, "to": target.where, "entries": last, **known[target.called]._asdict()}
-                for target in targets
-            ]
-        )
-        return
+    head = {target.called: {"target": target.called, "to": target.where, "entries": last} for target in targets}
+    report = Report([fields | known[name]._asdict() for name, fields in head.items()])
     if not targets:
-        console.out.print("the log is shipped nowhere: [[records.ship]] in party.toml says where to")
-    for target in targets:
-        at = known[target.called]
+        report.line("the log is shipped nowhere: [[records.ship]] in party.toml says where to")
+    for name, at in known.items():
         behind = f"{last - at.number} behind" if last > at.number else "has all"
-        text = f"{target.called}: entry {at.number} of {last}, {behind}; last at {at.at or 'no time'}"
-        console.out.print(printable(text + (f"; not shipped now: {at.why}" if at.why else "")))
+        text = f"{name}: entry {at.number} of {last}, {behind}; last at {at.at or 'no time'}"
+        report.line(text + (f"; not shipped now: {at.why}" if at.why else ""))
+    return report
 
 
 @command("gaps", "smc audit gaps received.jsonl older.log", group)
 def gaps_command(
     received: tuple[Path, ...] = argument(required=True),
     first: int = option("What came before this entry is elsewhere  [1]", click.IntRange(1), default=1),
-    as_json: bool = json_option,
-) -> None:
+) -> Report:
     """Find gaps in what was received of a log.
 
     Files of entries as they were shipped, also with what a syslog server has put before them, in any order. Exit code 0
@@ -225,34 +259,25 @@ def gaps_command(
     state = audit.state(Checked(problems=all_received.problems))
     last = max(all_received.rows, default=0)
     head = {"number": last, "hash": all_received.rows[last].hash} if last else None
-    if as_json:
-        whole = {
-            "ok": state.ok,
-            "problems": state.problems,
-            "entries": len(all_received.rows),
-            "repeats": all_received.repeats,
-            "empty": all_received.empty,
-        }
-        console.print_json({**whole, "head": head})
-    elif head is not None and state.ok:
-        console.out.print(f"no gap: entries {first} to {last}; {all_received.repeats} came more than once")
+    whole = {"ok": state.ok, "problems": state.problems, "entries": len(all_received.rows)}
+    report = Report({**whole, "repeats": all_received.repeats, "empty": all_received.empty, "head": head})
+    if head is not None and state.ok:
+        report.line(f"no gap: entries {first} to {last}; {all_received.repeats} came more than once")
         if all_received.empty:
-            console.out.print(
-                f"empty:  {all_received.empty} without content: archived before they came, or taken away since"
-            )
-        console.out.print(f"last:   entry {last}, hash {head['hash']}")
+            report.line(f"empty:  {all_received.empty} without content: archived before they came, or taken away since")
+        report.line(f"last:   entry {last}, hash {head['hash']}")
     else:
-        for problem in state.problems[:MOST_SHOWN]:
-            console.out.print(printable(problem))
+        report.lines(state.problems[:MOST_SHOWN])
         if (more := len(state.problems) - MOST_SHOWN) > 0:
-            console.out.print(f"and {more:,} more: --json names all")
+            report.line(f"and {more:,} more: --json names all")
     if not state.ok:
-        raise InputError(f"what was received is not the whole log: {printable(state.problems[0])}")
+        report.failure = InputError(f"what was received is not the whole log: {printable(state.problems[0])}")
+    return report
 
 
 @command("archive", "smc audit archive --config party.toml --days 365", group)
 def archive_command(
-    config_file: Path | None = node_config,
+    records: OwnRecords = settings(OwnRecords),
     days: int | None = option("Jobs that ended so many days ago  [as party.toml says]", click.IntRange(0, 36525)),
     out: Path | None = option("The new file  [one in the state directory]"),
     yes: bool = option("With --days 0: all jobs that have ended, without a question."),
@@ -262,16 +287,14 @@ def archive_command(
     Results and texts go; what was spent of budgets stays, and the log can be verified, with the file or without.
     The node does that daily by retention_days; it must not be running.
     """
-    from parties.node import peers, settings
+    from parties.node import peers
     from parties.node.log.jobs import Jobs
     from parties.node.log.node_log import NodeLog
     from parties.node.log.retention import Retention
     from parties.node.log.spendings import Spendings
     from parties.node.offers import Offers
 
-    place, path = _own_database(config_file), find_party_file(config_file)
-    assert path is not None  # else there is no place
-    file = settings.load(path)
+    place, file = records.place, records.file
     if out is not None:
         files.ensure_absent(out)
     if days == 0 and not yes:
@@ -295,7 +318,7 @@ def archive_command(
 
 @command("seal", "smc audit seal --config party.toml", group)
 def seal_command(
-    config_file: Path | None = node_config,
+    records: OwnRecords = settings(OwnRecords),
     passphrase_file: Path | None = option(
         "Its first line is the new passphrase; - is standard input.", flag="--passphrase-file"
     ),
@@ -307,17 +330,13 @@ def seal_command(
     accounts and the log's marker. Commands and node look for the passphrase in systemd's credential node.passphrase, in
     the file node.passphrase beside the database, and ask at the terminal. The node must not be running.
     """
-    from parties.node import settings
-
     if remove and passphrase_file is not None:
         raise InputError("--passphrase-file: is for a new passphrase, and --remove leaves none: give one of the two")
-    place, path = _own_database(config_file), find_party_file(config_file)
-    assert path is not None  # else there is no place
-    file = settings.load(path)
+    place, file = records.place, records.file
     if remove and not place.exists():
         raise InputError(f"--remove: there is no database {place}")
     if remove and file.node.sealed:
-        raise InputError(f"--remove: {path} says node.sealed: take that away first")
+        raise InputError(f"--remove: {records.path} says node.sealed: take that away first")
     word = "" if remove else new_secret("passphrase", passphrase_file)
     with database.usable(place):
         with closing(_to_seal(place, word)) as connection, files.lock(place.parent / "lock"):
@@ -340,7 +359,7 @@ def seal_command(
 
 @command("accept-rollback", "smc audit accept-rollback --config party.toml --peer b", group)
 def accept_rollback_command(
-    config_file: Path | None = node_config,
+    records: OwnRecords = settings(OwnRecords),
     peer: str | None = option("Only with this peer  [all]"),
     lost: float | None = option(
         "Lost jobs have spent no more of a table's budget than this  [all that the peer may spend]",
@@ -364,7 +383,7 @@ def accept_rollback_command(
     """
     from parties.node import peers, rollback
 
-    with _writing(config_file) as (log, file):
+    with records.writing() as (log, file):
         open_ones = [fields for fields in log.rollbacks() if peer in (None, fields["peer"])]
         if not open_ones:
             raise InputError(f"there is no rollback to accept{'' if peer is None else f' with {quoted(peer)}'}")
@@ -412,59 +431,27 @@ def _sweep(place: Path, connection: sqlite3.Connection) -> None:
         console.err.print(printable(f"removed: {left}, which a killed run had left"))
 
 
-@contextmanager
-def _writing(config_file: Path | None) -> Iterator[tuple[audit.AuditLog, NodeFile]]:
-    """Give the log of a party.toml, to be written to, which must be there; its end may be another key's."""
-    from parties.commands.log_writing import file_of
-    from parties.commands.publish_log import log_of
-
-    file = file_of(config_file)
-    with database.reading(_own_database(config_file)):  # it must be there
-        pass
-    with log_of(file, check_end=False) as (connection, log), connection:
-        yield log, file
-
-
-def _database(config_file: Path | None, state_directory: Path | None) -> Path:
-    """Return where the records are."""
-    if state_directory is not None:
-        return state_directory / database.FILE_NAME
-    if find_party_file(config_file) is None:
-        raise InputError("which records? give --config party.toml, or --state DIRECTORY")
-    return _own_database(config_file)
-
-
-def _own_database(config_file: Path | None) -> Path:
-    """Return where the records are, of a command that needs the party's file."""
-    file = find_party_file(config_file)
-    if file is None:
-        raise InputError("which records? give --config party.toml: there is none here")
-    return party_file.state_directory(file) / database.FILE_NAME
-
-
-def _tell(checked: Checked, owner: x509.Certificate, as_json: bool) -> None:
-    """Print what a check has found. `InputError`, for the exit code, if it has found a problem."""
+def _verdict(checked: Checked, owner: x509.Certificate) -> Report:
+    """Return what a check has found; it has failed if there is a problem."""
     state = audit.state(checked)
     last = max(checked.hashes, default=0)
-    if as_json:
-        head = {"number": last, "hash": checked.hashes[last]} if last else None
-        archived = {"archived": checked.archived, "read": checked.filled}
-        console.print_json({**state.model_dump(), "head": head, "statements": len(checked.statements), **archived})
-    elif state.ok:
-        console.out.print(f"whole: {state.entries} entries, {len(checked.statements)} signed by both parties")
-        if checked.archived:
-            there = f"the content of {checked.filled} was there to check"
-            console.out.print(f"archived: {checked.archived} of the entries; {there}")
-        console.out.print(f"head:  entry {last}, hash {checked.hashes[last]}, signed by {short_fingerprint(owner)}…")
-    else:
-        for problem in state.problems:
-            console.out.print(printable(problem))
+    head = {"number": last, "hash": checked.hashes[last]} if last else None
+    archived = {"archived": checked.archived, "read": checked.filled}
+    report = Report({**state.model_dump(), "head": head, "statements": len(checked.statements), **archived})
     if not state.ok:
-        raise InputError(f"the records are not whole: {printable(state.problems[0])}")
+        report.lines(state.problems)
+        report.failure = InputError(f"the records are not whole: {printable(state.problems[0])}")
+        return report
+    report.line(f"whole: {state.entries} entries, {len(checked.statements)} signed by both parties")
+    if checked.archived:
+        there = f"the content of {checked.filled} was there to check"
+        report.line(f"archived: {checked.archived} of the entries; {there}")
+    report.line(f"head:  entry {last}, hash {checked.hashes[last]}, signed by {short_fingerprint(owner)}…")
+    return report
 
 
 def _line(entry: AuditEntry) -> str:
     """Return an entry on one line."""
     at = entry.at[:19].replace("T", " ")
     fields = "; ".join(f"{name}: {words}" for name, words in fields_in_words(entry))
-    return visible(f"{entry.number:5}  {at:19}  {entry.kind:12}  {(entry.job or '')[:8]:8}  {fields}").rstrip()
+    return f"{entry.number:5}  {at:19}  {entry.kind:12}  {(entry.job or '')[:8]:8}  {fields}".rstrip()

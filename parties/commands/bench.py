@@ -4,19 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from parties.base import console
+from parties.base.report import Report
 from parties.bench import survey
 from parties.bench.cases import LONGEST_SECONDS, Case, default_cases, program_cases
-from parties.commands.options import FOLDER, json_option
+from parties.commands.options import FOLDER
 from parties.commands.signature import command, option
 from smc.errors import InputError
 
-if TYPE_CHECKING:
-    from rich.table import Table
+COLUMNS = {  # sent and received as party 0 sees them
+    "protocol": "{protocol}",
+    "profile": "{profile}",
+    "batch": ">{batch:,}",
+    "seconds": ">{seconds:.3f}",
+    "least .. most": ">{seconds_min:.3f} .. {seconds_max:.3f}",
+    "predicted": ">{predicted_seconds:.3f}",
+    "sent": ">{bytes_sent:size}",
+    "received": ">{bytes_received:size}",
+    "messages": ">{messages:,}",
+    "rounds": ">{rounds:,}",
+    "AND gates": ">{and_gates:,}",
+    "AND/s": ">{and_gates_per_second:,}",
+}
 
 
 @command(
@@ -36,8 +49,7 @@ def bench(
     out: Path | None = option(
         "Write bench.json and pictures to this directory; measures more for the pictures.", FOLDER
     ),
-    as_json: bool = json_option,
-) -> None:
+) -> Report:
     """Measure each protocol and profile between two processes of this machine, over gRPC with mutual TLS.
 
     The link is emulated: loopback as it is, lan 1 Gbit/s and 0.5 ms there and back, wan 100 Mbit/s and 40 ms. Setting
@@ -62,18 +74,17 @@ def bench(
             progress.doing("drawing")
             for path in survey.write(document, out):
                 progress.say(f"wrote {path}")
-    if as_json:
-        console.print_json(document)
-        return
+    report = Report(document)
     for name, shape in document["links"].items():
         title = name if name == shape else f"{name} ({shape})"
-        console.show(_table(f"{title}: median of {repeats}", _of(document["rows"], name)))
+        report.table(COLUMNS, _of(document["rows"], name), f"{title}: median of {repeats}")
         for skipped in _of(document["skipped"], name):
-            console.out.print(
+            report.line(
                 f" left out: {skipped['protocol']}, {skipped['profile']}, batch {skipped['batch']:,}: it would take "
                 f"{skipped['predicted_seconds']:.0f} s a run, more than {LONGEST_SECONDS:.0f}"
             )
-        console.out.print()
+        report.line("")
+    return report
 
 
 def _cases(program: str | None, arguments: tuple[str, ...], integers: bool) -> list[Case]:
@@ -86,26 +97,3 @@ def _cases(program: str | None, arguments: tuple[str, ...], integers: bool) -> l
 
 def _of(rows: Sequence[Mapping[str, Any]], link: str) -> list[Mapping[str, Any]]:
     return [row for row in rows if row["link"] == link]
-
-
-def _table(title: str, rows: Sequence[Mapping[str, Any]]) -> Table:
-    """Return one line a case; sent and received as party 0 sees them."""
-    seconds, traffic = ("seconds", "least .. most", "predicted"), ("sent", "received", "messages", "rounds")
-    numbers = ("batch", *seconds, *traffic, "AND gates", "AND/s")
-    table = console.columns(("protocol", "profile"), numbers, title)
-    for row in rows:
-        table.add_row(
-            row["protocol"],
-            row["profile"],
-            f"{row['batch']:,}",
-            f"{row['seconds']:.3f}",
-            f"{row['seconds_min']:.3f} .. {row['seconds_max']:.3f}",
-            f"{row['predicted_seconds']:.3f}",
-            console.size(row["bytes_sent"]),
-            console.size(row["bytes_received"]),
-            f"{row['messages']:,}",
-            f"{row['rounds']:,}",
-            f"{row['and_gates']:,}",
-            f"{row['and_gates_per_second']:,}",
-        )
-    return table

@@ -2,22 +2,49 @@
 
 from __future__ import annotations
 
+import functools
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from parties.base import console
+from parties.base.report import Report
 from parties.commands.options import FILE, Between, json_option
 from parties.commands.outputs import FORCE, check_new
 from parties.commands.rows import CONFIG, TABLE, opened, paths
-from parties.commands.signature import by_signature, command, option
+from parties.commands.signature import by_signature, command, option, settings
 from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from parties.alone.blurring.plan import BlurPlan
+    from parties.sources.opened import RowQuery
 
 PLAN: Any = click.option(
     "--plan", "plan_file", type=FILE, help="What is blurred how: blur.toml, the same for both sides.  [required]"
 )
 DATA: Any = click.option("--data", metavar="SOURCE", help="The rows: a file, or a database's URL.  [required]")
+
+
+@dataclass(frozen=True)
+class Blurred:
+    """Blurred rows, and how they were blurred."""
+
+    plan_file: Path = option("What was blurred how: blur.toml, the same for both sides.")
+    data: str = option("The rows: a file, or a database's URL.", "SOURCE")
+    table: str | None = TABLE
+
+    @functools.cached_property
+    def plan(self) -> BlurPlan:
+        """The plan."""
+        from parties.alone.blurring.plan import load
+
+        return load(self.plan_file)
+
+    def opened(self) -> RowQuery:
+        """Open the rows, for `with`."""
+        return opened(self.data, self.table)
 
 
 @click.group(
@@ -57,52 +84,38 @@ def group(
 
 @command("reconstruct", "smc reconstruct --plan blur.toml --data blurred.csv --by disease")
 def reconstruct_command(
-    plan_file: Path | None = PLAN,
-    data: str | None = DATA,
-    table: str | None = TABLE,
+    given: Blurred = settings(Blurred),
     by: str | None = option("A distribution for each value of this column, which is not blurred.", "COLUMN"),
-    as_json: bool = json_option,
-) -> None:
+) -> Report:
     """The distributions of the true values behind blurred rows, by Bayes' rule, iterated."""
-    from parties.alone.blurring.plan import load
-    from parties.alone.blurring.reports import distributions, distributions_text
+    from parties.alone.blurring.reports import distributions, distributions_report
 
-    plan_file, data = _needed(plan_file, "--plan"), _needed(data, "--data")
-    plan = load(plan_file)
-    with opened(data, table) as rows, console.progress("reconstructing"):
-        document = distributions(rows, plan, by)
-    console.tell(as_json, document, distributions_text(document))
+    plan = given.plan
+    with given.opened() as rows, console.progress("reconstructing"):
+        return distributions_report(distributions(rows, plan, by))
 
 
 @command("attack", "smc blur attack --plan blur.toml --data blurred.csv --truth rows.csv", group)
 def attack_command(
-    plan_file: Path | None = PLAN,
-    data: str | None = DATA,
-    table: str | None = TABLE,
+    given: Blurred = settings(Blurred),
     truth: str | None = option("The true rows in the same order, to say how near the attack comes.", "SOURCE"),
-    as_json: bool = json_option,
-) -> None:
+) -> Report:
     """What blurred rows give away all the same. By spectral filtering, and with privacy as entropy."""
     from contextlib import ExitStack
 
-    from parties.alone.blurring.plan import load
-    from parties.alone.blurring.reports import attack, attack_text
+    from parties.alone.blurring.reports import attack, attack_report
 
-    plan_file, data = _needed(plan_file, "--plan"), _needed(data, "--data")
-    plan = load(plan_file)
+    plan = given.plan
     with ExitStack() as stack:
-        rows = stack.enter_context(opened(data, table))
-        true = None if truth is None else stack.enter_context(opened(truth, table))
+        rows = stack.enter_context(given.opened())
+        true = None if truth is None else stack.enter_context(opened(truth, given.table))
         stack.enter_context(console.progress("attacking"))
-        document = attack(rows, plan, true)
-    console.tell(as_json, document, attack_text(document))
+        return attack_report(attack(rows, plan, true))
 
 
 @command("rules", "smc blur rules --plan blur.toml --data blurred.csv --support 0.1 --confidence 0.8", group)
 def rules_command(
-    plan_file: Path | None = PLAN,
-    data: str | None = DATA,
-    table: str | None = TABLE,
+    given: Blurred = settings(Blurred),
     columns: str | None = option("Whose values may stand in rules, with commas  [all categories]", "LIST"),
     support: float = option("Of a frequent set at least  [0.1]", Between(0, 1, min_open=True), default=0.1),
     confidence: float = option("Of a rule at least  [0.8]", Between(0, 1), default=0.8),
@@ -113,16 +126,13 @@ def rules_command(
         click.Choice(["non-redundant", "maximal", "all"]),
         default="non-redundant",
     ),
-    as_json: bool = json_option,
-) -> None:
+) -> Report:
     """Rules of the true rows, estimated. Which values go together there, and what follows from which."""
-    from parties.alone.blurring.plan import load
     from parties.alone.blurring.rules import Bounds, held, mined
     from parties.jobs.rules.joint import RulesOfBoth, shown
 
-    plan_file, data = _needed(plan_file, "--plan"), _needed(data, "--data")
-    plan, bounds = load(plan_file), Bounds(support, confidence, lift, max_length)
-    with opened(data, table) as rows, console.progress("counting"):
+    plan, bounds = given.plan, Bounds(support, confidence, lift, max_length)
+    with given.opened() as rows, console.progress("counting"):
         estimates, levels = mined(rows, plan, None if columns is None else columns.split(","), bounds)
     rules, sets = held(estimates, levels, bounds), [items for level in levels for items in level]
     shares = [{"value": estimates.share(items), "reach": estimates.reach(items)} for items in sets]
@@ -139,10 +149,11 @@ def rules_command(
         "lift": lift,
         "show": show,
     }
-    text = RulesOfBoth.text(document, 0)
+    report = Report(document)
+    report.block(RulesOfBoth.text(document, 0))
     if sets:
-        text += f"shares of sets are within {max(share['reach'] for share in shares):.3g} (95%)\n"
-    console.tell(as_json, document, text)
+        report.line(f"shares of sets are within {max(share['reach'] for share in shares):.3g} (95%)")
+    return report
 
 
 def _needed(value: Any, flag: str) -> Any:

@@ -10,14 +10,15 @@ from typing import Any
 import click
 
 from parties.base import console, files
-from parties.base.text import printable
+from parties.base.report import Report
 from parties.commands.log_writing import appending, entries_of, file_of
-from parties.commands.options import find_party_file, json_option, known_table, node_config, out_option
+from parties.commands.options import find_party_file, known_table, node_config, out_option
 from parties.commands.outputs import FORCE, check_new
-from parties.commands.signature import argument, command, option
+from parties.commands.signature import argument, command, option, settings
 from parties.node.governance import activities, breaches
 from parties.node.governance.breaches import Breach
 from parties.node.records.kinds import Step
+from parties.node.settings import NodeFile
 from smc.errors import InputError
 
 TOLD: dict[str, Step] = {"authority": "authority told", "people": "people told", "peer": "peer told"}
@@ -37,11 +38,10 @@ def found_command(
     what: str = argument(),
     tables: tuple[str, ...] = option("Whose rows, by its name in party.toml; repeatable.", flag="--table"),
     known: str | None = option("Since when it is known, in this machine's time: 2026-11-25T14:00  [now]", "TIME"),
-    config_file: Path | None = node_config,
-    as_json: bool = json_option,
-) -> None:
+    file: NodeFile = settings(file_of),
+) -> Report:
     """Begin with what was found: from when it is known 72 hours count."""
-    file, now = file_of(config_file), datetime.now(UTC)
+    now = datetime.now(UTC)
     since = now if known is None else _moment(known)
     if since > now:
         raise InputError("--known: that is in the future")
@@ -50,18 +50,17 @@ def found_command(
     with appending(file) as append:
         entry = append("breach", {**fields, "known": since.isoformat(timespec="seconds")})
     (breach,) = breaches.read([entry]).values()
-    _tell(breach, now, as_json)
+    return _report(breach, now)
 
 
 @command("note", "smc breach note 3f2a 'the disk was encrypted'", group)
 def note_command(
     breach: str = _BREACH,
     text: str = argument(),
-    config_file: Path | None = node_config,
-    as_json: bool = json_option,
-) -> None:
+    file: NodeFile = settings(file_of),
+) -> Report:
     """Add what was found out, or done."""
-    _step(config_file, breach, "noted", text, as_json)
+    return _step(file, breach, "noted", text)
 
 
 @command("told", "smc breach told 3f2a authority 'by its form, number 2026/881'", group)
@@ -69,43 +68,37 @@ def told_command(
     breach: str = _BREACH,
     whom: str = argument(click.Choice(list(TOLD))),
     text: str = argument(),
-    config_file: Path | None = node_config,
-    as_json: bool = json_option,
-) -> None:
+    file: NodeFile = settings(file_of),
+) -> Report:
     """Put down who was told, and how.
 
     That is the authority, the people, or the peer. After 72 hours the authority is told the reasons for the delay too.
     """
-    _step(config_file, breach, TOLD[whom], text, as_json)
+    return _step(file, breach, TOLD[whom], text)
 
 
 @command("close", "smc breach close 3f2a 'nothing was read; the disk is back'", group)
 def close_command(
     breach: str = _BREACH,
     text: str = argument(),
-    config_file: Path | None = node_config,
-    as_json: bool = json_option,
-) -> None:
+    file: NodeFile = settings(file_of),
+) -> Report:
     """End it, with the reason.
 
     That is also why the authority was not told, if it was not.
     """
-    _step(config_file, breach, "closed", text, as_json)
+    return _step(file, breach, "closed", text)
 
 
 @command("list", "smc breach list --config party.toml", group)
-def list_command(config_file: Path | None = node_config, as_json: bool = json_option) -> None:
+def list_command(file: NodeFile = settings(file_of)) -> Report:
     """List all breaches, with the time that is left."""
-    register, now = breaches.read(entries_of(file_of(config_file), "breach")), datetime.now(UTC)
-    if as_json:
-        console.print_json([_plain(breach, now) for breach in register.values()])
-    elif register:
-        table = console.columns(("breach", "known since (UTC)", "state", "what"), ())
-        for breach in register.values():
-            table.add_row(breach.id, f"{breach.known:%Y-%m-%d %H:%M}", breach.state(now), printable(breach.what))
-        console.show(table)
-    else:
-        console.err.print("no breach is in the log")
+    register, now = breaches.read(entries_of(file, "breach")), datetime.now(UTC)
+    report = Report([_plain(breach, now) for breach in register.values()])
+    heads = ("breach", "known since (UTC)", "state", "what")
+    rows = [(one.id, f"{one.known:%Y-%m-%d %H:%M}", one.state(now), one.what) for one in register.values()]
+    report.listing(dict.fromkeys(heads, ""), rows, "no breach is in the log")
+    return report
 
 
 @command("draft", "smc breach draft 3f2a --out notice.md", group)
@@ -128,14 +121,14 @@ def draft_command(
         console.err.print(f"written: {out}")
 
 
-def _step(config_file: Path | None, beginning: str, step: Step, text: str, as_json: bool) -> None:
-    file, now = file_of(config_file), datetime.now(UTC)
+def _step(file: NodeFile, beginning: str, step: Step, text: str) -> Report:
+    now = datetime.now(UTC)
     before = breaches.named(breaches.read(entries_of(file, "breach")), beginning)
     if before.has("closed"):
         raise InputError(f"breach {before.id} is closed; what is found now is another: smc breach found")
     with appending(file) as append:
         before.add(append("breach", {"breach": before.id, "step": step, "text": text}))
-    _tell(before, now, as_json)
+    return _report(before, now)
 
 
 def _moment(text: str) -> datetime:
@@ -152,10 +145,8 @@ def _plain(breach: Breach, now: datetime) -> dict[str, Any]:
     return {"breach": breach.id, **moments, "state": breach.state(now), "tables": breach.tables, "steps": steps}
 
 
-def _tell(breach: Breach, now: datetime, as_json: bool) -> None:
-    if as_json:
-        console.print_json(_plain(breach, now))
-        return
-    console.out.print(f"{breach.id}: {breach.state(now)}; known since {breach.known:%Y-%m-%d %H:%M} UTC")
-    for at, step, text in breach.steps:
-        console.out.print(printable(f"  {at[:16]}  {step}: {text}"))
+def _report(breach: Breach, now: datetime) -> Report:
+    report = Report(_plain(breach, now))
+    report.line(f"{breach.id}: {breach.state(now)}; known since {breach.known:%Y-%m-%d %H:%M} UTC")
+    report.lines(f"  {at[:16]}  {step}: {text}" for at, step, text in breach.steps)
+    return report

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from parties.base import console, files
+from parties.base.report import Report
 from parties.base.text import listed
 from parties.commands import job_text
 from parties.commands.node_options import NODE_CONFIG, STATE, node_of, node_options
 from parties.commands.options import find_party_file, json_option, out_option
 from parties.commands.outputs import FORCE, check_new
 from parties.commands.proposed import Proposed, at_file
-from parties.commands.signature import command, option
+from parties.commands.signature import command, option, settings
 from parties.jobs.spending import EXACT
-from parties.operator.budget import Simulation, TableBudget, Totals, enough_for, parts
+from parties.operator.budget import ChargeView, Simulation, TableBudget, Totals, enough_for, parts
+from parties.operator.client import NodeClient
 from smc.errors import InputError
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 MOST_JOBS = 20  # of a table that are listed
 BAR = 30  # columns
+JOBS = {"": "", "job": "", "at (UTC)": "", "epsilon": "", "peer": "", "spent by": "~"}
 
 
 @click.group("budget", epilog="Example:  smc budget show --config party.toml")
@@ -35,32 +35,26 @@ def group() -> None:
 @command("show", "smc budget show --config party.toml --group 4", group)
 def show_command(
     rows: int = option("Tell the price of so many rows  [1]", click.IntRange(1, 1000), flag="--group", default=1),
-    config_file: Path | None = NODE_CONFIG,
-    state: Path | None = STATE,
-    as_json: bool = json_option,
-) -> None:
+    node: NodeClient = settings(node_of),
+) -> Report:
     """Show what was spent of each table, and what is left. Also with which peer, and by which jobs.
 
     A budget is for one row, and so are what is spent and left of it. With --group 4 all other numbers are those of a
     family that has four: what one pays, they pay four times, and of Gaussian noise, whose loss (rho) adds up by
     squares, sixteen times.
     """
-    budgets = node_of(config_file, state).budget(rows)
-    if as_json:
-        console.print_json([budget.model_dump() for budget in budgets])
-        return
+    budgets = node.budget(rows)
+    report = Report([budget.model_dump() for budget in budgets])
     if not budgets:
-        console.err.print("this node has no table: name one in party.toml, as [tables.NAME]")
+        report.note("this node has no table: name one in party.toml, as [tables.NAME]", always=False)
     for budget in budgets:
-        for line in _lines(budget):
-            console.out.print(line)
+        report.lines(_lines(budget))
         if budget.jobs:
-            console.show(_jobs(budget), console.out)
+            report.table(JOBS, [_job_cells(job) for job in budget.jobs[:MOST_JOBS]])
+    return report
 
 
-def _simulate(
-    job: dict[str, Any], file: Path | None, config_file: Path | None, state: Path | None, as_json: bool
-) -> None:
+def _simulate(job: dict[str, Any], file: Path | None, config_file: Path | None, state: Path | None) -> Report:
     """Say what a job would spend, and whether it would be refused. Nothing is proposed or changed.
 
     Exit code 0 if it would not be refused, 2 if it would.
@@ -68,14 +62,12 @@ def _simulate(
     node = node_of(config_file, state)
     with at_file(file):
         simulation = node.simulate(job)
-    if as_json:
-        console.print_json(simulation.model_dump())
-    else:
-        for line in _simulated(simulation):
-            console.out.print(job_text.shown(line))
+    report = Report(simulation.model_dump())
+    report.lines(map(job_text.shown, _simulated(simulation)))
     if simulation.refused:
-        with at_file(file):
-            raise InputError(f"it would be refused: {job_text.shown(simulation.why)}")
+        place = "" if file is None else f"{file}: "
+        report.failure = InputError(f"{place}it would be refused: {job_text.shown(simulation.why)}")
+    return report
 
 
 group.add_command(Proposed("budget simulate", _simulate, node_options))
@@ -153,18 +145,10 @@ def _totals(totals: Totals, delta: float, is_pure: bool) -> str:
     return f"{pure}{fails}; by Gaussian noise (rho) {totals.rho:.4g}, {at_delta}"
 
 
-def _jobs(budget: TableBudget) -> Table:
-    """Return the last jobs, a line each."""
-    from rich.table import Table
-
-    table = Table(box=None, padding=(0, 1))
-    for name in ("", "job", "at (UTC)", "epsilon", "peer", "spent by"):
-        table.add_column(name, no_wrap=name != "spent by")
-    for job in budget.jobs[:MOST_JOBS]:
-        at, uses = job_text.moment(job.at), "; ".join(job_text.shown(use) for use in job.uses)
-        peer = job_text.shown(job.peer, 30)
-        table.add_row("" if job.counts else "over", job.job[:8] or "lost", at, _number(job.epsilon), peer, uses)
-    return table
+def _job_cells(job: ChargeView) -> tuple[str, ...]:
+    at, uses = job_text.moment(job.at), "; ".join(job_text.shown(use) for use in job.uses)
+    peer = job_text.shown(job.peer, 30)
+    return "" if job.counts else "over", job.job[:8] or "lost", at, _number(job.epsilon), peer, uses
 
 
 def _simulated(simulation: Simulation) -> Iterator[str]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from parties.base import console, files
-from parties.commands.options import TABLE, json_option
+from parties.base.report import Report
+from parties.commands.options import TABLE
 from parties.commands.outputs import FORCE, check_new
 from parties.commands.own_table import chosen
 from parties.commands.rows import CONFIG, choose, paths, place, tell_left_out
@@ -27,14 +28,13 @@ def compare_command(
     config_file: Path | None = CONFIG,
     table: str | None = TABLE,
     force: bool = FORCE,
-    as_json: bool = json_option,
-) -> None:
+) -> Report:
     """Hold a synthetic table against own rows: what was lost, what can be learnt from it, whether it copies rows.
 
     The figures are exact: they tell of your rows and are for you alone.
     """
     from parties.alone.comparing.comparison import compare
-    from parties.alone.comparing.presenting import to_text
+    from parties.alone.comparing.presenting import draw_svg, report_of, to_html
     from parties.alone.comparing.reading import read
 
     if original is None or schema_file is None:
@@ -61,19 +61,14 @@ def compare_command(
     with console.progress("reading") as status:
         pair = read(where, synthetic, schema_file, target)
         try:
-            report = compare(pair.domain, pair.original, pair.synthetic, pair.target, status.doing)
+            data = compare(pair.domain, pair.original, pair.synthetic, pair.target, status.doing)
         except ValueError as error:
             raise InputError(str(error)) from None
-    if report_file is not None:
-        files.write_json(report_file, report)
+    report = report_of(data)
+    report.save(report_file)
     if page_file is not None:
-        from parties.alone.comparing.page import to_html
-
-        files.write_text(page_file, to_html(report, synthetic.name))
+        files.write_text(page_file, to_html(data, synthetic.name))
     if svg_file is not None:
-        from parties.alone.comparing.drawing import draw_svg
-
-        files.write_text(svg_file, draw_svg(report))
-    console.tell(as_json, report, to_text(report))
-    if written := [str(path) for path in outputs.values() if path is not None]:
-        console.err.print("written: " + ", ".join(written))
+        files.write_text(svg_file, draw_svg(data))
+    report.written(*outputs.values())
+    return report

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from parties.base import console
+from parties.base.report import Report
 from parties.commands import job_text
-from parties.commands.node_options import NODE_CONFIG, STATE, node_of
-from parties.commands.operator import job_argument, tell
-from parties.commands.options import be_sure, json_option
+from parties.commands.node_options import node_of
+from parties.commands.operator import job_argument, told
+from parties.commands.options import be_sure
 from parties.commands.proposed import input_options, read_inputs
-from parties.commands.signature import command, option
+from parties.commands.signature import command, option, settings
 from parties.operator.accounts import unix_user
 from parties.operator.cautions import more_than_usual, question
 from parties.operator.client import NodeClient
@@ -23,10 +22,8 @@ def approve(
     job: str = job_argument,
     inputs: tuple[str, ...] = input_options,
     yes: bool = option("Even if it tells more than the jobs done on the table so far."),
-    config_file: Path | None = NODE_CONFIG,
-    state: Path | None = STATE,
-    as_json: bool = json_option,
-) -> None:
+    node: NodeClient = settings(node_of),
+) -> Report:
     """Consent to a job that waits for it; look at it with smc show before.
 
     A job that tells more than those done on the table so far is asked about once more: at a terminal by a question,
@@ -35,7 +32,6 @@ def approve(
     What the job asks to be typed is given by --input; it is never stored, so after the node was stopped in the middle
     of such a job, approve it once more.
     """
-    node = node_of(config_file, state)
     view = node.job(job)
     for remark in view.remarks:
         console.err.print(job_text.shown(remark))
@@ -45,31 +41,27 @@ def approve(
     if not yes and fits and (more := more_than_usual(node, view)) and _may_approve(node, view):
         lines = map(job_text.shown, (question(view), *more))
         be_sure([*lines], "Approve all the same?", "it was not approved, and waits as before")
-    tell(node.approve(view.id, read_inputs(view.protocol, inputs)), as_json)
+    return told(node.approve(view.id, read_inputs(view.protocol, inputs)))
 
 
 @command(example="smc refuse 3f2a --why 'the purpose is not covered by our agreement'")
 def refuse(
     job: str = job_argument,
     why: str = option("The peer is told  [what does not fit here, if anything]", "TEXT", default=""),
-    config_file: Path | None = NODE_CONFIG,
-    state: Path | None = STATE,
-    as_json: bool = json_option,
-) -> None:
+    node: NodeClient = settings(node_of),
+) -> Report:
     """Decline a job."""
-    tell(node_of(config_file, state).refuse(job, why), as_json, wanted="refused")
+    return told(node.refuse(job, why), wanted="refused")
 
 
 @command(example="smc cancel 3f2a --why 'wrong table'")
 def cancel(
     job: str = job_argument,
     why: str = option("The peer is told.", "TEXT", default=""),
-    config_file: Path | None = NODE_CONFIG,
-    state: Path | None = STATE,
-    as_json: bool = json_option,
-) -> None:
+    node: NodeClient = settings(node_of),
+) -> Report:
     """Withdraw a job, or stop it where it is."""
-    tell(node_of(config_file, state).cancel(job, why), as_json, wanted="cancelled")
+    return told(node.cancel(job, why), wanted="cancelled")
 
 
 def _may_approve(node: NodeClient, job: JobView) -> bool:

@@ -15,9 +15,9 @@ from parties.base.temporary import HeldDirectory
 from parties.commands.kinds import options_of
 from parties.commands.outputs import FORCE, Outputs
 from parties.commands.signature import by_signature, option
+from parties.jobs.kinds.id3 import Id3
 from parties.jobs.running import kernels_of
 from parties.jobs.settings import ENGINE, parameters
-from parties.jobs.tree.id3 import Id3
 from parties.jobs.tree.settings import Id3Settings
 from parties.link import identity
 from parties.models.trees.text import to_text
@@ -33,7 +33,7 @@ ANNOUNCEMENT = "listening on "
 @click.command(epilog="Example:  smc demo --svg tree.svg")
 @options_of([parameter for parameter in parameters(Id3Settings) if parameter.key in ENGINE])
 @by_signature
-def demo(svg: Path | None = option("Draw the tree."), force: bool = FORCE, **flags: str | None) -> None:
+def demo(svg: Path | None = option("Draw the tree as SVG."), force: bool = FORCE, **flags: str | None) -> None:
     """Two clinics learn one decision tree: fresh identities, mutual TLS on loopback, bundled data.
 
     Each clinic is a process of its own that reads its own seven rows; this command only starts them. So few rows make
@@ -98,7 +98,7 @@ def _forecast(settings: Id3Settings) -> float:
 
     profile = usual(settings)
     settings_of_demo = {"schema": example.demo().schema, "plain": True, "max_rows": ROWS}
-    program = Id3.planned(merge(settings, settings_of_demo)).program(Inputs(0))
+    program = Id3.planned(merge(settings, settings_of_demo)).cost(Inputs(0)).program
     return forecast(program, profile).seconds(LinkShape(), own_pace() / USUAL)
 
 

@@ -10,9 +10,11 @@ from typing import Any
 import click
 
 from parties.base import console
+from parties.base.report import Report
 from parties.base.settings import merge
+from parties.commands.brief_help import BriefCommand
 from parties.commands.kinds import missing_by_flag, options_of, read_flags
-from parties.commands.options import FILE, TABLE, ProgramCommand, json_option, program_arguments
+from parties.commands.options import FILE, TABLE, ProgramCommand, program_arguments
 from parties.commands.own_table import by_table, chosen
 from parties.commands.run import PROFILE, RunSettings
 from parties.commands.signature import by_signature
@@ -35,6 +37,21 @@ _LINK: Any = click.option(
     "--link", default="loopback", metavar="LINK", help="RATE,ROUND-TRIP[,WINDOW] or loopback, lan, wan  [loopback]"
 )
 _CONFIG = click.option("--config", "config_file", type=FILE, help="A party.toml, for its table's schema and bound.")
+
+PROFILES = {
+    "engine": "{engine}",
+    "OT": "{ot}",
+    "garbling": "{garbling}",
+    "circuits": "{form}",
+    "AND gates": ">{and_gates:,}",
+    "party 0 sends": ">{party0_sends:size}",
+    "party 1 sends": ">{party1_sends:size}",
+}
+COSTS = {
+    "messages": ">{messages:,}",
+    "rounds": ">{party0_rounds:,}, {party1_rounds:,}",
+    "seconds": ">{seconds:.3g}",
+}
 
 
 class _Estimates(click.Group):
@@ -86,9 +103,8 @@ def run_command(
     arguments: tuple[str, ...],
     integers: bool,
     link: str = _LINK,
-    as_json: bool = json_option,
     **flags: Any,
-) -> None:
+) -> Report:
     """Estimate `smc run` of any program written against the engine. What it opens counts as zeros.
 
     That is exact unless what is opened decides what follows.
@@ -96,7 +112,7 @@ def run_command(
     function, values = load_program(program), arguments_of(arguments)
     check_arguments(function, values)
     counted = Counted(lambda engine: function(engine, *values), "typical", "a run that opens zeros")
-    _show(counted, integers, 1, link, as_json, {}, _named(RunSettings.model_construct(), PROFILE, flags))
+    return _report(counted, integers, 1, link, {}, _named(RunSettings.model_construct(), PROFILE, flags))
 
 
 def _estimate_of(name: str) -> click.Command:
@@ -109,11 +125,10 @@ def _estimate_of(name: str) -> click.Command:
     @by_signature
     def estimate(
         link: str = _LINK,
-        as_json: bool = json_option,
         config_file: Path | None = None,
         table: str | None = None,
         **flags: Any,
-    ) -> None:
+    ) -> Report:
         in_file = kind.Settings()
         if config_file is not None:
             file = load(config_file)
@@ -127,13 +142,16 @@ def _estimate_of(name: str) -> click.Command:
             task = kind.planned(settings)
         shards = profiles.shards_of(task.specification())
         named = _named(kind.Settings.model_construct(), engine, flags)
-        _show(task.counted(beside, Inputs()), kind.integers, shards, link, as_json, task.own_seconds(), named)
+        return _report(task.cost(Inputs(), beside), kind.about.integers, shards, link, task.own_seconds(), named)
 
     help_ = f"Estimate `smc {name}`: {kinds.line(name)} Whether that is exact is said above the table."
-    example = f"Example:  smc estimate {name} {kind.estimate_example}--link wan"
+    example = kind.about.estimate_example or kind.about.flags([option.flag for option in options])
     if issubclass(kind.Settings, TabularSettings):
+        example = f"--schema schema.toml {example}"
         estimate = TABLE(_CONFIG(estimate))
-    return click.command(name, help=help_, epilog=example)(options_of([*options, *extra, *engine])(estimate))
+    return click.command(name, BriefCommand, help=help_, epilog=f"Example:  smc estimate {name} {example} --link wan")(
+        options_of([*options, *extra, *engine])(estimate)
+    )
 
 
 def _named(settings: KindSettings, options: list[Parameter], flags: Mapping[str, Any]) -> Profile | None:
@@ -157,16 +175,10 @@ def _names(options: Sequence[Parameter]) -> set[str]:
     return {option.variable for option in options}
 
 
-def _show(
-    counted: Counted,
-    integers: bool,
-    shards: int,
-    link: str,
-    as_json: bool,
-    by_itself: Mapping[str, float],
-    named: Profile | None,
-) -> None:
-    """Show the profile that is named, or every one, the quickest first; and of the quickest what its work is.
+def _report(
+    counted: Counted, integers: bool, shards: int, link: str, by_itself: Mapping[str, float], named: Profile | None
+) -> Report:
+    """Report the profile that is named, or every one, the quickest first; and of the quickest what its work is.
 
     Seconds of computing are those of this machine. Counting is what a run does: of what suits, of which all has to be
     counted only where garbled circuits do not settle it, and the bound of one profile.
@@ -196,31 +208,15 @@ def _show(
     start = START_SECONDS + (LOAD_SECONDS if by_itself else 0.0)
     besides = {"start": start, "counting what suits": round(sum(counting.values()), 3), **by_itself}
     rows.sort(key=lambda row: row["seconds"])
-    if as_json:
-        head = {"link": str(shape), "estimate": counted.estimate, "of": counted.of}
-        console.print_json({**head, "besides": besides, "estimates": rows})
-        return
+    head = {"link": str(shape), "estimate": counted.estimate, "of": counted.assumed}
+    report = Report({**head, "besides": besides, "estimates": rows})
     bounded = any(row["at_most"] is not None for row in rows)
-    most = ("both at most",) if bounded else ()
-    numbers = ("AND gates", "party 0 sends", "party 1 sends", *most, "messages", "rounds", "seconds")
-    table = console.columns(("engine", "OT", "garbling", "circuits"), numbers, f"on {shape}; {counted}")
-    for row in rows:
-        table.add_row(
-            row["engine"],
-            row["ot"],
-            row["garbling"] or "",
-            row["form"] or "",
-            f"{row['and_gates']:,}",
-            console.size(row["party0_sends"]),
-            console.size(row["party1_sends"]),
-            *([console.size(row["at_most"])] if bounded else []),
-            f"{row['messages']:,}",
-            f"{row['party0_rounds']:,}, {row['party1_rounds']:,}",
-            f"{row['seconds']:.3g}",
-        )
-    console.show(table)
+    report.table(
+        PROFILES | ({"both at most": ">{at_most:size}"} if bounded else {}) | COSTS, rows, f"on {shape}; {counted}"
+    )
     memory = f"; memory of a shard: about {console.size(rows[0]['shard_bytes'])}" if shards > 1 else ""
-    console.out.print(f"of the first: {_in_seconds(rows[0]['work'])}; besides, at most: {_in_seconds(besides)}{memory}")
+    report.line(f"of the first: {_in_seconds(rows[0]['work'])}; besides, at most: {_in_seconds(besides)}{memory}")
+    return report
 
 
 def _in_seconds(lines: Mapping[str, float]) -> str:

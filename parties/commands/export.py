@@ -73,10 +73,7 @@ def export(
         if remark := beyond_bounds(model):
             click.echo(remark, err=True)
     else:
-        from parties.base.extras import needing
-
-        with needing("SQL"):
-            from parties.deployed.sql import to_sql
+        from parties.deployed.sql import to_sql
 
         types, conditions = None, None
         if mapped is not None:

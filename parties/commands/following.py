@@ -9,7 +9,7 @@ from parties.base import console
 from parties.commands import job_text
 from parties.operator.client import NodeClient
 from parties.operator.interface import ENDED, JobView
-from smc.errors import InputError, JobMismatchError, LinkError
+from smc.errors import InputError, JobMismatchError, LinkError, SmcError
 
 FOLLOW = (
     "Follow the job until it has ended. Exit codes: 0 done; 2 refused or failed here; 3 failed at the peer, or no node "
@@ -47,14 +47,12 @@ def _follow(node: NodeClient, job: JobView) -> JobView:
         return node.follow(job, on_change=changed)
 
 
-def check_end(job: JobView) -> None:
-    """Raise the error that a job has ended in, if so."""
+def end_of(job: JobView) -> SmcError | None:
+    """Return the error that a job has ended in; None if it has not, or is done."""
     line = f"job {job_text.short(job.id)}: {job_text.standing(job)}"
     if job.state not in ENDED or job.state == "done":
-        return
+        return None
     refused_here = job.state == "refused" and job.ours.verdict == "refused"
     if refused_here or (job.state == "failed" and job.ended_by == "us"):
-        raise InputError(line)
-    if job.state == "failed":
-        raise LinkError(line)
-    raise JobMismatchError(line)
+        return InputError(line)
+    return LinkError(line) if job.state == "failed" else JobMismatchError(line)

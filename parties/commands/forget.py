@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from parties.base import console
+from parties.base.report import Report
 from parties.commands import job_text
 from parties.commands.node_options import NODE_CONFIG, STATE, node_of
-from parties.commands.operator import tell
-from parties.commands.options import json_option, known_table
+from parties.commands.operator import told
+from parties.commands.options import known_table
 from parties.commands.signature import command, option
 from parties.jobs import kinds
 from parties.jobs.settings import private_parameters
@@ -29,8 +29,7 @@ def forget(
     again: bool = option("With --job, when it is withdrawn: propose the same job anew."),
     config_file: Path | None = NODE_CONFIG,
     state: Path | None = STATE,
-    as_json: bool = json_option,
-) -> None:
+) -> Report:
     """List what was learnt from a table, withdraw one result by a signed statement at both parties, or learn it anew.
 
     A result cannot be made to forget a row: it is marked as not to be used, and learnt again without it, under the
@@ -46,30 +45,28 @@ def forget(
         raise InputError("--why is missing: a withdrawal is for good, and both parties' records keep its reason")
     node = node_of(config_file, state)
     if job is None:
-        _list(node, str(table), as_json)
-    elif again:
+        return _list(node, str(table))
+    if again:
         before = node.job(job)
         if not before.withdrawn:
             raise InputError(f"job {job_text.short(before.id)}: withdraw its result first, by smc forget --job")
-        tell(node.repeat(before.id), as_json)
-    else:
-        view = node.withdraw(job, why)
-        tell(view, as_json)
-        is_typed = not view.table and private_parameters(kinds.find(view.protocol).Settings)
-        console.err.print(WITHDRAWN + ("" if is_typed else AGAIN.format(job=job_text.short(view.id))))
+        return told(node.repeat(before.id))
+    view = node.withdraw(job, why)
+    report = told(view)
+    is_typed = not view.table and private_parameters(kinds.find(view.protocol).Settings)
+    if report.failure is None:
+        report.note(WITHDRAWN + ("" if is_typed else AGAIN.format(job=job_text.short(view.id))))
+    return report
 
 
-def _list(node: NodeClient, table: str, as_json: bool) -> None:
-    """Print what was learnt from a table of ours. `InputError` if there is none of this name."""
+def _list(node: NodeClient, table: str) -> Report:
+    """Return what was learnt from a table of ours. `InputError` if there is none of this name."""
     known_table(table, node.node().tables)
     learnt = [view for view in _done(node) if view.table == table]
-    if as_json:
-        console.print_json([view.model_dump() for view in learnt])
-    elif learnt:
-        console.show(job_text.table(learnt, learnt))
-        console.err.print("withdraw one:  smc forget --job JOB --why TEXT")
-    else:
-        console.err.print("nothing was learnt from it with a peer")
+    report = job_text.listing(learnt)
+    withdraw = "withdraw one:  smc forget --job JOB --why TEXT"
+    report.note(withdraw if learnt else "nothing was learnt from it with a peer", always=False)
+    return report
 
 
 def _done(node: NodeClient) -> list[JobView]:

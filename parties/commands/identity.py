@@ -10,12 +10,12 @@ import click
 
 from parties.base import console, files
 from parties.base.files import is_in_token
+from parties.base.report import Report
 from parties.base.settings import required
-from parties.base.text import printable
-from parties.commands.node_options import NODE_CONFIG, STATE, node_of
-from parties.commands.options import FILE, FOLDER, find_party_file, json_option, new_secret, node_config
+from parties.commands.node_options import node_of
+from parties.commands.options import FILE, FOLDER, find_party_file, new_secret, node_config
 from parties.commands.outputs import FORCE, check_new
-from parties.commands.signature import argument, command, option
+from parties.commands.signature import argument, command, option, settings
 from parties.link import tls
 from parties.link.identity import (
     create,
@@ -27,6 +27,7 @@ from parties.link.identity import (
     protect,
     refuse_present,
 )
+from parties.operator.client import NodeClient
 from parties.party_file import load
 from smc.errors import InputError
 
@@ -122,29 +123,21 @@ def succeed_command(
 def revoke_command(
     peer: str = argument(),
     why: str = option("For the log; the peer does not read it.", default=""),
-    config_file: Path | None = NODE_CONFIG,
-    state: Path | None = STATE,
-    as_json: bool = json_option,
-) -> None:
+    node: NodeClient = settings(node_of),
+) -> Report:
     """Trust a peer's certificate no more, at the node that runs.
 
     Its link ends now, running sessions are cut, and the node never again makes one with this certificate, also after a
     restart. A new certificate of the peer's goes into --config. What was signed stays signed.
     """
-    node = node_of(config_file, state).revoke(peer, why)
-    if as_json:
-        console.print_json(node.model_dump(mode="json"))
-        return
-    console.out.print(printable(f"{peer}: its certificate is revoked; the link has ended"))
+    report = Report(node.revoke(peer, why).model_dump(mode="json"))
+    report.line(f"{peer}: its certificate is revoked; the link has ended")
+    return report
 
 
 @command("show", "smc identity show keys/clinic-a.crt", group)
-def show_command(certificate: Path = argument(), as_json: bool = json_option) -> None:
+def show_command(certificate: Path = argument()) -> Report:
     """Show name, hosts, validity and fingerprint of a certificate. Also the oldest TLS that links use with it."""
-    fields = describe(load_certificate(certificate)) | {"oldest_tls": tls.VERSION}
-    if as_json:
-        console.print_json(fields)
-        return
-    for key, value in fields.items():
-        text = ", ".join(value) if isinstance(value, list) else value
-        console.out.print(f"{key.replace('_', ' '):12}  {text}")
+    report = Report(describe(load_certificate(certificate)) | {"oldest_tls": tls.VERSION}, width=13)
+    report.all_facts()
+    return report

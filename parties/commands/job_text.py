@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from parties.base import console
+from parties.base.report import Report
 from parties.base.text import visible
 from parties.commands import cost_text
 from parties.jobs import kinds
@@ -13,10 +13,6 @@ from parties.jobs.sentences import heading, profile_words
 from parties.jobs.settings import KindSettings, in_words, public_parameters
 from parties.operator.cautions import cautions
 from parties.operator.interface import ENDED, JobView, Progress, Verdict
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
 
 NAMES = 14  # columns of a sheet for the names of entries
 MOST_COLUMNS = 12  # that are named; of more, so many, and how many more there are
@@ -163,13 +159,10 @@ def _verdict(verdict: Verdict) -> str:
     return f"{verdict.verdict}{by}{at}{': ' if verdict.reason else ''}{verdict.reason}"
 
 
-def table(jobs: Sequence[JobView], known: Sequence[JobView]) -> Table:
-    """Return a line a job; those that wait for this operator first, marked. `known` are all jobs of the node."""
-    from rich.table import Table
-
-    table = Table(box=None, padding=(0, 1))
-    for name in ("", "job", "state", "by", "computes", "table", "purpose", "since (UTC)"):
-        table.add_column(name, no_wrap=True)
+def listing(jobs: Sequence[JobView]) -> Report:
+    """Return a line a job; those that wait for this operator first, marked."""
+    report = Report([job.model_dump() for job in jobs], is_foreign=True)
+    rows: list[tuple[str, ...]] = []
     for job in sorted(jobs, key=lambda job: job.needs_us, reverse=True):  # stable: the newest stay first
         waits = "for our consent" if job.waits_for_us else "for our input" if job.waits_for_input else ""
         state = (
@@ -177,18 +170,14 @@ def table(jobs: Sequence[JobView], known: Sequence[JobView]) -> Table:
             or ("withdrawn" if job.withdrawn else "")
             or ("for the peer's consent" if job.state == "waiting" else job.state)
         )
-        table.add_row(
-            "!" if job.needs_us else "",
-            short(job.id, known),
-            state,
-            f"us, to {shown(job.peer, 20)}" if job.proposed_by == "us" else shown(job.peer, 20),
-            shown(title(job), 60),
-            shown(job.table, 30),
-            shown(job.purpose, 40),
-            moment(job.ended_at or job.proposed_at),
-            style="bold" if job.needs_us else None,
-        )
-    return table
+        by = f"us, to {shown(job.peer, 20)}" if job.proposed_by == "us" else shown(job.peer, 20)
+        about = (shown(title(job), 60), shown(job.table, 30), shown(job.purpose, 40))
+        since = moment(job.ended_at or job.proposed_at)
+        rows.append(("!" if job.needs_us else "", short(job.id, jobs), state, by, *about, since))
+    if rows:
+        heads = ("", "job", "state", "by", "computes", "table", "purpose", "since (UTC)")
+        report.table(dict.fromkeys(heads, ""), rows, strong=lambda row: bool(row[0]))
+    return report
 
 
 def _parameters(job: JobView) -> Iterator[str]:

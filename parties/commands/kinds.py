@@ -15,6 +15,7 @@ from parties.base import console
 from parties.base.address import require_free
 from parties.base.settings import merge
 from parties.commands import cost_text
+from parties.commands.brief_help import Advanced, BriefCommand, both_terminals
 from parties.commands.options import (
     FILE,
     TABLE,
@@ -29,30 +30,35 @@ from parties.commands.outputs import FORCE, Outputs
 from parties.commands.signature import by_signature
 from parties.jobs import kinds
 from parties.jobs.inputs import Inputs
+from parties.jobs.kind import Kind, people
 from parties.jobs.settings import Parameter, parameters
 from parties.link.settings import LinkSettings
 from protocols.release.promise import much
 from smc.errors import InputError
 
 if TYPE_CHECKING:
-    from parties.jobs.kind import Kind
     from smc.engines import Profile
 
-_ALONE = click.option("--alone", is_flag=True, help="Ask own rows only, with the same noise; nobody is dialled.")
+_ALONE = click.option("--alone", is_flag=True, help="Ask your own rows only, with the same noise and without a peer.")
 _NODE = click.option(
     "--node",
     is_flag=False,
     flag_value="",
     metavar="[PEER]",
-    help="Ask the peer (of that name, if there are several) through one's own running node, that of --config or "
-    "./party.toml. Who types the same there, or smc approve, answers.",
+    help="Ask through your running node. The peer types the same command, or approves.",
 )
-_PURPOSE = click.option("--purpose", metavar="TEXT", help="With --node: what for; rules may want one.")
+_PURPOSE = click.option("--purpose", metavar="TEXT", help="With --node: purpose of the job, shown to the peer.")
 PLAIN = {int: int, float: float, str: str}
 SEEN = (
     "A private value on the command line can be seen by other users of this machine: prefer '-' or the configuration "
     "file."
 )
+
+
+def example_of(kind: type[Kind]) -> str:
+    """Return the flags of an example of a kind's command."""
+    own_rows = "--data mine.csv --schema schema.toml " if "own_table" in kind.Settings.model_fields else ""
+    return f"{own_rows}{kind.about.example} --config party.toml".strip()
 
 
 def command_of(name: str) -> click.Command:
@@ -123,7 +129,7 @@ def command_of(name: str) -> click.Command:
             task, data, remarks = kind.alone(settings, party)
         connection = None if alone else Connection(link)
         weak = [line for name in ("epsilon", "support_epsilon") for line in much(getattr(task.settings, name, None))]
-        for remark in [*remarks, *task.people, *weak]:
+        for remark in [*remarks, *people(task), *weak]:
             console.err.print(remark)
         report = None
         if connection is None:
@@ -148,13 +154,14 @@ def command_of(name: str) -> click.Command:
         _tell(outputs, kind, task.document(state), party, report, as_json)
 
     secret = f"\n\n{SEEN}" if "private" in roles else ""
-    example = f"Example:  smc {name} {kind.example or '--config party.toml'}"
+    example = f"smc {name} {example_of(kind)}"
     command = options_of(options)(TABLE(run) if on_rows else run)
-    if kind.by_oneself and "epsilon" in kind.Settings.model_fields:
+    if kind.of_nobody is not Kind.of_nobody and "epsilon" in kind.Settings.model_fields:
         command = _ALONE(command)
     if is_typed:
         command = _NODE(_PURPOSE(command))
-    return click.command(name, help=f"{inspect.cleandoc(kind.__doc__ or '')}{secret}", epilog=example)(command)
+    help_ = f"{inspect.cleandoc(kind.__doc__ or '')}{secret}"
+    return click.command(name, BriefCommand, help=help_, epilog=both_terminals(example))(command)
 
 
 def _check_unlinked(why: str, flags: Mapping[str, Any]) -> None:
@@ -176,7 +183,7 @@ def _tell(
     with console.progress("writing"):
         outputs.write(document, report)
     if as_json:
-        cost_of = {} if report is None else {"cost": report if kind.phases else report["total"]}
+        cost_of = {} if report is None else {"cost": report if kind.about.phases else report["total"]}
         console.print_json({**document, **cost_of})
     else:
         outputs.tell(kind.text(document, party), report)
@@ -244,14 +251,14 @@ def _option(option: Parameter) -> Callable[[Command], Command]:
         help_ += f"  [{option.shown_default()}]"
     elif option.is_needed:
         help_ += f"  [required, unless --{option.unless}]" if option.unless else "  [required]"
+    cls = Advanced if option.advanced else click.Option
     if option.type is bool:
-        return click.option(option.flag, option.variable, is_flag=True, default=None, help=help_)
+        return click.option(option.flag, option.variable, cls=cls, is_flag=True, default=None, help=help_)
     kind: Any = (
         FILE if option.type is Path else click.Choice(option.choices) if option.choices else PLAIN.get(option.type, str)
     )
     if option.role == "private":
         kind = str  # '-' must be possible, and what is wrong is said in one way
     column = option.metavar or ("LIST" if option.type is tuple else "COLUMN" if option.column else None)
-    return click.option(
-        option.flag, option.variable, type=kind, metavar=column, help=help_, multiple=bool(option.joined)
-    )
+    fields: dict[str, Any] = {"metavar": column, "multiple": bool(option.joined)}
+    return click.option(option.flag, option.variable, cls=cls, type=kind, help=help_, **fields)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from parties.base import console, files
-from parties.commands.options import FILE, json_option
+from parties.base.report import Report
+from parties.commands.options import FILE
 from parties.commands.outputs import FORCE, check_new
 from parties.commands.rows import TABLE, opened, paths
 from parties.commands.signature import command, option
@@ -51,16 +52,12 @@ def key_command(
 
 
 @command("spent", "smc local spent --key device.key", group)
-def spent_command(key_file: Path = option("The device's key, made with --total."), as_json: bool = json_option) -> None:
+def spent_command(key_file: Path = option("The device's key, made with --total.")) -> Report:
     """What a person's answers have spent of the total, and what is left."""
     from parties.alone.local import account, device
 
     holder = device.load(key_file)
-    document = account.document(account.load(key_file, holder), holder)
-    if as_json:
-        console.print_json(document)
-    else:
-        console.out.print(account.text(document), end="")
+    return account.report_of(account.document(account.load(key_file, holder), holder))
 
 
 @command("plan", "smc local plan --values 1000 --epsilon 1 --reports 100000", group)
@@ -72,8 +69,7 @@ def plan_command(
     epsilon: float = option("The privacy of a person's answer."),
     delta: float | None = option("Of numbers also gauss, with this chance that epsilon does not hold."),
     count: int = option("How many people answer.", click.IntRange(1, 1 << 40), flag="--reports"),
-    as_json: bool = json_option,
-) -> None:
+) -> Report:
     """Which mechanism to take, by its error with so many reports."""
     from parties.alone.local import advice
 
@@ -87,12 +83,7 @@ def plan_command(
         kinds = advice.of_numbers(low, high, epsilon, delta)
     else:
         kinds = advice.of_texts(epsilon)
-    document = advice.document(kinds, count, values or texts)
-    if as_json:
-        console.print_json(document)
-    else:
-        console.show(advice.table(document))
-        console.out.print(f"\n{advice.verdict(document)}")
+    return advice.report_of(advice.document(kinds, count, values or texts))
 
 
 @command("report", "smc local report --plan local.toml --key device.key --value Padua", group)
@@ -185,8 +176,7 @@ def decode_command(
     ),
     page: Path | None = option("The estimates as an HTML page with a picture of the intervals."),
     force: bool = FORCE,
-    as_json: bool = json_option,
-) -> None:
+) -> Report:
     """What the answers say together. Estimates are without bias, and have their intervals."""
     from parties.alone.local import decoded, reports
     from parties.alone.local.plan import load
@@ -210,12 +200,9 @@ def decode_command(
         document = decoded.document(plan, mechanism, mechanism.estimate(tally, candidates), count, projected, delta)
     if page is not None:
         files.write_text(page, decoded.page(document))
-    if as_json:
-        console.print_json(document)
-    else:
-        console.out.print(decoded.text(document), end="")
-    if page is not None:
-        console.err.print(f"written: {page}")
+    report = decoded.report_of(document)
+    report.written(page)
+    return report
 
 
 def _one(plan: LocalPlan, mechanism: Mechanism, value: str, key: bytes | None) -> Reports:

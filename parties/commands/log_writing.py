@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from parties.base import console, files
 from parties.base.text import printable
-from parties.commands.options import find_party_file
+from parties.commands.options import find_party_file, node_config
 from parties.commands.publish_log import log_of
 from parties.node import settings
 from parties.node.records import audit, database
@@ -33,7 +33,7 @@ class Append(Protocol):
         """Write it, and return it as it stands."""
 
 
-def file_of(config_file: Path | None) -> NodeFile:
+def file_of(config_file: Path | None = node_config) -> NodeFile:
     """Return the party.toml that is named, or is here. `InputError` if there is none."""
     path = find_party_file(config_file)
     if path is None:

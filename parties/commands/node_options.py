@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from parties.commands.options import FILE, FOLDER, Command, find_party_file, json_option
+from parties.commands.options import FILE, FOLDER, Command, find_party_file
 from parties.operator.client import NodeClient
 from smc.errors import InputError
 
@@ -18,12 +18,12 @@ STATE: Any = click.option("--state", type=FOLDER, help="The node's state directo
 
 
 def node_options(command: Command) -> Command:
-    """Add --config and --state, which say where the node is, and --json."""
-    decorated: Command = NODE_CONFIG(STATE(json_option(command)))
+    """Add --config and --state, which say where the node is."""
+    decorated: Command = NODE_CONFIG(STATE(command))
     return decorated
 
 
-def node_of(config_file: Path | None, state: Path | None) -> NodeClient:
+def node_of(config_file: Path | None = NODE_CONFIG, state: Path | None = STATE) -> NodeClient:
     """Return the node that the options name."""
     if state is not None:
         return NodeClient(state)

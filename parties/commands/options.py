@@ -14,6 +14,7 @@ import click
 from parties.base import console, files
 from parties.base.settings import merge
 from parties.base.text import instead, quoted
+from parties.commands.brief_help import Advanced, BriefCommand
 from parties.link.settings import TIMEOUT_SECONDS, WAIT_SECONDS, LinkSettings
 from parties.party_file import PartyFile, files_of, load
 from smc.errors import InputError
@@ -31,7 +32,7 @@ class _File(click.Path):
         return super().convert(value, param, ctx)
 
 
-class ProgramCommand(click.Command):
+class ProgramCommand(BriefCommand):
     """A command whose arguments may be negative numbers: -20, or -20,5."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -88,30 +89,44 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[Path | No
 
 
 _LINK = (
-    click.option("--config", "config_file", type=FILE, help="TOML file with any of these options; flags win."),
-    click.option("--identity", type=FILE, help="Own private key, NAME.key."),
-    click.option("--certificate", type=FILE, help="Own certificate, NAME.crt."),
-    click.option("--peer", type=FILE, help="The peer's certificate, the only one trusted."),
+    click.option("--config", "config_file", type=FILE, help="TOML file with any of these options; flags override it."),
+    click.option("--identity", cls=Advanced, type=FILE, help="Your private key, NAME.key."),
+    click.option("--certificate", cls=Advanced, type=FILE, help="Your certificate, NAME.crt."),
+    click.option("--peer", cls=Advanced, type=FILE, help="The peer's certificate, the only one trusted."),
     click.option(
         "--listen",
         metavar="HOST:PORT",
-        help="Be party 0: wait for the peer here. 0.0.0.0 is all of IPv4, [::] IPv6 too.",
+        help="Be party 0 and wait for the peer here; 0.0.0.0 = all of IPv4, [::] = IPv6 too.",
     ),
-    click.option("--connect", metavar="HOST:PORT", help="Be party 1: dial the peer there."),
-    click.option("--wait", type=float, help=f"Seconds to wait for the peer to come  [{WAIT_SECONDS:g}]"),
-    click.option("--timeout", type=float, help=f"Seconds of silence that end a session  [{TIMEOUT_SECONDS:g}]"),
-    click.option("--window", type=int, help="MiB under way at once: more for a link that is fast and long  [1]"),
-    click.option("--classical", is_flag=True, default=None, help="Permit a key exchange that is not post-quantum."),
-    click.option("--emulate", metavar="LINK", help="Send as slowly as RATE,ROUND-TRIP, e.g. 100mbit,40ms; for trials."),
-    click.option("--ray", metavar="ADDRESS", help="Shards on the machines of our own Ray there: HOST:PORT, or auto."),
+    click.option("--connect", metavar="HOST:PORT", help="Be party 1 and dial the peer there."),
+    click.option("--wait", type=float, help=f"Seconds to wait for the peer  [{WAIT_SECONDS:g}]"),
+    click.option(
+        "--timeout", cls=Advanced, type=float, help=f"Seconds of silence that end the session  [{TIMEOUT_SECONDS:g}]"
+    ),
+    click.option(
+        "--window", cls=Advanced, type=int, help="MiB in flight; raise it for a fast link with a long round trip  [1]"
+    ),
+    click.option(
+        "--classical", cls=Advanced, is_flag=True, default=None, help="Allow a key exchange that is not post-quantum."
+    ),
+    click.option(
+        "--emulate",
+        cls=Advanced,
+        metavar="LINK",
+        help="Slow the link down to RATE,ROUND-TRIP, e.g. 100mbit,40ms; for trials.",
+    ),
+    click.option("--ray", cls=Advanced, metavar="ADDRESS", help="Run shards on your Ray cluster: HOST:PORT, or auto."),
     click.option(
         "--shards-at",
+        cls=Advanced,
         multiple=True,
         metavar="HOST",
         callback=lambda _, __, value: value or None,  # none typed: as the file says
-        help="Dial the peer's shards there, too: a host or network; may be repeated.",
+        help="Host or network of the peer's shards; repeatable.",
     ),
-    click.option("--shard-ports", metavar="FIRST-LAST", help="Where our shards listen: ports such as 7100-7163."),
+    click.option(
+        "--shard-ports", cls=Advanced, metavar="FIRST-LAST", help="Ports that your shards listen on, such as 7100-7163."
+    ),
 )
 
 
@@ -123,7 +138,7 @@ def link_options(command: Command) -> Command:
 
 
 TABLE: Any = click.option(
-    "--table", metavar="NAME", help="Own rows: which of [tables.NAME] in --config, if it has several."
+    "--table", metavar="NAME", help="Your table: which [tables.NAME] of --config, if there are several."
 )
 
 

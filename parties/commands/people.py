@@ -11,11 +11,11 @@ from typing import Any, get_args
 
 import click
 
-from parties.base import console
+from parties.base.report import Report
 from parties.base.settings import validated
 from parties.base.text import quoted
 from parties.commands.log_writing import accounts_of
-from parties.commands.options import FILE, find_party_file, json_option, new_secret, node_config
+from parties.commands.options import FILE, find_party_file, new_secret, node_config
 from parties.commands.publish_log import log_of
 from parties.commands.signature import command, option
 from parties.operator.accounts import NAME, Account, Accounts, content, is_unix_user, protected, unix_user
@@ -43,8 +43,7 @@ def add_command(
     oidc: str | None = option("What [node.oidc]'s provider calls this person; a password is optional then.", "NAME"),
     password_file: Path | None = _PASSWORD,
     config_file: Path | None = node_config,
-    as_json: bool = json_option,
-) -> None:
+) -> Report:
     """Give a person an account, or other roles.
 
     Whoever has an account keeps its password, and what is not given.
@@ -70,9 +69,10 @@ def add_command(
         known |= {} if hashed is None else dict(zip(("salt", "hash"), hashed, strict=True))
         return "added" if before is None else "changed", validated(Account, known)
 
-    _change(config_file, accounts, name, added, as_json)
+    report = _change(config_file, accounts, name, added)
     if unix and not is_unix_user(unix):
-        console.err.print(f"--unix: this machine has no user {quoted(unix)} now: nobody's commands are {name}'s")
+        report.note(f"--unix: this machine has no user {quoted(unix)} now: nobody's commands are {name}'s")
+    return report
 
 
 @command("password", "smc operator password anna --config party.toml", group)
@@ -80,8 +80,7 @@ def password_command(
     name: str = _NAME,
     password_file: Path | None = _PASSWORD,
     config_file: Path | None = node_config,
-    as_json: bool = json_option,
-) -> None:
+) -> Report:
     """Give a person another password.
 
     Sessions on the page that were begun with the old one end.
@@ -89,43 +88,36 @@ def password_command(
     accounts = _accounts(config_file)
     _known(accounts.all(), name)
     salt, digest = protected(new_secret("password", password_file))
-    _change(
-        config_file,
-        accounts,
-        name,
-        lambda before: ("password", before and before.model_copy(update={"salt": salt, "hash": digest})),
-        as_json,
+    changed = {"salt": salt, "hash": digest}
+    return _change(
+        config_file, accounts, name, lambda before: ("password", before and before.model_copy(update=changed))
     )
 
 
 @command("remove", "smc operator remove anna --config party.toml", group)
-def remove_command(name: str = _NAME, config_file: Path | None = node_config, as_json: bool = json_option) -> None:
+def remove_command(name: str = _NAME, config_file: Path | None = node_config) -> Report:
     """Take a person's account away.
 
     Its sessions on the page end at once.
     """
-    _change(config_file, _accounts(config_file), name, lambda _: ("removed", None), as_json)
+    return _change(config_file, _accounts(config_file), name, lambda _: ("removed", None))
 
 
 @command("list", "smc operator list --config party.toml", group)
-def list_command(config_file: Path | None = node_config, as_json: bool = json_option) -> None:
+def list_command(config_file: Path | None = node_config) -> Report:
     """List who has an account, with roles, Unix user and OIDC name."""
     _accounts(config_file, is_strict=True).check_present()
     accounts = _accounts(config_file).all()
-    if as_json:
-        console.print_json([_shown(name, account) for name, account in accounts.items()])
-    elif accounts:
-        table = console.columns(("name", "roles", "Unix user", "OIDC"), ())
-        for name, account in accounts.items():
-            table.add_row(name, ", ".join(account.roles), account.unix, account.oidc)
-        console.show(table)
-    else:
-        console.err.print("nobody has a name: whoever can read the node's state directory decides, as operator")
+    report = Report([_shown(name, account) for name, account in accounts.items()])
+    columns = {"name": "{name}", "roles": "{roles:list}", "Unix user": "{unix}", "OIDC": "{oidc}"}
+    none = "nobody has a name: whoever can read the node's state directory decides, as operator"
+    report.listing(columns, report.data, none)
+    return report
 
 
 def _change(
-    config_file: Path | None, accounts: Accounts, name: str, change: Callable[[Account | None], Changed], as_json: bool
-) -> None:
+    config_file: Path | None, accounts: Accounts, name: str, change: Callable[[Account | None], Changed]
+) -> Report:
     """Change one account, together with its entry in the audit log; the node may be running.
 
     `InputError` if the node is another Unix user's, if there is no such account, or if others may administer, and this
@@ -156,17 +148,14 @@ def _change(
         entry |= {"digest": hashlib.sha256(content(known)).hexdigest(), "person": person.name if person else ""}
         log.append("operators", None, entry)
         accounts.write(known)
-    if as_json:
-        console.print_json({"what": what, **entry})
-    else:
-        console.out.print(f"{name}: {what}; roles {', '.join(roles)}" if account is not None else f"{name}: {what}")
+    report = Report(entry)
+    report.line(f"{name}: {what}; roles {', '.join(roles)}" if account is not None else f"{name}: {what}")
     able = sum("approve" in account.roles for account in known.values())
     if known and able < file.node.approvals:
-        console.err.print(
-            f"approvals = {file.node.approvals} in {path}: what a peer proposes waits, for {able} may approve"
-        )
+        report.note(f"approvals = {file.node.approvals} in {path}: what a peer proposes waits, for {able} may approve")
     if not known:
-        console.err.print("nobody has a name any more: whoever can read the node's state directory decides")
+        report.note("nobody has a name any more: whoever can read the node's state directory decides")
+    return report
 
 
 def _accounts(config_file: Path | None, is_strict: bool = False) -> Accounts:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from parties.base import console, files
+from parties.base import files
+from parties.base.report import Report
 from parties.base.settings import at_key
 from parties.base.text import quoted
-from parties.commands.options import find_party_file, json_option, node_config
+from parties.commands.options import find_party_file, node_config
 from parties.commands.signature import command, option
 from parties.node.point import xacml
 from parties.node.point.xacml import Word, said
@@ -53,8 +54,7 @@ def policy(
     ),
     runs: int = option("How often the table was used that day  [0]", click.IntRange(0, 10**9), default=0),
     ask: bool = option("Ask the decision point of [decision] about the job, too."),
-    as_json: bool = json_option,
-) -> None:
+) -> Report:
     """Show the rules, and what they would decide on a job, and why. Nothing is proposed or recorded.
 
     With --job, --json shows what a decision point would be sent, too.
@@ -76,24 +76,24 @@ def policy(
         request = _request(file, job, proposed_by, _moment(at), _checked(address), runs, link)
     word = _asked(file, request) if ask else None
     combine = file.combine(request.table) if request is not None else "deny-overrides"
-    if as_json:
-        console.print_json(_document(file.policy, request, notes, combine, word))
-        return
-    for rule in file.policy:
-        console.out.print(f"{quoted(rule.name)}: {rule.words()}")
-        if request is not None:
-            for condition in conditions(rule):
-                console.out.print(f"    {HOLDS[condition.holds(request)]:10} {condition.words}")
-            console.out.print("    applies" if rule.applies(request) else "    does not apply")
+    data = _document(file.policy, request, notes, combine, word)
+    report = Report(data)
+    for rule in data["rules"]:
+        report.line(f"{quoted(rule['name'])}: {rule['words']}")
+        report.lines(
+            f"    {HOLDS[condition['holds']]:10} {condition['words']}" for condition in rule.get("conditions", ())
+        )
+        if "applies" in rule:
+            report.line("    applies" if rule["applies"] else "    does not apply")
     if not file.policy:
-        console.out.print("there is no rule: the operator decides on every job")
-    if request is not None:
-        decision = decide(file.policy, request, combine)
-        console.out.print(f"{decision.effect}: {decision.reason}")
+        report.line("there is no rule: the operator decides on every job")
+    if "decision" in data:
+        report.line(f"{data['decision']['effect']}: {data['decision']['reason']}")
     if word is not None:
-        console.out.print(said(word))
+        report.line(said(word))
     for note in notes:
-        console.err.print(note)
+        report.note(note, always=False)
+    return report
 
 
 def _request(

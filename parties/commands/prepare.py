@@ -9,9 +9,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from parties.base import console, files
-from parties.base.extras import require
+from parties.base.report import Report
 from parties.base.text import listed
-from parties.commands.options import FOLDER, PARTY_FILE, check_proposal, json_option
+from parties.commands.options import FOLDER, PARTY_FILE, check_proposal
 from parties.commands.outputs import FORCE, check_new
 from parties.commands.own_table import chosen
 from parties.commands.rows import paths, place
@@ -36,8 +36,7 @@ def prepare(
     page: Path | None = option("The same as an HTML page, to look at. Private."),
     out: Path | None = option("Directory for schema.toml and party.toml  [that of --config]", FOLDER),
     force: bool = FORCE,
-    as_json: bool = json_option,
-) -> None:
+) -> Report:
     """Look at a raw table, and write what computing on it needs: a schema and the table's mapping.
 
     RAW is a file as it was exported: CSV with any separator, decimal mark and encoding, compressed by gzip or not, or
@@ -48,7 +47,6 @@ def prepare(
     """
     if (raw is None) == (config_file is None):
         raise InputError("give RAW, a file or a database's URL, or --config with a table of one's own: one of the two")
-    require(f"{raw or config_file}: smc prepare", "ibis", "duckdb", "pyarrow")
     from parties.alone.preparing import fitting, proposing, writing
     from parties.alone.preparing.profile import profile
 
@@ -98,25 +96,21 @@ def prepare(
     files.write_text(party_file, text)
     if page is not None:
         files.write_text(page, writing.to_html(settings.label, table_profile, proposal))
-    if as_json:
-        console.print_json(writing.to_json(table_profile, proposal))
-        return
-    listing = console.columns(("column",), (), wrapped=("holds", "becomes", "look at"))
-    for line in writing.lines(proposal):
-        listing.add_row(*line)
-    console.show(listing, in_pages=True)
-    for remark in proposal.remarks:
-        console.err.print(remark)
-    console.out.print(
-        f"written  {schema_file}   {len(proposal.schema.attributes)} attributes, digest {proposal.schema.digest()}"
-    )
-    console.out.print(f"written  {party_file}   table {name}, {table_profile.rows:,} rows")
+    report = Report(writing.to_json(table_profile, proposal))
+    report.table({"column": "", "holds": "~", "becomes": "~", "look at": "~"}, writing.lines(proposal), in_pages=True)
+    notes = list(proposal.remarks)
+    digest = proposal.schema.digest()
+    report.line(f"written  {schema_file}   {len(proposal.schema.attributes)} attributes, digest {digest}")
+    report.line(f"written  {party_file}   table {name}, {table_profile.rows:,} rows")
     if there is not None and table_profile.rows > there.max_rows:
-        console.err.print(f"tables.{name}.max_rows: {there.max_rows:,} are fewer than the rows: raise it")
+        notes.append(f"tables.{name}.max_rows: {there.max_rows:,} are fewer than the rows: raise it")
     if agreed is None:
-        console.err.print(writing.TELLS)
+        notes.append(writing.TELLS)
     if "link" not in files.read_toml(party_file):
-        console.err.print(f"next: smc init --out {out}    adds the way to the peer to {party_file}")
+        notes.append(f"next: smc init --out {out}    adds the way to the peer to {party_file}")
+    for note in notes:
+        report.note(note, always=False)
+    return report
 
 
 def _place(raw: str | None, table: str | None) -> tuple[str, PlaceSettings]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -13,10 +12,13 @@ import click
 from typing_extensions import override
 
 from parties.base import files
+from parties.base.report import Report
 from parties.base.settings import at_key
 from parties.base.text import listed
+from parties.commands.brief_help import BriefCommand
 from parties.commands.kinds import missing_by_flag, options_of, read_flags, read_private
 from parties.commands.options import FILE
+from parties.commands.signature import reporting
 from parties.jobs import kinds
 from parties.jobs.settings import Parameter, parameters, private_parameters
 from smc.errors import InputError
@@ -63,10 +65,10 @@ class Proposed(click.Group):
     """A command that takes JOB.toml, or a kind of job and what that may be told as flags.
 
     `path` is what is typed behind `smc`. `act` is the callback of both: it is called with the job,
-    its file or None, and the values of what `options` add; its docstring is the help.
+    its file or None, and the values of what `options` add, and its report is printed; its docstring is the help.
     """
 
-    def __init__(self, path: str, act: Callable[..., None], options: Callable[[AnyCommand], AnyCommand]) -> None:
+    def __init__(self, path: str, act: Callable[..., Report], options: Callable[[AnyCommand], AnyCommand]) -> None:
         example = f"Example:  smc {path} {OF_A_FILE} --config party.toml"
         super().__init__(path.split()[-1], help=inspect.cleandoc(act.__doc__ or ""), epilog=example)
         self._path, self._act, self._options = path, act, options
@@ -96,13 +98,13 @@ class Proposed(click.Group):
             formatter.write_dl([*lines, *((name, kinds.line(name)) for name in kinds.names())])
 
     def _of_file(self) -> click.Command:
-        def of_file(file: Path, peer: str | None, inputs: tuple[str, ...], **others: Any) -> None:
+        def of_file(file: Path, peer: str | None, inputs: tuple[str, ...], **others: Any) -> Report:
             job = files.read_toml(file)
             job |= read_inputs(job.get("protocol", kinds.DEFAULT), inputs) | _present({"peer": peer})
-            self._act(job, file, **others)
+            return self._act(job, file, **others)
 
         command = click.command(OF_A_FILE, cls=_OfFile, help=self.help, epilog=self.epilog)(
-            _PEER(input_options(self._options(of_file)))
+            _PEER(input_options(self._options(reporting(of_file))))
         )
         command.params.insert(0, click.Argument(["file"], metavar=OF_A_FILE, type=FILE))
         return command
@@ -110,17 +112,17 @@ class Proposed(click.Group):
     def _of_kind(self, name: str) -> click.Command:
         options = [option for option in parameters(kinds.find(name).Settings) if _is_of_job(option)]
 
-        def of_kind(peer: str | None, **flags: Any) -> None:
+        def of_kind(peer: str | None, **flags: Any) -> Report:
             mine = {option.variable for option in options}
             read = read_flags(options, {key: value for key, value in flags.items() if key in mine})
             head = {"peer": peer} | {key: flags.get(key) for key in HEAD}
             with missing_by_flag(options, (*HEAD, "peer")):
                 others = {key: value for key, value in flags.items() if key not in mine and key not in HEAD}
-                self._act({"protocol": name} | _present(head | read), None, **others)
+                return self._act({"protocol": name} | _present(head | read), None, **others)
 
         example = f"Example:  smc {self._path} {name} {_example_of(name, options)}"
-        command = click.command(name, help=kinds.line(name), epilog=example)(
-            options_of(options)(_PEER(self._options(of_kind)))
+        command = click.command(name, BriefCommand, help=kinds.line(name), epilog=example)(
+            options_of(options)(_PEER(self._options(reporting(of_kind))))
         )
         named = (("--" + key.replace("_", "-"), key, *words) for key, words in HEAD.items())
         command.params[:0] = [
@@ -157,10 +159,9 @@ def _kind_with(key: str) -> str | None:
 
 def _example_of(name: str, options: list[Parameter]) -> str:
     """Return flags with which a kind of job is whole: those of its own command's example that a job has."""
-    kind, flags = kinds.find(name), {option.flag for option in options}
-    typed = re.findall(r"(--[a-z-]+) ('.*?'|\S+)", kind.example)
-    table = "--table patients " if "--data" in dict(typed) or not typed else ""
-    return table + (kind.job_example or " ".join(f"{flag} {value}" for flag, value in typed if flag in flags))
+    kind, flags = kinds.find(name), [option.flag for option in options]
+    table = "--table patients " if "own_table" in kind.Settings.model_fields or not kind.about.example else ""
+    return table + (kind.about.job_example or kind.about.flags(flags))
 
 
 def _is_of_job(option: Parameter) -> bool:

@@ -11,29 +11,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from parties.base import console, files
+from parties.base.report import Report
 from parties.base.text import listed, quoted
-from parties.commands import publish_masks, publish_pseudonyms
-from parties.commands.options import FILE, Between, check_outputs, check_proposal, json_option, proposal_option
+from parties.commands import publish_pseudonyms
+from parties.commands.options import FILE, Between, check_outputs, check_proposal, proposal_option
 from parties.commands.outputs import FORCE, check_new
-from parties.commands.publish_invariant import invariant_command
-from parties.commands.publish_log import LOG_CONFIG, PURPOSE, recording
-from parties.commands.publish_open import open_command
-from parties.commands.publish_options import (
-    ESCAPE,
-    HISTORY,
-    PERSON,
-    PLAN,
-    ROW,
-    TELLING,
-    Telling,
-    history_of,
-    tell_beginning,
-)
-from parties.commands.publish_protect import protect_command
-from parties.commands.publish_table import table_command
-from parties.commands.publish_tables import tables_command
+from parties.commands.publish_log import Record
+from parties.commands.publish_options import ESCAPE, PLAN, HistoryOptions, Telling, note_beginning
+from parties.commands.publish_rows import invariant_command, mask, protect_command, view
+from parties.commands.publish_table import open_command, table_command, tables_command
 from parties.commands.rows import CONFIG, TABLE, choose, chosen, paths, place
-from parties.commands.signature import command, option
+from parties.commands.signature import command, option, settings
 from parties.tables.toml_text import toml_lines
 from smc.errors import InputError
 
@@ -51,12 +39,8 @@ def group() -> None:
 
 
 publish_pseudonyms.add_to(group)
-publish_masks.add_to(group)
-group.add_command(protect_command)
-group.add_command(table_command)
-group.add_command(tables_command)
-group.add_command(open_command)
-group.add_command(invariant_command)
+for added in (mask, view, protect_command, table_command, tables_command, open_command, invariant_command):
+    group.add_command(added)
 
 
 @command("plan", "smc publish plan --data patients.csv --out publish.toml", group)
@@ -65,8 +49,7 @@ def plan_command(
     table: str | None = TABLE,
     config_file: Path | None = CONFIG,
     out: Path = proposal_option,
-    as_json: bool = json_option,
-) -> None:
+) -> Report:
     """Propose a plan for a table, to be completed by who knows it. Columns that single people out are named.
 
     The plan says how a file is spelled: with --config as smc prepare described it, else as it looks.
@@ -85,8 +68,10 @@ def plan_command(
             proposal = propose(rows, _from(out, source), table, status.doing)
     spelling = toml_lines(where.spelling.model_dump(exclude_defaults=True, exclude={"dates"}))
     files.write_text(out, proposal.text + (f"\n[format]\n{spelling}" if spelling else ""))
-    console.tell(as_json, {"notes": proposal.notes}, "\n".join(proposal.notes) + "\n")
-    console.err.print(f"written: {out}; say which columns are sensitive, and how the others are generalised")
+    report = Report({"notes": proposal.notes})
+    report.lines(proposal.notes)
+    report.note(f"written: {out}; say which columns are sensitive, and how the others are generalised")
+    return report
 
 
 @command("check", "smc publish check --plan publish.toml --data published.csv", group)
@@ -94,8 +79,8 @@ def check_command(
     plan_file: Path = PLAN,
     data: str | None = option("A published table  [the plan's own source]", "SOURCE"),
     force: bool = FORCE,
-    telling: Telling = TELLING,
-) -> None:
+    telling: Telling = settings(Telling),
+) -> Report:
     """Check a table against the plan's models, and say what could be done with it. Exit code 2 if a model fails."""
     from parties.alone.publish.recoding.checking import check
     from parties.alone.publish.settings import load
@@ -103,11 +88,11 @@ def check_command(
     plan = load(plan_file)
     check_new(telling.outputs, [plan_file, *paths(data or plan.source)], None, force)
     with console.progress("checking"):
-        report = check(plan, data)
-    telling.tell(report, _name(data or plan.source))
-    failed = [model["model"] for model in report["models"] if not model["holds"]]
-    if failed:
-        raise InputError(f"the table does not satisfy {', '.join(failed)}")
+        checked = check(plan, data)
+    report = telling.told(checked, _name(data or plan.source))
+    if failed := [model["model"] for model in checked["models"] if not model["holds"]]:
+        report.failure = InputError(f"the table does not satisfy {', '.join(failed)}")
+    return report
 
 
 @command("anonymise", "smc publish anonymise --plan publish.toml --out published.csv", group)
@@ -123,13 +108,10 @@ def anonymise_command(
     max_suppressed: float | None = option("The share of rows that may be left out  [as in the plan]"),
     escape_formulas: bool = ESCAPE,
     force: bool = FORCE,
-    history_file: Path | None = HISTORY,
-    row_column: str | None = ROW,
-    person_column: str | None = PERSON,
-    config_file: Path | None = LOG_CONFIG,
-    purpose: str | None = PURPOSE,
-    telling: Telling = TELLING,
-) -> None:
+    published_before: HistoryOptions = settings(HistoryOptions),
+    record: Record = settings(Record),
+    telling: Telling = settings(Telling),
+) -> Report:
     """Recode a table so that every class satisfies the plan's models, and write it."""
     from parties.alone.publish.recoding.anonymising import anonymised, cells_of, masks_of, order_of
     from parties.alone.publish.recoding.dimensions import curve
@@ -143,18 +125,18 @@ def anonymise_command(
     flags = {"algorithm": algorithm, "utility": utility, "max_suppressed": max_suppressed}
     plan = merge(load(plan_file), flags)
     outputs = {"--out": out, "--recoding": recoding_file, **telling.outputs}
-    history = history_of(history_file, row_column, person_column, plan.history)
+    history = published_before.load(plan.history)
     history_path = None if history is None else history.path
-    check_new(outputs, [plan_file, *_inputs(plan)], config_file, force, {"--history": history_path})
-    choose(plan, config_file)
+    check_new(outputs, [plan_file, *_inputs(plan)], record.config_file, force, {"--history": history_path})
+    choose(plan, record.config_file)
     with ExitStack() as stack:
-        log = stack.enter_context(recording(config_file, "anonymise", purpose))
+        log = stack.enter_context(record.of("anonymise"))
         status = stack.enter_context(console.progress("reading"))
         rows, cells = cells_of(plan, stack)
         models = plan.check()
         status.doing("looking for the recoding that loses least")
         outcome = anonymised(cells, plan, models)
-        if telling.page is not None:
+        if telling.page_file is not None:
             outcome.report["dimensions"] = curve(cells, plan, models, outcome.report["lost"], status.doing)
         status.doing("writing")
         order = order_of(plan.columns, rows)
@@ -172,20 +154,21 @@ def anonymise_command(
         log.published(plan, order, [model["model"] for model in outcome.report["models"]], target)
         if recoding_file is not None:
             files.write_text(recoding_file, outcome.recoding(plan).text())
-    telling.tell(outcome.report, out.name if out else str(into))
+    report = telling.told(outcome.report, out.name if out else str(into))
     if plan.algorithm is None and outcome.levels is None and not plan.local:
         number = len(cells.hierarchies)
-        console.err.print(f"{number} quasi-identifiers are too many for one level a column: recoded by mondrian")
+        report.note(f"{number} quasi-identifiers are too many for one level a column: recoded by mondrian")
     if dropped := [name for name, column in plan.columns.items() if column.pseudonym is not None]:
         why = "pseudonyms would tell which rows are of one person; smc publish pseudonyms makes them, without recoding"
-        console.err.print(f"dropped: {listed(dropped)}: {why}")
-    tell_beginning(history)
+        report.note(f"dropped: {listed(dropped)}: {why}")
+    note_beginning(report, history)
     if not plan.named("sensitive"):
-        console.err.print("no column is sensitive: nothing bounds what the rows that look alike say of their people")
-    _written(into, outputs.values())
+        report.note("no column is sensitive: nothing bounds what the rows that look alike say of their people")
+    report.written(into and f"table {into}", *outputs.values())
     if lost := sorted((share, name) for name, share in outcome.report["lost"].items() if share > MOST)[::-1]:
         shares = ", ".join(f"{quoted(name)} {share:.0%}" for share, name in lost)
-        console.err.print(f"most is lost of {shares}: rules for them, fewer quasi-identifiers or a smaller k keep more")
+        report.note(f"most is lost of {shares}: rules for them, fewer quasi-identifiers or a smaller k keep more")
+    return report
 
 
 @command("apply", "smc publish apply --recoding recoding.json --data june.csv --out june-public.csv", group)
@@ -200,39 +183,37 @@ def apply_command(
     public_table: str | None = option("Which table of it, if it is a database.", "NAME"),
     escape_formulas: bool = ESCAPE,
     force: bool = FORCE,
-    history_file: Path | None = HISTORY,
-    row_column: str | None = ROW,
-    person_column: str | None = PERSON,
-    config_file: Path | None = LOG_CONFIG,
-    purpose: str | None = PURPOSE,
-    telling: Telling = TELLING,
-) -> None:
+    published_before: HistoryOptions = settings(HistoryOptions),
+    record: Record = settings(Record),
+    telling: Telling = settings(Telling),
+) -> Report:
     """Recode later rows as earlier ones, and check them again. What does not fit is left out, up to the bound."""
     from parties.alone.publish.applying import apply
     from parties.alone.publish.recoding.recoding import load
 
     target = _target(out, into)
     outputs = {"--out": out, **telling.outputs}
-    history = history_of(history_file, row_column, person_column)
+    history = published_before.load()
     inputs = [recoding_file, *paths(data), *(paths(public) if public else [])]
-    check_new(outputs, inputs, config_file, force, {"--history": history_file})
+    check_new(outputs, inputs, record.config_file, force, {"--history": published_before.history_file})
     source = place(data, table)
-    choose(source, config_file)
+    choose(source, record.config_file)
     register = None if public is None else place(public, public_table)
     recoding = load(recoding_file)
     if recoding.history is not None and history is not None and not history.versions:
         raise InputError(f"--history: {history.path} has no publication yet: give the file of the recoding's plan")
     if source.party_table is None:  # later rows come as the first ones did
         source = source.model_copy(update={"format": recoding.format})
-    with recording(config_file, "apply", purpose) as log, console.progress("recoding"):
-        report = apply(recoding, source, target, max_suppressed, register, escape_formulas, history)
-        log.published(source, recoding.published(), [model["model"] for model in report["models"]], target)
-    telling.tell(report, out.name if out else str(into))
-    if "unchecked" in report:
+    with record.of("apply") as log, console.progress("recoding"):
+        applied = apply(recoding, source, target, max_suppressed, register, escape_formulas, history)
+        log.published(source, recoding.published(), [model["model"] for model in applied["models"]], target)
+    report = telling.told(applied, out.name if out else str(into))
+    if "unchecked" in applied:
         why = "a party alone cannot count both parties' rows"
-        console.err.print(f"recoded, but not checked: {', '.join(report['unchecked'])} ({why})")
-    tell_beginning(history)
-    _written(into, outputs.values())
+        report.note(f"recoded, but not checked: {', '.join(applied['unchecked'])} ({why})")
+    note_beginning(report, history)
+    report.written(into and f"table {into}", *outputs.values())
+    return report
 
 
 def _target(out: Path | None, into: str | None) -> Path | str:
@@ -240,12 +221,6 @@ def _target(out: Path | None, into: str | None) -> Path | str:
     if (out is None) == (not into):
         raise InputError("give either --out, a file, or --into, a table of the source's database")
     return out if out is not None else str(into)
-
-
-def _written(table: str | None, paths: Iterable[Path | None]) -> None:
-    """Say what there is now."""
-    places = [f"table {table}"] if table else []
-    console.err.print("written: " + ", ".join([*places, *(str(path) for path in paths if path is not None)]))
 
 
 def _from(plan: Path, source: str) -> str:

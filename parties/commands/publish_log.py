@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from parties.commands.options import FILE, known_table
+from parties.commands.options import known_table
+from parties.commands.signature import option
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -19,11 +19,6 @@ if TYPE_CHECKING:
     from parties.node.records import AuditLog
     from parties.node.settings import NodeFile
     from parties.sources import PlaceSettings
-
-LOG_CONFIG: Any = click.option(
-    "--config", "config_file", type=FILE, help="party.toml: put this on record in its audit log."
-)
-PURPOSE: Any = click.option("--purpose", help="What for, for the record: as you like, and only with --config.")
 
 
 class PublicationLog:
@@ -54,29 +49,36 @@ class PublicationLog:
         self._append(entry)
 
 
-@contextmanager
-def recording(config_file: Path | None, what: str, purpose: str | None, table: str = "") -> Iterator[PublicationLog]:
-    """Open the log for one command, which can be written to when this begins. The node may be running.
+@dataclass(frozen=True)
+class Record:
+    """Where it is put on record what a command publishes, and why, if anywhere."""
 
-    `InputError` if party.toml or its log cannot be used, or if it has no table of the name `table`.
-    """
-    if config_file is None:
-        if purpose is not None:
-            raise InputError("--purpose is for the record: give --config party.toml, too")
-        yield PublicationLog(lambda _: None, lambda _: "")
-        return
-    from parties.node.settings import load
+    config_file: Path | None = option("party.toml: put this on record in its audit log.")
+    purpose: str | None = option("What for, for the record: as you like, and only with --config.")
 
-    file = load(config_file)
-    if table:
-        known_table(table, file.tables)
-    with log_of(file) as (connection, log):
+    @contextmanager
+    def of(self, what: str, table: str = "") -> Iterator[PublicationLog]:
+        """Open the log for one command, which can be written to when this begins. The node may be running.
 
-        def append(fields: dict[str, Any]) -> None:
-            with connection:
-                log.append("published", None, {"what": what, "purpose": purpose or "", **fields})
+        `InputError` if party.toml or its log cannot be used, or if it has no table of the name `table`.
+        """
+        if self.config_file is None:
+            if self.purpose is not None:
+                raise InputError("--purpose is for the record: give --config party.toml, too")
+            yield PublicationLog(lambda _: None, lambda _: "")
+            return
+        from parties.node.settings import load
 
-        yield PublicationLog(append, lambda where: _name(file, where))
+        file = load(self.config_file)
+        if table:
+            known_table(table, file.tables)
+        with log_of(file) as (connection, log):
+
+            def append(fields: dict[str, Any]) -> None:
+                with connection:
+                    log.append("published", None, {"what": what, "purpose": self.purpose or "", **fields})
+
+            yield PublicationLog(append, lambda where: _name(file, where))
 
 
 @contextmanager

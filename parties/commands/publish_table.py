@@ -1,27 +1,47 @@
-"""`smc publish table`: counts or sums of one's own rows, with cells hidden or rounded so that nobody is found."""
+"""`smc publish table`, `tables` and `open`: counts or sums of rows, with cells hidden so that nobody is found."""
 
 from __future__ import annotations
 
-import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from parties.base import console, files
-from parties.commands.options import json_option
+from parties.base.report import Report
+from parties.commands.options import FILE
 from parties.commands.outputs import FORCE, check_new
-from parties.commands.publish_log import LOG_CONFIG, PURPOSE, recording
+from parties.commands.publish_log import Record
 from parties.commands.publish_options import ESCAPE
 from parties.commands.rows import TABLE, choose, paths, place
-from parties.commands.signature import command, option
+from parties.commands.signature import argument, command, option, settings
+from parties.link.identity import load_key
 from smc.errors import InputError
 
 if TYPE_CHECKING:
     from parties.alone.publish.hiding.cell_rules import CellRules
     from parties.alone.publish.hiding.tabulation import Tabulated
 
-DOMINANCE = click.Tuple([int, float])
+FEWEST = 3  # rows of a cell that is shown, if no other rule is given
+
+
+def cell_rules(
+    threshold: int | None = option("Hide cells of fewer rows  [3, if no other rule is given]"),
+    dominance: tuple[int, float] | None = option(
+        "Hide sums of which the N largest are over K%.", click.Tuple([int, float]), metavar="N K"
+    ),
+    p_percent: float | None = option("Hide sums whose largest could be estimated to within P%.", "P"),
+    margin: float | None = option("Doubt to leave about a sum of too few rows, in %  [20]", "P"),
+) -> CellRules | None:
+    """Return the rules by which cells are hidden; None if no option names one."""
+    from parties.alone.publish.hiding.cell_rules import CellRules
+
+    if all(value is None for value in (threshold, dominance, p_percent, margin)):
+        return None
+    if threshold is None and dominance is None and p_percent is None:
+        threshold = FEWEST
+    return CellRules(threshold, dominance, p_percent, 20.0 if margin is None else margin)
 
 
 @command("table", "smc publish table --data people.csv --by county --across benefit --out table.csv")
@@ -31,55 +51,46 @@ def table_command(
     by: str = option("A row of the table for each of its values.", "COLUMN"),
     across: str | None = option("A column of the table for each of its values.", "COLUMN"),
     summed: str | None = option("Add these numbers up  [count the rows]", flag="--sum COLUMN"),
-    threshold: int | None = option("Hide cells of fewer rows  [3, if no other rule is given]"),
-    dominance: tuple[int, float] | None = option(
-        "Hide sums of which the N largest are over K%.", DOMINANCE, metavar="N K"
-    ),
-    p_percent: float | None = option("Hide sums whose largest could be estimated to within P%.", "P"),
-    margin: float | None = option("Doubt to leave about a sum of too few rows, in %  [20]", "P"),
+    given: CellRules | None = settings(cell_rules),
     base: int | None = option("Round counts to multiples of it, instead of hiding any."),
     rounding: str | None = option("Do totals stay sums?  [controlled]", click.Choice(["controlled", "random"])),
     out: Path = option("The published table, CSV."),
     escape_formulas: bool = ESCAPE,
     force: bool = FORCE,
     report_file: Path | None = option("Write as JSON what was hidden and why; keep it to yourself."),
-    config_file: Path | None = LOG_CONFIG,
-    purpose: str | None = PURPOSE,
-    as_json: bool = json_option,
-) -> None:
+    record: Record = settings(Record),
+) -> Report:
     """Publish a table with totals. Cells that the rules hide stay hidden from who adds and subtracts the others."""
     from parties.alone.publish.hiding.cell_rules import CellRules
     from parties.alone.publish.hiding.table_text import as_csv
     from parties.alone.publish.hiding.tabulation import tabulate
     from parties.sources import open_rows
 
-    check_new({"--out": out, "--report": report_file}, paths(source), config_file, force)
+    check_new({"--out": out, "--report": report_file}, paths(source), record.config_file, force)
     if base is not None:
-        if any(value is not None for value in (threshold, dominance, p_percent, margin)):
+        if given is not None:
             raise InputError("--base rounds every cell: give it, or rules by which cells are hidden")
         if summed is not None:
             raise InputError("--base is about counts: sums are hidden by rules, not rounded")
     elif rounding is not None:
         raise InputError("--rounding needs --base: the number to whose multiples counts are rounded")
-    if threshold is None and dominance is None and p_percent is None:
-        threshold = 3
-    rules = CellRules(threshold, dominance, p_percent, 20.0 if margin is None else margin)
+    rules = given or CellRules(FEWEST)
     rules.check(summed is not None)
     where = place(source, table)
-    choose(where, config_file)
-    with recording(config_file, "table", purpose) as log, console.progress("counting") as status:
+    choose(where, record.config_file)
+    with record.of("table") as log, console.progress("counting") as status:
         with open_rows(where) as rows:
             tabulated = tabulate(rows, by, across, summed, rules.largest)
         status.doing("hiding cells" if base is None else "rounding cells")
-        texts, report = _told(tabulated, rules, base, rounding, summed is not None)
+        texts, data = _told(tabulated, rules, base, rounding, summed is not None)
         files.write_text(out, as_csv(by, tabulated.column_names, tabulated.row_names, texts, escape_formulas))
         columns = [name for name in (by, across, summed) if name is not None]
         log.published(where, columns, [rules.words if base is None else f"rounded to multiples of {base}"], out)
-    if report_file is not None:
-        files.write_text(report_file, json.dumps(report, indent=2) + "\n")
-    lines = (f"{name.replace('_', ' '):28}{value}\n" for name, value in report.items())
-    console.tell(as_json, report, "".join(lines))
-    console.err.print("written: " + ", ".join(str(path) for path in (out, report_file) if path is not None))
+    report = Report(data, width=27)
+    report.all_facts()
+    report.save(report_file)
+    report.written(out, report_file)
+    return report
 
 
 def _told(
@@ -88,7 +99,7 @@ def _told(
     """Return the cells as they are published, and what the report says of them."""
     from parties.alone.publish.hiding import rounding as rounded
     from parties.alone.publish.hiding.suppression import hide
-    from parties.alone.publish.hiding.table_text import HIDDEN, spelled
+    from parties.alone.publish.hiding.table_text import covered
 
     report: dict[str, Any] = {"cells": table.values.size}
     if base is not None:
@@ -104,8 +115,136 @@ def _told(
             "so_that_totals_do_not_tell": int((hidden & ~needs.sensitive).sum()),
             "hidden": int(hidden.sum()),
         }
-        texts = [
-            [HIDDEN if covered else spelled(int(x), table.digits) for x, covered in zip(line, over, strict=True)]
-            for line, over in zip(table.values, hidden, strict=True)
-        ]
+        texts = covered(table.values, hidden, table.digits)
     return texts, report
+
+
+DRAWS = 3  # solutions by which it is tried to rebuild rows from what is published
+MOST_UNKNOWNS = 5_000  # combinations up to which it is tried
+SECONDS = 10.0
+
+
+@command(
+    "tables", "smc publish tables --data people.csv --cross county*benefit benefits.csv --cross county*age ages.csv"
+)
+def tables_command(
+    source: str = option("The rows: a file, or a database's URL.", flag="--data SOURCE"),
+    table: str | None = TABLE,
+    crosses: tuple[tuple[str, Path], ...] = option(
+        "A table and where it goes, CSV; once for each.",
+        click.Tuple([str, FILE]),
+        flag="--cross",
+        metavar="COLUMN[*COLUMN] FILE",
+        required=True,
+    ),
+    summed: str | None = option("Add these numbers up  [count the rows]", flag="--sum COLUMN"),
+    given: CellRules | None = settings(cell_rules),
+    escape_formulas: bool = ESCAPE,
+    force: bool = FORCE,
+    report_file: Path | None = option("Write as JSON what was hidden and why; keep it to yourself."),
+    record: Record = settings(Record),
+) -> Report:
+    """Publish linked tables: what one of them hides cannot be computed from the others."""
+    from parties.alone.publish.hiding import linked
+    from parties.alone.publish.hiding.cell_rules import CellRules
+    from parties.alone.publish.hiding.table_text import as_csv, covered
+    from parties.alone.publish.hiding.tabulation import tabulate
+    from parties.sources import open_rows
+
+    outputs: dict[str, Path | None] = {f"--cross {name}": out for name, out in crosses}
+    if len(outputs) < len(crosses):
+        raise InputError("--cross: a table is given twice")
+    check_new(outputs | {"--report": report_file}, paths(source), record.config_file, force)
+    axes = [linked.axes_of(name) for name, _ in crosses]
+    rules = given or CellRules(FEWEST)
+    rules.check(summed is not None)
+    where = place(source, table)
+    choose(where, record.config_file)
+    with record.of("table") as log, console.progress("counting") as status:
+        with open_rows(where) as rows:
+            tables = [tabulate(rows, by, across, summed, rules.largest) for by, across in axes]
+        status.doing("hiding cells")
+        masks, data = _hidden(axes, tables, rules, summed is not None)
+        names = [summed] if summed is not None else []
+        for (by, across), tabulated, mask, (_, out) in zip(axes, tables, masks, crosses, strict=True):
+            texts = covered(tabulated.values, mask, tabulated.digits)
+            files.write_text(out, as_csv(by, tabulated.column_names, tabulated.row_names, texts, escape_formulas))
+            columns = [name for name in (by, across) if name is not None]
+            log.published(where, [*columns, *names], [rules.words, f"{len(axes)} linked tables"], out)
+        if summed is None:
+            status.doing("trying to rebuild rows")
+            data["rows_certain"] = _certain(crosses)
+    report = Report(data, width=27)
+    report.all_facts()
+    report.save(report_file)
+    report.written(*(out for _, out in crosses), report_file)
+    return report
+
+
+def _certain(crosses: Sequence[tuple[str, Path]]) -> int | None:
+    """Return how many rows a reader of these tables can rebuild for certain: as far as it is known in some seconds.
+
+    None if there are too many combinations of values to try.
+    """
+    import numpy as np
+
+    from parties.alone.attacks import reconstruction
+    from parties.alone.attacks.tables import counts_of
+
+    counts = [count for name, out in crosses for count in counts_of(name.split("*"), out)]
+    try:
+        problem = reconstruction.programme(counts, most=MOST_UNKNOWNS)
+        drawn = reconstruction.solutions(problem, DRAWS, np.random.default_rng(), lambda doing: None)
+    except InputError:
+        return None
+    return int(reconstruction.certain(problem, drawn, SECONDS, lambda doing: None).sum())
+
+
+def _hidden(axes: list[Any], tables: list[Tabulated], rules: CellRules, sums: bool) -> tuple[list[Any], dict[str, Any]]:
+    """Return what is hidden of each table, bool[rows, columns], and what the report says of it."""
+    from parties.alone.publish.hiding import linked
+
+    together = linked.linked(axes, tables, [rules.needs(table, sums) for table in tables])
+    hidden = linked.hide(together)
+    report = {
+        "tables": len(tables),
+        "different_cells": len(together.values),
+        "by_the_rules": int(together.sensitive.sum()),
+        "so_that_totals_do_not_tell": int((hidden & ~together.sensitive).sum()),
+        "hidden": int(hidden.sum()),
+    }
+    return linked.masks(together, hidden), report
+
+
+@command("open", "smc publish open from-a.json from-b.json --key analyst.key --out table.csv")
+def open_command(
+    sealed_files: tuple[Path, ...] = argument(metavar="FILE...", type=FILE, nargs=-1, required=True),
+    key: Path = option("Your own key, for your eyes only (mode 0600)."),
+    out: Path = option("The table, CSV, for your eyes only (mode 0600)."),
+    escape_formulas: bool = ESCAPE,
+    force: bool = FORCE,
+) -> Report:
+    """Read a table that smc publish joint-table --to has sealed to your certificate.
+
+    One party's file is enough. Ask both for theirs: they must be the same, and then neither party has changed it alone.
+    """
+    from parties.alone.publish.hiding.table_text import as_csv, covered
+    from parties.alone.publish.sealing import sealed
+
+    check_new({"--out": out}, [*sealed_files, key], None, force)
+    private_key = load_key(key)
+    first, *others = [sealed.load(path) for path in sealed_files]
+    for path, other in zip(sealed_files[1:], others, strict=True):
+        if other.job != first.job:
+            raise InputError(f"{sealed_files[0]} and {path} are not of one job")
+        if other != first:
+            raise InputError(f"{sealed_files[0]} and {path} are of one job, but not the same: one was changed")
+    opened = sealed.open_table(sealed_files[0], first, private_key)
+    units, mask = first.units, first.mask
+    texts = covered(opened.values, mask, units.digits, units.factor)
+    files.write_text(out, as_csv(first.by, first.columns, first.rows, texts, escape_formulas), private=True)
+    about = first.model_dump(include={"job", "by", "across", "sum", "threshold", "against", "zeros"})
+    report = Report(about | {"cells": mask.size, "hidden": int(mask.sum())}, width=27)
+    report.all_facts()
+    report.written(out)
+    return report

@@ -13,13 +13,14 @@ from parties.alone.regression.losses import LossName, loss
 from parties.alone.regression.perturbation import Way, perturbed
 from parties.base import console, files
 from parties.base.randomness import private
+from parties.base.report import Report
 from parties.base.settings import validated
-from parties.commands.options import Between, json_option
+from parties.commands.options import Between
 from parties.commands.outputs import FORCE, check_new
 from parties.commands.signature import command, option
+from parties.jobs.kinds.regress.joint import RegressJoint
 from parties.jobs.oneself import run_alone
 from parties.jobs.regress import result
-from parties.jobs.regress.joint import RegressJoint
 from parties.jobs.regress.reading import classes_of, features_of, rows_of
 from parties.jobs.regress.settings import SQUARES, Method, RegressSettings
 from parties.jobs.settings import MAX_ROWS
@@ -45,7 +46,7 @@ def alone(
         "The class column, of two classes; of least squares and ridge, of numbers  [target in the schema]", "COLUMN"
     ),
     columns: str | None = option("The columns to predict from, with commas  [all of the schema]", "LIST"),
-    numeric: str | None = option("Which of them are numbers, bounded by the values in the schema", "LIST"),
+    numeric: str | None = option("Columns that are numbers, bounded by their values in the schema", "LIST"),
     method: Way | Method = option(
         "Where the noise is: in what is minimised, or on the minimiser; of a target of numbers, on second moments  "
         "[objective]",
@@ -70,10 +71,9 @@ def alone(
         f"Least squares, ridge: public bound on the rows  [{MAX_ROWS}]", click.IntRange(1, 1 << 31)
     ),
     out: Path | None = option("Write the model as JSON."),
-    svg: Path | None = option("Draw the weights."),
+    svg: Path | None = option("Draw the weights as SVG."),
     force: bool = FORCE,
-    as_json: bool = json_option,
-) -> None:
+) -> Report:
     """Learn a linear classifier from one's own rows, with noise (Chaudhuri, Monteleoni, Sarwate 2011).
 
     What is promised is of one row replaced by another; the number of rows is told. Least squares and ridge are for a
@@ -96,16 +96,13 @@ def alone(
             settings = validated(RegressSettings, {"data": data, "schema": schema_file, **there})
             task, moments, _ = RegressJoint.alone(settings, 0)
             document = task.document(run_alone(task, moments))
-    if out is not None:
-        files.write_json(out, document)
+    report = Report(document)
+    report.block(result.text(document))
+    report.save(out)
     if svg is not None:
         files.write_text(svg, result.picture(document))
-    if as_json:
-        console.print_json(document)
-        return
-    console.out.print(result.text(document), end="")
-    if written := [str(path) for path in (out, svg) if path is not None]:
-        console.err.print(f"written: {', '.join(written)}")
+    report.written(out, svg)
+    return report
 
 
 def _classifier(

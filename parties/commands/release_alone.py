@@ -16,15 +16,16 @@ from parties.alone.sensitivity import ways
 from parties.alone.sensitivity.blocks import FUNCTIONS, block_table
 from parties.alone.sensitivity.draws import private
 from parties.alone.sensitivity.median import Table
-from parties.base import console, files
+from parties.base import console
+from parties.base.report import Report
 from parties.base.text import quoted
-from parties.commands.options import FILE, Between, json_option
+from parties.commands.options import FILE, Between
 from parties.commands.outputs import FORCE, check_new
 from parties.commands.signature import by_signature
 from parties.jobs.release.noise import laplace
 from parties.jobs.small.programs import load_program
 from parties.jobs.spending import YOURS, exact
-from parties.tables.delimited import columns
+from parties.sources.cells import cells
 from protocols.release.promise import LEAST_EPSILON, MOST_EPSILON, check_delta
 from smc.errors import InputError
 
@@ -71,9 +72,8 @@ def alone(
     way: str,
     out: Path | None,
     force: bool = FORCE,
-    as_json: bool = json_option,
     **flags: Any,
-) -> None:
+) -> Report:
     """Tell the median of one's own numbers with noise; no second party.
 
     The way to take is choice, the exponential mechanism: it needs nothing but epsilon, and is the nearest. The others
@@ -111,10 +111,11 @@ def alone(
         "bounds": [low, high],
         **answer,
     }
-    if out is not None:
-        files.write_json(out, document)
-    console.err.print(YOURS)
-    console.tell(as_json, document, _text(document))
+    report = Report(document)
+    report.save(out)
+    report.note(YOURS)
+    report.lines((_answered(document), _cost(document)))
+    return report
 
 
 def _check(way: str, flags: Mapping[str, Any]) -> None:
@@ -127,7 +128,7 @@ def _check(way: str, flags: Mapping[str, Any]) -> None:
 
 
 def _numbers(data: Path, column: str) -> NDArray[np.int64]:
-    read = columns(data)
+    read = cells(data)
     read.require([column])
     for row, cell in enumerate(read.values[column]):
         if not _WHOLE.fullmatch(cell):
@@ -173,19 +174,16 @@ def _noisy(table: Table, answer: np.int64, reach: int | None) -> dict[str, Any]:
     return numbers
 
 
-def _text(document: Mapping[str, Any]) -> str:
+def _answered(document: Mapping[str, Any]) -> str:
     if document["value"] is None:
-        return (
-            f"no answer: that one row could move the median by over {document['bound']} was not ruled out\n"
-            f"{_cost(document)}\n"
-        )
+        return f"no answer: that one row could move the median by over {document['bound']} was not ruled out"
     what = (
         "median"
         if document["way"] != "blocks"
         else f"{document['question']}, the median of {document['blocks']} blocks"
     )
     interval = f"   95 %, noise only: {document['low']} to {document['high']}" if "low" in document else ""
-    return f"{what} of {document['column']}   {document['value']}{interval}\n{_cost(document)}\n"
+    return f"{what} of {document['column']}   {document['value']}{interval}"
 
 
 def _cost(document: Mapping[str, Any]) -> str:

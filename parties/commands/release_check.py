@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import click
 
 from parties.base import console
+from parties.base.report import Report
 from parties.checking.cases import CASES
 from parties.checking.contract import Finding as Kept
 from parties.checking.contract import check_case
@@ -15,13 +15,12 @@ from parties.checking.mechanism import ERROR, Mechanism, check
 from parties.checking.mechanisms import BROKEN, MECHANISMS, UNCHECKED
 from parties.checking.promise import Promise
 from parties.checking.statistics.losses import Finding
-from parties.commands.options import json_option
 from parties.commands.signature import argument, command, option
 
 SAMPLES = 200_000
 MOST_SAMPLES = 10_000_000  # of each table: all outcomes are kept in memory
 EXIT_BROKEN = 1
-HEADINGS = ("mechanism", "samples", "promised", "loss at least", "attacker p + q", "at least", "allowed", "", "tables")
+KEPT = {True: "kept", False: "BROKEN"}
 CONTRACT = "contract"  # not a mechanism: what every kind of job keeps
 PEOPLE = (None, 2)  # rows of a person in the tables of a contract; None for rows by themselves
 EXAMPLE = "Example:  smc release check count top --epsilon 0.5 --samples 100000"
@@ -40,8 +39,7 @@ def check_command(
         default="add-remove",
     ),
     samples: int = option(f"From either table  [{SAMPLES:,}]", click.IntRange(1000, MOST_SAMPLES), default=SAMPLES),
-    as_json: bool = json_option,
-) -> int:
+) -> Report:
     """Test the noise of this program on tables that differ by one row; on this machine, with no peer.
 
     Each mechanism is run many times on two neighbouring tables that are chosen to be told apart well: its own circuits,
@@ -77,19 +75,17 @@ def check_command(
             status.doing(f"contract: {case.kind}")
             settings = {"epsilon": float(promise.epsilon), "adjacency": promise.adjacency}
             contracts += [check_case(case, settings, at_most) for at_most in PEOPLE]
-    if as_json:
-        documents = [_document(mechanism, finding) for mechanism, finding in zip(chosen, results, strict=True)]
-        console.print_json([*documents, *map(_contract_document, contracts)])
-    else:
-        if results:
-            _tell(chosen, results)
-        if contracts:
-            _tell_contracts(contracts)
-        if not mechanisms:
-            console.out.print(
-                "Not checked so: " + "; ".join(f"{name} ({why})" for name, why in UNCHECKED.items()) + "."
-            )
-    return EXIT_BROKEN if any(not finding.holds for finding in results) or any(c.problems for c in contracts) else 0
+    checked = [_document(mechanism, finding) for mechanism, finding in zip(chosen, results, strict=True)]
+    fulfilled = [_contract_document(contract) for contract in contracts]
+    report = Report([*checked, *fulfilled])
+    report.exit_code = 0 if all(row["kept"] for row in report.data) else EXIT_BROKEN
+    if checked:
+        _add_mechanisms(report, checked)
+    if fulfilled:
+        _add_contracts(report, fulfilled)
+    if not mechanisms:
+        report.line("Not checked so: " + "; ".join(f"{name} ({why})" for name, why in UNCHECKED.items()) + ".")
+    return report
 
 
 def _document(mechanism: Mechanism, finding: Finding) -> dict[str, Any]:
@@ -111,26 +107,29 @@ def _document(mechanism: Mechanism, finding: Finding) -> dict[str, Any]:
     }
 
 
-def _tell(mechanisms: Sequence[Mechanism], results: Sequence[Finding]) -> None:
-    from rich.table import Table
-
-    table = Table(box=None, padding=(0, 1))
-    for heading in HEADINGS:
-        table.add_column(heading, justify="left" if heading in ("mechanism", "", "tables") else "right")
-    for mechanism, finding in zip(mechanisms, results, strict=True):
-        table.add_row(
-            mechanism.name,
-            f"{finding.samples:,}",
-            f"{finding.epsilon:.4g}" + (f", {finding.delta:g}" if finding.delta else ""),
-            f"{finding.loss:.3f}",
-            f"{finding.guess.recognised + finding.guess.rejected:.4f}",
-            f"{finding.guess.least:.4f}",
-            f"{finding.guess.allowed:.4f}",
-            "kept" if finding.holds else "BROKEN",
-            mechanism.tables,
-        )
-    console.show(table)
-    console.out.print(
+def _add_mechanisms(report: Report, rows: list[dict[str, Any]]) -> None:
+    said = [
+        {
+            "promised": f"{row['epsilon']:.4g}" + (f", {row['delta']:g}" if row["delta"] else ""),
+            "success": row["attacker"]["p"] + row["attacker"]["q"],
+            "verdict": KEPT[row["kept"]],
+            **row,
+        }
+        for row in rows
+    ]
+    columns = {
+        "mechanism": "{mechanism}",
+        "samples": ">{samples:,}",
+        "promised": ">{promised}",
+        "loss at least": ">{loss_at_least:.3f}",
+        "attacker p + q": ">{success:.4f}",
+        "at least": ">{attacker[sum_at_least]:.4f}",
+        "allowed": ">{attacker[sum_allowed]:.4f}",
+        "": "{verdict}",
+        "tables": "{tables}",
+    }
+    report.table(columns, said)
+    report.line(
         "So many samples of either table. All limits of a line hold together with probability "
         f"1 - {ERROR:g}: no more than that is the chance that a kept promise is called broken."
     )
@@ -149,19 +148,12 @@ def _contract_document(finding: Kept) -> dict[str, Any]:
     }
 
 
-def _tell_contracts(findings: Sequence[Kept]) -> None:
-    from rich.table import Table
-
-    table = Table(box=None, padding=(0, 1))
-    for heading in ("kind of job", "hides", "", "booked", "lost: row more", "booked", "lost: replaced", "", "why"):
-        left = heading in ("kind of job", "hides", "", "why")
-        table.add_column(heading, justify="left" if left else "right")
-    for finding in findings:
-        numbers = [f"{of[adjacency]:.4g}" for adjacency in finding.lost for of in (finding.charged, finding.lost)]
-        unit = "a row" if finding.at_most is None else f"{finding.at_most} rows"
-        verdict = "BROKEN" if finding.problems else "kept"
-        table.add_row(finding.name, unit, finding.measure, *numbers, verdict, "; ".join(finding.problems))
-    console.show(table)
-    console.out.print(
-        "Of all neighbours of tiny tables the most that is lost, and what a budget of that adjacency books."
-    )
+def _add_contracts(report: Report, rows: list[dict[str, Any]]) -> None:
+    heads = ("kind of job", "hides", "", ">booked", ">lost: row more", ">booked", ">lost: replaced", "", "why")
+    cells = []
+    for row in rows:
+        numbers = [f"{of[adjacency]:.4g}" for adjacency in row["lost"] for of in (row["booked"], row["lost"])]
+        unit = "a row" if row["at_most"] is None else f"{row['at_most']} rows"
+        cells.append((row["kind"], unit, row["measure"], *numbers, KEPT[row["kept"]], "; ".join(row["problems"])))
+    report.table([(head.lstrip(">"), head[:1] if head.startswith(">") else "") for head in heads], cells)
+    report.line("Of all neighbours of tiny tables the most that is lost, and what a budget of that adjacency books.")

@@ -12,16 +12,16 @@ from typing import Any, get_args
 import click
 
 from parties.base import console, files
+from parties.base.report import Report, csv_text
 from parties.base.text import quoted
 from parties.commands.log_writing import appending, entries_of, file_of
 from parties.commands.options import (
     check_outputs,
     find_party_file,
-    json_option,
     known_table,
     node_config,
 )
-from parties.commands.signature import argument, command, option
+from parties.commands.signature import argument, command, option, settings
 from parties.node.records.kinds import Request
 from parties.node.settings import NodeFile
 from parties.sources.settings import ObjectionsSettings, TableSettings
@@ -67,7 +67,7 @@ def access_command(
     And with whom answers from the table were computed, and for what. All columns of the source, also those that no
     job reads; of CSV the rows alone.
     """
-    from parties.alone.rights import answer, to_csv
+    from parties.alone.rights import answer
     from parties.node.governance.activities import ARCHIVES
 
     file = file_of(config_file)
@@ -78,7 +78,7 @@ def access_command(
     columns, rows = answer(settings, name, _read_person(person))
     recipients, unknown = _recipients(file, table)
     document = {"table": table, "columns": columns, "rows": rows, "recipients": recipients}
-    text = to_csv(columns, rows) if form == "csv" else json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+    text = csv_text([columns, *rows]) if form == "csv" else json.dumps(document, ensure_ascii=False, indent=2) + "\n"
     with appending(file) as append:
         append("rights", {"what": "access", "table": table, "case": case})
         files.create_private(out, text.encode())
@@ -93,17 +93,15 @@ def access_command(
 def object_command(
     table: str = _TABLE,
     case: str = _CASE,
-    config_file: Path | None = node_config,
+    file: NodeFile = settings(file_of),
     person: str = _PERSON,
     withdraw: bool = option("The objection is withdrawn: take the person off the list."),
-    as_json: bool = json_option,
-) -> None:
+) -> Report:
     """Leave a person's rows out from now on (article 21).
 
     The person becomes a line of the file that `objections` of the table names. How many rows of the table are this
     person's is said: who objects before the first visit is heard too.
     """
-    file = file_of(config_file)
     objections = file.tables[known_table(table, file.tables)].objections
     if objections is None:
         raise InputError(
@@ -116,12 +114,11 @@ def object_command(
         append("rights", {"what": what, "table": table, "case": case})  # from here on no other command writes
         _put(objections, who, withdraw)
     rows, about_rows = _rows_of(file.tables[table], objections.column, who)
-    if as_json:
-        console.print_json({"table": table, "what": what, "people": len(objections.people()), "rows": rows})
-    else:
-        console.out.print(f"noted: {what}; it acts when the table is next opened, and the log has it")
-        console.err.print(about_rows)
-    console.err.print(AFTERWARDS.format(table=table))
+    report = Report({"table": table, "what": what, "people": len(objections.people()), "rows": rows})
+    report.line(f"noted: {what}; it acts when the table is next opened, and the log has it")
+    report.note(about_rows, always=False)
+    report.note(AFTERWARDS.format(table=table))
+    return report
 
 
 @command("done", "smc rights done rectification --table patients --case 2026-15", group)
@@ -129,14 +126,13 @@ def done_command(
     what: str = argument(click.Choice(DONE_ELSEWHERE)),
     table: str = _TABLE,
     case: str = _CASE,
-    config_file: Path | None = node_config,
+    file: NodeFile = settings(file_of),
 ) -> None:
     """Put on record what you did to rows where they live.
 
     You have changed or erased them, or restricted their use (articles 16 to 18). Rows are never changed by this
     program. Give the table another `version` if it has one.
     """
-    file = file_of(config_file)
     with appending(file) as append:
         append("rights", {"what": what, "table": known_table(table, file.tables), "case": case})
     console.out.print(f"{what} noted, and the log has it")
@@ -144,18 +140,13 @@ def done_command(
 
 
 @command("list", "smc rights list --config party.toml", group)
-def list_command(config_file: Path | None = node_config, as_json: bool = json_option) -> None:
+def list_command(file: NodeFile = settings(file_of)) -> Report:
     """List what was asked and done: when, of which table, your number."""
-    entries = entries_of(file_of(config_file), "rights")
-    if as_json:
-        console.print_json([{"at": entry.at, **_without_blind(entry.fields)} for entry in entries])
-    elif entries:
-        table = console.columns(("at (UTC)", "what", "table", "case", "by"), ())
-        for entry in entries:
-            table.add_row(entry.at[:16], *(entry.fields[name] for name in ("what", "table", "case", "person")))
-        console.show(table)
-    else:
-        console.err.print("no request is in the log")
+    entries = entries_of(file, "rights")
+    report = Report([{"at": entry.at, **_without_blind(entry.fields)} for entry in entries])
+    columns = {"at (UTC)": "{at:.16}", "what": "{what}", "table": "{table}", "case": "{case}", "by": "{person}"}
+    report.listing(columns, report.data, "no request is in the log")
+    return report
 
 
 def _rows_of(table: TableSettings, column: str, person: str) -> tuple[int | None, str]:

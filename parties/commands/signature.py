@@ -7,18 +7,29 @@
     ) -> None: ...
 
 The flag is the parameter's name without `_file`, and its annotation says the type: a `bool` is a flag, a `Path` is a
-file, a `tuple[..., ...]` is given several times. An option is required unless it has a default, or may be None.
+file, a `tuple[..., ...]` is given several times. An option is required unless it has a default, or may be None. A
+command that returns a `Report` has --json too, and what it returns is printed.
+
+Options that belong together are the fields of a class, or the parameters of a function, declared in the same way:
+
+    @dataclass(frozen=True)
+    class Keys:
+        master: Path = option("The master key.")
+        keys: Path = option("The file of keys.")
+
+    def rotate(keys: Keys = settings(Keys)) -> Report: ...
 """
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable
 from typing import Any
 
 import click
 
-from parties.commands.options import FILE
+from parties.commands.options import FILE, json_option
 
 TYPES = {"Path": FILE, "int": int, "float": float}
 
@@ -73,14 +84,59 @@ def argument(kind: Any = None, /, **fields: Any) -> Any:
     return _Waiting(None, fields if kind is None else {"type": kind, **fields}, is_argument=True)
 
 
+class _Settings:
+    """A class or function that waits for the options that its own parameters are."""
+
+    def __init__(self, make: Callable[..., Any]) -> None:
+        self.make = make
+        self.parameters = [*inspect.signature(make).parameters.values()]
+
+    def filling(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a function that is given these options for its parameter of this name."""
+
+        @functools.wraps(function)
+        def call(*args: Any, **given: Any) -> Any:
+            mine = {parameter.name: given.pop(parameter.name) for parameter in self.parameters}
+            return function(*args, **given, **{name: self.make(**mine)})
+
+        return call
+
+
+def settings(make: Callable[..., Any]) -> Any:
+    """Return options as the default of a parameter that they fill together.
+
+    Args:
+        make: the class or function whose parameters they are, and whose result the parameter gets.
+    """
+    return _Settings(make)
+
+
 def by_signature(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options and arguments to a function that the defaults of its parameters are, in their order."""
-    for parameter in [*inspect.signature(function).parameters.values()][::-1]:
-        default = parameter.default
-        add = default.of(parameter) if isinstance(default, _Waiting) else default
-        if callable(add) and add is not parameter.empty:
-            function = add(function)
+    parameters = [*inspect.signature(function).parameters.values()]
+    if function.__annotations__.get("return") == "Report":
+        function = reporting(function)
+    for parameter in parameters[::-1]:
+        default, alone = parameter.default, [parameter]
+        if isinstance(default, _Settings):
+            function, alone = default.filling(parameter.name, function), default.parameters
+        for each in alone[::-1]:
+            add = each.default.of(each) if isinstance(each.default, _Waiting) else each.default
+            if callable(add) and add is not each.empty:
+                function = add(function)
     return function
+
+
+def reporting(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Print the report that a function returns, and add --json, by which it is printed as JSON."""
+
+    @functools.wraps(function)
+    def call(*args: Any, as_json: bool, **others: Any) -> int:
+        code: int = function(*args, **others).show(as_json)
+        return code
+
+    added: Callable[..., Any] = json_option(call)
+    return added
 
 
 def command(

@@ -19,9 +19,9 @@ from parties.base import console
 from parties.base.canonical import canonical
 from parties.base.text import listed
 from parties.commands import job_text
-from parties.commands.following import check_end, follow
+from parties.commands.following import end_of, follow
 from parties.commands.node_options import node_of
-from parties.jobs.kind import Kind, KindSettings
+from parties.jobs.kind import Kind, KindSettings, shown_parameters
 from parties.jobs.settings import parameters
 from parties.operator.client import LONGEST_WAIT_SECONDS, NodeClient, patient
 from parties.operator.interface import JobResult, JobView, State
@@ -35,13 +35,13 @@ BREATH_SECONDS = 0.02  # after a change that did not decide: other jobs under wa
 def ask(
     task: Kind, settings: KindSettings, config_file: Path | None, peer: str, purpose: str | None, wait: float
 ) -> JobResult:
-    """Ask the node, and follow the job to its end; `settings` have what was typed. Errors as `check_end` has them.
+    """Ask the node, and follow the job to its end; `settings` have what was typed. Errors as `end_of` has them.
 
     `LinkError` if the peer has not answered in `wait` seconds: then the job is cancelled, as it is if interrupted.
     """
     node, typed, public = node_of(config_file, None), _given(settings, "private"), _given(task.settings, "public")
     head = {name: text for name, text in (("peer", peer), ("purpose", purpose)) if text}
-    question = _Question(task.name, task.shown_parameters(), peer)
+    question = _Question(task.name, shown_parameters(task), peer)
     if (theirs := question.of_peer(node)) is not None:
         if not peer and len(known := [who.name for who in node.node().peers]) > 1:  # whose number is whose affair
             raise InputError(f"--node: several peers are known here; name one: {listed(known)}")
@@ -50,7 +50,9 @@ def ask(
         job = node.approve(theirs.id, typed)
     else:
         job = _answered(node, node.submit({"protocol": task.name, **head, **public, **typed}), question, typed, wait)
-    check_end(ended := follow(node, job))
+    ended = follow(node, job)
+    if (failure := end_of(ended)) is not None:
+        raise failure
     return node.result(ended.id)
 
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from parties.models.boosted import BoostedModel, Column
-from parties.models.linear import LinearModel
-from parties.models.load import AnyModel, columns_of, schema_for
-from parties.models.trees.tree import Split, TreeFile, places
+from parties.models.load import AnyModel, columns_of, form_of, schema_for
+from parties.models.trees.tree import TreeFile, domains
 from parties.sources.mapping import ColumnRule, rules
 from parties.sources.settings import FormatSettings
 from parties.tables.delimited import MISSING
-from smc.errors import InputError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,24 +58,26 @@ def asked(model: AnyModel, schema_file: Path | None = None, table: TableSettings
 
 
 def _plain(model: AnyModel, name: str) -> Asked:
-    if isinstance(model, LinearModel | BoostedModel) and name in model.numeric:
+    """Return a column whose cells are spelled as the model has them: numbers, if it knows no values."""
+    known = domains(model.trees) if isinstance(model, TreeFile) else {name: form_of(model).columns[name].values}
+    values = tuple(known[name])
+    if not values:
         return Asked(ColumnRule(name, name), mapped=False)
-    if isinstance(model, TreeFile):
-        splits = (place.node for tree in model.trees for place in places(tree))
-        asking = (split.values for split in splits if isinstance(split, Split) and split.attribute == name)
-        values: tuple[str, ...] = tuple(dict.fromkeys(value for values in asking for value in values))
-    elif isinstance(model, BoostedModel):
-        values = tuple(model.columns[name].values)
-    else:
-        values = tuple(model.columns[name])  # type: ignore[arg-type]
     index = {value: place for place, value in enumerate(values)}
     return Asked(ColumnRule(name, name, values, index, missing=index.get(MISSING)), mapped=False)
 
 
-def known_codes(column: Column, categories: Sequence[str]) -> dict[int, int]:
-    """Return the bin of each category of a boosted model's column; none of those that it does not know."""
-    codes = {}
-    for place, text in enumerate(categories):
-        with suppress(InputError):
-            codes[place] = column.code(text, "")
+def codes_of(model: TreeFile | BoostedModel, asked: Mapping[str, Asked]) -> dict[str, dict[int, int]]:
+    """Return the code that trees know each category of a column by; none of those that they do not know."""
+    columns: Mapping[str, Column]
+    if isinstance(model, TreeFile):
+        known = domains(model.trees)
+        columns = {name: Column(None, {v: i for i, v in enumerate(values)}, True) for name, values in known.items()}
+    else:
+        columns = model.columns
+    codes: dict[str, dict[int, int]] = {name: {} for name in columns}
+    for name, column in columns.items():
+        for place, text in enumerate(asked[name].rule.categories):
+            with suppress(ValueError):
+                codes[name][place] = column.read(text)
     return codes

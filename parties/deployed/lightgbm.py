@@ -62,17 +62,11 @@ def beyond_bounds(model: AnyModel) -> str:
     """Return a remark if LightGBM's numbers may leave the bounds that `smc predict` keeps to; else nothing."""
     if not isinstance(model, BoostedModel) or model.bounds is None or len(model.rounds) == 1:
         return ""
-    ends = [sorted(_leaves(tree)) for (tree,) in model.rounds]
+    ends = [sorted(tree.ends) for (tree,) in model.compiled]
     least, greatest = model.bounds
     if least <= model.base + sum(of[0] for of in ends) and model.base + sum(of[-1] for of in ends) <= greatest:
         return ""
     return f"LightGBM knows no bounds: keep its numbers from {least:g} to {greatest:g}, as smc predict does"
-
-
-def _leaves(node: Mapping[str, Any]) -> list[float]:
-    if "leaf" in node:
-        return [float(node["leaf"])]
-    return [*_leaves(node["then"]), *_leaves(node["otherwise"])]
 
 
 def _lines(fields: Mapping[str, object]) -> str:

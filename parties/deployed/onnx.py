@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parties.deployed.columns import Asked
-from parties.models.bayes import NaiveBayesModel
 from parties.models.boosted import BoostedModel
 from parties.models.linear import LinearModel, Slope
-from parties.models.load import AnyModel
+from parties.models.load import AnyModel, form_of
+from parties.models.scored import Scored
 from parties.models.trees.onnx import NO_CLASS, Graph, Step
 from parties.models.trees.onnx import to_onnx as trees_to_onnx
 from parties.models.trees.tree import TreeFile
@@ -30,15 +30,9 @@ def to_onnx(model: AnyModel, asked: Mapping[str, Asked]) -> bytes:
     if isinstance(model, TreeFile):
         made = trees_to_onnx(model.trees, list(asked), about | {"schema_digest": model.schema_digest})
     else:
-        graph = Graph(list(asked))
-        match model:
-            case BoostedModel():
-                terms = _boosted(graph, model)
-            case LinearModel():
-                terms = _linear(graph, model)
-            case NaiveBayesModel():
-                terms = _bayes(graph, model)
-        made = _decided(graph, terms, model, about)
+        graph, form = Graph(list(asked)), form_of(model)
+        terms = _boosted(graph, form) if isinstance(form, BoostedModel) else _linear(graph, form)
+        made = _decided(graph, terms, form, about)
     return made.SerializeToString()
 
 
@@ -82,8 +76,9 @@ def _steps(model: BoostedModel, tree: Mapping[str, Any], places: Mapping[str, in
     return steps
 
 
-def _linear(graph: Graph, model: LinearModel) -> list[str]:
-    terms = [graph.filled([[model.intercept]], np.float64)]
+def _linear(graph: Graph, model: Scored) -> list[str]:
+    assert isinstance(model, LinearModel)
+    terms = [graph.filled([model.intercepts], np.float64)]
     for name, column in model.columns.items():
         if isinstance(column, Slope):
             least, greatest, middle, weight, nothing = (
@@ -95,14 +90,9 @@ def _linear(graph: Graph, model: LinearModel) -> list[str]:
             added = graph.step("Where", missing, nothing, graph.step("Mul", off, weight))
             terms.append(graph.step("Unsqueeze", added, graph.constant([2])))
         else:
-            terms.append(_looked_up(graph, graph.category(name, list(column)), [[w] for w in column.values()]))
+            codes = graph.category(name, list(column.values))
+            terms.append(_looked_up(graph, codes, list(column.values.values())))
     return terms
-
-
-def _bayes(graph: Graph, model: NaiveBayesModel) -> list[str]:
-    first = graph.filled([[math.log(count + 1) for count in model.classes.values()]], np.float64)
-    tables = model.logarithms.items()
-    return [first, *(_looked_up(graph, graph.category(n, list(table)), list(table.values())) for n, table in tables)]
 
 
 def _looked_up(graph: Graph, codes: str, table: Sequence[Sequence[float]]) -> str:
@@ -110,9 +100,7 @@ def _looked_up(graph: Graph, codes: str, table: Sequence[Sequence[float]]) -> st
     return graph.step("Gather", graph.constant([*table, [math.nan] * len(table[0])], np.float64), codes)
 
 
-def _decided(
-    graph: Graph, terms: Sequence[str], model: BoostedModel | LinearModel | NaiveBayesModel, about: Mapping[str, str]
-) -> ModelProto:
+def _decided(graph: Graph, terms: Sequence[str], model: Scored, about: Mapping[str, str]) -> ModelProto:
     """Return the model that adds the terms up, one after the other as `smc predict` does, and says what they mean."""
     from onnx import TensorProto
 
@@ -120,12 +108,12 @@ def _decided(
     scores = graph.step("Gather", sums, graph.constant(-1), axis=1)  # [rows, scores]
     first = graph.step("Gather", scores, graph.constant(0), axis=1)
     is_unknown = graph.step("IsNaN", first)
-    if not isinstance(model, NaiveBayesModel) and model.bounds is not None:
+    if model.bounds is not None:
         least, greatest = (graph.constant(bound, np.float64) for bound in model.bounds)
         within = graph.step("Clip", first, least, greatest)
         return graph.model(graph.step("Where", is_unknown, first, within), about)
     labels = list(model.classes or ())
-    if isinstance(model, LinearModel) or (isinstance(model, BoostedModel) and model.width == 1):
+    if model.width == 1 and len(labels) == 2:
         above = graph.step("Greater", first, graph.constant(0.0, np.float64))
         chosen = graph.step("Cast", above, to=TensorProto.INT64)
     else:

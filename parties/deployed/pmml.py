@@ -6,18 +6,20 @@ Cells are categories as the model has them, where a missing one is "?"; by a sch
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from parties.base.text import quoted
-from parties.deployed.columns import Asked, known_codes
+from parties.deployed.columns import Asked, codes_of
 from parties.models.bayes import NaiveBayesModel
 from parties.models.boosted import BoostedModel
 from parties.models.linear import LinearModel, Slope
 from parties.models.load import AnyModel, is_of_numbers
-from parties.models.trees.tree import Leaf, Node, Split, TreeFile, places
+from parties.models.scored import Scored
+from parties.models.trees.compiled import Choice, choice, compiled
+from parties.models.trees.tree import Leaf, TreeFile
 from parties.tables.delimited import MISSING
 from smc import __version__
 from smc.errors import InputError
@@ -43,18 +45,7 @@ def to_pmml(model: AnyModel, asked: Mapping[str, Asked]) -> str:
         SubElement(target, "Value", value=label)
     if len(transformations):
         root.append(transformations)
-    columns = [ask.rule.column for ask in asked.values()]
-    match model:
-        case TreeFile(others=()):
-            _tree(root, model.tree, model.target, columns, fields)
-        case TreeFile():
-            _forest(root, model, columns, fields)
-        case LinearModel():
-            _linear(root, model, columns, fields)
-        case NaiveBayesModel():
-            _bayes(root, model, columns, fields)
-        case BoostedModel():
-            _boosted(root, model, asked, columns, fields)
+    _Models(model, asked, fields).add(root)
     indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(root, encoding="unicode") + "\n"
 
@@ -62,8 +53,7 @@ def to_pmml(model: AnyModel, asked: Mapping[str, Asked]) -> str:
 def _labels(model: AnyModel) -> list[str]:
     if not isinstance(model, TreeFile):
         return list(model.classes or ())
-    leaves = (place.node for tree in model.trees for place in places(tree))
-    return sorted({leaf.label for leaf in leaves if isinstance(leaf, Leaf)})
+    return sorted({leaf.label for tree in model.trees for leaf in compiled(choice(tree)).ends})
 
 
 # Columns.
@@ -108,46 +98,187 @@ def _derived(transformations: Element, name: str, ask: Asked) -> str:
     return name
 
 
-def _schema(model: Element, target: str, columns: Sequence[str]) -> None:
-    schema = SubElement(model, "MiningSchema")
-    for column in columns:
-        SubElement(schema, "MiningField", name=column, invalidValueTreatment="asIs")
-    SubElement(schema, "MiningField", name=target, usageType="target")
-
-
 # Models.
 
 
-def _tree(above: Element, tree: Node, target: str, columns: Sequence[str], fields: Mapping[str, str]) -> None:
-    model = SubElement(
-        above,
-        "TreeModel",
-        functionName="classification",
-        splitCharacteristic="multiSplit",
-        missingValueStrategy="none",
-        noTrueChildStrategy="returnNullPrediction",
-    )
-    _schema(model, target, columns)
-    root = _node(model, tree)
-    SubElement(root, "True")
-    _below(root, tree, fields)
+class _Models:
+    """Writes a model, by what its columns are called."""
+
+    def __init__(self, model: AnyModel, asked: Mapping[str, Asked], fields: Mapping[str, str]) -> None:
+        self._model, self._asked, self._fields = model, asked, fields
+        self._codes = codes_of(model, asked) if isinstance(model, TreeFile | BoostedModel) else {}
+
+    def add(self, root: Element) -> None:
+        """Add the model to the document."""
+        match self._model:
+            case TreeFile(others=()):
+                self._tree(root, choice(self._model.tree))
+            case TreeFile():
+                self._forest(root, self._model)
+            case LinearModel():
+                self._linear(root, self._model)
+            case NaiveBayesModel():
+                self._bayes(root, self._model)
+            case BoostedModel():
+                self._boosted(root, self._model)
+
+    def _schema(self, model: Element, columns: Sequence[str] | None = None) -> None:
+        schema = SubElement(model, "MiningSchema")
+        for column in [ask.rule.column for ask in self._asked.values()] if columns is None else columns:
+            SubElement(schema, "MiningField", name=column, invalidValueTreatment="asIs")
+        SubElement(schema, "MiningField", name=self._model.target, usageType="target")
+
+    # Trees.
+
+    def _tree(self, above: Element, tree: Any, edge: Callable[[Choice], float] | None = None) -> None:
+        """Add a tree of classes; with `edge` one of numbers, where no cell is without a branch."""
+        model = SubElement(
+            above,
+            "TreeModel",
+            functionName="classification" if edge is None else "regression",
+            splitCharacteristic="multiSplit" if edge is None else "binarySplit",
+            missingValueStrategy="none",
+            noTrueChildStrategy="returnNullPrediction",
+        )
+        self._schema(model)
+        root = SubElement(model, "Node")
+        SubElement(root, "True")
+        self._below(root, tree, edge)
+
+    def _below(self, element: Element, tree: Any, edge: Callable[[Choice], float] | None) -> None:
+        if not isinstance(tree, Choice):
+            element.set("score", tree.label if isinstance(tree, Leaf) else repr(tree))
+            return
+        field, rule = self._fields[tree.column], self._asked[tree.column].rule
+        for place, (branch, categories) in enumerate(tree.sides(self._codes[tree.column])):
+            if edge is None and not categories:
+                continue
+            node = SubElement(element, "Node")
+            if rule.categories:
+                _among(node, field, [rule.categories[category] for category in categories])
+            elif edge is not None:
+                operator, above = ("greaterOrEqual", node) if place else ("lessThan", _or_missing(node, field))
+                SubElement(above, "SimplePredicate", field=field, operator=operator, value=repr(edge(tree)))
+            self._below(node, branch, edge)
+
+    def _forest(self, root: Element, forest: TreeFile) -> None:
+        if len(forest.trees) > MOST_TREES:
+            raise InputError(
+                f"PMML does not say who wins among equal votes, and weights of more than {MOST_TREES} trees "
+                "are not exact: take --to sql"
+            )
+        segments = self._segments(root, "classification", "weightedMajorityVote")
+        for number, tree in enumerate(forest.trees, 1):
+            self._tree(_segment(segments, str(number), weight=repr(1 + 2.0**-number)), choice(tree))
+
+    def _segments(self, above: Element, function: str, method: str) -> Element:
+        model = SubElement(above, "MiningModel", functionName=function)
+        self._schema(model)
+        return SubElement(model, "Segmentation", multipleModelMethod=method, missingPredictionTreatment="returnMissing")
+
+    def _boosted(self, root: Element, model: BoostedModel) -> None:
+        """Write the sums of leaves, and of classes what a regression without weights of its own makes of them."""
+        if model.bounds is not None:
+            self._sum_of_trees(root, model, 0).insert(1, _within(model))
+            return
+        assert model.classes is not None
+        segments = self._segments(root, "classification", "modelChain")
+        margins = [f"smc_s{place}" for place in range(model.width)]
+        for place, margin in enumerate(margins):
+            output = Element("Output")
+            about = {"feature": "predictedValue", "optype": "continuous", "dataType": "double"}
+            SubElement(output, "OutputField", {"name": margin} | about)
+            self._sum_of_trees(_segment(segments, margin), model, place).insert(1, output)
+        kind = "logit" if model.width == 1 else "softmax"
+        regression = SubElement(
+            _segment(segments, "class"),
+            "RegressionModel",
+            functionName="classification",
+            normalizationMethod=kind,
+        )
+        self._schema(regression, margins)
+        of_class = model.classes[1:] if model.width == 1 else model.classes
+        for margin, label in zip(margins, of_class, strict=True):
+            table = SubElement(regression, "RegressionTable", targetCategory=label, intercept="0.0")
+            SubElement(table, "NumericPredictor", name=margin, coefficient="1.0")
+        if model.width == 1:
+            SubElement(regression, "RegressionTable", targetCategory=model.classes[0], intercept="0.0")
+
+    def _sum_of_trees(self, above: Element, model: BoostedModel, place: int) -> Element:
+        """Add the model that sums one score: what all scores begin with, as a leaf, then a tree a round."""
+        segments = self._segments(above, "regression", "sum")
+        for number, tree in enumerate([model.base, *(trees[place] for trees in model.choices)]):
+            self._tree(_segment(segments, str(number)), tree, model.edge)
+        return above[-1]
+
+    # Sums of what cells add.
+
+    def _linear(self, root: Element, model: LinearModel) -> None:
+        """Write the sum. A number outside its bounds, or missing, is what a derived field of it says."""
+        kind = "regression" if model.classes is None else "classification"
+        regression = Element("RegressionModel", functionName=kind)
+        self._schema(regression)
+        local = SubElement(regression, "LocalTransformations")
+        if model.bounds is not None:
+            regression.append(_within(model))
+        else:
+            regression.set("normalizationMethod", "logit")
+        of_class = {} if model.classes is None else {"targetCategory": model.classes[1]}
+        table = SubElement(regression, "RegressionTable", of_class, intercept=repr(model.intercepts[0]))
+        for place, (name, column) in enumerate(model.columns.items()):
+            if isinstance(column, Slope):
+                within = f"smc_x{place}"
+                field = SubElement(local, "DerivedField", name=within, optype="continuous", dataType="double")
+                middle = repr(column.middle)
+                ends = sorted({column.least, column.greatest})
+                mapped = SubElement(
+                    field, "NormContinuous", field=self._fields[name], mapMissingTo="0.0", outliers="asExtremeValues"
+                )
+                for end in ends if len(ends) > 1 else [ends[0], ends[0] + 1]:
+                    norm = repr(min(end, column.greatest) - float(middle))
+                    SubElement(mapped, "LinearNorm", orig=repr(end), norm=norm)
+                SubElement(table, "NumericPredictor", name=within, coefficient=repr(column.weight))
+            else:
+                for value, (weight,) in column.values.items():
+                    about = {"name": self._fields[name], "value": value, "coefficient": repr(weight)}
+                    SubElement(table, "CategoricalPredictor", about)
+        if not len(local):
+            regression.remove(local)
+        if model.classes is not None:
+            SubElement(regression, "RegressionTable", intercept="0.0", targetCategory=model.classes[0])
+        root.append(regression)
+
+    def _bayes(self, root: Element, model: NaiveBayesModel) -> None:
+        """Write the counts with one more each, as the model takes them."""
+        bayes = SubElement(root, "NaiveBayesModel", functionName="classification", threshold="0.0")
+        self._schema(bayes)
+        inputs = SubElement(bayes, "BayesInputs")
+        for name, values in model.columns.items():
+            column = SubElement(inputs, "BayesInput", fieldName=self._fields[name])
+            for value, counts in values.items():
+                pair = SubElement(column, "PairCounts", value=value)
+                _counts(SubElement(pair, "TargetValueCounts"), model, counts)
+        output = SubElement(bayes, "BayesOutput", fieldName=model.target)
+        _counts(SubElement(output, "TargetValueCounts"), model, list(model.classes.values()))
 
 
-def _node(above: Element, tree: Node) -> Element:
-    return SubElement(above, "Node", {"score": tree.label} if isinstance(tree, Leaf) else {})
+def _counts(above: Element, model: NaiveBayesModel, counts: Sequence[int]) -> None:
+    for label, count in zip(model.classes, counts, strict=True):
+        SubElement(above, "TargetValueCount", value=label, count=str(count + 1))
 
 
-def _below(element: Element, tree: Node, fields: Mapping[str, str]) -> None:
-    if not isinstance(tree, Split):
-        return
-    groups: dict[int, tuple[Node, list[str]]] = {}
-    for value in tree.values:
-        below = tree.below(value)
-        groups.setdefault(id(below), (below, []))[1].append(value)
-    for below, values in groups.values():
-        node = _node(element, below)
-        _among(node, fields[tree.attribute], values)
-        _below(node, below, fields)
+def _segment(segments: Element, name: str, **about: str) -> Element:
+    segment = SubElement(segments, "Segment", {"id": name} | about)
+    SubElement(segment, "True")
+    return segment
+
+
+def _within(model: Scored) -> Element:
+    """Return what moves a number to the nearer bound."""
+    targets = Element("Targets")
+    least, greatest = model.bounds or (None, None)
+    SubElement(targets, "Target", field=model.target, min=repr(least), max=repr(greatest))
+    return targets
 
 
 def _among(node: Element, field: str, values: Sequence[str]) -> None:
@@ -163,171 +294,3 @@ def _or_missing(node: Element, field: str) -> Element:
     place = SubElement(node, "CompoundPredicate", booleanOperator="or")
     SubElement(place, "SimplePredicate", field=field, operator="isMissing")
     return place
-
-
-def _forest(root: Element, forest: TreeFile, columns: Sequence[str], fields: Mapping[str, str]) -> None:
-    if len(forest.trees) > MOST_TREES:
-        raise InputError(
-            f"PMML does not say who wins among equal votes, and weights of more than {MOST_TREES} trees "
-            "are not exact: take --to sql"
-        )
-    model = SubElement(root, "MiningModel", functionName="classification")
-    _schema(model, forest.target, columns)
-    segments = SubElement(
-        model, "Segmentation", multipleModelMethod="weightedMajorityVote", missingPredictionTreatment="returnMissing"
-    )
-    for number, tree in enumerate(forest.trees, 1):
-        segment = SubElement(segments, "Segment", id=str(number), weight=repr(1 + 2.0**-number))
-        SubElement(segment, "True")
-        _tree(segment, tree, forest.target, columns, fields)
-
-
-def _boosted(
-    root: Element, model: BoostedModel, asked: Mapping[str, Asked], columns: Sequence[str], fields: Mapping[str, str]
-) -> None:
-    """Write the sums of leaves, and of classes what a regression without weights of its own makes of them."""
-    if model.classes is None:
-        sums = _sum_of_trees(root, model, 0, asked, columns, fields)
-        targets = Element("Targets")
-        least, greatest = model.bounds or (None, None)
-        SubElement(targets, "Target", field=model.target, min=repr(least), max=repr(greatest))
-        sums.insert(1, targets)
-        return
-    chain = SubElement(root, "MiningModel", functionName="classification")
-    _schema(chain, model.target, columns)
-    segments = SubElement(
-        chain, "Segmentation", multipleModelMethod="modelChain", missingPredictionTreatment="returnMissing"
-    )
-    margins = [f"smc_s{place}" for place in range(model.width)]
-    for place, margin in enumerate(margins):
-        segment = SubElement(segments, "Segment", id=margin)
-        SubElement(segment, "True")
-        sums = _sum_of_trees(segment, model, place, asked, columns, fields)
-        output = Element("Output")
-        SubElement(output, "OutputField", name=margin, feature="predictedValue", optype="continuous", dataType="double")
-        sums.insert(1, output)
-    last = SubElement(segments, "Segment", id="class")
-    SubElement(last, "True")
-    kind = "logit" if model.width == 1 else "softmax"
-    regression = SubElement(last, "RegressionModel", functionName="classification", normalizationMethod=kind)
-    _schema(regression, model.target, margins)
-    of_class = model.classes[1:] if model.width == 1 else model.classes
-    for margin, label in zip(margins, of_class, strict=True):
-        table = SubElement(regression, "RegressionTable", targetCategory=label, intercept="0.0")
-        SubElement(table, "NumericPredictor", name=margin, coefficient="1.0")
-    if model.width == 1:
-        SubElement(regression, "RegressionTable", targetCategory=model.classes[0], intercept="0.0")
-
-
-def _sum_of_trees(
-    above: Element,
-    model: BoostedModel,
-    place: int,
-    asked: Mapping[str, Asked],
-    columns: Sequence[str],
-    fields: Mapping[str, str],
-) -> Element:
-    """Add the model that sums one score: what all scores begin with, as a leaf of its own, then a tree a round."""
-    sums = SubElement(above, "MiningModel", functionName="regression")
-    _schema(sums, model.target, columns)
-    segments = SubElement(sums, "Segmentation", multipleModelMethod="sum", missingPredictionTreatment="returnMissing")
-    for number, tree in enumerate([{"leaf": model.base}, *(trees[place] for trees in model.rounds)]):
-        segment = SubElement(segments, "Segment", id=str(number))
-        SubElement(segment, "True")
-        regression = SubElement(
-            segment,
-            "TreeModel",
-            functionName="regression",
-            splitCharacteristic="binarySplit",
-            missingValueStrategy="none",
-            noTrueChildStrategy="returnNullPrediction",
-        )
-        _schema(regression, model.target, columns)
-        root = SubElement(regression, "Node")
-        SubElement(root, "True")
-        _split_in_two(root, tree, model, asked, fields)
-    return sums
-
-
-def _split_in_two(
-    element: Element,
-    tree: Mapping[str, Any],
-    model: BoostedModel,
-    asked: Mapping[str, Asked],
-    fields: Mapping[str, str],
-) -> None:
-    if "leaf" in tree:
-        element.set("score", repr(float(tree["leaf"])))
-        return
-    name = tree["column"]
-    column, field = model.columns[name], fields[name]
-    then, otherwise = SubElement(element, "Node"), SubElement(element, "Node")
-    if asked[name].raw:
-        edge = repr(float(tree["below"]))
-        SubElement(_or_missing(then, field), "SimplePredicate", field=field, operator="lessThan", value=edge)
-        SubElement(otherwise, "SimplePredicate", field=field, operator="greaterOrEqual", value=edge)
-    else:
-        sides: dict[bool, list[str]] = {True: [], False: []}
-        limit = column.values[tree["is"]] if "is" in tree else column.place(tree["below"])
-        categories = asked[name].rule.categories
-        for number, code in known_codes(column, categories).items():
-            sides[code == limit if "is" in tree else code < limit].append(categories[number])
-        _among(then, field, sides[True])
-        _among(otherwise, field, sides[False])
-    _split_in_two(then, tree["then"], model, asked, fields)
-    _split_in_two(otherwise, tree["otherwise"], model, asked, fields)
-
-
-def _linear(root: Element, model: LinearModel, columns: Sequence[str], fields: Mapping[str, str]) -> None:
-    """Write the sum. A number outside its bounds, or missing, is what a derived field of it says."""
-    kind = "regression" if model.classes is None else "classification"
-    regression = Element("RegressionModel", functionName=kind)
-    _schema(regression, model.target, columns)
-    local = SubElement(regression, "LocalTransformations")
-    if model.bounds is not None:
-        targets = SubElement(regression, "Targets")
-        SubElement(targets, "Target", field=model.target, min=repr(model.bounds[0]), max=repr(model.bounds[1]))
-    else:
-        regression.set("normalizationMethod", "logit")
-    of_class = {} if model.classes is None else {"targetCategory": model.classes[1]}
-    table = SubElement(regression, "RegressionTable", of_class, intercept=repr(model.intercept))
-    for place, (name, column) in enumerate(model.columns.items()):
-        if isinstance(column, Slope):
-            within = f"smc_x{place}"
-            field = SubElement(local, "DerivedField", name=within, optype="continuous", dataType="double")
-            middle = repr(column.middle)
-            ends = sorted({column.least, column.greatest})
-            mapped = SubElement(
-                field, "NormContinuous", field=fields[name], mapMissingTo="0.0", outliers="asExtremeValues"
-            )
-            for end in ends if len(ends) > 1 else [ends[0], ends[0] + 1]:
-                norm = repr(min(end, column.greatest) - float(middle))
-                SubElement(mapped, "LinearNorm", orig=repr(end), norm=norm)
-            SubElement(table, "NumericPredictor", name=within, coefficient=repr(column.weight))
-        else:
-            for value, weight in column.items():
-                SubElement(table, "CategoricalPredictor", name=fields[name], value=value, coefficient=repr(weight))
-    if not len(local):
-        regression.remove(local)
-    if model.classes is not None:
-        SubElement(regression, "RegressionTable", intercept="0.0", targetCategory=model.classes[0])
-    root.append(regression)
-
-
-def _bayes(root: Element, model: NaiveBayesModel, columns: Sequence[str], fields: Mapping[str, str]) -> None:
-    """Write the counts with one more each, as the model takes them."""
-    bayes = SubElement(root, "NaiveBayesModel", functionName="classification", threshold="0.0")
-    _schema(bayes, model.target, columns)
-    inputs = SubElement(bayes, "BayesInputs")
-    for name, values in model.columns.items():
-        column = SubElement(inputs, "BayesInput", fieldName=fields[name])
-        for value, counts in values.items():
-            pair = SubElement(column, "PairCounts", value=value)
-            _counts(SubElement(pair, "TargetValueCounts"), model, counts)
-    output = SubElement(bayes, "BayesOutput", fieldName=model.target)
-    _counts(SubElement(output, "TargetValueCounts"), model, list(model.classes.values()))
-
-
-def _counts(above: Element, model: NaiveBayesModel, counts: Sequence[int]) -> None:
-    for label, count in zip(model.classes, counts, strict=True):
-        SubElement(above, "TargetValueCount", value=label, count=str(count + 1))

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any
 import sqlglot.expressions as exp
 
 from parties.base.text import printable
-from parties.deployed.columns import Asked, known_codes
-from parties.models.bayes import NaiveBayesModel
+from parties.deployed.columns import Asked, codes_of
 from parties.models.boosted import BoostedModel
-from parties.models.linear import LinearModel, Slope
-from parties.models.load import AnyModel
-from parties.models.trees.tree import Leaf, Node, TreeFile
+from parties.models.linear import Column, LinearModel, Slope
+from parties.models.load import AnyModel, form_of
+from parties.models.scored import Scored
+from parties.models.trees.compiled import Choice, choice
+from parties.models.trees.tree import Leaf, TreeFile
 from parties.sources.expressions import Cell
 from parties.tables.delimited import MISSING
 from parties.tables.types import exactly, type_of
@@ -56,6 +57,7 @@ class _Query:
     def __init__(self, model: AnyModel, asked: Mapping[str, Asked], dialect: str) -> None:
         self._model, self._asked, self._dialect = model, asked, dialect
         self._place = {name: place for place, name in enumerate(asked)}
+        self._codes = codes_of(model, asked) if isinstance(model, TreeFile | BoostedModel) else {}
 
     def text(self, rows: str, types: Mapping[str, dt.DataType] | None, conditions: Sequence[exp.Expr]) -> str:
         """See `to_sql`."""
@@ -63,17 +65,10 @@ class _Query:
             {f"smc_c{place}": self._cell(ask, types) for place, ask in enumerate(self._asked.values())},
             self._numbers(),
         ]
-        match self._model:
-            case TreeFile(others=()):
-                prediction = self._tree(self._model.tree, lambda leaf: self._literal(leaf.label))
-            case TreeFile():
-                prediction = self._vote(self._model.trees, stages)
-            case BoostedModel():
-                prediction = self._boosted(self._model, stages)
-            case LinearModel():
-                prediction = self._linear(self._model, stages)
-            case NaiveBayesModel():
-                prediction = self._bayes(self._model, stages)
+        if isinstance(self._model, TreeFile):
+            prediction = self._vote([choice(tree) for tree in self._model.trees], stages)
+        else:
+            prediction = self._scored(form_of(self._model), stages)
         lines = [
             f"-- The prediction of {printable(self._model.target)}, for the rows of a table; NULL of unknown values."
         ]
@@ -108,8 +103,7 @@ class _Query:
 
     def _numbers(self) -> dict[str, str]:
         """Return the numbers of the columns that are taken as such; NULL of a missing one."""
-        model = self._model
-        slopes = [] if not isinstance(model, LinearModel) else model.numeric
+        slopes = self._model.numeric if isinstance(self._model, LinearModel) else ()
         raw = [name for name, ask in self._asked.items() if ask.raw]
         return {f"smc_x{self._place[name]}": self._number_of(name) for name in dict.fromkeys([*slopes, *raw])}
 
@@ -135,21 +129,29 @@ class _Query:
 
     # Models.
 
-    def _tree(self, tree: Node, said: Callable[[Leaf], str]) -> str:
-        if isinstance(tree, Leaf):
+    def _tree(self, tree: Any, said: Callable[[Any], str], edges: Callable[[Choice], float] | None = None) -> str:
+        """Return what a tree says, by what an end says; with `edges` of numbers no cell is without a branch."""
+        if not isinstance(tree, Choice):
             return said(tree)
-        known = set(tree.values)
-        branches: dict[int, tuple[Node, list[int]]] = {}
-        for place, category in enumerate(self._asked[tree.attribute].rule.categories):
-            if category in known:
-                below = tree.below(category)
-                branches.setdefault(id(below), (below, []))[1].append(place)
-        cell = f"smc_c{self._place[tree.attribute]}"
-        whens = [f"WHEN {_among(cell, places)} THEN {self._tree(below, said)}" for below, places in branches.values()]
+        place = self._place[tree.column]
+        sides = tree.sides(self._codes[tree.column])
+        tests = [_among(f"smc_c{place}", categories) for _, categories in sides]
+        if self._asked[tree.column].raw and edges is not None:
+            tests[0] = f"(smc_x{place} IS NULL OR smc_x{place} < {_real(edges(tree))})"
+        branches = [self._tree(branch, said, edges) for branch in tree.branches]
+        if edges is not None:
+            return f"CASE WHEN {tests[0]} THEN {branches[0]} ELSE {branches[1]} END"
+        whens = [
+            f"WHEN {test} THEN {branch}"
+            for test, branch, (_, categories) in zip(tests, branches, sides, strict=True)
+            if categories
+        ]
         return f"CASE {' '.join(whens)} END" if whens else "NULL"
 
-    def _vote(self, trees: Sequence[Node], stages: list[dict[str, str]]) -> str:
+    def _vote(self, trees: Sequence[Any], stages: list[dict[str, str]]) -> str:
         """Return the class that most trees say; among equals, that of the earliest tree."""
+        if len(trees) == 1:
+            return self._tree(trees[0], lambda leaf: self._literal(leaf.label))
         labels: dict[str, int] = {}
 
         def said(leaf: Leaf) -> str:
@@ -166,70 +168,36 @@ class _Query:
         known = " AND ".join(f"{vote} IS NOT NULL" for vote in votes)
         return f"CASE WHEN {known} THEN {self._largest(list(labels))} END"
 
-    def _boosted(self, model: BoostedModel, stages: list[dict[str, str]]) -> str:
-        trees = [tree for trees in model.rounds for tree in trees]
-        width = model.width
-        stages.append({f"smc_t{i}": self._boosted_tree(model, tree) for i, tree in enumerate(trees)})
-        if not model.rounds:
-            stages.pop()
-        sums = [[f"smc_t{i}" for i in range(place, len(trees), width)] for place in range(width)]
-        stages.append({f"smc_s{place}": " + ".join([_real(model.base), *terms]) for place, terms in enumerate(sums)})
-        return self._decided(model.classes, model.bounds, width)
-
-    def _boosted_tree(self, model: BoostedModel, node: Mapping[str, Any]) -> str:
-        if "leaf" in node:
-            return _real(node["leaf"])
-        name = node["column"]
-        column, ask, cell = model.columns[name], self._asked[name], f"smc_c{self._place[name]}"
-        if ask.raw:
-            number = f"smc_x{self._place[name]}"
-            goes = f"({number} IS NULL OR {number} < {_real(node['below'])})"
+    def _scored(self, model: Scored, stages: list[dict[str, str]]) -> str:
+        if isinstance(model, BoostedModel):
+            trees = [tree for trees in model.choices for tree in trees]
+            stages.append({f"smc_t{i}": self._tree(tree, _real, model.edge) for i, tree in enumerate(trees)})
+            each = [[f"smc_t{i}" for i in range(place, len(trees), model.width)] for place in range(model.width)]
+            sums = [" + ".join([_real(model.base), *terms]) for terms in each]
         else:
-            is_below = known_codes(column, ask.rule.categories)
-            if "is" in node:
-                places = [i for i, code in is_below.items() if code == column.values[node["is"]]]
-            else:
-                edge = column.place(node["below"])
-                places = [i for i, code in is_below.items() if code < edge]
-            goes = _among(cell, places)
-        then, otherwise = (self._boosted_tree(model, node[side]) for side in ("then", "otherwise"))
-        return f"CASE WHEN {goes} THEN {then} ELSE {otherwise} END"
+            assert isinstance(model, LinearModel)
+            columns = model.columns.items()
+            each = [[self._added(name, column, i) for name, column in columns] for i in range(model.width)]
+            sums = ["\n    + ".join([_real(model.intercepts[i]), *terms]) for i, terms in enumerate(each)]
+        stages.append({f"smc_s{place}": terms for place, terms in enumerate(sums)})
+        return self._decided(model)
 
-    def _linear(self, model: LinearModel, stages: list[dict[str, str]]) -> str:
-        terms = [_real(model.intercept)]
-        for name, column in model.columns.items():
-            if isinstance(column, Slope):
-                number = f"smc_x{self._place[name]}"
-                within = f"LEAST(GREATEST({number}, {_real(column.least)}), {_real(column.greatest)})"
-                added = f"{_real(column.weight)} * ({within} - {_real(column.middle)})"
-                terms.append(f"CASE WHEN {number} IS NULL THEN {_real(0)} ELSE {added} END")
-            else:
-                terms.append(self._looked_up(name, column))
-        stages.append({"smc_s0": "\n    + ".join(terms)})
-        return self._decided(model.classes, model.bounds, 1)
-
-    def _bayes(self, model: NaiveBayesModel, stages: list[dict[str, str]]) -> str:
-        tables = model.logarithms
-        scores = {}
-        for place, count in enumerate(model.classes.values()):
-            terms = [
-                self._looked_up(name, {value: of_classes[place] for value, of_classes in table.items()})
-                for name, table in tables.items()
-            ]
-            scores[f"smc_s{place}"] = "\n    + ".join([_real(math.log(count + 1)), *terms])
-        stages.append(scores)
-        return self._decided(tuple(model.classes), None, len(scores))
-
-    def _looked_up(self, name: str, table: Mapping[str, float]) -> str:
-        """Return the number of a cell's category."""
-        categories = self._asked[name].rule.categories
-        whens = [f"WHEN {i} THEN {_real(table[text])}" for i, text in enumerate(categories) if text in table]
+    def _added(self, name: str, column: Column, score: int) -> str:
+        """Return what a column's cell adds to a score."""
+        if isinstance(column, Slope):
+            number = f"smc_x{self._place[name]}"
+            within = f"LEAST(GREATEST({number}, {_real(column.least)}), {_real(column.greatest)})"
+            added = f"{_real(column.weight)} * ({within} - {_real(column.middle)})"
+            return f"CASE WHEN {number} IS NULL THEN {_real(0)} ELSE {added} END"
+        categories, added_by = self._asked[name].rule.categories, column.values
+        whens = [f"WHEN {i} THEN {_real(added_by[v][score])}" for i, v in enumerate(categories) if v in added_by]
         return f"CASE smc_c{self._place[name]} {' '.join(whens)} END" if whens else "NULL"
 
-    def _decided(self, classes: Sequence[str] | None, bounds: tuple[float, float] | None, scores: int) -> str:
+    def _decided(self, model: Scored) -> str:
+        classes, bounds = model.classes, model.bounds
         if bounds is not None:
             decided = f"LEAST(GREATEST(smc_s0, {_real(bounds[0])}), {_real(bounds[1])})"
-        elif classes is not None and scores == 1 and len(classes) == 2:
+        elif classes is not None and model.width == 1 and len(classes) == 2:
             first, second = map(self._literal, classes)
             decided = f"CASE WHEN smc_s0 > 0 THEN {second} ELSE {first} END"
         else:

@@ -85,8 +85,9 @@ def choice_for(task: Kind, inputs: Inputs) -> Choice:
     specification = task.specification()
 
     def find() -> Choice:
-        program = (lambda: task.program(inputs)) if task.is_countable else None
-        return choice(specification, program, task.integers, usual(task.settings))
+        cost = task.cost(inputs)
+        program = (lambda: cost.program) if cost.is_countable else None
+        return choice(specification, program, task.about.integers, usual(task.settings))
 
     return _recent.get(canonical(specification), find)
 

@@ -11,10 +11,12 @@ the end. A kind of several steps (ID3: levels) has states between, at which a ru
 from __future__ import annotations
 
 import hashlib
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import ValidationError
@@ -67,34 +69,129 @@ class Counted:
     """
 
     program: Program
-    estimate: Estimate
-    of: str = ""
-    most: Callable[[Profile], int | None] = lambda profile: None  # see `Kind.most`
+    estimate: Estimate = "exact"
+    of: str | Callable[[], str] = ""  # see `assumed`; a call where the words take their time
+    most: Callable[[Profile], int | None] = lambda profile: None  # bytes, both ways together, that no run exceeds
+    is_countable: bool = True  # in a few seconds; a peer may propose anything
+
+    @property
+    def assumed(self) -> str:
+        """The run that is counted, if not any."""
+        return self.of if isinstance(self.of, str) else self.of()
 
     def __str__(self) -> str:
-        return self.estimate + (f", for {self.of}" if self.of else "")
+        assumed = self.assumed
+        return self.estimate + (f", for {assumed}" if assumed else "")
+
+
+@dataclass(frozen=True)
+class States:
+    """The states of a task, by how many steps they have: None and the result, if there is one step."""
+
+    beginning: State = None
+    steps: Callable[[Any], int] = lambda state: 0 if state is None else 1  # that are decided
+    is_done: Callable[[Any], bool] = lambda state: state is not None  # nothing is left to decide
+    cut: Callable[[Any, int], State] = lambda state, steps: state if steps else None  # as it was after so many steps
+    encode: Callable[[Any], Any] = lambda state: state  # as JSON; null for the beginning
+    decode: Callable[[Any], State] = lambda value: value  # the inverse
+
+
+def opened_steps(is_done: Callable[[Any], bool]) -> States:
+    """Return the states that are what was opened, a tuple of integers for each step."""
+    return States(
+        (),
+        len,
+        is_done,
+        lambda state, steps: state[:steps],
+        lambda state: [list(step) for step in state] or None,
+        lambda value: tuple(tuple(map(int, step)) for step in value or ()),
+    )
+
+
+def shown_parameters(task: Kind) -> dict[str, Any]:
+    """Return the parameters as a job's view has them: without rows nothing about how many a person has."""
+    public = task.parameters()
+    return public if task.reads_table else {name: public[name] for name in public if name != "at_most"}
+
+
+def people(task: Kind) -> list[str]:
+    """Return what is said of whose rows take part in a task, a sentence each."""
+    return [] if task.at_most is None else of_people(task.at_most, bool(task.spends))
+
+
+def asked(task: Kind) -> tuple[Parameter, ...]:
+    """Return what the operator has to type."""
+    return () if task.reads_table else private_parameters(task.Settings)
+
+
+def refusal(task: Kind, inputs: Inputs) -> str | None:
+    """Return the reason why this party cannot take part, or None.
+
+    Args:
+        task: The job. Job and table must both be about people with one bound, or both about rows.
+        inputs: This party's table and files.
+
+    Returns:
+        A sentence that the peer may read. It depends on public bounds, never on a row.
+    """
+    job = task.at_most
+    if not task.reads_table:
+        return None if job is None else "at_most of the job is of a table's rows, and it reads none"
+    table = inputs.required()[0].at_most
+    if job == table:
+        return task.misfit(inputs)
+    if table is None:
+        return f"at_most of the job is {job}, but the table here is of rows, not of people"
+    if "at_most" not in task.Settings.model_fields:
+        return f"the table here is of people, at most {table} rows of each, and this kind of job hides rows only"
+    return f"at_most of the job must be {table}, the bound on the rows of a person in the table here"
+
+
+def digest(task: Kind, state: State) -> bytes:
+    """Return the SHA-256 of a state.
+
+    Args:
+        task: The job.
+        state: Its state, as `States` describes it.
+    """
+    return hashlib.sha256(canonical({task.about.noun: task.states.encode(state)}).encode()).digest()
 
 
 class Extra(Settings):
-    """The settings of an estimate beyond those of the kind, see `Kind.counted`."""
+    """The settings of an estimate beyond those of the kind, see `Kind.cost`."""
+
+
+@dataclass(frozen=True)
+class Description:
+    """The facts about a kind that commands, pages and records show.
+
+    An example is the flags of the command, without those of own rows and of --config. The examples of `smc estimate`
+    and `smc submit` are the flags of `example` that these commands have, unless others are given.
+    """
+
+    title: str  # for people, such as "Decision tree"
+    noun: str = "result"  # what it brings, in records and file names
+    example: str = ""
+    estimate_example: str = ""
+    job_example: str = ""
+    afterwards: str = ""  # how the result is used, a sentence
+    integers: bool = False  # whether it computes with integers: more engines suit
+    phases: bool = False  # whether a command's JSON has the cost of each phase, or the total only
+    page: str = "plain"  # how the operator's page shows the result: a viewer of `parties.web`
+
+    def flags(self, known: Collection[str]) -> str:
+        """Return the flags of `example` that a command knows, with their values."""
+        typed = re.findall(r"(--[a-z-]+) ('.*?'|\S+)", self.example)
+        return " ".join(f"{flag} {value}" for flag, value in typed if flag in known)
 
 
 class Kind(ABC):
     """A task of some kind. A new kind defines what is abstract here, and whatever else does not suit it."""
 
     name: ClassVar[str]  # the command, the table of party.toml, the `protocol` of a specification
-    title: ClassVar[str]  # for people, such as "Decision tree"
+    about: ClassVar[Description]
     Settings: ClassVar[type[KindSettings]]
     Extra: ClassVar[type[Extra]] = Extra
-    example: ClassVar[str] = ""  # of the command, without its name
-    estimate_example: ClassVar[str] = ""  # the same for `smc estimate`, with a space behind
-    job_example: ClassVar[str] = ""  # flags of `smc submit`, behind the table, if those of `example` are not enough
-    noun: ClassVar[str] = "result"  # what it brings, in records and file names
-    afterwards: ClassVar[str] = ""  # how the result is used, a sentence
-    integers: ClassVar[bool] = False  # whether it computes with integers: more engines suit
-    phases: ClassVar[bool] = False  # whether a command's JSON has the cost of each phase, or the total only
-    by_oneself: ClassVar[bool] = False  # whether it has an answer with noise of one party's rows, see `of_nobody`
-    page: ClassVar[str] = "plain"  # how the operator's page shows the result: a viewer of `parties.web`
 
     def __init__(self, settings: KindSettings) -> None:
         self.settings = settings
@@ -103,24 +200,46 @@ class Kind(ABC):
 
     @classmethod
     def proposed(cls, settings: KindSettings, inputs: Inputs) -> Self:
-        """Return the task that these settings mean for a party's table. `InputError` names what is wrong."""
+        """Return the task of these settings for a party's table.
+
+        Args:
+            settings: The settings of a job file or of the page.
+            inputs: This party's table and files.
+
+        Raises:
+            InputError: A setting does not fit the table; the message names the setting.
+        """
         return cls(settings)
 
     @classmethod
     def agreed(cls, specification: Mapping[str, Any]) -> Self:
-        """Return the task of a specification, which may come from the peer. `InputError` or ValueError if it is
-        none."""
-        return cls(cls.settings_in(specification))
+        """Return the task of a specification, which may come from the peer.
+
+        Raises:
+            InputError: A value in it is wrong.
+            ValueError: It is not a specification of this kind.
+        """
+        return cls(cls._settings_in(specification))
 
     @classmethod
     def planned(cls, settings: KindSettings) -> Self:
-        """Return the task that a command's settings mean, with the files that they name but without private data."""
+        """Return the task of a command's settings. It reads the public files that they name, and no private data."""
         return cls(settings)
 
     @classmethod
     def alone(cls, settings: KindSettings, party: int) -> tuple[Self, Any, list[str]]:
-        """Return the task and this party's data from the files and values in a command's settings, and remarks on
-        them."""
+        """Return the task of a command, this party's data, and remarks on them.
+
+        Args:
+            settings: The command's settings: files on this machine and private values among them.
+            party: 0 for the listening party, 1 for the dialling party.
+
+        Returns:
+            The task, the data that `run` takes, and a line for each remark.
+
+        Raises:
+            InputError: A file or a value does not fit.
+        """
         task = cls.planned(settings)
         if task.reads_table and not private_parameters(cls.Settings):
             raise InputError(f"{cls.name} reads the table of a node: propose it with smc submit")
@@ -131,18 +250,18 @@ class Kind(ABC):
         )
 
     @classmethod
-    def settings_in(cls, specification: Mapping[str, Any]) -> KindSettings:
+    def _settings_in(cls, specification: Mapping[str, Any]) -> KindSettings:
         """Return the public settings that stand in a specification."""
         names = [parameter.key for parameter in public_parameters(cls.Settings)]
         return merge(cls.Settings(), {name: specification[name] for name in names if name in specification})
 
     def specification(self) -> Document:
-        """Return all that both parties must have the same, as plain JSON; `agreed` is the inverse."""
+        """Return the terms that both parties must share, as plain JSON; `agreed` is the inverse."""
         what = {name: value for name, value in self.parameters().items() if name not in ENGINE and value is not None}
-        return {"protocol": self.name, **what, **self.engine_fields()}
+        return {"protocol": self.name, **what, **self._engine_fields()}
 
-    def engine_fields(self) -> Document:
-        """Return what of the profile is agreed on beforehand; all of it is chosen later if the engine is "auto"."""
+    def _engine_fields(self) -> Document:
+        """Return the profile fields fixed before the handshake; none but "auto" if the engine is "auto"."""
         if self.settings.engine == "auto":
             return {"engine": "auto"}
         fields = {name: getattr(self.settings, name) for name in ENGINE}
@@ -158,7 +277,7 @@ class Kind(ABC):
     @property
     def question(self) -> str:
         """The question, a phrase."""
-        return self.title.lower()
+        return self.about.title.lower()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -169,29 +288,27 @@ class Kind(ABC):
         """Return the public settings by their names, as they are told, shown, recorded and put to the policy."""
         return {parameter.key: parameter.of(self.settings) for parameter in public_parameters(self.Settings)}
 
-    def shown_parameters(self) -> dict[str, Any]:
-        """Return `parameters` as a job's view has them: without rows nothing about how many a person has."""
-        public = self.parameters()
-        return public if self.reads_table else {name: public[name] for name in public if name != "at_most"}
-
     @abstractmethod
     def reveals(self, peer: str) -> list[str]:
-        """Return what a run reveals to whom, a sentence each."""
+        """Return a sentence for each disclosure of a run: the values and their recipient."""
 
     @abstractmethod
     def opened(self, state: State, step: int | None = None) -> dict[str, int]:
-        """Return how many values of each kind a run opens that ends in this state, or one step of it."""
+        """Count the values that a run opens.
+
+        Args:
+            state: The state in which the run ends.
+            step: A step of the run, from 0; None counts the whole run.
+
+        Returns:
+            The number of values by their description.
+        """
 
     @property
     def at_most(self) -> int | None:
         """How many rows of each person take part at either party; None if rows are nobody's."""
         bound: int | None = getattr(self.settings, "at_most", None)
         return bound
-
-    @property
-    def people(self) -> list[str]:
-        """What is said of whose rows take part, a sentence each."""
-        return [] if self.at_most is None else of_people(self.at_most, bool(self.spends))
 
     # What it takes of the table's privacy.
 
@@ -250,117 +367,73 @@ class Kind(ABC):
         """Return why this party cannot take part, if it cannot: a sentence that the peer may read."""
         return None
 
-    def refusal(self, inputs: Inputs) -> str | None:
-        """Return the same, or that the job and the table are not both about people, or about rows."""
-        job = self.at_most
-        if not self.reads_table:
-            return None if job is None else "at_most of the job is of a table's rows, and it reads none"
-        table = inputs.required()[0].at_most
-        if job == table:
-            return self.misfit(inputs)
-        if table is None:
-            return f"at_most of the job is {job}, but the table here is of rows, not of people"
-        if "at_most" not in self.Settings.model_fields:
-            return f"the table here is of people, at most {table} rows of each, and this kind of job hides rows only"
-        return f"at_most of the job must be {table}, the bound on the rows of a person in the table here"
-
     def remarks(self, inputs: Inputs) -> list[str]:
         """Return what our own rows say of the task, a line each: for our operator before consent, for nobody else."""
         return []
 
-    def asked(self) -> tuple[Parameter, ...]:
-        """Return what the operator has to type."""
-        return () if self.reads_table else private_parameters(self.Settings)
-
     def missing(self, inputs: Inputs) -> list[str]:
         """Return the names of what has not been typed yet."""
-        return [parameter.key for parameter in self.asked() if parameter.key not in inputs.typed]
+        return [parameter.key for parameter in asked(self) if parameter.key not in inputs.typed]
 
     # What it costs.
 
     @abstractmethod
-    def program(self, inputs: Inputs) -> Program:
-        """Return the conversation for a counting engine: of this task, or of a typical one if it depends on the
-        data."""
+    def cost(self, inputs: Inputs, extra: Any = None) -> Counted:
+        """Return the conversation to count, and how its cost compares with a run's.
 
-    def counted(self, extra: Any, inputs: Inputs) -> Counted:
-        """Return what `smc estimate` counts, as `extra` says."""
-        return Counted(self.program(inputs), self.estimate, self.assumed, self.most)
-
-    def most(self, profile: Profile) -> int | None:
-        """Return bytes, both ways together, that no run exceeds, if `program` is typical and a bound is known."""
-        return None
+        Args:
+            inputs: This party's public inputs, such as circuits.
+            extra: The settings of `smc estimate` beyond those of the kind, such as the tree of an earlier run. None
+                counts this task, or a typical run if the cost depends on the data.
+        """
 
     def own_seconds(self) -> dict[str, float]:
-        """Return how long a party works by itself, by what it is, beside the conversation: with as many rows as it
-        may have."""
+        """Return the seconds of a party's work beside the conversation, by its description, at the largest table."""
         return {}
-
-    @property
-    def estimate(self) -> Estimate:
-        """The way in which the counts of `program` compare with a run's, see `Counted`."""
-        return "exact"
-
-    @property
-    def assumed(self) -> str:
-        """The run that the counts of `program` are for, if not for every one."""
-        return ""
-
-    @property
-    def is_countable(self) -> bool:
-        """True if `program` can be counted in a few seconds; a peer may propose anything."""
-        return True
 
     # How it is run.
 
     def own(self, typed: Mapping[str, Any]) -> Any:
-        """Return this party's data from what was typed. `InputError` if they do not fit."""
+        """Return this party's data from the typed inputs.
+
+        Raises:
+            InputError: An input does not fit.
+        """
         return dict(typed)
 
     def of_nobody(self) -> Any:
-        """Return the same of a party without rows: the peer of one who asks its own rows alone."""
+        """Return the data of a party without rows: the peer in a run on your own rows alone."""
         raise NotImplementedError(f"{self.name} needs two parties")
 
     @contextmanager
     def open(self, inputs: Inputs) -> Iterator[Opened]:
-        """Give this party's data for one session, checked. `InputError` if they are not fit; `AwayError`."""
+        """Give this party's data for one session, checked.
+
+        Raises:
+            InputError: The data do not fit.
+            AwayError: The table cannot be reached now.
+        """
         yield Opened(self.own(inputs.typed))
 
     @abstractmethod
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
-        """Run the protocol, from a state on to the end; `on_step` is told of every step before it begins."""
+        """Run the protocol from a state to the end, and return the result.
+
+        Args:
+            engine: The engine of the session.
+            data: This party's data, from `open`, `own` or `alone`.
+            start: The state to begin from, `states.beginning` for a new run.
+            on_step: Called before each step begins.
+        """
 
     def allowing(self, most_bytes: int) -> Self:
-        """Return the task that may cost so many bytes, both ways, before it stops; see `LargerThanForecastError`."""
+        """Return the task with this limit of bytes, both ways together; see `LargerThanForecastError`."""
         return self
 
-    # Its states: one step, unless a kind says otherwise.
-
-    beginning: State = None
-
-    def steps(self, state: State) -> int:
-        """Return how many steps are decided."""
-        return 0 if state is None else 1
-
-    def is_done(self, state: State) -> bool:
-        """Return whether nothing is left to decide."""
-        return state is not None
-
-    def cut(self, state: State, steps: int) -> State:
-        """Return the state as it was when so many steps were decided."""
-        return state if steps else None
-
-    def encode(self, state: State) -> Any:
-        """Return the state as JSON; null for the beginning."""
-        return state
-
-    def decode(self, value: Any) -> State:
-        """Return the inverse of `encode`."""
-        return value
-
-    def digest(self, state: State) -> bytes:
-        """SHA-256 of the state."""
-        return hashlib.sha256(canonical({self.noun: self.encode(state)}).encode()).digest()
+    @cached_property
+    def states(self) -> States:
+        """The states of the task; one step by default."""
+        return States()
 
     # What it brings.
 
@@ -371,7 +444,12 @@ class Kind(ABC):
     @classmethod
     @abstractmethod
     def text(cls, document: Document, party: int) -> str:
-        """Return the result for a terminal of party 0 or 1, ending with a newline."""
+        """Return the result as text for a terminal, ending with a newline.
+
+        Args:
+            document: The result, from `document`.
+            party: The reader: 0 or 1.
+        """
 
     @classmethod
     def picture(cls, document: Document) -> str | None:
@@ -381,12 +459,20 @@ class Kind(ABC):
     @classmethod
     def files(cls) -> tuple[File, ...]:
         """Return the forms in which the result can be kept."""
-        return (File(f"{cls.noun}.json", "application/json", json_text, "out"),)
+        return (File(f"{cls.about.noun}.json", "application/json", json_text, "out"),)
 
 
 def typed_value(kind: type[Kind], typed: Mapping[str, Any], key: str) -> Any:
-    """Return what was typed under this name, as its field wants it. `InputError` says how to give it; it never quotes
-    it."""
+    """Return a typed private input.
+
+    Args:
+        kind: The kind of job that asks for it.
+        typed: The typed inputs by name.
+        key: The name of the input.
+
+    Raises:
+        InputError: It is missing or of the wrong type. The message never quotes it.
+    """
     value = required(typed.get(key), f"{kind.name}.{key}")
     try:
         kind.Settings.model_validate({key: value})
@@ -398,6 +484,8 @@ def typed_value(kind: type[Kind], typed: Mapping[str, Any], key: str) -> Any:
 
 
 __all__ = [
+    "Counted",
+    "Description",
     "Document",
     "Extra",
     "File",
@@ -407,6 +495,9 @@ __all__ = [
     "OnStep",
     "Opened",
     "State",
+    "States",
     "Step",
+    "digest",
+    "opened_steps",
     "typed_value",
 ]

@@ -25,6 +25,6 @@ def run_alone(task: Kind, data: Any, on_step: OnStep = lambda step: None) -> Sta
 
     def party(session: Session) -> State:
         rows, steps = ((data, on_step), (nothing, lambda step: None))[session.party]
-        return task.run(engine_of(session, Profile("clear")), rows, task.beginning, steps)
+        return task.run(engine_of(session, Profile("clear")), rows, task.states.beginning, steps)
 
     return run_local(party, DAY)[0]

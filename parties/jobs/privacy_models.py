@@ -18,30 +18,30 @@ Against: TypeAlias = Literal["peer", "public"]
 
 def fewest_rows(default: int | None, promise: str, left_out: str = "") -> AnyField:
     """Return the field `k`; `left_out` says what leaving it out means, if something is chosen then."""
-    return public(default, "k-anonymity", f"{promise} (k-anonymity)", left_out=left_out)
+    return public(default, "k-anonymity", f"k-anonymity: {promise}", left_out=left_out)
 
 
 def diverse(promise: str) -> AnyField:
     """Return the field `l`."""
-    return public(1.0, "l-diversity", f"{promise} (l-diversity)")
+    return public(1.0, "l-diversity", f"l-diversity: {promise}", advanced=True)
 
 
 def diversity(values: str) -> AnyField:
     """Return what `l` counts."""
-    return public("distinct", "Diversity", f"With l: how {values} are counted; entropy by how often each occurs")
+    return public("distinct", "Diversity", f"With l: count distinct {values}, or take their entropy", advanced=True)
 
 
 def close(promise: str) -> AnyField:
     """Return the field `t`."""
-    return public(1.0, "t-closeness", f"{promise} (t-closeness)")
+    return public(1.0, "t-closeness", f"t-closeness: {promise}", advanced=True)
 
 
 def distance(values: str) -> AnyField:
     """Return what `t` bounds."""
-    words = f"With t: how distributions differ; ordered is for {values} in order (earth mover's)"
-    return public("variational", "Distance", words)
+    words = f"With t: distance of distributions; ordered = earth mover's, for {values} in order"
+    return public("variational", "Distance", words, advanced=True)
 
 
-def against(what: str) -> AnyField:
-    """Whose rows are meant, so from whom something is kept: `what` says of both ways, part of a sentence."""
-    return public("peer", "Against", f"Whether {what}")
+def against(each: str, both: str) -> AnyField:
+    """Return the field `against`: what holds for each party's rows, and what for both parties' rows only."""
+    return public("peer", "Against", f"peer: {each}; public: {both}", advanced=True)

@@ -53,6 +53,7 @@ class Connection:
         """
         from parties.jobs.choosing import check_memory, choice_for, memory_of_shard
         from parties.jobs.inputs import Inputs
+        from parties.jobs.kind import digest
         from parties.jobs.profiles import shards_of
 
         choice = choice_for(task, Inputs(self.party))
@@ -75,13 +76,13 @@ class Connection:
                 on_engine(run.profile)
             with sharded(run.link, run.engine, run.profile, memory_of_shard(choice)):
                 state = self._run(task, data, run, status)
-            return state, run.finish(task.digest(state))
+            return state, run.finish(digest(task, state))
 
     def _run(self, task: Kind, data: Any, run: Run, status: StatusLine) -> State:
         """Run a task to its end. Where it becomes larger than forecast, it goes on if both operators say so."""
         from parties.jobs.kind import LargerThanForecastError
 
-        state = task.beginning
+        state = task.states.beginning
         while True:
             try:
                 return task.run(run.engine, data, state, lambda step: status.doing(step.words))

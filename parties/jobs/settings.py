@@ -46,6 +46,7 @@ def public(
     joined: str = "",
     column: bool = False,
     unless: str = "",
+    advanced: bool = False,
     **options: Any,
 ) -> AnyField:
     """Return a parameter that both parties must have the same.
@@ -53,10 +54,11 @@ def public(
     `none` says what None means in a job, "no limit" stands for an infinite number; `left_out` what leaving it out
     means, if something is chosen then (without either, it must be given);
     `node`: only a node's job has it; `joined`: its flag may be given several times, and this stands between the texts
-    then; `column`: it names one, or several if it is a list; `unless`: the setting with which it need not be given.
+    then; `column`: it names one, or several if it is a list; `unless`: the setting with which it need not be given;
+    `advanced`: a command's --help leaves it out, --help-all has it.
     """
     about = {"none": none, "left_out": left_out, "node": node, "joined": joined, "column": column, "unless": unless}
-    return _field("public", default, title, help_, about, options)
+    return _field("public", default, title, help_, {**about, "advanced": advanced}, options)
 
 
 def private(title: str, help_: str, *, metavar: str = "VALUE", **options: Any) -> AnyField:
@@ -72,13 +74,13 @@ def own_file(title: str, help_: str, *, argument: bool = False, data: bool = Fal
 
 def of_people(node: bool = False) -> AnyField:
     """Return the field `at_most`."""
-    words = "Of each person so many rows take part, as the tables of both say; what has noise hides all of them"
-    return public(None, "Rows of a person", words, none="noise hides a row", node=node)
+    words = "Rows per person that are used; noise then protects the person. Both tables must agree"
+    return public(None, "Rows of a person", words, none="noise protects a row", node=node, advanced=True)
 
 
-def output(help_: str) -> AnyField:
-    """Return a file to write."""
-    return _field("output", None, "", help_, {}, {})
+def output(help_: str, advanced: bool = False) -> AnyField:
+    """Return a file to write; `advanced` as of `public`."""
+    return _field("output", None, "", help_, {"advanced": advanced}, {})
 
 
 def engine_field(default: str = "auto") -> AnyField:
@@ -86,7 +88,8 @@ def engine_field(default: str = "auto") -> AnyField:
     return public(
         default,
         "Engine",
-        "auto chooses by cost. Against a peer that cheats only yao protects, and only the party that listens",
+        "auto = cheapest. Only yao protects against a cheating peer: the party that listens",
+        advanced=True,
     )
 
 
@@ -101,10 +104,12 @@ class EngineSettings(Settings):
 
     usual: ClassVar[str] = "mixed"
     engine: AnyEngine = engine_field()
-    ot: OTKind = public("extension", "Oblivious transfer", "Kind of oblivious transfer; extension is softspoken4")
-    garbling: Garbling = public("half", "Garbling", "Garbled AND gates")
+    ot: OTKind = public(
+        "extension", "Oblivious transfer", "Kind of oblivious transfer; extension = softspoken4", advanced=True
+    )
+    garbling: Garbling = public("half", "Garbling", "Garbling scheme of AND gates", advanced=True)
     form: Form | None = public(
-        None, "Circuits", "Circuits with few gates (size) or few levels (depth)", none="the engine's own"
+        None, "Circuits", "Circuits with few gates (size) or few levels (depth)", none="the engine's own", advanced=True
     )
 
     @model_validator(mode="before")
@@ -128,7 +133,7 @@ class KindSettings(EngineSettings):
     """The settings that every kind of job has."""
 
     out: LocalPath | None = output("Write the result as JSON.")
-    report: LocalPath | None = output("Write the cost report as JSON.")
+    report: LocalPath | None = output("Write the cost report as JSON.", advanced=True)
 
 
 class BooleanSettings(KindSettings):
@@ -143,7 +148,10 @@ class ManyGatesSettings(BooleanSettings):
 
     usual: ClassVar[str] = "gmw"
     ot: OTKind = public(
-        "ferret", "Oblivious transfer", "Kind of oblivious transfer; ferret has the least traffic for many gates"
+        "ferret",
+        "Oblivious transfer",
+        "Kind of oblivious transfer; ferret sends the fewest bytes for many gates",
+        advanced=True,
     )
 
 
@@ -172,6 +180,7 @@ class Parameter:
     joined: str = ""
     column: bool = False
     unless: str = ""
+    advanced: bool = False
 
     def of(self, settings: Settings) -> Any:
         """Return its value in some settings."""

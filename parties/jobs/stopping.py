@@ -27,9 +27,10 @@ def most_bytes_field(step: str) -> AnyField:
     """Return the field `most_bytes` of a kind whose run may stop before such a step."""
     return public(
         None,
-        "Most bytes",
-        f"The run stops in order before {step} if it has cost more, both ways",
+        "Byte limit",
+        f"Stop before {step} once both directions sent more bytes",
         none="4 times the forecast, and 100 MB at least",
+        advanced=True,
     )
 
 
@@ -81,7 +82,7 @@ class StoppingKind(BySchema):
 
         None if it is too large to be counted, or nobody knows what is typical.
         """
-        if not (self.is_countable and self.is_measured):
+        if not ((cost := self.cost(Inputs())).is_countable and self.is_measured):
             return None
         from parties.jobs.choosing import choice_for
         from smc.counting import forecast
@@ -89,7 +90,7 @@ class StoppingKind(BySchema):
         choice = choice_for(self, Inputs())  # counted before the run began
         if choice.forecasts:
             return choice.forecasts[0].bytes
-        return forecast(self.program(Inputs()), choice.possible[0]).bytes
+        return forecast(cost.program, choice.possible[0]).bytes
 
     def allowed_settings(self, most_bytes: int) -> Any:
         """Return the settings with this bound."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from typing_extensions import override
 
 from parties.base.text import listed
-from parties.jobs.kind import Document, Inputs, Kind, KindSettings, Opened, State
+from parties.jobs.kind import Document, Inputs, Kind, KindSettings, Opened
 from parties.jobs.settings import ENGINE, public_parameters
 from parties.jobs.tabular_settings import file_of, own_table
 from parties.tables import schema as schemas
@@ -110,7 +110,7 @@ class BySchema(Kind):
 
     def rows_in_file(self, schema: Schema, target: str) -> tuple[Rows, list[str]]:
         """Return this party's rows, from its table or file, by this schema; and the columns that it does not know."""
-        from parties.sources.cells import cells
+        from parties.sources.delimited import csv_columns
         from parties.sources.opening import is_plain, open_table
         from parties.tables import rows
         from protocols.counts import RowCounts
@@ -123,13 +123,15 @@ class BySchema(Kind):
                 + ": `person` and `at_most` of [tables.NAME] in --config say whose rows they are"
             )
         if self.is_grouped or not is_plain(table, schema):
-            columns = {name: column for name, column in table.columns.items() if name in schema.attributes}
-            mapped = table.model_copy(update={"max_rows": self.settings.max_rows, "columns": columns})
+            mapping = {name: column for name, column in table.columns.items() if name in schema.attributes}
+            mapped = table.model_copy(update={"max_rows": self.settings.max_rows, "columns": mapping})
             source = open_table(mapped, schema, target, streamed=self.streamed)
             atexit.register(source.close)  # a tree asks it level by level, to the end of the command
             source.check()
-            return source, []
-        encoded = rows.encoded(cells(file_of(self.settings.data, "data"), self.settings.max_rows), schema, target)
+            as_it_stands = self.settings.own_table is None and not schema.has_types
+            return source, [name for name in source.names if as_it_stands and name not in schema.attributes]
+        columns = csv_columns(file_of(self.settings.data, "data"), max_rows=self.settings.max_rows)
+        encoded = rows.encoded(columns, schema, target)
         sizes = {name: len(values) for name, values in schema.attributes.items()}
         domains = [sizes[name] for name in schema.features(target)]
         return RowCounts(domains, sizes[target], encoded.rows, encoded.classes), list(encoded.ignored)
@@ -162,7 +164,7 @@ class BySchema(Kind):
     @classmethod
     @override
     def agreed(cls, specification: Mapping[str, Any]) -> Self:
-        return cls.canonical(cls.settings_in(specification), Schema.from_public(specification.get("schema")))
+        return cls.canonical(cls._settings_in(specification), Schema.from_public(specification.get("schema")))
 
     @classmethod
     @override
@@ -179,31 +181,9 @@ class BySchema(Kind):
             for name, value in values.items()
             if value is not None and name not in ENGINE
         }
-        return {"protocol": self.name, "schema": self.schema.public(), **what, **self.engine_fields()}
+        return {"protocol": self.name, "schema": self.schema.public(), **what, **self._engine_fields()}
 
     @override
     def parameters(self) -> dict[str, Any]:
         """See `Kind.parameters`: several columns are one text."""
         return {name: ", ".join(v) if isinstance(v, tuple) else v for name, v in super().parameters().items()}
-
-
-class OpenedSteps(BySchema):
-    """A task whose state is what was opened, a tuple of integers for each step."""
-
-    beginning: State = ()
-
-    @override
-    def steps(self, state: State) -> int:
-        return len(state)
-
-    @override
-    def cut(self, state: State, steps: int) -> State:
-        return state[:steps]
-
-    @override
-    def encode(self, state: State) -> Any:
-        return [list(step) for step in state] or None
-
-    @override
-    def decode(self, value: Any) -> State:
-        return tuple(tuple(map(int, step)) for step in value or ())

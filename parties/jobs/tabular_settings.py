@@ -22,7 +22,7 @@ RowBound = Annotated[int, Field(strict=True, ge=1, le=2**31)]
 class TabularSettings(KindSettings):
     """The settings of one's own rows. A kind adds `max_rows`, where it wants it to stand."""
 
-    data: LocalPath | None = own_file("Rows", "Own rows, a CSV or Parquet file; private.", data=True)
+    data: LocalPath | None = own_file("Rows", "Your rows, a CSV or Parquet file; private.", data=True)
     schema_file: LocalPath | None = own_file("Schema", "The agreed schema.", alias="schema")  # `schema` is pydantic's
     own_table: TableSettings | None = None  # of party.toml, that the rows are in; no flag says it
 
@@ -48,7 +48,7 @@ def own_table(settings: TabularSettings) -> TableSettings:
 
 def row_bound() -> AnyField:
     """Return the field `max_rows`."""
-    return public(MAX_ROWS, "Row bound", "Public bound: no party has more rows than that")
+    return public(MAX_ROWS, "Row bound", "Maximum rows of a party, public", advanced=True)
 
 
 def check_names(key: str, names: Collection[str], known: Collection[str]) -> None:

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from parties.base.text import did_you_mean, listed, printable, quoted
+from parties.base.text import printable
+from parties.models.linear import LinearModel, Weights
 from parties.tables.delimited import Columns
-from smc.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -40,26 +40,16 @@ class NaiveBayesModel:
                 raise ValueError(f"columns.{printable(column)}: must have for each value the rows of each class")
         return cls(target, classes, columns)
 
-    def predict(self, rows: Columns) -> list[str]:
-        """Return the most likely class of every row, the first among equals; only columns of the model are needed.
+    @property
+    def form(self) -> LinearModel:
+        """The model as sums: of logarithms, those of the counts of the classes first."""
+        first = tuple(math.log(count + 1) for count in self.classes.values())
+        columns = {name: Weights(table) for name, table in self.logarithms.items()}
+        return LinearModel(self.target, tuple(self.classes), first, columns)
 
-        `InputError` if a column is missing, or names the line of a value that the model does not know.
-        """
-        rows.require(list(self.columns))
-        tables = self.logarithms
-        first = [math.log(count + 1) for count in self.classes.values()]
-        labels, predicted = list(self.classes), []
-        for row in range(len(rows.lines)):
-            scores = list(first)
-            for column, table in tables.items():
-                value = rows.values[column][row]
-                if value not in table:
-                    where, hint = rows.where(row, column), did_you_mean(value, table)
-                    known = listed(table)
-                    raise InputError(f"{where}: the model does not know {quoted(value)}{hint}; known: {known}")
-                scores = [score + more for score, more in zip(scores, table[value], strict=True)]
-            predicted.append(labels[scores.index(max(scores))])
-        return predicted
+    def predict(self, rows: Columns) -> list[str]:
+        """Return the most likely class of every row, the first among equals. `InputError` as of `LinearModel`."""
+        return self.form.predict(rows)
 
     @property
     def logarithms(self) -> dict[str, dict[str, list[float]]]:

@@ -9,21 +9,22 @@ from __future__ import annotations
 import json
 import math
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
-from parties.base.text import did_you_mean, listed, printable, quoted
-from parties.tables.delimited import MISSING, Columns
-from smc.errors import InputError
+from parties.base.text import quoted
+from parties.models.scored import Margins, Scored, columns_of, head, is_number, number, unknown_value
+from parties.models.trees.compiled import Choice, Compiled, compiled
+from parties.tables.delimited import MISSING
 
 Node: TypeAlias = Mapping[str, Any]
 Document: TypeAlias = Mapping[str, Any]
-Margins = NDArray[np.float64]
 MOST_LEVELS = 64
 OBJECTIVES = {"logistic": "binary:logistic", "softmax": "multi:softprob", "squared": "reg:squarederror"}
 
@@ -36,22 +37,18 @@ class Column:
     values: Mapping[str, int]
     ordered: bool
 
-    def code(self, text: str, where: str) -> int:
-        """Return the bin of a cell. `InputError` for one that the model does not know."""
+    def read(self, text: str) -> int:
+        """Return the bin of a cell. ValueError for one that the model does not know."""
         if text in self.values:
             return self.values[text]
         if self.edges is None:
-            hint, known = did_you_mean(text, self.values), listed(self.values)
-            raise InputError(f"{where}: the model does not know {quoted(text)}{hint}; known: {known}")
-        if text == MISSING:
-            return 0
-        try:
-            number = float(text)
-        except ValueError:
-            number = math.nan
-        if not math.isfinite(number):
-            raise InputError(f"{where}: {quoted(text)} is no number, and the model takes this column as numbers")
-        return bisect_right(self.edges, number)
+            raise unknown_value(text, self.values)
+        return 0 if text == MISSING else bisect_right(self.edges, number(text))
+
+    @property
+    def bins(self) -> int:
+        """The number of bins."""
+        return max(len(self.values), 0 if self.edges is None else len(self.edges) + 1)
 
     @cached_property
     def places(self) -> Mapping[float, int]:
@@ -64,7 +61,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class BoostedModel:
+class BoostedModel(Scored):
     """Trees, round by round and in it a tree a class (one for two classes, or for numbers)."""
 
     target: str
@@ -77,97 +74,58 @@ class BoostedModel:
     @classmethod
     def parse(cls, fields: Mapping[str, Any]) -> BoostedModel:
         """Check the result of a job, or the content of a file of it. ValueError names what is wrong."""
-        target, classes, columns, trees = (fields.get(name) for name in ("target", "classes", "columns", "trees"))
-        if not isinstance(target, str) or not isinstance(columns, dict) or not isinstance(trees, list):
-            raise ValueError("it has no target, no columns or no trees")
-        bounds = [fields.get(name) for name in ("least", "greatest")]
-        if classes is None:
-            if not all(map(_is_number, bounds)):
-                raise ValueError("it has neither classes nor bounds")
-        elif not isinstance(classes, list) or len(classes) < 2 or not all(isinstance(name, str) for name in classes):
-            raise ValueError("classes: must be two names or more")
-        base, width = fields.get("base"), 1 if classes is None or len(classes) == 2 else len(classes)
-        if fields.get("objective") == "softmax" and classes is not None:
-            width = len(classes)
-        if not _is_number(base):
+        about, trees, base = head(fields), fields.get("trees"), fields.get("base")
+        if not isinstance(trees, list):
+            raise ValueError("it has no trees")
+        classes = about["classes"] or ()
+        width = len(classes) if len(classes) > 2 or (classes and fields.get("objective") == "softmax") else 1
+        if not is_number(base):
             raise ValueError("base: must be a number")
-        parsed = {name: _column(f"columns.{printable(str(name))}", column) for name, column in columns.items()}
+        columns = columns_of(fields, _column)
         for tree in trees:
             if not isinstance(tree, list) or len(tree) != width:
                 raise ValueError(f"trees: each round must have {width}")
             for node in tree:
-                _check(node, parsed)
-        limits = None if classes is not None else (float(bounds[0]), float(bounds[1]))  # type: ignore[arg-type]
-        return cls(target, None if classes is None else tuple(classes), parsed, float(base), trees, limits)  # type: ignore[arg-type]
+                _check(node, columns)
+        return cls(columns=columns, base=float(base), rounds=trees, **about)  # type: ignore[arg-type]
 
     @property
-    def numeric(self) -> tuple[str, ...]:
-        """The columns whose cells are numbers, each by itself."""
-        return tuple(name for name, column in self.columns.items() if column.edges is not None and not column.values)
-
-    @property
+    @override
     def width(self) -> int:
-        """How many scores a row has: the trees of a round."""
         return len(self.rounds[0]) if self.rounds else 1
 
-    def predict(self, rows: Columns) -> list[str]:
-        """Return the class of every row, or its number; only columns of the model are needed.
+    @cached_property
+    def choices(self) -> Sequence[Sequence[Choice | float]]:
+        """The trees as choices by the bins of columns, which end in numbers."""
+        return [[self._choice(tree) for tree in trees] for trees in self.rounds]
 
-        `InputError` if a column is missing, or names the line of a value that the model does not know.
-        """
-        margins = self.margins(rows)
-        if self.bounds is not None:
-            return [f"{min(max(score, self.bounds[0]), self.bounds[1]):.6g}" for score in margins[0].tolist()]
-        assert self.classes is not None
-        best = (margins[0] > 0).astype(np.int64) if len(margins) == 1 else margins.argmax(axis=0)
-        return [self.classes[place] for place in best.tolist()]
+    @cached_property
+    def compiled(self) -> Sequence[Sequence[Compiled]]:
+        """The trees as arrays."""
+        return [[compiled(tree) for tree in trees] for trees in self.choices]
 
-    def scores(self, rows: Columns) -> list[float] | None:
-        """Return the score of every row, above 0 for the second class; None unless there are two."""
-        margins = self.margins(rows)
-        return margins[0].tolist() if len(margins) == 1 else None
-
-    def margins(self, rows: Columns) -> Margins:
-        """Return what the leaves add up to, float64[trees a round, rows]."""
-        rows.require(list(self.columns))
-        codes = {name: self._codes(rows, name, column) for name, column in self.columns.items()}
-        return self.margins_of(codes, len(rows.lines))
-
-    def margins_of(self, codes: Mapping[str, NDArray[np.int64]], number: int) -> Margins:
-        """Return the same from the bins of each column (see `Column.code`), int64[rows]."""
-        margins = np.full((self.width, number), self.base)
-        for trees in self.rounds:
+    @override
+    def margins_of(self, cells: Mapping[str, NDArray[Any]], rows: int) -> Margins:
+        margins = np.full((self.width, rows), self.base)
+        for trees in self.compiled:
             for place, tree in enumerate(trees):
-                for leaf, inside in self._leaves(tree, codes, np.arange(number)):
-                    margins[place, inside] += leaf
+                margins[place] += np.array(tree.ends)[tree.route(cells, rows)]
         return margins
 
-    def chances(self, margins: Margins) -> NDArray[np.float64]:
-        """Return the chance of every class, float64[rows, classes]."""
-        if len(margins) == 1:
-            margins = np.concatenate([np.zeros_like(margins), margins])
-        margins = np.clip(margins, -1e300, 1e300)  # so that no difference of two is undefined
-        powers = np.exp(margins - margins.max(axis=0))
-        chances: NDArray[np.float64] = (powers / powers.sum(axis=0)).T
-        return chances
+    def edge(self, choice: Choice) -> float:
+        """Return the edge that rows of the first branch are below; only of a column that is `numeric`."""
+        edges = self.columns[choice.column].edges
+        assert edges is not None
+        return edges[list(choice.goes).index(1) - 1]
 
-    def _codes(self, rows: Columns, name: str, column: Column) -> NDArray[np.int64]:
-        known: dict[str, int] = {}
-        for row, text in enumerate(rows.values[name]):
-            if text not in known:
-                known[text] = column.code(text, rows.where(row, name))
-        return np.array([known[text] for text in rows.values[name]], dtype=np.int64)
-
-    def _leaves(
-        self, node: Node, codes: Mapping[str, NDArray[np.int64]], rows: NDArray[np.int64]
-    ) -> Iterator[tuple[float, NDArray[np.int64]]]:
+    def _choice(self, node: Node) -> Choice | float:
         if "leaf" in node:
-            yield float(node["leaf"]), rows
-            return
-        column, of_rows = self.columns[node["column"]], codes[node["column"]][rows]
-        goes = of_rows == column.values[node["is"]] if "is" in node else of_rows < column.place(node["below"])
-        yield from self._leaves(node["then"], codes, rows[goes])
-        yield from self._leaves(node["otherwise"], codes, rows[~goes])
+            return float(node["leaf"])
+        column = self.columns[node["column"]]
+        bins = np.arange(column.bins)
+        goes = bins == column.values[node["is"]] if "is" in node else bins < column.place(node["below"])
+        branches = (self._choice(node["then"]), self._choice(node["otherwise"]))
+        return Choice(node["column"], (~goes).astype(np.int64), branches)
 
 
 def _column(where: str, fields: Any) -> Column:
@@ -175,7 +133,7 @@ def _column(where: str, fields: Any) -> Column:
     edges, values = known.get("edges"), known.get("values", [])
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
         raise ValueError(f"{where}.values: must be texts")
-    if edges is not None and (not isinstance(edges, list) or not all(map(_is_number, edges)) or edges != sorted(edges)):
+    if edges is not None and (not isinstance(edges, list) or not all(map(is_number, edges)) or edges != sorted(edges)):
         raise ValueError(f"{where}.edges: must be numbers that rise")
     if edges is None and not values:
         raise ValueError(f"{where}: must have edges or values")
@@ -188,7 +146,7 @@ def _check(node: Any, columns: Mapping[str, Column], level: int = 0) -> None:
     if not isinstance(node, dict) or level > MOST_LEVELS:
         raise ValueError("trees: a node must be an object, and trees of bounded depth")
     if "leaf" in node:
-        if not _is_number(node["leaf"]):
+        if not is_number(node["leaf"]):
             raise ValueError("trees: a leaf must be a number")
         return
     name = node.get("column")
@@ -203,13 +161,6 @@ def _check(node: Any, columns: Mapping[str, Column], level: int = 0) -> None:
         raise ValueError(f"trees: a node asks {quoted(str(node.get('column')))} for what it has not")
     _check(node.get("then"), columns, level + 1)
     _check(node.get("otherwise"), columns, level + 1)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
-# XGBoost.
 
 
 def xgboost_features(document: Document) -> list[tuple[str, str | None]]:

@@ -12,9 +12,10 @@ from parties.base.file_kinds import BAYES, BOOSTED, FOREST, JSON, LINEAR, TREE
 from parties.base.text import listed
 from parties.models import bayes, boosted, linear
 from parties.models.rules import Rules
+from parties.models.scored import Scored
 from parties.models.trees import prediction
 from parties.models.trees.reading import asking
-from parties.models.trees.tree import Split, TreeFile, places
+from parties.models.trees.tree import TreeFile, domains
 from parties.tables import schema
 from parties.tables.delimited import Columns
 from smc.errors import InputError
@@ -75,13 +76,22 @@ def columns_of(model: AnyModel | Rules) -> list[str]:
     """Return the columns that a model asks for."""
     if not isinstance(model, TreeFile):
         return list(model.columns)
-    splits = (place.node for tree in model.trees for place in places(tree))
-    return list(dict.fromkeys(split.attribute for split in splits if isinstance(split, Split)))
+    return list(domains(model.trees))
+
+
+def numbers_of(model: AnyModel | Rules) -> tuple[str, ...]:
+    """Return the columns that a model takes as numbers, each by itself."""
+    return model.numeric if isinstance(model, Scored) else ()
+
+
+def form_of(model: Classifier) -> Scored:
+    """Return a model as sums."""
+    return model.form if isinstance(model, bayes.NaiveBayesModel) else model
 
 
 def is_of_numbers(model: AnyModel) -> bool:
     """Return whether what it says of a row is a number, not a class."""
-    return isinstance(model, linear.LinearModel | boosted.BoostedModel) and model.classes is None
+    return isinstance(model, Scored) and model.classes is None
 
 
 def schema_for(model: AnyModel | Rules, path: Path) -> schema.Schema:
@@ -89,9 +99,8 @@ def schema_for(model: AnyModel | Rules, path: Path) -> schema.Schema:
 
     `InputError` if it lacks a column that the model asks for.
     """
-    numbers = list(model.numeric) if isinstance(model, linear.LinearModel | boosted.BoostedModel) else []
     target = [model.target] if not isinstance(model, Rules) and is_of_numbers(model) else []
-    agreed = schema.load(path).numeric([*numbers, *target])
+    agreed = schema.load(path).numeric([*numbers_of(model), *target])
     if lacking := [name for name in columns_of(model) if name not in agreed.attributes]:
         raise InputError(f"{path}: the model asks for {listed(lacking)}, which the schema lacks")
     return agreed

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from parties.jobs.kind import Kind, State
+from parties.jobs.kind import Kind, State, digest
 from parties.node.openings import Stored, to_repeat
 from smc.errors import ProtocolError
 from smc.session import Session
@@ -21,10 +21,11 @@ def common(session: Session, task: Kind, state: State, stored: Stored) -> tuple[
     `ProtocolError` if the two do not have the same there, or are further apart than honest parties can be: each has
     written a step down before the next one is begun. A peer that could go back at will would see several results.
     """
-    steps = task.steps(state)
+    states = task.states
+    steps = states.steps(state)
     with session.phase("checkpoint"):
         levels = steps, stored.step, len(stored.shares), stored.left
-        start, known = state, task.digest(state)
+        start, known = state, digest(task, state)
         session.send("checkpoint.levels", np.array(levels, dtype=np.int64))
         session.send("checkpoint.digest", np.frombuffer(known, dtype=np.uint8))
         theirs, *their_openings = session.receive("checkpoint.levels", np.int64, (4,)).tolist()
@@ -32,15 +33,15 @@ def common(session: Session, task: Kind, state: State, stored: Stored) -> tuple[
         if abs(theirs - steps) > 1:
             raise ProtocolError(f"the peer has decided {theirs} levels and this party {steps}: it cannot go on")
         if theirs != steps:
-            start = task.cut(state, min(steps, theirs))
-            known = task.digest(start)
+            start = states.cut(state, min(steps, theirs))
+            known = digest(task, start)
             session.send("checkpoint.digest", np.frombuffer(known, dtype=np.uint8))
             their_digest = session.receive("checkpoint.digest", np.uint8, (32,)).tobytes()
         if their_digest != known:
             raise ProtocolError(
-                f"the two parties' {task.noun}s differ above level {task.steps(start)}: the job cannot go on"
+                f"the two parties' {task.about.noun}s differ above level {states.steps(start)}: the job cannot go on"
             )
-        if task.is_done(start):
+        if states.is_done(start):
             return start, Stored()
         their_step, their_written, their_left = their_openings
-        return start, to_repeat(stored, (their_step, their_written, their_left), task.steps(start))
+        return start, to_repeat(stored, (their_step, their_written, their_left), states.steps(start))

@@ -16,7 +16,7 @@ from typing import Any
 from parties.jobs import profiles
 from parties.jobs.choosing import check_memory, choice_for, memory_of_shard
 from parties.jobs.inputs import AwayError
-from parties.jobs.kind import Inputs, Kind, Opened, Step
+from parties.jobs.kind import Inputs, Kind, Opened, Step, refusal
 from parties.jobs.running import cost_report, note_code, profile_for
 from parties.jobs.sharding import sharded
 from parties.link.identity import Identity
@@ -207,9 +207,9 @@ def run(link: Link, order: Order, tell: Tell) -> Finished:
     The data are opened only if there is anything left to decide.
     """
     session, task = link.session(), order.job.task
-    start, repeated = checkpoint.common(session, task, task.decode(order.state), order.stored)
-    first = task.steps(start)
-    if task.is_done(start):
+    start, repeated = checkpoint.common(session, task, task.states.decode(order.state), order.stored)
+    first = task.states.steps(start)
+    if task.states.is_done(start):
         tell(Met(first, ""))
         state, profile = start, "nothing to compute"
     else:
@@ -220,7 +220,10 @@ def run(link: Link, order: Order, tell: Tell) -> Finished:
             earlier = precheck(session, order.terms) if task.spends else None
             if earlier is not None:
                 tell(Met(first, "", both, earlier.job.id))
-                state, profile = task.decode(earlier.state), f"nothing to compute: the result of job {earlier.job.id}"
+                state, profile = (
+                    task.states.decode(earlier.state),
+                    f"nothing to compute: the result of job {earlier.job.id}",
+                )
             else:
                 tell(Met(first, profile, both))
                 openings = session.openings = WrittenFirst(session, repeated, tell)
@@ -229,7 +232,7 @@ def run(link: Link, order: Order, tell: Tell) -> Finished:
                 with sharded(link, engine, chosen, memory_of_shard(choice_for(task, order.inputs))):
                     state = task.run(engine, ours.data, start, _reporting(session, task, openings, tell))
     link.finish()
-    return Finished(task.encode(state), session.meter.total, cost_report(link, profile))
+    return Finished(task.states.encode(state), session.meter.total, cost_report(link, profile))
 
 
 def _reporting(session: Session, task: Kind, openings: WrittenFirst, tell: Tell) -> Callable[[Step], None]:
@@ -241,7 +244,7 @@ def _reporting(session: Session, task: Kind, openings: WrittenFirst, tell: Tell)
     def on_step(step: Step) -> None:
         bits, fits = task.bits(step), True
         try:
-            tell(Reached(step.number, step.size, step.words, task.encode(step.state), session.meter.total, bits))
+            tell(Reached(step.number, step.size, step.words, task.states.encode(step.state), session.meter.total, bits))
         except BitsError:
             fits = False
         if bits:
@@ -289,7 +292,7 @@ def opened(order: Order) -> Iterator[tuple[Opened, str]]:
     those of sessions before any more, or if the job does not fit our public bounds any more.
     """
     task, secret = order.job.task, commitment.key(order.identity, order.job, "choices")
-    if misfit := task.refusal(order.inputs):
+    if misfit := refusal(task, order.inputs):
         raise InputError(misfit)
     with ExitStack() as stack:
         try:
@@ -315,7 +318,7 @@ def _fingerprint(order: Order, ours: Opened) -> str:
 def _profile(link: Link, order: Order) -> Profile:
     """Return the profile of the job. What "auto" has chosen is kept: another may decide near-ties else."""
     task, specification = order.job.task, order.job.specification
-    contenders = profiles.contenders(task.integers, profiles.shards_of(specification))
+    contenders = profiles.contenders(task.about.integers, profiles.shards_of(specification))
     choice = choice_for(task, order.inputs)
     if link.options is not None and link.options.ray is None:
         check_memory(choice)

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Literal, TypeVar
 
 from parties.base.text import listed
+from parties.jobs.kind import refusal
 from parties.link.identity import fingerprint
 from parties.node.log.job_events import Event, LeftOpen, decided
 from parties.node.log.statement import BUDGET, BY_NODE, BY_POINT, PROPOSER
@@ -154,7 +155,7 @@ class Gate:
         table = job.tables[party]
         if table and table not in self._offers.tables:
             return f"there is no table '{table}' here (a job says peer_table, --peer-table, for another name)"
-        return job.task.refusal(self._offers.inputs(party, table))
+        return refusal(job.task, self._offers.inputs(party, table))
 
     def remedy(self, job: Proposal, party: int) -> str:
         """Return what goes behind a misfit for our operator alone: the tables that are here, if one is missing."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from parties.base.canonical import canonical
 from parties.base.recent import Recent
 from parties.jobs.choosing import Choice, choice_for
-from parties.jobs.kind import Estimate, Inputs, Kind
+from parties.jobs.kind import Counted, Estimate, Inputs, Kind
 from smc.counting import CountingEngine, forecast
 from smc.engines import Profile
 from smc.link_shape import LinkShape
@@ -47,40 +47,40 @@ def predicted(
     link. `at_node` openings are announced, and the bound holds for any profile that the task could have, which takes as
     many times as long as there are; of a command neither, and no bound while the link has not decided.
     """
-    if not task.is_countable:
+    cost = task.cost(inputs)
+    if not cost.is_countable:
         return None
     choice = choice_for(task, inputs)
     if decided is not None:
         choice = Choice(decided, choice.forecasts)
     profile = choice.quickest(LinkShape.parse(link))
     key = canonical(task.specification()), choice.profile, link, at_node
-    return _recent.get(key, lambda: _counted(task, inputs, choice, profile, link, at_node))
+    return _recent.get(key, lambda: _counted(cost, choice, profile, link, at_node))
 
 
-def _counted(task: Kind, inputs: Inputs, choice: Choice, profile: Profile, link: str, at_node: bool) -> Prediction:
-    program = task.program(inputs)
+def _counted(cost: Counted, choice: Choice, profile: Profile, link: str, at_node: bool) -> Prediction:
 
     def announced(engine: CountingEngine) -> object:
         engine.session.openings = AnnouncedOpenings()
-        return program(engine)
+        return cost.program(engine)
 
     known = None if at_node else next((one for one in choice.forecasts if one.profile == profile), None)
-    counted = known or forecast(announced if at_node else program, profile)
-    outermost = [cost for path, cost in counted.meters[0].phases.items() if "/" not in path]
+    counted = known or forecast(announced if at_node else cost.program, profile)
+    outermost = [each for path, each in counted.meters[0].phases.items() if "/" not in path]
     return Prediction(
         profile,
-        task.estimate if choice.profile is not None else "typical",  # on another link by another profile, perhaps
+        cost.estimate if choice.profile is not None else "typical",  # on another link by another profile, perhaps
         counted.bytes,
         (counted.costs[0].rounds, counted.costs[1].rounds),
         counted.seconds(LinkShape.parse(link)),
-        tuple(cost.bytes_sent + cost.bytes_received for cost in outermost),
-        _most(task, choice.possible if at_node or choice.profile is not None else ()),
-        task.assumed,
+        tuple(each.bytes_sent + each.bytes_received for each in outermost),
+        _most(cost, choice.possible if at_node or choice.profile is not None else ()),
+        cost.assumed,
     )
 
 
-def _most(task: Kind, possible: Sequence[Profile]) -> int | None:
+def _most(cost: Counted, possible: Sequence[Profile]) -> int | None:
     """Return the largest bound of some profiles."""
-    bounds = [task.most(profile) for profile in possible]
+    bounds = [cost.most(profile) for profile in possible]
     known = [bound for bound in bounds if bound is not None]
     return max(known) if known and len(known) == len(bounds) else None

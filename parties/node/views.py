@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from parties.jobs.kind import Inputs, Kind
+from parties.jobs.kind import Inputs, Kind, asked, people, shown_parameters
 from parties.node import checkpoint, commitment, counting, precheck, readiness
 from parties.node.log import statement
 from parties.node.log.statement import Statement
@@ -48,18 +48,18 @@ def job_view(
         ended_at=record.ended_at,
         peer=record.peer,
         protocol=task.name,
-        title=task.title,
+        title=task.about.title,
         question=task.question,
         purpose=job.purpose,
         table=job.tables[party],
         peer_table=job.tables[1 - party],
         target=task.subject,
         columns=list(task.columns),
-        parameters=task.shown_parameters(),
+        parameters=shown_parameters(task),
         asked=[] if ended_badly or state == "done" else _asked(task, inputs),
         reveals=[
             *task.reveals(record.peer),
-            *task.people,
+            *people(task),
             *([f"It is exact, without noise: {task.told_exactly}."] if task.exact else []),
         ],
         cost=None if ended_badly else _cost(task, inputs, party, link),
@@ -111,8 +111,8 @@ def job_result(record: Record, state: State) -> JobResult:
         id=record.id,
         protocol=task.name,
         party=1 if record.party else 0,
-        noun=task.noun,
-        document=task.document(task.decode(record.tree)),
+        noun=task.about.noun,
+        document=task.document(task.states.decode(record.tree)),
         cost=record.cost,
         opened=ours.result["opened"],
         summary={"result": ours.result, "our_head": ours.head.model_dump(), "their_head": theirs.head.model_dump()},
@@ -135,7 +135,7 @@ def _asked(task: Kind, inputs: Inputs) -> list[Asked]:
         return []
     return [
         Asked(name=parameter.key, title=parameter.title, help=parameter.help)
-        for parameter in task.asked()
+        for parameter in asked(task)
         if parameter.key in missing
     ]
 
@@ -174,7 +174,7 @@ def _cost(task: Kind, inputs: Inputs, party: int, link: str) -> PredictedCost | 
     extra = sum(part.BYTES for part in both)
     return PredictedCost(
         estimate=forecast.estimate,
-        assumed=task.assumed,
+        assumed=forecast.assumed,
         profile=str(forecast.profile),
         bytes=forecast.bytes + extra,
         most=None if forecast.most is None else forecast.most + extra,

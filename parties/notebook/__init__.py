@@ -39,7 +39,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Return what needs an engine for tables, which a notebook without it may lack."""
+    """Return `Preparer`, which needs a library that a notebook may lack."""
     if name != "Preparer":
         raise AttributeError(name)
     with importing("parties.notebook.Preparer"):

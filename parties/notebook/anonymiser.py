@@ -6,7 +6,7 @@ Anonymiser(models=[KAnonymity(5), LDiversity("disease", 2)], quasi=["age", "zip"
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -16,7 +16,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from parties.alone.publish.cells import Cells, reduced
 from parties.alone.publish.hierarchy import Hierarchy, ValueCodes
-from parties.alone.publish.models.model import PrivacyModel
 from parties.alone.publish.reading import in_order, with_public
 from parties.alone.publish.recoding.anonymising import Outcome, anonymised
 from parties.alone.publish.recoding.partition import SUPPRESSED, Partition
@@ -25,69 +24,73 @@ from parties.alone.publish.rules import Rule
 from parties.alone.publish.settings import ColumnPlan, ModelPlan, PublishPlan
 from parties.base.settings import validated
 from parties.base.text import quoted
+from parties.notebook.parameters import parameters
 from parties.tables import categories
 from parties.tables.categories import Column
 from smc.errors import InputError
 
 
+@parameters(
+    PublishPlan, "models",
+    then=("quasi", "rules", "numeric", "algorithm", "utility", "max_suppressed", "local", "drop", "keep", "public"),
+    fixed={"numeric": (), "algorithm": "flash", "drop": (), "keep": (), "public": None},
+    defaults=True,
+    described={
+        "models": "what every class has to satisfy, from `parties.alone.publish`.",
+        "quasi": "the columns to recode; None means all but the sensitive ones, which the models name, and `keep`.",
+        "rules": "how columns are generalised, a `Rule` by column; without one a value becomes `*`.",
+        "numeric": "columns that mondrian and top-down cut as numbers.",
+        **dict.fromkeys(("algorithm", "utility", "max_suppressed", "local"), "as in publish.toml."),
+        "drop": "identifiers, which do not come out.",
+        "keep": "columns that come out as they are.",
+        "public": "for presence, a frame of all who could be in those that are recoded.",
+    },
+    joint=False,
+)  # fmt: skip
 class Anonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Recodes the quasi-identifiers of a frame so that every class of its rows satisfies all models.
 
-    Parameters. `models`: from `parties.alone.publish`. `quasi`: the columns to recode; None means all but the sensitive
-    ones, which are those that the models name, and `keep`. `rules`: how columns are generalised, a `Rule` by column;
-    without one a value becomes `*`. `numeric`: columns that mondrian and top-down cut as numbers. `algorithm`,
-    `utility`, `max_suppressed`, `local`: as in publish.toml. `drop`: identifiers, which do not come out. `keep`:
-    columns that come out as they are. `public`: for presence, a frame of all who could be in those that are recoded.
-
-    After `fit`: `recoding_`, which `transform` applies to any rows, and whose `text()` smc publish apply reads;
-    `report_`, what was lost and what is left to fear.
+    After `fit` there are `recoding_` and `report_`. `transform` applies `recoding_` to any rows, and `smc publish
+    apply` reads its `text()`. `report_` lists losses and remaining risks.
     """
 
     recoding_: Recoding
     report_: dict[str, Any]
 
-    def __init__(
-        self,
-        models: Sequence[PrivacyModel] = (),
-        *,
-        quasi: Sequence[str] | None = None,
-        rules: Mapping[str, Rule] | None = None,
-        numeric: Sequence[str] = (),
-        algorithm: str = "flash",
-        utility: str = "discernibility",
-        max_suppressed: float = 0.0,
-        local: bool = False,
-        drop: Sequence[str] = (),
-        keep: Sequence[str] = (),
-        public: Any = None,
-    ) -> None:
-        self.models = models
-        self.quasi = quasi
-        self.rules = rules
-        self.numeric = numeric
-        self.algorithm = algorithm
-        self.utility = utility
-        self.max_suppressed = max_suppressed
-        self.local = local
-        self.drop = drop
-        self.keep = keep
-        self.public = public
-
     def fit(self, X: Any, y: Any = None) -> Anonymiser:
-        """Find the recoding of a frame (pandas, Polars, Arrow). `InputError` if the models cannot be reached."""
+        """Find the recoding of a frame, and return the anonymiser itself.
+
+        Args:
+            X: Data frame (pandas, Polars, Arrow) with all columns that the parameters name.
+            y: Ignored; scikit-learn passes it.
+
+        Raises:
+            InputError: The models cannot be reached, or a parameter or column is wrong.
+        """
         self._fit(categories.named_frame(X))
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Recode the frame, to one of the same kind; suppressed rows are not in it."""
+        """Recode the frame, to a frame of its kind without suppressed rows.
+
+        Args:
+            X: Data frame (pandas, Polars, Arrow) with all columns that the parameters name.
+            y: Ignored; scikit-learn passes it.
+
+        Raises:
+            InputError: The models cannot be reached, or a parameter or column is wrong.
+        """
         frame = categories.named_frame(X)
         cells, places, outcome = self._fit(frame)
         return self._recoded(frame, cells, places, outcome.partition)
 
     def transform(self, X: Any) -> Any:
-        """Recode other rows alike; what is in no class, or in one that does not fit, is not in the result.
+        """Recode other rows by the fitted recoding.
 
-        `InputError` if that is a larger share of the rows than `max_suppressed`, or more than presence bears.
+        The result lacks rows without a class, and rows of a class that breaks a model.
+
+        Raises:
+            InputError: The result lacks a larger share of the rows than `max_suppressed`, or breaks a model.
         """
         check_is_fitted(self)
         frame = categories.named_frame(X)
@@ -162,7 +165,7 @@ def _given(rule: Rule | None) -> dict[str, Any]:
 def _cells(
     frame: categories.Frame, names: Sequence[str], quasi: int, recoding: Recoding, public: Any
 ) -> tuple[Cells, Any]:
-    """Return the cells of a frame, and of the public one if there is one; of each row its cell, int64[rows]."""
+    """Return the cells of a frame, and of the public one if there is one, and the cell of each row, int64[rows]."""
     spelled = _spelled(frame, names)
     others = [] if public is None else _spelled(categories.named_frame(public), names[:quasi])
     values = [[*texts, *(others[i] if i < len(others) else [])] for i, texts in enumerate(spelled)]

@@ -28,7 +28,16 @@ BINS = (  # what the parameter is
 
 
 def equal_width(low: float, high: float, number: int) -> Edges:
-    """Return the edges between `number` bins of one width from `low` to `high`, all public. `InputError`: none fit."""
+    """Return the edges between bins of equal width, `number` - 1 of them.
+
+    Args:
+        low: Lower end of the range; public.
+        high: Upper end of the range, above `low`; public.
+        number: Number of bins, 2 at least; public. If in doubt, 5.
+
+    Raises:
+        InputError: There are fewer than two bins, or the range is empty or infinite.
+    """
     if number < 2 or not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise InputError(
             f"bins: {number} bins of one width from {low} to {high} cannot be: give two or more, low < high"
@@ -37,14 +46,22 @@ def equal_width(low: float, high: float, number: int) -> Edges:
 
 
 def bin_labels(edges: Sequence[float]) -> tuple[str, ...]:
-    """Return the categories that the edges make, in order: what a schema has to list for such a column."""
+    """Return the categories between the edges, in order; a schema must list them for a binned column."""
     texts = [spell(float(edge)) for edge in edges]
     between = [f"{low} to {high}" for low, high in pairwise(texts)]
     return (f"< {texts[0]}", *between, f">= {texts[-1]}")
 
 
 def checked(bins: Bins, shared: bool) -> Mapping[str, Edges]:
-    """Check the edges that are given, by column. `InputError`: they do not rise, or are a number and `shared`."""
+    """Check the bins and return the edges by column; none for a number of bins.
+
+    Args:
+        bins: Edges by column, a number of bins, or None.
+        shared: True if the edges must be public, with a schema or a peer. A number of bins is then an error.
+
+    Raises:
+        InputError: The edges of a column do not rise, or a number of bins is below 2 or not allowed.
+    """
     if bins is None:
         return {}
     if not isinstance(bins, Mapping):
@@ -64,7 +81,14 @@ def checked(bins: Bins, shared: bool) -> Mapping[str, Edges]:
 
 
 def own_edges(columns: Sequence[Column], number: int) -> dict[str, Edges]:
-    """Return edges of equal width between the least and greatest of one's own rows, for columns of fractions."""
+    """Return edges of equal width between the least and the greatest number, for columns of fractions.
+
+    The edges depend on your rows, so use them alone only.
+
+    Args:
+        columns: Columns of your rows. Columns without fractions are left out.
+        number: Number of bins, 2 at least.
+    """
     edges = {}
     for measured in columns:
         if _is_measured(measured):
@@ -75,7 +99,15 @@ def own_edges(columns: Sequence[Column], number: int) -> dict[str, Edges]:
 
 
 def binned(raw: Column, edges: Edges) -> Column:
-    """Put each number into the category of its bin; a missing one stays missing. `InputError`: no number."""
+    """Return the column with the category of its bin for each number; a missing cell stays missing.
+
+    Args:
+        raw: Column of numbers.
+        edges: Edges between the bins, rising.
+
+    Raises:
+        InputError: A cell is not a number; the message names the row.
+    """
     labels = bin_labels(edges)
 
     def label(row: int, cell: Any) -> str | None:
@@ -90,7 +122,15 @@ def binned(raw: Column, edges: Edges) -> Column:
 
 
 def refuse_measurements(columns: Sequence[Column], known: Mapping[str, Sequence[str]]) -> None:
-    """Refuse a column of fractions with too many values for categories, unless the schema lists as many."""
+    """Raise InputError for a column of fractions with too many values for categories.
+
+    Args:
+        columns: Columns of your rows.
+        known: Values of each column in the schema. A column may have as many values as the schema lists for it.
+
+    Raises:
+        InputError: A column has too many values; the message advises bins.
+    """
     for each in columns:
         most = max(MAX_PROPOSED_VALUES, len(known.get(each.name, ())))
         if _is_measured(each) and (number := len(set(each.cells))) > most:

@@ -5,7 +5,7 @@ BlurredTreeClassifier({"salary": ColumnBlur(noise="gaussian", low=20e3, high=150
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,21 +17,33 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from parties.alone.blurring.domain import Domain
 from parties.alone.blurring.plan import ColumnBlur
-from parties.alone.blurring.strategies import STRATEGIES, Category, Column, Number, Strategy, learn
+from parties.alone.blurring.strategies import STRATEGIES, Category, Column, Number, learn
 from parties.alone.blurring.tree import Growth, Node, predict
 from parties.base.arrays import Floats
+from parties.base.settings import Settings
 from parties.base.text import instead, quoted
+from parties.notebook.parameters import parameters
 from smc.errors import InputError
 
 
+@parameters(
+    Settings, "noise", then=("strategy", "min_rows", "max_depth", "prune", "random_state"),
+    fixed={"strategy": "byclass", "min_rows": 1, "prune": True},
+    described={
+        "noise": "how columns were blurred, a `ColumnBlur` by name (of a frame) or position, as in blur.toml; the "
+                 "others are true. Of a column with noise 'response', cells are the places of the categories in its "
+                 "`values`.",
+        "strategy": "'global', 'byclass' or 'local': which rows are reconstructed together; 'none' takes blurred "
+                    "values for true ones.",
+        "min_rows": "the fewest rows of a leaf.",
+        "max_depth": "the most levels of splits.",
+        "prune": "whether the tree is pruned, by description length.",
+        "random_state": "for categories only, which are drawn from what was said.",
+    },
+    joint=False,
+)  # fmt: skip
 class BlurredTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A decision tree from rows whose columns were blurred by their owners, after Agrawal, Srikant 2000.
-
-    Parameters. `noise`: how columns were blurred, a `ColumnBlur` by name (of a frame) or position, as in blur.toml; the
-    others are true. Of a column with noise "response", cells are the places of the categories in its `values`.
-    `strategy`: "global", "byclass" or "local": which rows are reconstructed together; "none" takes blurred values
-    for true ones. `min_rows`: of a leaf; `max_depth`; `prune`: by description length. `random_state`: for categories
-    only, which are drawn from what was said.
 
     After `fit`: `tree_`, `columns_`, `classes_`. `predict` and `predict_proba` take values that are not blurred.
     """
@@ -41,25 +53,16 @@ class BlurredTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
     classes_: NDArray[Any]
     n_features_in_: int
 
-    def __init__(
-        self,
-        noise: Mapping[str | int, ColumnBlur] | None = None,
-        *,
-        strategy: Strategy = "byclass",
-        min_rows: int = 1,
-        max_depth: int | None = None,
-        prune: bool = True,
-        random_state: Any = None,
-    ) -> None:
-        self.noise = noise
-        self.strategy = strategy
-        self.min_rows = min_rows
-        self.max_depth = max_depth
-        self.prune = prune
-        self.random_state = random_state
-
     def fit(self, X: Any, y: Any) -> BlurredTreeClassifier:
-        """Learn from blurred rows, numbers [rows, columns], and their true classes. `InputError` for bad parameters."""
+        """Learn from blurred rows and their true classes, and return the classifier itself.
+
+        Args:
+            X: Blurred rows, numbers [rows, columns]: an array or a data frame.
+            y: True class of each row, [rows].
+
+        Raises:
+            InputError: A parameter is wrong, or a cell is not one of its column's categories.
+        """
         if self.strategy not in STRATEGIES:
             hint = instead(str(self.strategy), STRATEGIES)
             raise InputError(f"strategy: there is no {quoted(str(self.strategy))}{hint}")
@@ -95,7 +98,7 @@ class BlurredTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         return predict(self.tree_, codes)
 
     def _columns(self, cells: Floats) -> list[Column]:
-        """Return the columns as they were blurred; those that were not, by their own values."""
+        """Return the columns with their blurs; those without a blur have their own values."""
         blurs = self._blurs(cells.shape[1])
         columns: list[Column] = []
         for i, values in enumerate(cells.T):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from parties.jobs.running import Connection, Report
 from parties.jobs.tabular import BySchema
@@ -16,7 +17,9 @@ from parties.link.settings import LinkSettings
 from parties.notebook.fitting import NEVER, Log, at_node
 from parties.party_file import load
 from parties.tables import categories
-from parties.tables.delimited import MISSING
+from parties.tables import schema as schemas
+from parties.tables.delimited import MISSING, Columns
+from parties.tables.schema import Schema
 from parties.tables.types import Domain, NumberType, exactly
 from protocols.counts import RowCounts
 from smc.engines import Profile, engine_of
@@ -28,7 +31,15 @@ if TYPE_CHECKING:
 
 
 def columns_of(X: Any, names: tuple[str, ...]) -> list[categories.Column]:
-    """Return the columns of a frame by their names, or those of an array in this order. `InputError`."""
+    """Return the columns of a frame by their names, or those of an array in this order.
+
+    Args:
+        X: Data frame, or array of cells [rows, names].
+        names: Names of the columns, in the order of the result.
+
+    Raises:
+        InputError: The frame lacks a column, or the array has another number of columns.
+    """
     table = categories.frame(X)
     if table is not None:
         return categories.frame_columns(categories.select(table, names), names, names)
@@ -38,10 +49,44 @@ def columns_of(X: Any, names: tuple[str, ...]) -> list[categories.Column]:
     return categories.array_columns(cells, names, names)
 
 
-def counted(task: BySchema, columns: Sequence[categories.Column]) -> RowCounts:
-    """Return rows as a task counts them, from its attributes' columns and at last the target's.
+def agreed(schema: Schema | Path | str | None) -> Schema | None:
+    """Return the public schema, from an object or a file; None if none is given."""
+    return schemas.load(Path(schema)) if isinstance(schema, str | Path) else schema
 
-    `InputError` for a cell outside the schema, or for more rows than agreed.
+
+class Spelled(Columns):
+    """Rows in memory as text."""
+
+    @override
+    def where(self, row: int, column: str) -> str:
+        return categories.Column(column, ()).where(row)
+
+
+def spelled(columns: Sequence[categories.Column], rows: int) -> Columns:
+    """Return rows in the form that a model reads.
+
+    Args:
+        columns: Columns of the rows.
+        rows: Number of rows, which each column has.
+    """
+    return Spelled(Path("X"), {column.name: texts(column) for column in columns}, range(rows))
+
+
+def texts(column: categories.Column) -> list[str]:
+    """Return the category of every cell, in the cell's own spelling."""
+    known = {cell: categories.spell(cell) for cell in set(column.cells)}
+    return [known[cell] for cell in column.cells]
+
+
+def counted(task: BySchema, columns: Sequence[categories.Column]) -> RowCounts:
+    """Return the rows in the form that a task counts.
+
+    Args:
+        task: The task, with its schema and settings.
+        columns: Columns of the attributes, and last that of the target.
+
+    Raises:
+        InputError: A cell is outside the schema, or there are more rows than agreed.
     """
     places = _places(task, columns)
     domains = [len(task.schema.attributes[column.name]) for column in columns]
@@ -50,7 +95,16 @@ def counted(task: BySchema, columns: Sequence[categories.Column]) -> RowCounts:
 
 
 def in_baskets(task: BySchema, columns: Sequence[categories.Column], keys: Sequence[Any]) -> InBaskets:
-    """Return the same rows in baskets, by the key of each row. `InputError` likewise."""
+    """Return the rows in baskets, one for each key.
+
+    Args:
+        task: The task, with its schema and settings.
+        columns: Columns of the rows.
+        keys: Key of each row, such as its person. Rows of equal keys are in one basket.
+
+    Raises:
+        InputError: A cell is outside the schema, or there are more rows than agreed.
+    """
     numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
     return InBaskets(np.column_stack([[numbers[key] for key in keys], *_places(task, columns)]))
 
@@ -63,7 +117,15 @@ def _places(task: BySchema, columns: Sequence[categories.Column]) -> list[NDArra
 
 
 def codes(column: categories.Column, values: tuple[str, ...]) -> NDArray[np.int64]:
-    """Return the category of every cell: of numbers the range, or the nearest one, as a table's are read."""
+    """Return the category of every cell, int64[rows]: for numbers the range, or the nearest number of a grid.
+
+    Args:
+        column: Column of cells.
+        values: Categories of the column in the schema.
+
+    Raises:
+        InputError: A cell is outside the schema.
+    """
     kind = values.column if isinstance(values, Domain) else None
     if not isinstance(kind, NumberType):
         return column.schema_codes(values).astype(np.int64)
@@ -86,18 +148,27 @@ def codes(column: categories.Column, values: tuple[str, ...]) -> NDArray[np.int6
 
 @dataclass(frozen=True, eq=False)
 class InBaskets:
-    """Rows as a task asks for baskets of them, see `Source.baskets`; `lines` int64[lines, 1 + columns]."""
+    """Rows in baskets for a task, see `Source.baskets`; `lines` int64[lines, 1 + columns]."""
 
     lines: NDArray[np.int64]
 
     def baskets(self, key: str) -> NDArray[np.int64]:
-        """Return the lines: they are by this key already."""
+        """Return the lines, which have the basket's number in the first column."""
         return self.lines
 
 
-def alone(task: BySchema, counts: RowCounts | InBaskets) -> Any:
-    """Learn from one's own rows by the same program on the clear engine; the peer's part has no rows."""
-    schema = task.schema
+def alone(task: BySchema, counts: Any, rows_of: Callable[[Any], Any] | None = None) -> Any:
+    """Learn from one's own rows by the program of two parties on the clear engine; the peer's part has no rows.
+
+    Args:
+        task: The task, with its schema and settings.
+        counts: The rows, or a source of their counts.
+        rows_of: Returns the rows of a party in the form that the task takes. Default: `own_rows` of the task.
+
+    Returns:
+        The task's last state.
+    """
+    schema, rows_of = task.schema, rows_of or task.own_rows
     domains = [len(schema.attributes[name]) for name in schema.features(task.target)]
     nothing = np.zeros((0, len(domains) + 2), dtype=np.int64)
     classes = len(schema.attributes[task.target])
@@ -105,8 +176,8 @@ def alone(task: BySchema, counts: RowCounts | InBaskets) -> Any:
     profile = Profile("clear")
 
     def program(session: Any) -> Any:
-        rows = task.own_rows((counts, nobody)[session.party])
-        return task.run(engine_of(session, profile), rows, task.beginning, lambda step: None)
+        rows = rows_of((counts, nobody)[session.party])
+        return task.run(engine_of(session, profile), rows, task.states.beginning, lambda step: None)
 
     return run_local(program, timeout=NEVER, kernels=profile.kernels)[0]
 
@@ -114,7 +185,18 @@ def alone(task: BySchema, counts: RowCounts | InBaskets) -> Any:
 def learnt(
     task: BySchema, counts: RowCounts | InBaskets, peer: LinkSettings | Path | str | None
 ) -> tuple[Any, Report | None]:
-    """Return what a task has found, alone or with the peer, and what the conversation with it cost."""
+    """Return the result of a task, and the cost of the conversation; None for the cost if you learn alone.
+
+    Args:
+        task: The task, with its schema and settings.
+        counts: Your rows in the form that the task takes; private.
+        peer: Link to the peer, or path of its `party.toml`; None to learn alone.
+
+    Raises:
+        InputError: The link is incomplete.
+        LinkError: The peer cannot be reached.
+        JobMismatchError: The peer wants another job.
+    """
     if peer is None:
         return alone(task, counts), None
     link = peer if isinstance(peer, LinkSettings) else load(Path(peer)).link
@@ -124,7 +206,17 @@ def learnt(
 def by_node(
     node: Operator, fields: dict[str, Any], job: str | None, deadline: float | None
 ) -> tuple[JobView, JobResult]:
-    """Return a job of one's own node, submitted with these fields but for None or before as `job`, and its result."""
+    """Wait for a job of your own node, and return it with its result.
+
+    Args:
+        node: Your node.
+        fields: Fields of a new job; those of None are left out.
+        job: Identifier of a job that was submitted before; None to submit a new one.
+        deadline: Seconds to wait; None to wait for the end.
+
+    Raises:
+        LinkError: The job ended without a result, or did not end in time.
+    """
     if job is not None:
         return at_node(node, node.job(job), deadline)
     return at_node(node, node.submit({name: value for name, value in fields.items() if value is not None}), deadline)

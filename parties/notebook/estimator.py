@@ -21,19 +21,21 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from parties.base.settings import validated
+from parties.jobs.inputs import Inputs
+from parties.jobs.kinds.forest import Forest
+from parties.jobs.kinds.id3 import Id3
 from parties.jobs.running import Report
-from parties.jobs.tree.forest import Forest
-from parties.jobs.tree.id3 import Id3
 from parties.jobs.tree.settings import Id3Settings
 from parties.link.settings import LinkSettings
-from parties.models.trees.compiled import compiled
+from parties.models.trees import prediction
 from parties.models.trees.reading import asking
-from parties.models.trees.tree import Leaf, Node, TreeFile, places
-from parties.notebook import binning, fitting
+from parties.models.trees.tree import Leaf, Node, TreeFile, domains, places
+from parties.notebook import binning, coded, fitting
 from parties.notebook.binning import BINS
 from parties.notebook.parameters import parameters
 from parties.notebook.reading import Reading
 from parties.notebook.showing import Showing
+from parties.notebook.study import JointEstimator
 from parties.party_file import load
 from parties.tables import categories
 from parties.tables.schema import Schema
@@ -42,8 +44,6 @@ from smc.errors import InputError
 
 if TYPE_CHECKING:
     from parties.operator.interface import Operator
-
-DEFAULTS = Id3Settings()
 ALIKE = ("criterion", "k", "l", "splits", "prune", "plain", "tolerance", "min_rows", "max_depth", "max_rows", "engine")
 
 
@@ -51,14 +51,20 @@ ALIKE = ("criterion", "k", "l", "splits", "prune", "plain", "tolerance", "min_ro
     Id3Settings, "target", then=("epsilon", *ALIKE[:3], "t", *ALIKE[3:5], "holdout", *ALIKE[5:], "bins"),
     defaults=True, described={"bins": BINS},
 )  # fmt: skip
-class JointID3Classifier(ClassifierMixin, Reading, Showing):  # type: ignore[misc]
-    """A decision tree over categorical attributes, exact or with noise: of one's own rows, or of two organisations'.
+class JointID3Classifier(ClassifierMixin, Reading, Showing, JointEstimator):  # type: ignore[misc]
+    """A decision tree over categorical attributes, exact or with noise: of your own rows, or of two organisations'.
 
-    After `fit`: `tree_`; `tree_file_`, the same with target, tolerance and the schema's digest, whose `dump(path)`
-    writes `tree.json`; `classes_`, in the schema's order and the type of y; `n_features_in_`, and `feature_names_in_`
-    unless X was an array; `attributes_`, the tree's names of the columns; `edges_`, of the columns that are binned;
-    `schema_` (None at a node unless given); `cost_`, what the conversation cost (None alone); `job_`, the node's job
-    (None otherwise).
+    After `fit` there are:
+
+    - `tree_`: the tree;
+    - `tree_file_`: the tree with target, tolerance and the schema's digest; `dump(path)` writes `tree.json`;
+    - `classes_`: the classes in the schema's order and the type of y;
+    - `n_features_in_`, and `feature_names_in_` unless X was an array;
+    - `attributes_`: the tree's names of the columns;
+    - `edges_`: edges of the binned columns;
+    - `schema_`: the schema (None at a node unless given);
+    - `cost_`: cost of the conversation (None alone);
+    - `job_`: the node's job (None otherwise).
     """
 
     _kind: ClassVar[type[Id3 | Forest]] = Id3
@@ -81,20 +87,27 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing):  # type: ignore[mis
         job: str | None = None,
         deadline: float | None = None,
     ) -> JointID3Classifier:
-        """Learn the tree; returns the classifier itself.
+        """Learn the tree, and return the classifier itself.
 
-        Alone or with the peer: X[rows, attributes] is a data frame (pandas, Polars, Arrow) or a 2-D array of
-        categories, y[rows] the classes. A frame may hold the classes too, in the column `target`; then y is left out.
-        With a schema, other columns of a frame are ignored, and the columns of an array are the schema's attributes
-        but the target. X may also be a source of counts (`protocols.counts.Counts`) made for the schema.
+        Alone or with the peer you pass rows; at a node you name a table. There are no sample weights: every row counts
+        as one.
 
-        At a node: `table` is its name for the rows, `peer_table` the peer's if that differs, `columns` what to read if
-        not all. The job waits for consent and runs, for at most `deadline` seconds (None: as long as it takes).
-        `job` waits for one that was submitted before instead.
+        Args:
+            X: Data frame (pandas, Polars, Arrow) or 2-D array of categories [rows, attributes]. With a schema, further
+                columns of a frame are ignored, and an array has the schema's attributes without the target. X may also
+                be a source of counts (`protocols.counts.Counts`) made for the schema. At a node: None.
+            y: Class of each row, [rows]. Default: the column `target` of the frame. At a node: None.
+            table: Name of the rows at your node.
+            peer_table: Name of the rows at the peer's node. Default: `table`.
+            purpose: Purpose of the job, shown to the peer. Policies may require it.
+            columns: Columns to read at the node. Default: all.
+            job: Identifier of a job that was submitted to the node before, to wait for its tree.
+            deadline: Seconds to wait for the node's job, consent included. Default: no limit.
 
-        `InputError`: a parameter is wrong, or a cell is outside the schema (row, column and value are named).
-        `LinkError`, `JobMismatchError`: the peer is not there or wants another job; a job was refused or takes longer.
-        There are no sample weights: rows are counted, each as one.
+        Raises:
+            InputError: A parameter is wrong, or a cell is outside the schema; the message names row, column and value.
+            LinkError: The peer cannot be reached, or the node's job was refused, failed or did not end in time.
+            JobMismatchError: The peer wants another job.
         """
         settings = self._settings()
         fields = {"table": table, "peer_table": peer_table, "purpose": purpose, "columns": columns}
@@ -110,20 +123,18 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing):  # type: ignore[mis
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of every row, [rows], in the type of `classes_`.
 
-        Columns as for `fit`. `InputError` names the first row with a value that the tree has no branch for; only values
-        on a row's path are looked at. `NotFittedError` before fit.
+        X has columns as for `fit`. Only values on a row's path count.
+
+        Raises:
+            InputError: The tree has no branch for a value; the message names the first row of this kind.
+            NotFittedError: The classifier has no tree yet.
         """
         check_is_fitted(self)
-        trees = [compiled(tree) for tree in asking(self.tree_file_).trees]
-        domains = {name: values for tree in trees for name, values in tree.domains.items()}
-        columns, rows = self._columns(X, self.attributes_, reset=False, wanted=domains)
-        cells = {column.name: column for column in self._binned(columns)}
-        names = [categories.spell(name) for name in self.classes_.tolist()]
-        votes: NDArray[np.int64] = np.zeros((rows, len(names)), dtype=np.int64)
-        for tree in trees:
-            places_of_labels = np.array([names.index(label) for label in tree.labels])
-            votes[np.arange(rows), places_of_labels[tree.predict(cells, rows)]] += 1
-        return self.classes_[votes.argmax(axis=1)]
+        trees = asking(self.tree_file_).trees
+        columns, rows = self._columns(X, self.attributes_, reset=False, wanted=domains(trees))
+        labels = prediction.vote(trees, coded.spelled(self._binned(columns), rows))
+        places = {categories.spell(name): place for place, name in enumerate(self.classes_.tolist())}
+        return self.classes_[[places[label] for label in labels]]
 
     @property
     def tree_(self) -> Node:
@@ -131,14 +142,14 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing):  # type: ignore[mis
         return self.tree_file_.tree
 
     def _settings(self) -> dict[str, Any]:
-        """Return the parameters that are given, numpy's numbers as Python's."""
+        """Return the parameters that are given, with numpy's numbers as Python's."""
         values = {name: getattr(self, name) for name in self._named}
         plain = {name: value.item() if isinstance(value, np.generic) else value for name, value in values.items()}
         return {name: value for name, value in plain.items() if value is not None}
 
     def _fit_rows(self, X: Any, y: Any, settings: Any) -> JointID3Classifier:
         """Learn alone or with the peer."""
-        link, schema = self._link(), self._agreed()
+        link, schema = self._link(), coded.agreed(self.schema)
         self.edges_ = binning.checked(self.bins, shared=link is not None or schema is not None)
         if link is not None and schema is None:
             raise InputError("schema is missing: both parties need the same one, which `smc schema` proposes")
@@ -158,7 +169,7 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing):  # type: ignore[mis
         task.check()
         cost: Report | None = None
         if link is None:
-            tree = fitting.alone(task, rows)
+            tree = coded.alone(task, rows, lambda source: task.own_rows(source, Inputs().secret))
         else:
             tree, cost = fitting.with_peer(link, task, rows)
         tree_file = task.tree_file(tree)
@@ -169,7 +180,7 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing):  # type: ignore[mis
     def _fit_at_node(
         self, node: Operator, fields: dict[str, Any], job: str | None, deadline: float | None
     ) -> JointID3Classifier:
-        """Submit a job, or take up one, and wait for it. The node checks the fields."""
+        """Submit a job, or find one that was submitted, and wait for it. The node checks the fields."""
         self.edges_ = binning.checked(self.bins, shared=True)
         if (job is None) == ("table" not in fields):
             raise InputError("at a node give either table=NAME, or job=ID of a job that was submitted before")
@@ -186,7 +197,7 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing):  # type: ignore[mis
             raise InputError(
                 f"job {view.id} has brought {len(tree_file.trees)} trees that vote: smc predict classifies by them"
             )
-        agreed = self._agreed()
+        agreed = coded.agreed(self.schema)
         if agreed is not None:
             agreed = agreed.only(view.columns)
             if agreed.digest() != tree_file.schema_digest:
@@ -201,7 +212,7 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing):  # type: ignore[mis
         return self
 
     def _link(self) -> LinkSettings | None:
-        """Return the way to the peer, if one is given."""
+        """Return the link to the peer, if one is given."""
         if isinstance(self.peer, str | Path):
             return load(Path(self.peer)).link
         if self.peer is None or isinstance(self.peer, LinkSettings):
@@ -220,12 +231,3 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing):  # type: ignore[mis
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "tree_file_")
-
-    def __sklearn_clone__(self) -> JointID3Classifier:
-        # No parameter is ever changed, so none is copied; a client of a node could not be.
-        return type(self)(**self.get_params(deep=False))
-
-    def __getstate__(self) -> dict[str, Any]:
-        # What is pickled travels: it predicts, but it does not carry the way to one's node.
-        state = super().__getstate__()
-        return {**state, "peer": None} if hasattr(self.peer, "submit") else state

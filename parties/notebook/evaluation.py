@@ -8,7 +8,7 @@ from typing import Any
 from typing_extensions import override
 
 from parties.base import files
-from parties.jobs.evaluate.report import Report
+from parties.jobs.kinds.evaluate.report import Report
 from parties.notebook.parameters import parameters
 from parties.notebook.study import JointStudy
 from parties.tables.schema import Schema
@@ -22,8 +22,8 @@ from parties.tables.schema import Schema
 class JointEvaluation(JointStudy):
     """A report on scores or a model by the rows of both parties: `smc evaluate report`.
 
-    After `fit`: `auc_`, `ks_`, `confusion_`, with their intervals as the JSON has them; `roc_`, `calibration_`,
-    `lift_`, lists of points; for others see `JointStudy`.
+    After `fit` there are `auc_`, `ks_` and `confusion_`, with their intervals in the form of the JSON file. `roc_`,
+    `calibration_` and `lift_` are lists of points. For others see `JointStudy`.
     """
 
     kind = Report

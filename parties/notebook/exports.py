@@ -23,31 +23,49 @@ if TYPE_CHECKING:
 
 
 def export_text(classifier: JointID3Classifier) -> str:
-    """Return the tree for people, a line a branch. `NotFittedError` before fit, here and below."""
+    """Return the tree as text, one line for each branch.
+
+    Raises:
+        NotFittedError: The classifier has no tree yet.
+    """
     return to_text(_fitted(classifier).tree_)
 
 
 def export_dot(classifier: JointID3Classifier) -> str:
-    """Return the tree in Graphviz's DOT language."""
+    """Return the tree in Graphviz's DOT language.
+
+    Raises:
+        NotFittedError: The classifier has no tree yet.
+    """
     tree_file = _fitted(classifier).tree_file_
     return to_dot(tree_file.tree, tree_file.target)
 
 
 def export_svg(classifier: JointID3Classifier) -> str:
-    """Return the tree as an SVG document."""
+    """Return the tree as an SVG document.
+
+    Raises:
+        NotFittedError: The classifier has no tree yet.
+    """
     tree_file = _fitted(classifier).tree_file_
     return draw_svg(tree_file.tree, tree_file.target, f"Decision tree for {tree_file.target}")
 
 
 def export_onnx(classifier: JointID3Classifier, path: Path | str | None = None) -> ModelProto:
-    """Return the tree, or trees that vote, as an ONNX model, written to `path` if that is given.
+    """Return the tree, or trees that vote, as an ONNX model.
 
-    `InputError` without the onnx library.
-
-    Its input "X" is text[rows, attributes], the columns in the order of `attributes_`, each cell spelled as in the
-    schema, and in a column with `bins` the number itself (`frame.map(str)`), of which the model finds the bin; its
+    Its input "X" is text[rows, attributes], the columns in the order of `attributes_`. Each cell is spelled as in the
+    schema. A column with `bins` takes the number itself (`frame.map(str)`), of which the model finds the bin. Its
     output "label" is text[rows]. A row with a value that the tree has no branch for, where `predict` raises an error,
     gets the empty text.
+
+    Args:
+        classifier: A fitted classifier.
+        path: File to write the model to. Default: none is written.
+
+    Raises:
+        InputError: The onnx library is not installed.
+        NotFittedError: The classifier has no tree yet.
     """
     fitted = _fitted(classifier)
     about = {"target": fitted.tree_file_.target, "schema_digest": fitted.tree_file_.schema_digest}

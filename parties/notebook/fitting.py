@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -18,9 +17,7 @@ from parties.link.settings import LinkSettings
 from parties.operator.interface import ENDED, JobResult, JobView, Operator
 from parties.tables.categories import Column
 from protocols.counts import RowCounts, Rows
-from smc.engines import Profile, engine_of
 from smc.errors import InputError, LinkError
-from smc.local import run_local
 
 log = logging.getLogger("smc")
 NEVER = 30 * 24 * 3600.0  # seconds of silence, where both parties are threads of this process
@@ -28,27 +25,42 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0  # seconds between two looks at a job
 
 
 class Log(console.StatusLine):
-    """A console that tells the log instead of the terminal."""
+    """A console that writes to the log instead of the terminal."""
 
     def __init__(self) -> None:
         super().__init__(None)
 
     def doing(self, what: str) -> None:
-        """Tell it to whoever debugs."""
+        """Log a step at the level of debugging."""
         log.debug(what)
 
     def say(self, what: str) -> None:
-        """Tell it."""
+        """Log a message at the level of information."""
         log.info(what)
 
     def share(self, what: str, done: int, total: int) -> None:
-        """Tell once that it takes long."""
+        """Log a warning when a long step begins, once.
+
+        Args:
+            what: Description of the step.
+            done: Share that is done; only 0 is logged.
+            total: Size of the whole step.
+        """
         if not done:
             log.warning(what)  # it takes long: whoever has set up no log sees it as well
 
 
 def counted(task: JointTree, columns: Sequence[Column], classes: Column) -> RowCounts:
-    """Count rows in memory. `InputError` for a cell outside the schema, or for more rows than agreed."""
+    """Return rows in memory in the form that a tree counts.
+
+    Args:
+        task: The task, with its schema and settings.
+        columns: Columns of the attributes, in the schema's order.
+        classes: Column of the target.
+
+    Raises:
+        InputError: A cell is outside the schema, or there are more rows than agreed.
+    """
     count, bound, schema = len(classes.cells), task.settings.max_rows, task.schema
     if count > bound:
         raise InputError(f"{count} rows are more than the agreed bound of {bound} (max_rows)")
@@ -58,33 +70,34 @@ def counted(task: JointTree, columns: Sequence[Column], classes: Column) -> RowC
     return RowCounts(task.domains, task.classes, rows, classes.schema_codes(schema.attributes[classes.name]))
 
 
-def alone(task: JointTree, table: Rows) -> State:
-    """Learn the tree of one's own rows by the same program on the clear engine; the peer's part has no rows."""
-    domains = task.domains
-    nobody = RowCounts(domains, task.classes, np.zeros((0, len(domains)), np.int64), np.zeros(0, np.int64))
-
-    profile = Profile("clear")
-
-    def program(session: Any) -> State:
-        engine = engine_of(session, profile)
-        rows = task.own_rows((table, nobody)[session.party], Inputs().secret)
-        return task.run(engine, rows, task.beginning, lambda step: None)
-
-    return run_local(program, timeout=NEVER, kernels=profile.kernels)[0]
-
-
 def with_peer(link: LinkSettings, task: JointTree, rows: Rows) -> tuple[State, Report]:
-    """Learn the tree of both parties' rows; return it and its cost. The peer runs `smc id3`, or this.
+    """Learn the tree of both parties' rows, and return it with its cost.
 
-    `InputError` if the link is incomplete; `LinkError`, `JobMismatchError`.
+    The peer runs `smc id3`, or a notebook like this one.
+
+    Args:
+        link: Link to the peer.
+        task: The task, with its schema and settings; equal at both parties.
+        rows: Your rows; private.
+
+    Raises:
+        InputError: The link is incomplete.
+        LinkError: The peer cannot be reached.
+        JobMismatchError: The peer wants another job.
     """
     return Connection(link).run_task(task, task.own_rows(rows, Inputs().secret), Log())
 
 
 def at_node(node: Operator, job: JobView, deadline: float | None) -> tuple[JobView, JobResult]:
-    """Wait for the end of a job, at most `deadline` seconds (None: as long as it takes), and fetch what it brought.
+    """Wait for the end of a job at your node, and return it with its result.
 
-    `LinkError` if it ends without a tree, or has not ended by then; it goes on at the node.
+    Args:
+        node: Your node.
+        job: The job.
+        deadline: Seconds to wait; None to wait for the end. A job that takes longer goes on at the node.
+
+    Raises:
+        LinkError: The job ended without a result, or did not end in time.
     """
     end = None if deadline is None else time.monotonic() + deadline
     pause, state = FIRST_PAUSE, ""

@@ -10,14 +10,12 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from parties.jobs.tree.forest import Forest
+from parties.jobs.kinds.forest import Forest
 from parties.jobs.tree.settings import ForestSettings
 from parties.models.trees.tree import Node
 from parties.notebook.binning import BINS
 from parties.notebook.estimator import ALIKE, JointID3Classifier
 from parties.notebook.parameters import parameters
-
-DEFAULTS = ForestSettings()
 
 
 @parameters(
@@ -25,12 +23,13 @@ DEFAULTS = ForestSettings()
     described={"bins": BINS},
 )  # fmt: skip
 class JointForestClassifier(JointID3Classifier):
-    """Many decision trees that vote, exact, each of rows that every party has drawn from its own.
+    """Many exact decision trees that vote. Each learns from rows that every party draws from its own.
 
-    Parameters are those of `JointID3Classifier` but for `epsilon` and `t`, and those of `smc forest`: `trees`,
-    `attributes` that a node chooses from, `seed` of these draws, which is public; with its defaults.
+    Parameters are those of `JointID3Classifier` without `epsilon` and `t`, and those of `smc forest`: `trees`,
+    `attributes` that a node chooses from, and `seed` of these draws, which is public. The defaults are those of `smc
+    forest`.
 
-    After `fit`: `trees_`, and the same as a `JointID3Classifier` has.
+    After `fit` there are `trees_`, and the attributes of a `JointID3Classifier`.
     """
 
     _kind = Forest
@@ -43,7 +42,7 @@ class JointForestClassifier(JointID3Classifier):
 
     @property
     def tree_(self) -> Node:
-        """The trees as the branches of one, as people read them."""
+        """The trees as the branches of one tree, to be read."""
         from parties.models.trees.reading import simplified
 
         return simplified(self.tree_file_)

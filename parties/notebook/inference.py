@@ -8,12 +8,12 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 from typing_extensions import override
 
-from parties.jobs.inference.chi2 import Chi2
-from parties.jobs.inference.proportions import Proportions
-from parties.jobs.inference.quantile import Quantile
-from parties.jobs.inference.rank import Rank
-from parties.jobs.inference.trend import Trend
-from parties.jobs.inference.welch import Welch
+from parties.jobs.kinds.quantile import Quantile
+from parties.jobs.kinds.rank import Rank
+from parties.jobs.kinds.test.chi2 import Chi2
+from parties.jobs.kinds.test.proportions import Proportions
+from parties.jobs.kinds.test.trend import Trend
+from parties.jobs.kinds.test.welch import Welch
 from parties.notebook.parameters import parameters
 from parties.notebook.study import JointStudy
 from parties.tables import categories
@@ -37,16 +37,16 @@ SOME = ("columns", "column", "target", "value", "by", "alternative")  # which te
     },
 )
 class JointTest(JointStudy):
-    """A test of significance on both parties' rows, as `smc test` asks it.
+    """A test of significance on both parties' rows, one of `smc test`.
 
-    After `fit`: `differ_`, the verdict; for others see `JointStudy`.
+    After `fit` there is `differ_`, the verdict; for others see `JointStudy`.
     """
 
     test: str
 
     @property
     def kind(self) -> Any:
-        """The kind of job. `InputError` for a test that there is none of."""
+        """The kind of job. InputError if no test has this name."""
         if self.test not in TESTS:
             raise InputError(f"test: is one of {', '.join(TESTS)}, not {self.test!r}")
         return TESTS[self.test]
@@ -66,9 +66,9 @@ class JointTest(JointStudy):
     then=("round_to", "where", "epsilon", "exact", "adjacency", "max_rows"),
 )  # fmt: skip
 class JointQuantile(JointStudy):
-    """Below which number lies a share of both parties' rows: `smc quantile`.
+    """A quantile of both parties' rows: `smc quantile`.
 
-    After `fit`: `document_`, with the number or the range as the command has it; for others see `JointStudy`.
+    After `fit` there is `document_`, with the number or the range; for others see `JointStudy`.
     """
 
     kind = Quantile
@@ -76,15 +76,19 @@ class JointQuantile(JointStudy):
 
 @parameters(Rank.Settings, "target", then=("columns", "measure", "first", "where", "max_rows"))
 class JointRanking(TransformerMixin, JointStudy):  # type: ignore[misc]
-    """The columns that tell most of a target, in their order, by both parties' rows: `smc rank`; keeps the first.
+    """A ranking of columns by their information on a target, from both parties' rows: `smc rank`. It keeps the first.
 
-    After `fit`: `order_`, the names; `transform` returns these columns of a frame. For others see `JointStudy`.
+    After `fit` there is `order_`, the names. `transform` returns these columns of a frame. For others see `JointStudy`.
     """
 
     kind = Rank
 
     def transform(self, X: Any) -> Any:
-        """Return the columns of a frame that were told, in their order. `InputError` if one is missing."""
+        """Return the columns of a frame that `order_` names, in this order.
+
+        Raises:
+            InputError: A column is missing.
+        """
         check_is_fitted(self)
         return categories.select(categories.named_frame(X), self.order_).to_native()
 

@@ -16,6 +16,7 @@ from parties.base.settings import Settings
 
 Class = TypeVar("Class", bound=type)
 KINDS = inspect.Parameter
+REQUIRED: Any = KINDS.empty
 SCHEMA = "the public schema, a file or a `Schema`; a node has its own."
 PEER = "None; the way to the other party, a `party.toml` or a `LinkSettings`; or your own node, a `NodeClient`."
 
@@ -28,28 +29,28 @@ def parameters(
     defaults: bool = False,
     renamed: Mapping[str, str] | None = None,
     described: Mapping[str, str] | None = None,
+    joint: bool = True,
 ) -> Callable[[Class], Class]:
-    """Give a class its parameters: `schema`, settings of a kind of job, and `peer`.
+    """Give a class its parameters: `schema`, settings of a kind of job or a plan, and `peer`.
 
     Args:
-        settings: the settings of the kind; of several kinds, a class that has all of them.
-        first: those that may be given by their place, behind the schema.
-        then: those that are given by name.
-        fixed: default values, in place of the settings' own.
-        defaults: whether a default is that of the settings; else it is None, which leaves a setting out.
-        renamed: settings that have another name here, by that name.
-        described: what is said of a parameter, in place of the settings' help.
+        settings: Settings of the kind; for several kinds, a class that has all of them.
+        first: Parameters that may be positional, after the schema if there is one.
+        then: Parameters that are given by name.
+        fixed: Default values, in place of the settings' own; `REQUIRED` for none.
+        defaults: True takes a default from the settings. False takes None, which leaves a setting out.
+        renamed: Name in the settings of a parameter that has another name here.
+        described: Description of a parameter, in place of the settings' help.
+        joint: True adds schema and peer. A class without them learns from its own rows alone.
 
     Returns:
-        A decorator. It sets `__init__`, which keeps each parameter under its name as scikit-learn asks, and adds a
+        A decorator. It sets `__init__`, which keeps each parameter under its name for scikit-learn. It adds a
         description of every parameter to the docstring.
     """
     names, fixed = (*first, *then), {"max_rows": None, **(fixed or {})}
-    about = {
-        "schema": SCHEMA,
-        **{name: _help(settings, (renamed or {}).get(name, name)) for name in names},
-        "peer": PEER,
-    }
+    about = {name: _help(settings, (renamed or {}).get(name, name)) for name in names}
+    if joint:
+        about = {"schema": SCHEMA, **about, "peer": PEER}
     about |= described or {}
 
     def default(name: str) -> Any:
@@ -61,9 +62,9 @@ def parameters(
     signature = inspect.Signature(
         [
             KINDS("self", KINDS.POSITIONAL_OR_KEYWORD),
-            KINDS("schema", KINDS.POSITIONAL_OR_KEYWORD, default=None),
+            *([KINDS("schema", KINDS.POSITIONAL_OR_KEYWORD, default=None)] if joint else []),
             *(KINDS(name, KINDS.POSITIONAL_OR_KEYWORD, default=default(name)) for name in first),
-            *(KINDS(name, KINDS.KEYWORD_ONLY, default=default(name)) for name in (*then, "peer")),
+            *(KINDS(name, KINDS.KEYWORD_ONLY, default=default(name)) for name in (*then, *(["peer"] if joint else []))),
         ]
     )
 
@@ -85,6 +86,6 @@ def parameters(
 
 
 def _help(settings: type[Settings], name: str) -> str:
-    """Return what the settings say of one of them."""
+    """Return the settings' description of a parameter."""
     field = settings.model_fields.get(name)
     return (field.description if field is not None else "") or "see the command."

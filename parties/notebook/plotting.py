@@ -48,7 +48,12 @@ class _Line(Text):
 
 
 def plot(tree: Node, ax: Axes | None = None) -> Axes:
-    """Draw the tree on the axes, or on those of a new figure as large as the tree needs; returns them."""
+    """Draw the tree on matplotlib's axes, and return them.
+
+    Args:
+        tree: The tree.
+        ax: Axes to draw on. Default: those of a new figure as large as the tree needs, 24 inches at most.
+    """
     nodes, colours = places(tree), {entry.label: entry.colour for entry in legend(tree)}
     picture = arrange(nodes, text_measure())
     width, height = picture.width + 2 * MARGIN, picture.height + 2 * MARGIN

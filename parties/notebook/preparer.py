@@ -9,8 +9,6 @@ What becomes of a frame is what becomes of the same rows in a file.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -20,26 +18,37 @@ from sklearn.utils.validation import check_is_fitted
 
 from parties.alone.preparing import fitting, proposing, writing
 from parties.alone.preparing.profile import profile_rows
-from parties.base.settings import validated
+from parties.base.settings import Settings, validated
 from parties.base.text import quoted
+from parties.notebook import coded
+from parties.notebook.parameters import parameters
 from parties.sources.frames import FRAME, frame_rows
 from parties.sources.labels import codes_of
 from parties.sources.mapping import rules
 from parties.sources.settings import ColumnSettings, FormatSettings, PlaceSettings
 from parties.tables import categories
-from parties.tables import schema as schemas
 from parties.tables.schema import Schema
 from smc.errors import InputError
 
 
+@parameters(
+    Settings, "target", then=("schema", "exclude"), fixed={"exclude": ()},
+    described={
+        "target": "the class column, for a proposal.",
+        "schema": "a schema that exists, a file or a `Schema`.",
+        "exclude": "columns that a proposal leaves out.",
+    },
+    joint=False,
+)  # fmt: skip
 class Preparer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Proposes a public schema of typed columns for a frame, or maps it to one; then reads frames by it.
+    """Proposes a public schema of typed columns for a frame, or maps the frame to one; then reads frames by it.
 
-    Parameters. `target`: the class column, for a proposal. `schema`: a schema that exists, a file or a `Schema`.
-    `exclude`: columns that a proposal leaves out.
+    After `fit` there are:
 
-    After `fit`: `schema_`, public, to be agreed on (`schema_.save(path)`); `mapping_`, `spelling_`: how the frame's
-    cells are spelled; `report_`, a line a column of what it holds and what becomes of it, private; `remarks_`.
+    - `schema_`: the schema, public; agree on it with the peer (`schema_.save(path)`);
+    - `mapping_` and `spelling_`: the spelling of the frame's cells;
+    - `report_`: contents and treatment of each column, private;
+    - `remarks_`: remarks on the proposal.
     """
 
     schema_: Schema
@@ -48,16 +57,17 @@ class Preparer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     report_: list[dict[str, Any]]
     remarks_: list[str]
 
-    def __init__(
-        self, target: str | None = None, *, schema: Schema | Path | str | None = None, exclude: Sequence[str] = ()
-    ) -> None:
-        self.target = target
-        self.schema = schema
-        self.exclude = exclude
-
     def fit(self, X: Any, y: Any = None) -> Preparer:
-        """Look at a frame (pandas, Polars, Arrow). `InputError` if no column can be counted, or a name is wrong."""
-        agreed = schemas.load(Path(self.schema)) if isinstance(self.schema, str | Path) else self.schema
+        """Propose a schema for a frame, or map it to the given schema, and return the preparer itself.
+
+        Args:
+            X: Data frame (pandas, Polars, Arrow) of raw cells; private.
+            y: Ignored; scikit-learn passes it.
+
+        Raises:
+            InputError: No column can be counted, a name is wrong, or `schema` is combined with `target` or `exclude`.
+        """
+        agreed = coded.agreed(self.schema)
         if agreed is not None and (self.target is not None or self.exclude):
             raise InputError("schema says which columns are wanted: give no target and no exclude")
         place = PlaceSettings(source=FRAME)
@@ -75,9 +85,10 @@ class Preparer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def transform(self, X: Any) -> Any:
-        """Return the schema's columns of a frame as categories, in a frame of the same kind; new rows need no target.
+        """Return the schema's columns of a frame as categories, in a frame of its kind; new rows need no target.
 
-        `InputError` names the row and the column of the first cell that the schema has no category for.
+        Raises:
+            InputError: The schema has no category for a cell; the message names row and column.
         """
         check_is_fitted(self)
         frame, schema = categories.named_frame(X), self.schema_

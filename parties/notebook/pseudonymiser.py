@@ -16,11 +16,11 @@ import pyarrow as pa
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from parties.alone.publish import pseudonyms
-from parties.alone.publish.keys.ciphers import Mode
 from parties.alone.publish.keys.keyring import opened, read_master, user
 from parties.alone.publish.settings import PublishPlan
 from parties.base.settings import validated
 from parties.base.text import quoted
+from parties.notebook.parameters import REQUIRED, parameters
 from parties.tables import categories
 from parties.tables.delimited import MISSING
 from smc.errors import InputError
@@ -28,36 +28,37 @@ from smc.errors import InputError
 PLACE = "the frame"
 
 
+@parameters(
+    PublishPlan, "columns", then=("master", "keys", "names", "subject", "drop"),
+    fixed={**dict.fromkeys(("columns", "master", "keys"), REQUIRED), "drop": ()},
+    described={
+        "columns": 'by column "deterministic" (equal values, equal pseudonyms) or "randomised".',
+        "master": "the file of the master key.",
+        "keys": "the file of the keys that the master key wraps.",
+        "names": "what a column's key is called, if not as the column; columns of one key can be joined.",
+        "subject": "the column that tells whom a row is about, if subjects shall be forgotten one by one.",
+        "drop": "columns that do not come out; all others do.",
+    },
+    joint=False,
+)  # fmt: skip
 class Pseudonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Writes pseudonyms for identifiers, under keys that `smc publish keys` made.
 
-    Parameters. `columns`: "deterministic" (equal values, equal pseudonyms) or "randomised", by column. `master` and
-    `keys`: the files of the master key and of the keys that it wraps. `names`: what a column's key is called, if not
-    as the column; columns of one key can be joined. `subject`: the column that tells whom a row is about, if subjects
-    shall be forgotten one by one. `drop`: columns that do not come out; all others do.
-
-    There is nothing to learn; `fit` warns of deterministic columns of few values. Rows keep their order.
+    `fit` learns nothing; it warns of deterministic columns with few values. Rows keep their order.
     """
 
-    def __init__(
-        self,
-        columns: Mapping[str, Mode],
-        *,
-        master: str | Path,
-        keys: str | Path,
-        names: Mapping[str, str] | None = None,
-        subject: str | None = None,
-        drop: Sequence[str] = (),
-    ) -> None:
-        self.columns = columns
-        self.master = master
-        self.keys = keys
-        self.names = names
-        self.subject = subject
-        self.drop = drop
-
     def fit(self, X: Any, y: Any = None) -> Pseudonymiser:
-        """Check a frame's columns and the keys; nothing is kept. `InputError` if they do not fit."""
+        """Check a frame's columns and the keys, and return the pseudonymiser itself; nothing is kept.
+
+        A deterministic column with few values gives a warning.
+
+        Args:
+            X: Data frame (pandas, Polars, Arrow) with the identifiers.
+            y: Ignored; scikit-learn passes it.
+
+        Raises:
+            InputError: A column is missing, or the keys do not fit.
+        """
         frame = categories.named_frame(X)
         with self._opened() as ring:
             plan = pseudonyms.Pseudonyms(self._plan(), ring)
@@ -70,9 +71,12 @@ class Pseudonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def transform(self, X: Any) -> Any:
-        """Write pseudonyms into a frame of the same kind (pandas, Polars, Arrow); missing values stay missing.
+        """Write pseudonyms into a frame of its kind (pandas, Polars, Arrow); missing values stay missing.
 
-        New keys are kept. `InputError` if a row is about nobody, or if the keys do not fit.
+        New keys are kept.
+
+        Raises:
+            InputError: A row has no subject, or the keys do not fit.
         """
         frame = categories.named_frame(X)
         with self._opened() as ring:
@@ -82,9 +86,16 @@ class Pseudonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return _replaced(frame, columns, self.drop)
 
     def restore(self, X: Any, purpose: str) -> Any:
-        """Restore the values that a frame's pseudonyms stand for; who did so, and why, is on record with the keys.
+        """Return the frame with the values that its pseudonyms stand for; cells of forgotten subjects are missing.
 
-        Cells of forgotten subjects are missing. `InputError` if a cell is no pseudonym of its column's key.
+        The keys' record gets your user name and the purpose.
+
+        Args:
+            X: Data frame (pandas, Polars, Arrow) with the pseudonyms.
+            purpose: Reason to restore the values, for the record.
+
+        Raises:
+            InputError: The purpose is empty, a cell is not a pseudonym of its column's key, or the keys do not fit.
         """
         if not purpose.strip():
             raise InputError("purpose: say why; it is put on record")
@@ -123,7 +134,7 @@ def _texts(frame: categories.Frame, names: Sequence[str]) -> list[pa.ChunkedArra
 
 
 def _replaced(frame: categories.Frame, pseudonymised: Mapping[str, pa.Array], drop: Sequence[str]) -> Any:
-    """Return the frame with other columns in the place of some."""
+    """Return the frame with some columns replaced."""
     columns = [
         nw.new_series(name, column.to_pylist(), nw.String(), backend=frame.implementation)
         for name, column in pseudonymised.items()

@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d, vali
 from parties.notebook import binning
 from parties.notebook.binning import Bins, Edges
 from parties.tables import categories
-from parties.tables import schema as schemas
 from parties.tables.categories import Column
 from parties.tables.delimited import MISSING
 from parties.tables.schema import Schema
@@ -66,32 +65,32 @@ class Reading(BaseEstimator):  # type: ignore[misc]
         return Schema({**attributes, target: classes}, target), target, columns, labels
 
     def _binned(self, columns: list[Column]) -> list[Column]:
-        """Return the columns with numbers as bins where edges are given."""
+        """Return the columns, with bins for numbers in columns that have edges."""
         return [
             binning.binned(column, self.edges_[column.name]) if column.name in self.edges_ else column
             for column in columns
         ]
 
     def _domain(self, column: Column) -> tuple[str, ...]:
-        """Return the categories of a column of one's own: all bins, whether a row is in them or not."""
+        """Return the categories of a column of your rows: all bins, with or without rows."""
         if column.name not in self.edges_:
             return column.domain()
         missing = tuple(text for text in column.domain() if text == MISSING)
         return (*binning.bin_labels(self.edges_[column.name]), *missing)
 
     def _target_name(self, y: Any) -> str:
-        """Return what to call the classes if there is no schema that says it: as the user or the column says."""
+        """Return a name for the classes without a schema: the user's, or that of the column."""
         name = getattr(y, "name", None)
         return self.target or (name if isinstance(name, str) and name else TARGET)
 
     def _columns(
         self, X: Any, names: Sequence[str] | None, reset: bool, wanted: Container[str] | None = None
     ) -> tuple[list[Column], int]:
-        """Return the columns of X under these names, all or those wanted, and the number of rows.
+        """Return the columns of X under these names, all or the wanted ones, and the number of rows.
 
-        With a public schema, or if `fit` was given X and y in one frame, a frame's columns are found by these names;
-        otherwise scikit-learn's rules hold, by which a frame has the columns it had in `fit`, in their order. `reset`
-        notes names and number of the columns.
+        With a public schema, or if `fit` got X and y in one frame, these names find a frame's columns. Otherwise
+        scikit-learn's rules hold: a frame has the columns that it had in `fit`, in their order. `reset` notes names and
+        number of the columns.
         """
         table = categories.frame(X)
         if table is None:
@@ -117,12 +116,6 @@ class Reading(BaseEstimator):  # type: ignore[misc]
         return [f"x{i}" for i in range(self.n_features_in_)] if named is None else list(named)
 
     def _take_names(self, names: Sequence[str]) -> None:
-        """Note columns that were not seen here."""
+        """Note the names of columns that are not read here."""
         self._by_name = True
         self.feature_names_in_, self.n_features_in_ = np.array(names, dtype=object), len(names)
-
-    def _agreed(self) -> Schema | None:
-        """Return the public schema, if one is given."""
-        if isinstance(self.schema, str | Path):
-            return schemas.load(Path(self.schema))
-        return self.schema

@@ -11,7 +11,7 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 from typing_extensions import override
 
-from parties.jobs.rules.rules import AssociationRules
+from parties.jobs.kinds.rules import AssociationRules
 from parties.jobs.rules.settings import RulesSettings
 from parties.jobs.tabular import BySchema
 from parties.models.rules import Rules, words
@@ -21,8 +21,6 @@ from parties.notebook.study import JointStudy
 from parties.tables import categories
 from parties.tables.delimited import Columns
 from parties.tables.schema import Schema
-
-DEFAULTS = RulesSettings()
 
 
 @parameters(
@@ -34,7 +32,8 @@ DEFAULTS = RulesSettings()
 class JointRules(TransformerMixin, JointStudy):  # type: ignore[misc]
     """Frequent sets and association rules of both parties' rows.
 
-    After `fit`: `sets_`, lists of "column=value"; `rules_`, {"if": [...], "then": [...]}; for others see `JointStudy`.
+    After `fit` there are `sets_`, lists of "column=value", and `rules_`, {"if": [...], "then": [...]}. For others see
+    `JointStudy`.
     """
 
     kind = AssociationRules
@@ -42,20 +41,20 @@ class JointRules(TransformerMixin, JointStudy):  # type: ignore[misc]
     transaction: str | None
 
     @override
-    def _rows_of(self, task: BySchema, frame: Any) -> Any:
+    def _rows_of(self, task: BySchema, X: Any, y: Any) -> Any:
         if self.transaction is None:
-            return super()._rows_of(task, frame)
+            return super()._rows_of(task, X, y)
+        frame = categories.named_frame(X)
         columns = coded.columns_of(frame.to_native(), (*task.schema.features(task.target), task.target))
-        return coded.in_baskets(
-            task, columns, categories.select(frame, (self.transaction,))[self.transaction].to_list()
-        )
+        keys = categories.select(frame, (self.transaction,))[self.transaction].to_list()
+        return coded.in_baskets(task, columns, keys)
 
     def transform(self, X: Any) -> NDArray[np.bool_]:
-        """Return which rules speak of which rows: bool[rows, rules], in the order of `rules_`."""
+        """Return whether each row has all items of a rule's condition, bool[rows, rules], in the order of `rules_`."""
         return self.model_.fire(self._rows(X))
 
     def holds(self, X: Any) -> NDArray[np.bool_]:
-        """Return for which rows what a rule is about, and what follows from it, are both there: bool[rows, rules]."""
+        """Return whether each row has all items of a rule, condition and conclusion, bool[rows, rules]."""
         return self.model_.hold(self._rows(X))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
@@ -69,14 +68,14 @@ class JointRules(TransformerMixin, JointStudy):  # type: ignore[misc]
         return super()._take(document, agreed)
 
     def _rows(self, X: Any) -> Columns:
-        """Return rows as the schema's values, where there is one."""
+        """Return rows with the schema's values, if there is a schema."""
         check_is_fitted(self)
         frame = categories.named_frame(X)
         cells: dict[str, list[str]] = {}
         for column in coded.columns_of(frame.to_native(), self.model_.columns) if self.model_.columns else ():
             if self.schema_ is None:
-                cells[column.name] = [categories.spell(cell) for cell in column.cells]
+                cells[column.name] = coded.texts(column)
             else:
                 values = self.schema_.attributes[column.name]
                 cells[column.name] = [values[code] for code in coded.codes(column, values)]
-        return Columns(Path("X"), cells, range(1, len(frame) + 1), unit="row")
+        return coded.Spelled(Path("X"), cells, range(len(frame)))

@@ -14,22 +14,25 @@ from parties.models.trees.tree import TreeFile
 
 
 class Showing(BaseEstimator):  # type: ignore[misc]
-    """The part of a classifier that shows its tree, once there is one."""
+    """Mixin of classifiers that draw their fitted tree."""
 
     tree_file_: TreeFile
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the tree on matplotlib's axes, or on new ones; returns them. `NotFittedError` before fit."""
+        """Draw the tree on matplotlib's axes, or on new ones, and return the axes.
+
+        Raises:
+            NotFittedError: The classifier has no tree yet.
+        """
         check_is_fitted(self)
         from parties.notebook.plotting import plot  # matplotlib takes its time to load
 
         return plot(self.tree_file_.tree, ax)
 
     def _html_repr(self) -> str:
-        """Return what a notebook shows: scikit-learn's box, and once there is one the tree.
+        """Return the HTML for a notebook: scikit-learn's box, and after fit the tree.
 
-        The tree is a document of its own, which can be moved and zoomed; where a notebook takes such things out, an
-        image is left.
+        The tree is a document of its own, which you can move and zoom. Notebooks that remove documents show an image.
         """
         svg = self._repr_svg_()
         if svg is None:
@@ -39,7 +42,7 @@ class Showing(BaseEstimator):  # type: ignore[misc]
         return f'{estimator_html_repr(self)}<object type="image/svg+xml" data="{tree}">{image}</object>'
 
     def _repr_svg_(self) -> str | None:
-        """Return the tree as a picture, for whatever shows pictures; None before fit."""
+        """Return the tree as a picture, for programs that show pictures; None before fit."""
         if not self.__sklearn_is_fitted__():
             return None
         tree_file = self.tree_file_

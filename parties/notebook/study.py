@@ -20,7 +20,6 @@ from parties.jobs.running import Report
 from parties.jobs.tabular import BySchema
 from parties.notebook import coded
 from parties.tables import categories
-from parties.tables import schema as schemas
 from parties.tables.schema import Schema
 from smc.errors import InputError
 
@@ -31,7 +30,7 @@ NOT_SETTINGS = ("schema", "peer")  # of the parameters
 
 
 class JointEstimator(BaseEstimator):  # type: ignore[misc]
-    """What learns from joint data: its parameters, and once `document_` is there its result."""
+    """Base class of estimators of joint data: their parameters, and the result in `document_` after fit."""
 
     peer: Any
 
@@ -48,10 +47,14 @@ class JointEstimator(BaseEstimator):  # type: ignore[misc]
 
 
 class JointStudy(JointEstimator):
-    """A kind of job on rows; a subclass has its parameters, which are those of its settings but for `schema`, `peer`.
+    """A kind of job on rows; a subclass has its settings as parameters, and `schema` and `peer`.
 
-    After `fit`: `document_`, the content of the job's JSON file; `cost_`, what the conversation cost (None alone);
-    `job_`, the node's job (None otherwise); `schema_`, the schema, where there is one.
+    After `fit` there are:
+
+    - `document_`: the content of the job's JSON file;
+    - `cost_`: cost of the conversation (None alone);
+    - `job_`: the node's job (None otherwise);
+    - `schema_`: the schema, if there is one.
     """
 
     kind: Any  # of job, a class of `BySchema`
@@ -68,29 +71,40 @@ class JointStudy(JointEstimator):
         job: str | None = None,
         deadline: float | None = None,
     ) -> Self:
-        """Ask, and keep what is learnt; returns the estimator itself. `y` is not read.
+        """Run the job, keep its result, and return the estimator itself.
 
-        Alone or with the peer: X is a data frame with the schema's columns. At a node: `table` is its name for the
-        rows, `job` one that was submitted before.
+        Alone or with the peer you pass rows; at a node you name a table, or a job that was submitted before.
 
-        `InputError`: a parameter is wrong, or a cell is outside the schema. `LinkError`, `JobMismatchError`: the peer
-        is not there or wants another job.
+        Args:
+            X: Data frame (pandas, Polars, Arrow) with the schema's columns. Boosted trees also take an array in the
+                schema's order. At a node: None.
+            y: Class or number of each row; boosted trees alone read it. At a node: None.
+            table: Name of the rows at your node.
+            peer_table: Name of the rows at the peer's node. Default: `table`.
+            purpose: Purpose of the job, shown to the peer. Policies may require it.
+            job: Identifier of a job that was submitted to the node before, to wait for its result.
+            deadline: Seconds to wait for the node's job, consent included. Default: no limit.
+
+        Raises:
+            InputError: A parameter is wrong, or a cell is outside the schema.
+            LinkError: The peer cannot be reached, or the node's job was refused, failed or did not end in time.
+            JobMismatchError: The peer wants another job.
         """
         settings, kind = self._settings(), self.kind
-        agreed = schemas.load(Path(self.schema)) if isinstance(self.schema, str | Path) else self.schema
+        agreed = coded.agreed(self.schema)
         self.cost_: Report | None = None
         self.job_: str | None = None
         if hasattr(self.peer, "submit"):
-            if X is not None or (table is None) == (job is None):
+            if X is not None or y is not None or (table is None) == (job is None):
                 raise InputError("a node reads its own tables: give table=NAME, or job=ID, instead of rows")
             fields = {"protocol": kind.name, "table": table, "peer_table": peer_table, "purpose": purpose, **settings}
             view, result = coded.by_node(cast("Operator", self.peer), fields, job, deadline)
             self.job_ = view.id
             return self._take(result.document, agreed)
-        if X is None or agreed is None:
-            raise InputError("X and schema are needed: the rows, and the values that are public")
+        if missing := self._missing(X, y, agreed):
+            raise InputError(missing)
         task = kind.canonical(validated(kind.Settings, settings), agreed)
-        counts = self._rows_of(task, categories.named_frame(X))
+        counts = self._rows_of(task, X, y)
         state, self.cost_ = coded.learnt(task, counts, self.peer)
         return self._take(task.document(state), agreed)
 
@@ -103,15 +117,20 @@ class JointStudy(JointEstimator):
             if value is not None
         }
 
-    def _rows_of(self, task: BySchema, frame: Any) -> Any:
-        """Return a frame's rows as the task takes them."""
+    def _missing(self, X: Any, y: Any, agreed: Schema | None) -> str:
+        """Return the error if an argument is missing that is needed without a node."""
+        is_missing = X is None or agreed is None
+        return "X and schema are needed: the rows, and the values that are public" if is_missing else ""
+
+    def _rows_of(self, task: BySchema, X: Any, y: Any) -> Any:
+        """Return rows in the form that the task takes."""
         order = (*task.schema.features(task.target), task.target)
-        return coded.counted(task, coded.columns_of(frame.to_native(), order))
+        return coded.counted(task, coded.columns_of(categories.named_frame(X).to_native(), order))
 
     def _take(self, document: dict[str, Any], agreed: Schema | None) -> Self:
         self.document_, self.schema_ = document, agreed
         return self
 
     def _repr_svg_(self) -> str | None:
-        """Return the result as a picture, for whatever shows pictures; None before fit, and of what has none."""
+        """Return the result as a picture, for programs that show pictures; None before fit, or if it has no picture."""
         return self.kind.picture(self.document_) if self.__sklearn_is_fitted__() else None

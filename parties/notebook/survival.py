@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from sklearn.utils.validation import check_is_fitted
 from typing_extensions import override
 
-from parties.jobs.survive.compare import Compare
-from parties.jobs.survive.curve import Curve
+from parties.jobs.kinds.survive.compare import Compare
+from parties.jobs.kinds.survive.curve import Curve
 from parties.notebook.parameters import parameters
 from parties.notebook.study import JointStudy
 from parties.tables.schema import Schema
@@ -22,16 +22,21 @@ if TYPE_CHECKING:
     then=("event_value", "where", "epsilon", "exact", "adjacency", "max_rows"),
 )  # fmt: skip
 class JointSurvival(JointStudy):
-    """Kaplan-Meier curves of both parties' rows, as `smc survive curve` draws them.
+    """Kaplan-Meier curves of both parties' rows: `smc survive curve`.
 
-    After `fit`: `curves_`, of each value of the arm ("" without one) its points; `medians_`, of each its median, a dict
-    of value, low, high; `log_rank_`, the test of the arms (None of one); for others see `JointStudy`.
+    After `fit` there are:
+
+    - `curves_`: the points for each value of the arm ("" without an arm);
+    - `medians_`: for each value of the arm a dict of value, low, high;
+    - `log_rank_`: the test of the arms (None with a single arm).
+
+    For others see `JointStudy`.
     """
 
     kind = Curve
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the curves with their intervals on matplotlib's axes, or on new ones; returns them."""
+        """Draw the curves with their intervals on matplotlib's axes, or on new ones, and return the axes."""
         check_is_fitted(self)
         if ax is None:
             from matplotlib import pyplot
@@ -59,9 +64,9 @@ class JointSurvival(JointStudy):
 
 @parameters(Compare.Settings, "time", "event", "arm", then=("event_value", "level", "where", "max_rows"))
 class JointLogRank(JointStudy):
-    """Whether two arms of both parties' rows survive differently: `smc survive compare`, of which one bit is opened.
+    """A test whether two arms of both parties' rows survive differently: `smc survive compare`, which opens one bit.
 
-    After `fit`: `differ_`, true or false; for others see `JointStudy`.
+    After `fit` there is `differ_`, true or false; for others see `JointStudy`.
     """
 
     kind = Compare

@@ -5,8 +5,9 @@ mapping     settings checked against the schema: rules
 sql         queries and conditions that an operator wrote: what may stand in them; choosing: rows that are left out
 expressions rules as SQL; `levels`: a level of a tree as SQL
 databases   who answers: DuckDB, PostgreSQL, Spark; `mysql_engine`: MySQL and MariaDB
-source      the counts: `Source`; queried: from an engine; plain: from a CSV file where there is no DuckDB
+source      the counts: `Source`; queried: from an engine
 formats     what lies at a path
+delimited   the one reader of CSV files; cells: a file of any kind as text
 opening     `open_table`, `open_rows`, `from_frame`; local (with delimited), postgres, mysql, spark, frames open what
             each names
 """

@@ -1,6 +1,6 @@
-"""A party's own file as text, column by column, whatever it is: CSV as it stands, Parquet as a source spells its cells.
+"""A party's own file as text, column by column, whatever it is.
 
-What a command reads once, from the first row to the last. A node's tables are asked where they are, see `source`.
+For a command that reads cells once, from the first row to the last. What counts rows asks the engine, see `source`.
 """
 
 from __future__ import annotations
@@ -9,11 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from parties.base.extras import require
+from parties.sources.delimited import PLAIN, csv_columns
 from parties.sources.formats import format_of
-from parties.sources.settings import FormatSettings, PlaceSettings
-from parties.tables import delimited
+from parties.sources.settings import PlaceSettings
 from parties.tables.delimited import MISSING, Columns
+from parties.tables.rows import Table, encoded
+from parties.tables.schema import Schema
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -24,13 +25,17 @@ def cells(path: Path, max_rows: int | None = None) -> Columns:
     """Return the file's cells as text; an empty one and NULL are `?`. Columns that hold no categories are named as
     unfit.
 
-    `InputError` for what is neither a CSV file (see `delimited.columns`) nor Parquet, for more than `max_rows` rows, or
-    if what reads Parquet is not installed.
+    Raises:
+        InputError: the file cannot be read, or has more than `max_rows` rows.
     """
-    if format_of(path, None) != "parquet":
-        return delimited.columns(path, max_rows)
-    require(f"{path}: Parquet", "ibis", "duckdb", "pyarrow")
-    return _queried(PlaceSettings(source=str(path.absolute())), max_rows)
+    if format_of(path, None) == "csv":
+        return csv_columns(path, PLAIN, max_rows)
+    return cells_at(PlaceSettings(source=str(path.absolute())), max_rows)
+
+
+def load(path: Path, schema: Schema, target: str, max_rows: int) -> Table:
+    """Return the rows of a file whose cells are the schema's values as they stand; see `cells` and `encoded`."""
+    return encoded(cells(path, max_rows), schema, target)
 
 
 def cells_at(
@@ -40,21 +45,18 @@ def cells_at(
 
     `opened` opens the rows, if it is done in another way than by `open_rows`.
     """
-    plain = place.chosen_as is None and place.spelling == FormatSettings()
-    return cells(Path(place.source), max_rows) if plain else _queried(place, max_rows, opened)
-
-
-def _queried(
-    place: PlaceSettings, max_rows: int | None, opened: Callable[[PlaceSettings], RowQuery] | None = None
-) -> Columns:
+    path = Path(place.source)
+    plain = place.chosen_as is None and (opened is None or place.spelling == PLAIN)
+    if "://" not in place.source and plain and format_of(path, place.table) == "csv":
+        return csv_columns(path, place.spelling, max_rows)
     from parties.sources.opening import open_rows
 
-    path = Path(place.source)
     with (opened or open_rows)(place) as rows:
         rows.engine.backend.raw_sql("SET preserve_insertion_order = true")
         unfit = {name: problem for name in rows.types if (problem := rows.unfit(name)) is not None}
         names = [name for name in rows.types if name and name not in unfit]
         columns: dict[str, list[str]] = {name: [] for name in names}
+        spellings: dict[str, str] = {}  # equal cells share one text
         query = rows.spelled(names)
         number = 0
         for batch in rows.engine.batches(query) if names else ():
@@ -62,5 +64,6 @@ def _queried(
             if max_rows is not None and number > max_rows:
                 raise InputError(f"{path}: more than {max_rows} rows, the agreed bound (max_rows)")
             for position, name in enumerate(names):
-                columns[name].extend(text or MISSING for text in batch.column(position).to_pylist())
+                texts = (text or MISSING for text in batch.column(position).to_pylist())
+                columns[name].extend(spellings.setdefault(text, text) for text in texts)
     return Columns(path, columns, range(1, number + 1), unit="row", unfit=unfit)

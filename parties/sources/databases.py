@@ -301,7 +301,6 @@ class Spark(Database):
 
 _WORDS = {  # what DuckDB says of files that were damaged, and what is meant
     "No magic bytes found at end of file": "this is no Parquet file, or it was cut short",
-    "CSV Parser state machine": "not valid CSV, or its line ends are mixed: all must be LF, or all CRLF",
 }
 
 

@@ -1,23 +1,30 @@
-"""CSV files as `parties.tables.delimited` means them, but read by DuckDB or `plain`: all cells are text as spelled.
+"""The one reader of CSV files: DuckDB, cell by cell as Python's `csv` module (strict) has them.
 
-The one difference: a line of nothing but space, in a file of several columns, is an error here.
+A file has a header row. Blank lines are no rows, nor are lines of nothing but space in a file of several columns.
+DuckDB finds out nothing by itself: a table's format and a look at all bytes decide the dialect. It reads a regular file
+in place. Of any other it reads a copy, in which `csv` has written the records anew, or an error names the bad line.
 """
 
 from __future__ import annotations
 
+import codecs
 import csv
-import glob
 import gzip
 import shutil
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, TextIO
+from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, TextIO
+
+import numpy as np
+from numpy.typing import NDArray
 
 from parties.base import files
 from parties.base.temporary import HeldDirectory
 from parties.sources.settings import FormatSettings
-from parties.tables.delimited import column_names, in_words, separating
+from parties.tables.delimited import MISSING, Columns, column_names, in_words, separating
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -25,40 +32,165 @@ if TYPE_CHECKING:
 
     from parties.sources.databases import Scratch
 
-CHUNK = 1 << 20  # letters that are copied at a time
+CHUNK = 1 << 20  # bytes that are looked at, or letters that are copied, at a time
+BLOCK = 1 << 14  # rows turned into columns at a time: few enough that the row objects stay in the cache
+LF, CR = 10, 13
+PLAIN = FormatSettings()
+OPTIONS: dict[str, Any] = {  # of a DuckDB that reads a file once and keeps nothing
+    "memory_limit": "2GB",
+    "temp_directory": "",
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+}
 
 
-def read_csv(engine: Scratch, path: Path, spelling: FormatSettings) -> ir.Table:
-    """Return the file as a table of text; columns without a name are dropped. `InputError` if the header is no good.
+@dataclass(frozen=True)
+class CsvFile:
+    """A CSV file as DuckDB reads it: `call` is SQL for columns of text c0, c1, ..., NULL where nothing stands.
 
-    DuckDB reads UTF-8: of anything else it reads a copy, for its owner only, that goes when the engine is closed.
+    `names` has "" for a column without a name. `records` are those below the header. `path` is the file or its copy.
     """
-    names, records = read_header(path, spelling)
-    readable = path if spelling.encoding == "utf-8" else _in_utf8(engine, path, spelling)
-    engine.reads.append(str(readable))
-    engine.reads_slowly = True
-    table = engine.backend.read_csv(
-        glob.escape(str(readable)),
-        columns={f"c{i}": "VARCHAR" for i in range(len(names))},
-        header=False,
-        skip=records,
-        delim=spelling.separator,
-        quote=spelling.quote,
-        escape=spelling.quote,
-        compression="gzip" if is_gzip(readable) else "none",
-        allow_quoted_nulls=False,  # tells "" from a blank line
-        strict_mode=True,
-    )
-    if len(names) == 1:
-        table = table.filter(table.c0.notnull())
-    return table.select(**{name: table[f"c{i}"] for i, name in enumerate(names) if name})
+
+    names: list[str]
+    records: int
+    call: str
+    path: Path
+    has_breaks: bool = False  # within cells
+
+    @property
+    def rows(self) -> str:
+        """SQL for the rows: in a file of one column a blank line is none."""
+        return f"FROM {self.call}" + (" WHERE c0 IS NOT NULL" if len(self.names) == 1 else "")
 
 
-def _in_utf8(engine: Scratch, path: Path, spelling: FormatSettings) -> Path:
+def open_csv(path: Path, spelling: FormatSettings, resources: ExitStack) -> CsvFile:
+    """Return how DuckDB reads a file. A copy is for its owner only, and goes when the resources are closed.
+
+    Raises:
+        InputError: the file is not CSV of this spelling; the message names the line, if one is at fault.
+    """
+    names, header = read_header(path, spelling)
+    readable = path if spelling.encoding == "utf-8" else _in_utf8(path, spelling, resources)
+    look = _Look(len(names), spelling)
+    with _open_bytes(readable) as stream:
+        look.through(stream)
+    if look.is_regular:
+        call = _call(readable, len(names), spelling, header, look)
+        return CsvFile(names, look.records - 1, call, readable, look.has_breaks)
+    if look.has_nul:
+        _complain_of_bytes(readable, path)
+    copy, records = _written_anew(path, spelling, resources)
+    return CsvFile(names, records, _call(copy, len(names), PLAIN, 0, look), copy, True)
+
+
+def _call(path: Path, width: int, spelling: FormatSettings, skipped: int, look: _Look) -> str:
+    quote = _literal(spelling.quote)
+    settings = {
+        "auto_detect": "false",
+        "header": "false",
+        "skip": str(skipped),
+        "columns": "{" + ", ".join(f"'c{i}': 'VARCHAR'" for i in range(width)) + "}",
+        "delim": _literal(spelling.separator),
+        "quote": quote,
+        "escape": quote,
+        "compression": "'gzip'" if is_gzip(path) else "'none'",
+        "allow_quoted_nulls": "false",  # tells "" from a blank line
+        "strict_mode": "true",
+        "parallel": str(look.is_regular and not look.has_breaks).lower(),  # no thread begins within quotes
+    }
+    if not (look.is_regular and look.is_crlf):  # which DuckDB knows by the first line alone
+        settings["new_line"] = r"'\n'"
+    name = "".join(f"[{letter}]" if letter in "*?[" else letter for letter in str(path))
+    return f"read_csv({_literal(name)}, {', '.join(f'{key} = {value}' for key, value in settings.items())})"
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+class _Look:
+    """What the bytes of a file in UTF-8 say of its records, without reading cells.
+
+    A file is regular if quotes enclose whole cells, lines end alike, and each line has the header's separators. DuckDB
+    and `csv` have the same records of a regular file; a file that `csv` refuses is not regular.
+    """
+
+    def __init__(self, width: int, spelling: FormatSettings) -> None:
+        self.records = 0  # with the header
+        self.is_regular = True
+        self.is_crlf = False
+        self.has_breaks = False  # within cells
+        self.has_nul = False
+        self._quote, self._separator = ord(spelling.quote), ord(spelling.separator)
+        self._separators = width - 1  # of a record
+        self._ends, self._crlf_ends = 0, 0
+        self._is_inside = False  # whether the next line begins within quotes
+        self._begun = 0, 0  # bytes and separators of the record before that
+        self._limit = csv.field_size_limit()
+
+    def through(self, stream: BinaryIO | gzip.GzipFile) -> None:
+        """Look at a file to its end, or to where it is not regular."""
+        decoder = codecs.getincrementaldecoder("utf-8")()
+        block, rest = stream.read(CHUNK).removeprefix(codecs.BOM_UTF8), b""
+        try:
+            while block and self.is_regular:
+                decoder.decode(block)
+                lines, end, rest = (rest + block).rpartition(b"\n")
+                self._lines(lines + end)
+                self.has_nul = b"\0" in block
+                self.is_regular &= not self.has_nul and len(rest) < self._limit
+                block = stream.read(CHUNK)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            self.is_regular = False
+        if rest and self.is_regular:
+            self._lines(rest + (b"\r\n" if self._crlf_ends else b"\n"))
+        self.is_crlf = self._crlf_ends > 0
+        self.is_regular &= not self._is_inside and self._crlf_ends in (0, self._ends)
+        self.is_regular &= not (self.is_crlf and self.has_breaks)
+
+    def _lines(self, lines: bytes) -> None:
+        """Look at some whole lines."""
+        if not lines:
+            return
+        data = np.frombuffer(lines, dtype=np.uint8)
+        ends, separators, returns = (np.flatnonzero(data == byte) for byte in (LF, self._separator, CR))
+        bytes_begun, separators_begun = self._begun
+        if self._is_inside or self._quote in lines:
+            is_quote = data == self._quote
+            within = (np.cumsum(is_quote, dtype=np.uint8) + self._is_inside) % 2 == 1
+            self._check_quotes(data, np.flatnonzero(is_quote), within)
+            self.has_breaks |= bool(within[ends].any() or within[returns].any())
+            ends, separators, returns = (places[~within[places]] for places in (ends, separators, returns))
+            self._is_inside = bool(within[-1])
+        crlf = data[ends - 1] == CR  # of the first byte the last one, which is LF
+        lengths = np.diff(ends, prepend=-1 - bytes_begun) - 1 - crlf
+        before = np.searchsorted(separators, ends)
+        widths = np.diff(before, prepend=-separators_begun)
+        self._ends += len(ends)
+        self._crlf_ends += int(np.count_nonzero(crlf))
+        self.records += int(np.count_nonzero(lengths))
+        self.is_regular &= bool(
+            len(returns) == np.count_nonzero(crlf)
+            and (widths[lengths > 0] == self._separators).all()
+            and lengths.max(initial=0) < self._limit
+        )
+        if len(ends):
+            self._begun = len(data) - 1 - int(ends[-1]), len(separators) - int(before[-1])
+        else:
+            self._begun = bytes_begun + len(data), separators_begun + len(separators)
+
+    def _check_quotes(self, data: NDArray[np.uint8], quotes: NDArray[np.intp], within: NDArray[np.bool_]) -> None:
+        """See whether each quote begins or ends a cell, or is one of a pair within one."""
+        begins = within[quotes]
+        before, after = data[quotes[begins] - 1], data[quotes[~begins] + 1]
+        fit = np.isin(before, (self._separator, LF, self._quote)).all()
+        self.is_regular &= bool(fit and np.isin(after, (self._separator, LF, CR, self._quote)).all())
+
+
+def _in_utf8(path: Path, spelling: FormatSettings, resources: ExitStack) -> Path:
     """Return a copy of a file in UTF-8. `InputError` if it is not in the encoding that it should be in."""
-    directory = HeldDirectory("text")
-    engine.resources.callback(directory.cleanup)
-    copy = Path(directory.name) / path.name
+    copy = _copy_of(path, resources)
     try:
         with open_text(path, spelling) as stream, copy.open("w", encoding="utf-8", newline="") as utf8:
             shutil.copyfileobj(stream, utf8, CHUNK)
@@ -67,10 +199,102 @@ def _in_utf8(engine: Scratch, path: Path, spelling: FormatSettings) -> Path:
     return copy
 
 
+def _written_anew(path: Path, spelling: FormatSettings, resources: ExitStack) -> tuple[Path, int]:
+    """Return a copy of the rows as every reader understands them, and their number."""
+    copy, number = _copy_of(path, resources), 0
+    with copy.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream, quoting=csv.QUOTE_ALL, lineterminator="\n")
+        for _, record in records_of(path, spelling):
+            writer.writerow(record)
+            number += 1
+    return copy, number
+
+
+def _copy_of(path: Path, resources: ExitStack) -> Path:
+    directory = HeldDirectory("text")
+    resources.callback(directory.cleanup)
+    return Path(directory.name) / path.with_suffix(".csv").name
+
+
+def read_csv(engine: Scratch, path: Path, spelling: FormatSettings) -> ir.Table:
+    """Return the file as a table of text, without columns that have no name. `InputError` as `open_csv`."""
+    file = open_csv(path, spelling, engine.resources)
+    view = f"csv {len(engine.reads)}"
+    engine.reads.append(str(file.path))
+    engine.reads_slowly = True
+    engine.backend.raw_sql(f'CREATE TEMPORARY VIEW "{view}" AS {file.rows}')
+    if file.has_breaks:
+        _compare(path, spelling, file, engine.backend.raw_sql(f"SELECT count(*) {file.rows}").fetchone()[0])
+    table = engine.backend.table(view)
+    return table.select(**{name: table[f"c{i}"] for i, name in enumerate(file.names) if name})
+
+
+def csv_columns(path: Path, spelling: FormatSettings = PLAIN, max_rows: int | None = None) -> Columns:
+    """Return a file as text, column by column; `?` where nothing stands. Columns without a name are dropped.
+
+    Raises:
+        InputError: as `open_csv`, or there are more than `max_rows` rows.
+    """
+    import duckdb  # by its own interface, which is there sooner than Ibis
+
+    files.refuse_other(path, files.read_bytes(path, 64))
+    with ExitStack() as resources:
+        file = open_csv(path, spelling, resources)
+        lines = _Lines(path, spelling, file.records)
+        if max_rows is not None and file.records > max_rows:
+            raise InputError(f"{path}, line {lines[max_rows]}: more than {max_rows} rows, the agreed bound (max_rows)")
+        clean = _Cleaner()
+        cells: list[list[str]] = [[] for _ in file.names]
+        engine = resources.enter_context(duckdb.connect(":memory:", config=OPTIONS))
+        answer = engine.execute(f"SELECT * {file.rows}")
+        while block := answer.fetchmany(BLOCK):
+            for column, fields in zip(cells, zip(*block, strict=True), strict=True):
+                column.extend(map(clean.__getitem__, fields))
+        _compare(path, spelling, file, len(cells[0]))
+    named = {name: column for name, column in zip(file.names, cells, strict=True) if name}
+    return Columns(path, named, lines, len(file.names) - len(named))
+
+
+def _compare(path: Path, spelling: FormatSettings, file: CsvFile, rows: int) -> None:
+    """Raise InputError if DuckDB has other rows than the records of the file; name the line of the first beyond."""
+    if rows != file.records:
+        line = _Lines(path, spelling, file.records)[min(rows, file.records - 1)] if file.records else 1
+        raise InputError(f"{path}, line {line}: DuckDB has {rows:,} rows here, and the file has {file.records:,}")
+
+
+class _Lines(Sequence[int]):
+    """The lines on which the rows of a file begin: looked up when a message needs one."""
+
+    def __init__(self, path: Path, spelling: FormatSettings, rows: int) -> None:
+        self._path, self._spelling, self._rows = path, spelling, rows
+
+    def __len__(self) -> int:
+        return self._rows
+
+    def __iter__(self) -> Iterator[int]:
+        return (line for line, _ in records_of(self._path, self._spelling))
+
+    def __getitem__(self, row: Any) -> Any:
+        return next(islice(self, row, None))
+
+
+class _Cleaner(dict[str | None, str]):
+    """Raw field to cell: remembers each spelling, so equal cells share one string and are cleaned once."""
+
+    def __missing__(self, raw: str | None) -> str:
+        cell = (raw or "").strip() or MISSING
+        self[raw] = cell = self.setdefault(cell, cell)
+        return cell
+
+
 def is_gzip(path: Path) -> bool:
     """Return whether a file is compressed by gzip, by how it begins."""
     with path.open("rb") as stream:
         return stream.read(2) == b"\x1f\x8b"
+
+
+def _open_bytes(path: Path) -> BinaryIO | gzip.GzipFile:
+    return gzip.open(path, "rb") if is_gzip(path) else path.open("rb")
 
 
 def open_text(path: Path, spelling: FormatSettings, errors: str = "strict") -> TextIO:
@@ -89,7 +313,7 @@ def records_of(path: Path, spelling: FormatSettings) -> Iterator[tuple[int, list
         with open_text(path, spelling) as stream:
             reader = csv.reader(stream, delimiter=spelling.separator, quotechar=spelling.quote, strict=True)
             for number, record in enumerate(reader):
-                if number >= header and record:
+                if number >= header and record and (size == 1 or len(record) > 1 or record[0].strip()):
                     if len(record) != size:
                         raise InputError(f"{path}, line {line}: {len(record)} fields, but the header has {size}")
                     yield line, record
@@ -98,15 +322,17 @@ def records_of(path: Path, spelling: FormatSettings) -> Iterator[tuple[int, list
         raise InputError(f"{path}, line {line}: not valid CSV: {error}") from None
     except UnicodeDecodeError:
         _complain_of_bytes(path)
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
+    except (OSError, EOFError) as error:
+        raise InputError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
 
 
-def _complain_of_bytes(path: Path) -> NoReturn:
-    """Raise `InputError` with the first line that is not UTF-8."""
-    with path.open("rb") as stream:
+def _complain_of_bytes(path: Path, copy: Path | None = None) -> NoReturn:
+    """Raise `InputError` with the first line of a file, or its copy, that is not UTF-8 or has a NUL byte."""
+    offset = 0
+    with _open_bytes(copy or path) as stream:
         for number, line in enumerate(stream, 1):
-            files.decode(path, line, number)
+            files.decode(path, line, number, offset)
+            offset += len(line)
     raise InputError(f"{path}: it was changed while it was read")
 
 

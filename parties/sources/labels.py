@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parties.sources.mapping import ColumnRule, rules
-from parties.sources.opening import counted_here, open_rows, open_table
+from parties.sources.opening import open_rows, open_table
 from parties.sources.settings import TableSettings
 from parties.tables.delimited import Columns
 from parties.tables.schema import Schema
@@ -27,7 +27,7 @@ def labelled(table: TableSettings, schema: Schema, names: Sequence[str]) -> Colu
     `InputError` if the table cannot be read or lacks a column, or names the place of a value that is not in the schema.
     """
     wanted = rules(table.columns, schema, names, table.format)
-    codes = _read_here(table, wanted) if counted_here(table) else _queried(table, wanted)
+    codes = _queried(table, wanted)
     columns = {}
     for rule, column in zip(wanted, codes, strict=True):
         if len(unknown := np.flatnonzero(column < 0)):
@@ -79,17 +79,3 @@ def codes_of(rows: RowQuery, wanted: Sequence[ColumnRule], ordered: bool = False
     return [np.concatenate([np.zeros(0, np.int32), *column]) for column in zip(*pieces, strict=True)] or [
         np.zeros(0, np.int32) for _ in wanted
     ]
-
-
-def _read_here(table: TableSettings, wanted: Sequence[ColumnRule]) -> list[NDArray[np.int32]]:
-    """Return the same of a CSV file where no engine is installed."""
-    from parties.sources.plain import PlainSource
-
-    source = PlainSource(table, wanted, table.max_rows, 0)
-    places = [source.names.index(rule.column) for rule in wanted]
-    codes: list[list[int]] = [[] for _ in wanted]
-    for record in source.records():
-        for column, rule, place in zip(codes, wanted, places, strict=True):
-            code = rule.code(record[place].strip())
-            column.append(-1 if code is None else code)
-    return [np.array(column, dtype=np.int32) for column in codes]

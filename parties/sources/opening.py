@@ -8,7 +8,6 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
-from parties.base.extras import installed, needing
 from parties.base.text import did_you_mean, instead, quoted
 from parties.sources.delimited import line_of
 from parties.sources.formats import format_of
@@ -59,10 +58,6 @@ def open_table(
 
 
 def _source(settings: TableSettings, wanted: Sequence[ColumnRule], streamed: bool) -> Source:
-    if counted_here(settings):
-        from parties.sources.plain import PlainSource
-
-        return PlainSource(settings, wanted, settings.max_rows, settings.least_rows)
     rows = open_rows(settings)
     from parties.sources.queried import QueriedSource
 
@@ -75,23 +70,15 @@ def _source(settings: TableSettings, wanted: Sequence[ColumnRule], streamed: boo
 
 
 def is_plain(table: TableSettings, schema: Schema) -> bool:
-    """Return whether a table is a file of moderate size whose cells are the schema's values as they stand."""
+    """Return whether a table is a CSV file of moderate size whose cells are the schema's values as they stand."""
     if table.is_chosen or "://" in table.source or table.table is not None or table.columns:
         return False
-    if table.format != FormatSettings():
-        return False
-    if schema.has_types:
+    if table.format != FormatSettings() or schema.has_types:
         return False
     path = Path(table.source)
-    return not path.is_dir() and "*" not in path.name and (not path.exists() or path.stat().st_size < LARGE)
-
-
-def counted_here(settings: PlaceSettings) -> bool:
-    """Return whether a table is counted without an engine: a CSV file where DuckDB is not installed."""
-    is_chosen = isinstance(settings, TableSettings) and settings.is_chosen
-    if is_chosen or "://" in settings.source or installed("ibis", "duckdb"):
-        return False
-    return format_of(Path(settings.source), settings.table) == "csv"
+    if not path.exists():
+        return "*" not in path.name
+    return path.is_file() and path.stat().st_size < LARGE and format_of(path, None) == "csv"
 
 
 def open_rows(settings: PlaceSettings) -> RowQuery:
@@ -103,8 +90,8 @@ def open_rows(settings: PlaceSettings) -> RowQuery:
         settings = settings.model_copy(update={"format": settings.spelling})
     if (table := settings.chosen_as) is None:
         return _found(settings)
-    with needing(settings.label, "node"):
-        from parties.sources.choosing import choose
+    from parties.sources.choosing import choose
+
     rows = _found(settings)
     try:
         return choose(rows, table)

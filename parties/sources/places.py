@@ -1,8 +1,8 @@
 """Places that a table's rows come from, and whether two tables may read some of the same rows.
 
 Two spellings of one file are one place: relative paths, `./`, symbolic and hard links, a file of a folder or pattern.
-So are two URLs of one database, and a query that reads a table. docs/tables.md lists what cannot be seen: copies, views
-of a database, two names of one server.
+So are two URLs of one database, and a query that reads a table. docs/tables-rows.md lists what cannot be seen:
+copies, views of a database, two names of one server.
 """
 
 from __future__ import annotations
@@ -86,11 +86,7 @@ def common(ours: Iterable[Place], theirs: Iterable[Place]) -> Place | None:
 
 
 def _read_by(table: TableSettings) -> list[str] | None:
-    """Return the tables that a query reads, each once; None if it cannot be understood here, or runs nowhere."""
-    from parties.base.extras import installed
-
-    if not installed("sqlglot"):
-        return None
+    """Return the tables that a query reads, each once; None if it cannot be understood here."""
     from parties.sources.sql import checked_query, tables_read
 
     scheme = _scheme(table.source)

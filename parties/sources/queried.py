@@ -52,6 +52,7 @@ class QueriedSource(Source):
         `InputError` if a column is not there, or of a type that holds no categories.
         """
         super().__init__(engine.place, rules, max_rows, least_rows)
+        self.names = tuple(types)
         self._engine = engine
         self._table = table
         self._left_out = left_out

@@ -8,7 +8,7 @@
     analysts = ["3F:B2:..."]         # whole fingerprints: to whom alone a node's jobs may seal a table of its numbers
     tries = 5                        # of a job's sessions that get no further than those before; then it fails
     version = "2026-11"              # public: as long as it says the same, so do the rows; left out: they may change
-    same_rows_as = "visits"          # another table of the same rows, whose budget counts; see docs/tables.md
+    same_rows_as = "visits"          # another table of the same rows, whose budget counts; see docs/tables-rows.md
 
     [tables.patients.budget]         # what noisy results may tell of single rows, all peers and jobs together
     epsilon = 4

@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from parties.base.extras import install_line
 from parties.base.text import instead, quoted
 from parties.sources.mapping import ColumnRule
 from parties.tables.unfit import NoColumnError, UnfitError
@@ -36,11 +35,9 @@ class LeftOut(NamedTuple):
 
 
 class Source(ABC):
-    """Counts of a party's rows; implements `protocols.counts.Rows`. It belongs to one thread at a time.
+    """Counts of a party's rows; implements `protocols.counts.Rows`. It belongs to one thread at a time."""
 
-    `queried` asks an engine, `plain` reads a CSV file itself; both give the same counts and say the same of what does
-    not fit.
-    """
+    names: tuple[str, ...] = ()  # of the table's columns, counted or not
 
     def __init__(self, place: str, rules: Sequence[ColumnRule], max_rows: int, least_rows: int = 0) -> None:
         """Take the `place` for messages; the last of the rules is the target's.
@@ -73,16 +70,13 @@ class Source(ABC):
     def distinct(self) -> Indices:
         """See `protocols.counts.Rows.distinct`."""
 
+    @abstractmethod
     def baskets(self, key: str) -> Indices:
         """Return which items are together, int64[lines, 1 + columns], each line once: the number of a basket, from 0,
         and what one of its rows has of each column. Rows of one basket are those with one text in the column `key`.
 
-        The first call checks the table before, see `check`. `InputError` if a row has no basket, or for a file that is
-        read without an engine.
+        The first call checks the table before, see `check`. `InputError` if a row has no basket.
         """
-        raise InputError(
-            f"{self._place}: baskets are collected by DuckDB, which is not installed: {install_line('node')}"
-        )
 
     def left_out(self) -> LeftOut:
         """Return how many rows were left out, and why: for this party's operator only."""

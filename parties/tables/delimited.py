@@ -1,26 +1,19 @@
-"""Files as text, column by column; CSV files.
+"""A table as text, column by column, and what a header of names must be.
 
-The file has a header row and is UTF-8. Space around a field is dropped; an empty field means the same as `?`,
-a missing value, which is allowed where the schema lists `?`. Columns come in any order. The messages name
-the file, the line and the column; they quote private values, so they are for this party's operator only.
+An empty cell means the same as `?`, a missing value, which is allowed where the schema lists `?`. The messages name the
+file, the line and the column; they quote private values, so they are for this party's operator only.
 """
 
 from __future__ import annotations
 
-import csv
-import io
-from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias
 
-from parties.base import files
 from parties.base.text import instead, listed, quoted
 from smc.errors import InputError
 
 MISSING = "?"
-_BLOCK = 1 << 14  # rows turned into columns at a time: few enough that the row objects stay in the cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,57 +49,6 @@ class Columns:
         raise InputError(f"{self.path}: the header lacks the column{plural} {listed(absent)}{hint}")
 
 
-Read: TypeAlias = Callable[[Path, int | None], Columns]  # how a file is read, and its rows bounded
-
-
-def columns(path: Path, max_rows: int | None = None) -> Columns:
-    """Read a CSV file as text, column by column. Columns without a name are dropped.
-
-    `InputError` for anything that is not a rectangular UTF-8 CSV file with at most `max_rows` rows.
-    """
-    reader = csv.reader(_text(path), strict=True)
-    names: list[str] = []
-    clean = _Cleaner()
-    cells: list[list[str]] = []
-    lines = array("q")
-    block: list[list[str]] = []
-
-    def flush() -> None:
-        for column, fields in zip(cells, zip(*block, strict=True), strict=False):
-            column.extend(map(clean.__getitem__, fields))
-        block.clear()
-
-    following = 1  # the line on which the next record starts
-    try:
-        for record in reader:
-            line, following = following, reader.line_num + 1
-            if not record:
-                continue
-            if not names:
-                names = column_names(path, record)
-                cells = [[] for _ in names]
-                continue
-            if len(record) != len(names):
-                if len(names) > 1 and len(record) == 1 and not record[0].strip():
-                    continue  # a line of nothing but space
-                if mark := separating(names):
-                    raise InputError(f"{path}: the header is one column; {in_words(mark)}")
-                raise InputError(f"{path}, line {line}: {len(record)} fields, but the header has {len(names)}")
-            if len(lines) == max_rows:
-                raise InputError(f"{path}, line {line}: more than {max_rows} rows, the agreed bound (max_rows)")
-            block.append(record)
-            lines.append(line)
-            if len(block) == _BLOCK:
-                flush()
-    except csv.Error as error:
-        raise InputError(f"{path}, line {following}: not valid CSV: {error}") from None
-    if not names:
-        names = column_names(path, [])  # which is refused there
-    flush()
-    named = {name: column for name, column in zip(names, cells, strict=True) if name}
-    return Columns(path, named, lines, len(names) - len(named))
-
-
 def separating(names: Sequence[str], separator: str = ",") -> str:
     """Return the mark that seems to separate cells where a header is one column, empty if none does."""
     return next((mark for mark in ";\t|," if mark != separator and mark in names[0]), "") if len(names) == 1 else ""
@@ -129,21 +71,3 @@ def column_names(path: Path, header: Sequence[str]) -> list[str]:
     if repeated is not None:
         raise InputError(f"{path}: the column {quoted(repeated)} stands twice in the header")
     return names
-
-
-class _Cleaner(dict[str, str]):
-    """Raw field to cell: remembers each spelling, so equal cells share one string and are cleaned once."""
-
-    def __missing__(self, raw: str) -> str:
-        cell = raw.strip() or MISSING
-        self[raw] = cell = self.setdefault(cell, cell)
-        return cell
-
-
-def _text(path: Path) -> io.TextIOWrapper:
-    """Return the text of a CSV file, which is UTF-8 to its end."""
-    files.require_regular(path)
-    data = files.read_bytes(path)
-    files.refuse_other(path, data)
-    files.decode(path, data)  # refuse bad text here, where its line is known
-    return io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig", newline="")

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from parties.base.text import did_you_mean, listed, quoted
-from parties.tables.delimited import MISSING, Columns, columns
+from parties.tables.delimited import MISSING, Columns
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -30,11 +29,6 @@ class Table:
     rows: NDArray[np.int32]
     classes: NDArray[np.int32]
     ignored: tuple[str, ...] = ()
-
-
-def load(path: Path, schema: Schema, target: str, max_rows: int) -> Table:
-    """Read a party's rows from CSV, see `encoded`. `InputError` for files that cannot be read, or too many rows."""
-    return encoded(columns(path, max_rows), schema, target)
 
 
 def encoded(table: Columns, schema: Schema, target: str) -> Table:

@@ -33,7 +33,7 @@ from typing import Any
 from parties.base import file_kinds, files
 from parties.base.settings import at_key, validated
 from parties.base.text import did_you_mean, instead, quoted
-from parties.tables.delimited import MISSING, Read, columns, in_words, separating
+from parties.tables.delimited import MISSING, Columns, in_words, separating
 from parties.tables.toml_text import toml_lines
 from parties.tables.types import MOST_IN_ALL, Domain, KeyType, NumberType, read_type, type_of, unusable
 from smc.errors import InputError
@@ -230,15 +230,13 @@ class Proposal:
 
 
 def propose(
-    path: Path,
+    table: Columns,
     target: str | None = None,
     exclude: Sequence[str] = (),
     limit: int = MAX_PROPOSED_VALUES,
-    read: Read = columns,
     numbers: Mapping[str, range] | None = None,
 ) -> Proposal:
-    """Return a schema with every column of a file (CSV unless `read` knows more), for the operators to compare and
-    agree on.
+    """Return a schema with every column of a table, for the operators to compare and agree on.
 
     Values are sorted (numbers by size, `?` for missing ones last). Columns named in `exclude` are left out,
     and so is, with a note, a column of more than `limit` values: it looks like an identifier or a
@@ -246,7 +244,7 @@ def propose(
     numbers as its values, whichever occur; it is an `InputError` if another one does.
     """
     numbers = {} if numbers is None else numbers
-    table = read(path, None)
+    path = table.path
     if mark := separating([*table.values]):
         raise InputError(f"{path}: {in_words(mark)}")
     for name in (*exclude, *numbers, *([] if target is None else [target])):

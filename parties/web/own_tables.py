@@ -16,7 +16,6 @@ from pathlib import Path
 
 from parties.alone.preparing.profile import TableProfile, profile
 from parties.base import files
-from parties.base.extras import require
 from parties.sources.settings import TableSettings
 from smc.errors import InputError
 
@@ -55,7 +54,6 @@ class OwnTables:
         """Return what the columns of the table's rows hold, as it chooses them; files that have not changed are read
         once. `InputError` if they cannot be."""
         table = self.settings(name)
-        require(f"{name}: to prepare a table", "ibis", "duckdb", "pyarrow")
         key = (name, target, _stamp(table))
         with self._lock:
             if key not in self._looks:

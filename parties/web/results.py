@@ -18,7 +18,7 @@ from parties.operator.interface import JobResult
 from parties.web import figures, tree_view
 from parties.web.words import lines
 
-VIEWERS = {"tree": "result_tree.html", "plain": "result_plain.html"}  # by `Kind.page`
+VIEWERS = {"tree": "result_tree.html", "plain": "result_plain.html"}  # by `Description.page`
 WHOLE = "result.json"  # the file that has all of a result
 _drawing = threading.Lock()  # matplotlib is for one thread at a time
 
@@ -47,7 +47,7 @@ class Brought:
 def brought(result: JobResult) -> Brought:
     """Return everything the job's page shows of a result. `InputError` if it cannot be read."""
     kind = kinds.find(result.protocol)
-    viewer = kind.page if kind.page in VIEWERS else "plain"
+    viewer = kind.about.page if kind.about.page in VIEWERS else "plain"
     plain = viewer == "plain"
     return Brought(
         id=result.id,
@@ -56,7 +56,7 @@ def brought(result: JobResult) -> Brought:
         text=lines(kind.text(result.document, 0)) if plain else [],
         picture=plain and kind.picture(result.document) is not None,
         files=list(dict.fromkeys([*(file.name for file in kind.files()), WHOLE])),
-        afterwards=kind.afterwards,
+        afterwards=kind.about.afterwards,
         profile=str(result.cost.get("profile", "")),
         bars=figures.costs(result.cost),
         costs=cost_lines(result.cost),

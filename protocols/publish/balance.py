@@ -14,7 +14,14 @@ from smc.circuit import Builder, Form, Netlist, concatenate, select
 
 @lru_cache(maxsize=32)
 def sum_netlist(width: int, form: Form = "size") -> Netlist:
-    """Return the sum of two signed integers that needs no more bits, and the AND of two bits."""
+    """Build the AND of two bits, and the sum of two signed integers that needs no more bits.
+
+    The inputs are both integers, then both bits.
+
+    Args:
+        width: Bits of each integer and of the sum.
+        form: Form of the netlist, public: "size" for few ANDs, "depth" for few levels.
+    """
     builder = Builder(form)
     left, right = builder.input(width, signed=True), builder.input(width, signed=True)
     builder.output(builder.input(1)[0] & builder.input(1)[0])
@@ -24,10 +31,15 @@ def sum_netlist(width: int, form: Form = "size") -> Netlist:
 
 @lru_cache(maxsize=128)
 def nearest_netlist(width: int, digits: int, form: Form = "size") -> Netlist:
-    """Build a netlist.
+    """Build the choice of the allowed edge whose balance is nearer to 0, the lower of equals.
 
-    Inputs are two edges, the lower first: each a bit whether it is allowed, its balance, its place. Outputs the same of
-    the allowed one that is nearer to 0, the lower of equals; the place has a digit more.
+    Inputs are two edges, the lower first: each a bit whether it is allowed, its balance, its place. Outputs are these
+    fields of the chosen edge; the place has a digit more.
+
+    Args:
+        width: Bits of a balance, with its sign.
+        digits: Bits of a place.
+        form: Form of the netlist, public: "size" for few ANDs, "depth" for few levels.
     """
     builder = Builder(form)
     sides = [(builder.input(1)[0], builder.input(width, signed=True), builder.input(digits)) for _ in (0, 1)]
@@ -42,8 +54,15 @@ def nearest_netlist(width: int, digits: int, form: Form = "size") -> Netlist:
 
 @lru_cache(maxsize=32)
 def sides_netlist(width: int, rows: int, least: int, form: Form = "size") -> Netlist:
-    """Build a circuit: a bit, a balance, the box's rows at party 0 and at party 1 in; the bit, and both sides of the
-    edge have at least `least` rows: |2 L - T| <= T - 2 least.
+    """Build the check whether an edge is allowed and both its sides have enough rows: |2 L - T| <= T - 2 least.
+
+    The inputs are a bit whether the edge is allowed, its balance, and the box's rows at either party.
+
+    Args:
+        width: Bits of a balance, with its sign.
+        rows: Bits of a party's number of rows.
+        least: Fewest rows of both parties on a side; public.
+        form: Form of the netlist, public: "size" for few ANDs, "depth" for few levels.
     """
     builder = Builder(form)
     may, balance = builder.input(1)[0], builder.input(width, signed=True)

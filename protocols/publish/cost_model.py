@@ -23,19 +23,36 @@ LARGEST = 1 << 17  # edges that are counted at once
 
 
 def with_cuts(engine: CountingEngine, problem: Problem, cuts: Cuts) -> None:
-    """Count the run that ends with these cuts."""
+    """Count the run that ends with these cuts.
+
+    Args:
+        engine: Engine that counts cost. Nothing is computed and nothing is sent.
+        problem: Public problem of the recoding.
+        cuts: All cuts of the run, level by level.
+    """
     engine.answers = answers(problem.domains, len(problem.columns), cuts)
     mondrian(engine, problem, np.zeros((0, len(problem.columns) + 1), dtype=np.int64))
 
 
 def with_classes(engine: CountingEngine, problem: Problem, classes: int) -> None:
-    """Count a run that ends with so many classes, or with as many as the rows allow, as `halving` finds them."""
+    """Count a run that ends with the classes of `halving`.
+
+    Args:
+        engine: Engine that counts cost. Nothing is computed and nothing is sent.
+        problem: Public problem of the recoding.
+        classes: Number of classes. No more are counted than the bound on rows and k allow.
+    """
     most = max(1, 2 * problem.max_rows // problem.k)
     with_cuts(engine, problem, halving(problem.domains, min(most, classes)))
 
 
 def halving(domains: tuple[int, ...], classes: int) -> Cuts:
-    """Cut in the middle of the widest attribute until there are so many classes, or nothing is left to cut."""
+    """Return cuts in the middle of the widest attribute, until there are enough classes or nothing is left to cut.
+
+    Args:
+        domains: Number of values of each attribute.
+        classes: Number of classes to reach.
+    """
     cuts: Cuts = ()
     left = classes - 1
     while boxes := open_boxes(domains, cuts):
@@ -49,14 +66,26 @@ def halving(domains: tuple[int, ...], classes: int) -> Cuts:
 
 
 def with_found(engine: CountingEngine, task: FullDomain, search: Found) -> None:
-    """Count the search for levels that ends with this."""
+    """Count the search for levels that ends with these answers.
+
+    Args:
+        engine: Engine that counts cost. Nothing is computed and nothing is sent.
+        task: Public problem of the search.
+        search: All answers of the run.
+    """
     columns = task.problem.columns
     engine.answers = lattice_search.answers(task.lattice, len(columns), search)
     levels(engine, task, np.zeros((0, len(columns) + 1), dtype=np.int64))
 
 
 def with_node(engine: CountingEngine, task: FullDomain, node: Node) -> None:
-    """Count the search that finds a node."""
+    """Count the search that finds a node.
+
+    Args:
+        engine: Engine that counts cost. Nothing is computed and nothing is sent.
+        task: Public problem of the search.
+        node: Level of each attribute.
+    """
     public = task.problem.against == "public"
     published = (False,) * task.lattice.possible(node) if public else None
     with_found(engine, task, replace(lattice_search.towards(task.lattice, sum(node)), node=node, published=published))
@@ -68,6 +97,10 @@ def most_bytes(problem: Problem, profile: Profile) -> int:
     A recoding has C classes at most, one for each k rows or combination of values. So there are 2 C - 1 boxes, on as
     many levels as there are edges. Each box is asked for all attributes at most, with all their values. Each level is
     cut into blocks, the last of which may be short. A block costs no more among others than in a level of its own.
+
+    Args:
+        problem: Public problem of the recoding.
+        profile: Engine and settings of the run.
     """
     classes = min(math.prod(problem.domains), max(1, 2 * problem.max_rows // problem.k))
     levels = min(classes, 1 + sum(size - 1 for size in problem.domains))
@@ -87,7 +120,7 @@ def most_bytes(problem: Problem, profile: Profile) -> int:
 
 
 def _asked_for_all(engine: CountingEngine, problem: Problem, boxes: int) -> None:
-    """Count what so many boxes of one level cost at most."""
+    """Count the greatest cost of a number of boxes of one level."""
     same = [whole(problem.domains)] * boxes
     party_rows = OwnCells(problem, np.zeros((0, len(problem.columns) + 1), dtype=np.int64))
     party_rows.count(boxes)
@@ -99,6 +132,10 @@ def most_bytes_of_levels(task: FullDomain, profile: Profile) -> int:
     """Return a number of bytes, both ways together, that no search for levels exceeds.
 
     The search follows from the height at which it ends, and no node of a height costs more than that with most classes.
+
+    Args:
+        task: Public problem of the search.
+        profile: Engine and settings of the run.
     """
     least, top = lattice_search.bounds(task.lattice, lattice_search.NOTHING)
     nodes = [max(task.lattice.heights[height], key=task.lattice.possible) for height in range(least, top + 1)]
@@ -106,7 +143,7 @@ def most_bytes_of_levels(task: FullDomain, profile: Profile) -> int:
 
 
 def costliest(lattice: Lattice) -> Node:
-    """Return a node that takes most to find: nodes that are compared, or their classes where these are listed."""
+    """Return a node that costs most to find: by the nodes compared, or by their classes if these are listed."""
 
     def work(height: int) -> int:
         search = lattice_search.towards(lattice, height)

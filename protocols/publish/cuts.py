@@ -14,7 +14,7 @@ Box: TypeAlias = tuple[tuple[int, int], ...]  # of every attribute: the first va
 
 
 class Cut(NamedTuple):
-    """The values of an attribute from `value` on come to the second part."""
+    """A cut of a box: values of an attribute from `value` on belong to the second part."""
 
     attribute: int
     value: int
@@ -25,7 +25,15 @@ Cuts: TypeAlias = tuple[Level, ...]
 
 
 def halves(box: Box, cut: Cut) -> tuple[Box, Box]:
-    """Return the two parts of a cut box. ValueError if nothing is left of one."""
+    """Return the two parts of a cut box, the lower first.
+
+    Args:
+        box: The box.
+        cut: The cut; its value is the first of the second part.
+
+    Raises:
+        ValueError: The cut leaves nothing of one part.
+    """
     low, high = box[cut.attribute]
     if not low < cut.value < high:
         raise ValueError(f"a cut at {cut.value} is not inside {low}..{high - 1}")
@@ -34,7 +42,15 @@ def halves(box: Box, cut: Cut) -> tuple[Box, Box]:
 
 
 def next_boxes(boxes: Sequence[Box], level: Level) -> list[Box]:
-    """Return the open boxes after a level. ValueError if the level is not one of these boxes."""
+    """Return the open boxes after a level.
+
+    Args:
+        boxes: Open boxes before the level.
+        level: Cut of each of these boxes; None for a box that stays.
+
+    Raises:
+        ValueError: The level has another number of boxes, or a cut is not inside its box.
+    """
     if len(boxes) != len(level):
         raise ValueError(f"{len(level)} decisions for {len(boxes)} boxes")
     return [part for box, cut in zip(boxes, level, strict=True) if cut is not None for part in halves(box, cut)]
@@ -46,7 +62,15 @@ def whole(domains: Sequence[int]) -> Box:
 
 
 def open_boxes(domains: Sequence[int], cuts: Cuts) -> list[Box]:
-    """Return the boxes that are not decided yet."""
+    """Return the boxes that are not decided yet.
+
+    Args:
+        domains: Number of values of each attribute.
+        cuts: Cuts so far, level by level.
+
+    Raises:
+        ValueError: The cuts do not fit the boxes.
+    """
     boxes = [whole(domains)]
     for level in cuts:
         boxes = next_boxes(boxes, level)
@@ -54,7 +78,17 @@ def open_boxes(domains: Sequence[int], cuts: Cuts) -> list[Box]:
 
 
 def final_boxes(domains: Sequence[int], cuts: Cuts) -> list[Box]:
-    """Return the boxes that stay, level by level: they share no value combination, and together have all."""
+    """Return the boxes that stay, level by level; no two share a value combination.
+
+    Once the last level cuts nothing, these boxes hold all combinations together.
+
+    Args:
+        domains: Number of values of each attribute.
+        cuts: All cuts, level by level.
+
+    Raises:
+        ValueError: The cuts do not fit the boxes.
+    """
     boxes, final = [whole(domains)], []
     for level in cuts:
         final += [box for box, cut in zip(boxes, level, strict=True) if cut is None]
@@ -66,6 +100,10 @@ def widest_first(domains: Sequence[int], box: Box) -> tuple[int, ...]:
     """Return the attributes by which a box can be cut, the one of which it has the largest share first.
 
     n of m values in order are a share of (n - 1) / (m - 1); of equal shares the first attribute's comes first.
+
+    Args:
+        domains: Number of values of each attribute.
+        box: The box.
     """
     shares = {
         attribute: Fraction(high - low - 1, size - 1)
@@ -81,5 +119,5 @@ def encode(cuts: Cuts) -> Any:
 
 
 def decode(value: Any) -> Cuts:
-    """Return the inverse of `encode`."""
+    """Return the cuts of a document of `encode`."""
     return tuple(tuple(None if cut is None else Cut(*cut) for cut in level) for level in value)

@@ -51,9 +51,9 @@ MOST_POSSIBLE = 1 << 25  # possible classes of all nodes of a height: half a gig
 
 @dataclass(frozen=True)
 class FullDomain:
-    """The public parameters: `problem`, whose domains are those of the hierarchies, and MaxSup.
+    """Public settings of a search: `problem`, whose domains are those of the hierarchies, and MaxSup.
 
-    `InputError` for what cannot be searched by heights: rules that a class which keeps them may lose by growing.
+    InputError if no search by heights is possible: for rules that a class may break by growing.
     """
 
     problem: Problem
@@ -91,7 +91,7 @@ class FullDomain:
 
 @dataclass(frozen=True)
 class Asking:
-    """A step of a run: about to ask so many nodes, after this search."""
+    """A step of a run: the number of nodes to compare next, and the search so far."""
 
     nodes: int
     search: Found
@@ -105,11 +105,21 @@ def levels(
     start: Found = NOTHING,
     names: Sequence[str] = (),
 ) -> Found:
-    """Run the search to its end; both parties pass the same `start`, where a run that was cut short is gone on with.
+    """Run the search to its end and return all its answers, which both parties open.
 
-    `rows` is int64[lines, columns + 1]: values of the attributes, then of the other columns, and how many rows are so.
-    `progress` is told of every step before it begins. `names` are those of the columns, for messages. `InputError` if
-    this party has more rows than agreed, or if the rows cannot be published.
+    Args:
+        engine: Engine of this party. The peer must pass equal public arguments.
+        task: Public problem of the search.
+        rows: This party's distinct rows, int64[lines, columns + 1]; private. The columns are the attributes, the other
+            columns, and last the number of equal rows.
+        progress: Called before each step with the number of nodes and the search so far. Default: not called.
+        start: Answers of an interrupted run, to continue from there; equal at both parties. Default: a new run.
+        names: Names of the columns, for messages. Default: their numbers.
+
+    Raises:
+        InputError: The rows have another shape, a value is out of range, or this party has more rows than agreed.
+        JointRefusalError: The rows of both parties may not be published.
+        ProtocolError: The opened position is not that of a node.
     """
     problem, lattice, search = task.problem, task.lattice, start
     party_rows = OwnRows(problem, rows)
@@ -141,8 +151,10 @@ def levels(
 
 
 def _node(engine: Engine, task: FullDomain, party_rows: OwnRows, height: int, place: Bits | None) -> Node:
-    """Return the first node of a height that will do, opened; there is one. Its place is known if this run has asked
-    there."""
+    """Return the first node of a height that will do, opened; there is one.
+
+    Its place is known if this run has asked at this height.
+    """
     nodes = task.lattice.heights[height]
     if len(nodes) == 1:
         return nodes[0]

@@ -32,9 +32,10 @@ KINDS = ("whether the rows may be published", "whether a height will do", "level
 
 @dataclass(frozen=True)
 class Lattice:
-    """`hierarchies` are the groups of every attribute; nodes with more than `most` possible classes are passed over.
+    """All nodes of public hierarchies, the groups of every attribute.
 
-    `InputError` if a hierarchy is none, or if there are too many nodes to list.
+    The search leaves out nodes with more than `most` possible classes. InputError if a hierarchy is not a tree with one
+    top, or if there are too many nodes to list.
     """
 
     hierarchies: tuple[Groups, ...]
@@ -56,12 +57,12 @@ class Lattice:
 
     @cached_property
     def sizes(self) -> tuple[tuple[int, ...], ...]:
-        """The number of groups of each attribute, level by level."""
+        """Number of groups of each attribute, level by level."""
         return tuple(tuple(1 + max(groups) for groups in levels) for levels in self.hierarchies)
 
     @cached_property
     def _losses(self) -> tuple[tuple[Fraction, ...], ...]:
-        """The share of its values that a group of each level stands for, on average over the values; 0 if alone."""
+        """Share of its values that a group of each level stands for, on average over the values; 0 if alone."""
         losses = []
         for levels in self.hierarchies:
             alike = [np.bincount(groups) for groups in levels]
@@ -70,16 +71,16 @@ class Lattice:
         return tuple(losses)
 
     def possible(self, node: Node) -> int:
-        """Return the classes that a table could have at a node."""
+        """Return the number of classes that a table may have at a node."""
         return prod(sizes[level] for sizes, level in zip(self.sizes, node, strict=True))
 
     def loss(self, node: Node) -> Fraction:
-        """Return what is lost at a node, by the domains alone: the sum over attributes."""
+        """Return the loss of a node, by the domains alone: the sum over attributes."""
         return sum((losses[level] for losses, level in zip(self._losses, node, strict=True)), Fraction(0))
 
     @cached_property
     def heights(self) -> tuple[tuple[Node, ...], ...]:
-        """The nodes of each height that are not passed over: those that lose least first, then in lexical order."""
+        """Nodes of each height that the search includes: those that lose least first, then in lexical order."""
         by_height: list[list[Node]] = [[] for _ in range(sum(len(levels) - 1 for levels in self.hierarchies) + 1)]
         for node in product(*(range(len(levels)) for levels in self.hierarchies)):
             if self.most is None or self.possible(node) <= self.most:
@@ -87,7 +88,12 @@ class Lattice:
         return tuple(tuple(sorted(nodes, key=lambda node: (self.loss(node), node))) for nodes in by_height)
 
     def codes(self, node: Node, values: Indices) -> list[Indices]:
-        """Return for each attribute the groups of these values, int64[lines, attributes]."""
+        """Return the groups of some values, int64[lines] for each attribute.
+
+        Args:
+            node: Level of each attribute.
+            values: Values by attribute, int64[lines, attributes]. Further columns are ignored.
+        """
         return [
             np.array(levels[level], dtype=np.int64)[column]
             for levels, level, column in zip(self.hierarchies, node, values.T, strict=False)
@@ -96,8 +102,9 @@ class Lattice:
 
 @dataclass(frozen=True)
 class Found:
-    """The state of a search: whether each height that was asked will do; the node; of each possible class there whether
-    it is published, where that is asked at all.
+    """State of a search: the answers for the heights so far, the node, and which of its possible classes are published.
+
+    `node` and `published` are None until they are opened. Against the peer `published` stays None.
     """
 
     answers: tuple[bool, ...] = ()
@@ -106,11 +113,11 @@ class Found:
 
     @property
     def steps(self) -> int:
-        """The number of decisions that have been opened."""
+        """Number of decisions that have been opened."""
         return len(self.answers) + (self.node is not None) + (self.published is not None)
 
     def first(self, steps: int) -> Found:
-        """Return the search as it was after so many."""
+        """Return the search after its first `steps` steps."""
         if steps >= self.steps:
             return self
         if steps > len(self.answers):
@@ -122,7 +129,15 @@ NOTHING = Found()
 
 
 def bounds(lattice: Lattice, search: Found) -> tuple[int, int]:
-    """Bound the least height by the answers so far. The top will always do."""
+    """Return the range of the least height by the answers so far; the top will always do.
+
+    Args:
+        lattice: The public lattice.
+        search: Answers so far.
+
+    Raises:
+        ValueError: The search has more answers than questions.
+    """
     low = next(height for height, nodes in enumerate(lattice.heights) if nodes)
     high = len(lattice.heights) - 1
     for answer in search.answers:
@@ -133,13 +148,26 @@ def bounds(lattice: Lattice, search: Found) -> tuple[int, int]:
 
 
 def asked(lattice: Lattice, search: Found) -> int | None:
-    """Return the height to be asked next; None if the least one is known."""
+    """Return the height of the next question; None if the least one is known.
+
+    Args:
+        lattice: The public lattice.
+        search: Answers so far.
+
+    Raises:
+        ValueError: The search has more answers than questions.
+    """
     low, high = bounds(lattice, search)
     return (low + high) // 2 if low < high else None
 
 
 def towards(lattice: Lattice, height: int) -> Found:
-    """Return the answers that lead to a least height."""
+    """Return the answers of a search whose least height is given.
+
+    Args:
+        lattice: The public lattice.
+        height: Least height at which some node will do.
+    """
     search = NOTHING
     while (next_height := asked(lattice, search)) is not None:
         search = Found((*search.answers, height <= next_height))
@@ -147,7 +175,16 @@ def towards(lattice: Lattice, height: int) -> Found:
 
 
 def read(lattice: Lattice, height: int, place: BitMatrix) -> Node:
-    """Return the node of a height whose place was opened. `ProtocolError` for a place that there is none at."""
+    """Return the node of a height at an opened position.
+
+    Args:
+        lattice: The public lattice.
+        height: Height of the node.
+        place: Opened bits of the position, uint8[digits, 1].
+
+    Raises:
+        ProtocolError: No node of this height has that position.
+    """
     nodes = lattice.heights[height]
     index = int(bitpack.to_integers(place)[0]) if len(place) else 0
     if index >= len(nodes):
@@ -156,12 +193,23 @@ def read(lattice: Lattice, height: int, place: BitMatrix) -> Node:
 
 
 def digits(lattice: Lattice, height: int) -> int:
-    """Return bits of a place among the nodes of a height."""
+    """Return the bits of a position among the nodes of a height.
+
+    Args:
+        lattice: The public lattice.
+        height: Height of the nodes.
+    """
     return (len(lattice.heights[height]) - 1).bit_length()
 
 
 def answers(lattice: Lattice, columns: int, search: Found) -> Iterator[list[BitMatrix]]:
-    """Yield what a run opens, in order, that ends with this."""
+    """Yield the opened bits of a run that ends with this search, in order.
+
+    Args:
+        lattice: The public lattice.
+        columns: Number of published columns.
+        search: All answers of the run.
+    """
     yield passed(columns)
     for answer in search.answers:
         yield [np.array([[answer]], dtype=np.uint8)]
@@ -174,7 +222,13 @@ def answers(lattice: Lattice, columns: int, search: Found) -> Iterator[list[BitM
 
 
 def opened(columns: int, search: Found, step: int | None = None) -> dict[str, int]:
-    """Count the values of each kind that a run opens that ends with this, or one step of it."""
+    """Return the number of opened values of each kind, for a search or one of its steps.
+
+    Args:
+        columns: Number of published columns.
+        search: Answers so far.
+        step: Number of the step, from 0. Default: all steps.
+    """
     numbers = [(1 + columns) * (search.steps > 0), len(search.answers), int(search.node is not None)]
     numbers.append(len(search.published or ()))
     if step is not None:
@@ -192,7 +246,7 @@ def encode(search: Found) -> Any:
 
 
 def decode(value: Any) -> Found:
-    """Return the inverse of `encode`."""
+    """Return the search of a document of `encode`."""
     node, published = value["node"], value.get("published")
     return Found(
         tuple(map(bool, value["answers"])),

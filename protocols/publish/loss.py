@@ -17,8 +17,15 @@ from smc.circuit import Builder, Form, Netlist, concatenate, select
 
 @lru_cache(maxsize=32)
 def enough_netlist(width: int, least: int, form: Form = "size") -> Netlist:
-    """Build a circuit: two bits, then of the lower and of the upper side each party's rows, up to `least`, in; both
-    bits are 1, and both sides have at least `least` rows together.
+    """Build the check whether an edge is allowed and both its sides have enough rows.
+
+    The first inputs are two bits, both 1 if the edge is allowed. Then come the rows of each party on the lower side,
+    and those on the upper side. No number of rows exceeds `least`.
+
+    Args:
+        width: Bits of a party's number of rows.
+        least: Fewest rows of both parties on a side; public.
+        form: Form of the netlist, public: "size" for few ANDs, "depth" for few levels.
     """
     builder = Builder(form)
     may = builder.input(1)[0] & builder.input(1)[0]
@@ -30,7 +37,12 @@ def enough_netlist(width: int, least: int, form: Form = "size") -> Netlist:
 
 @lru_cache(maxsize=32)
 def total_netlist(width: int, form: Form = "size") -> Netlist:
-    """Return the sum of two numbers that needs no more bits."""
+    """Build the sum of two numbers that needs no more bits.
+
+    Args:
+        width: Bits of each number and of the sum.
+        form: Form of the netlist, public: "size" for few ANDs, "depth" for few levels.
+    """
     builder = Builder(form)
     builder.output(builder.input(width) + builder.input(width))
     return builder.build()
@@ -38,10 +50,15 @@ def total_netlist(width: int, form: Form = "size") -> Netlist:
 
 @lru_cache(maxsize=128)
 def least_netlist(width: int, digits: int, form: Form = "size") -> Netlist:
-    """Build a netlist.
+    """Build the choice of the allowed edge that loses less, the lower of equals.
 
-    Inputs are two edges, the lower first: each a bit whether it is allowed, its loss, its place. Outputs the same of
-    the allowed one that loses less, the lower of equals; the place has a digit more.
+    Inputs are two edges, the lower first: each a bit whether it is allowed, its loss, its place. Outputs are these
+    fields of the chosen edge; the place has a digit more.
+
+    Args:
+        width: Bits of a loss.
+        digits: Bits of a place.
+        form: Form of the netlist, public: "size" for few ANDs, "depth" for few levels.
     """
     builder = Builder(form)
     sides = [(builder.input(1)[0], builder.input(width), builder.input(digits)) for _ in (0, 1)]

@@ -52,7 +52,7 @@ Columns = Sequence[str]
 
 @dataclass(frozen=True)
 class Progress:
-    """A step of a run: about to decide so many boxes, after these cuts."""
+    """A step of a run: the number of boxes to decide next, and the cuts so far."""
 
     boxes: int
     cuts: Cuts
@@ -66,11 +66,23 @@ def mondrian(
     start: Cuts = (),
     names: Columns = (),
 ) -> Cuts:
-    """Return the cuts, level by level, the last of which cuts nothing; both parties pass the same `start`.
+    """Run joint Mondrian to its end and return all cuts, level by level, which both parties open.
 
-    `rows` is int64[lines, columns + 1]: values of the attributes, then of the other columns, and how many rows are so.
-    `progress` is told of every level before it begins. `names` are those of the columns, for messages. `InputError` if
-    this party has more rows than agreed, or if the rows cannot be published: see the module's first lines.
+    The last level cuts nothing.
+
+    Args:
+        engine: Engine of this party. The peer must pass equal public arguments.
+        problem: Public problem of the recoding.
+        rows: This party's distinct rows, int64[lines, columns + 1]; private. The columns are the attributes, the other
+            columns, and last the number of equal rows.
+        progress: Called before each level with the number of open boxes and the cuts so far. Default: not called.
+        start: Cuts of an interrupted run, to continue from there; equal at both parties. Default: a new run.
+        names: Names of the columns, for messages. Default: their numbers.
+
+    Raises:
+        InputError: The rows have another shape, a value is out of range, or this party has more rows than agreed.
+        JointRefusalError: The rows of both parties may not be published.
+        ProtocolError: The opened bits are not those of a cut.
     """
     party_rows = OwnCells(problem, rows)
     cuts = start
@@ -94,7 +106,7 @@ def mondrian(
 
 
 class OwnCells(OwnRows):
-    """A party's rows as cells: in which open box each is, and how many each box has by every value."""
+    """A party's rows as cells: the open box of each row, and the rows of each box by value."""
 
     def __init__(self, problem: Problem, rows: Indices) -> None:
         super().__init__(problem, rows)
@@ -103,8 +115,10 @@ class OwnCells(OwnRows):
         self.tables: list[Indices] = []
 
     def count(self, boxes: int) -> None:
-        """Set `tables`: of each attribute, the rows of each open box with at most each value, by what l and t count:
-        int64[boxes, values, kinds].
+        """Set `tables` by counting the rows of each open box.
+
+        A table is that of an attribute: the rows with at most each value, int64[boxes, values, kinds]. A kind is a
+        value that l and t count by.
         """
         inside = np.flatnonzero(self._place >= 0)
         self.tables = []
@@ -114,7 +128,7 @@ class OwnCells(OwnRows):
             self.tables.append(counts.reshape(boxes, size, self.kinds).cumsum(axis=1))
 
     def descend(self, level: Level) -> None:
-        """Move on to the open boxes of the next level."""
+        """Move all rows on to the open boxes of the next level."""
         attribute = np.array([0 if cut is None else cut.attribute for cut in level])
         value = np.array([0 if cut is None else cut.value for cut in level])
         is_cut = np.array([cut is not None for cut in level])
@@ -128,7 +142,21 @@ class OwnCells(OwnRows):
 def ask(
     engine: Engine, problem: Problem, party_rows: OwnCells, question: Asked, places: Sequence[int]
 ) -> list[Cut | None]:
-    """Return the answers to a question, for boxes of these numbers among the open ones."""
+    """Return the answers to a question, opened to both parties.
+
+    Args:
+        engine: Engine of this party. The peer must pass equal public arguments.
+        problem: Public problem of the recoding.
+        party_rows: This party's rows, counted by open box; private.
+        question: Boxes of the question, with their attributes; public.
+        places: Number of each of these boxes among the open ones; public.
+
+    Returns:
+        The cut of each box; None for a box that has none. Empty if there is no box.
+
+    Raises:
+        ProtocolError: The opened bits are not those of a cut.
+    """
     if not places:
         return []
     edges = np.array([sum(box[a][1] - box[a][0] - 1 for a in order) for box, order in _pairs(question)])
@@ -201,7 +229,10 @@ def _most_even(
 def _least_loss(
     engine: Engine, problem: Problem, rows: tuple[Indices, Indices], bits: list[Bits], lengths: Indices, digits: int
 ) -> tuple[Bits, Bits]:
-    """Return the same of the edge after which rows have the narrowest ranges: each party knows its part."""
+    """Return for each group of edges whether one may be chosen, and the one after which rows have the narrowest ranges.
+
+    Each party knows its part of the loss.
+    """
     places = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     loss = rows[0] * places + rows[1] * (np.repeat(lengths, lengths) - 1 - places)
     width = problem.count_width + max(problem.domains).bit_length()

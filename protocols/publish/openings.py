@@ -23,7 +23,7 @@ KINDS = ("whether the rows may be published", "whether a class is cut", "attribu
 
 @dataclass(frozen=True)
 class Asked:
-    """A question about some boxes: by which of these attributes, in order of preference, and where, each is cut."""
+    """A question about some boxes: by which of its attributes, in order of preference, and where, each box is cut."""
 
     domains: tuple[int, ...]
     boxes: tuple[Box, ...]
@@ -31,17 +31,17 @@ class Asked:
 
     @property
     def widths(self) -> tuple[int, int]:
-        """Bits of a place among attributes, and of one among the edges between an attribute's values."""
+        """Bits of a place among attributes, and of a place among the edges between an attribute's values."""
         return (len(self.domains) - 1).bit_length(), max(0, max(self.domains) - 2).bit_length()
 
     @property
     def lengths(self) -> np.ndarray:
-        """The edges inside each box, for each of its attributes: int64[pairs]."""
+        """Number of edges inside each box, for each of its attributes: int64[pairs]."""
         pairs = zip(self.boxes, self.orders, strict=True)
         return np.array([box[a][1] - box[a][0] - 1 for box, order in pairs for a in order], dtype=np.int64)
 
     def bits(self, level: Sequence[Cut | None]) -> BitMatrix:
-        """Return them as opened: found or not, the attribute's place, the edge's; 0 where nothing is found."""
+        """Return the answers as opened bits: cut or not, the attribute's place, the edge's; 0 for an uncut box."""
         ranks, edges = self.widths
         rank = [0 if cut is None else order.index(cut.attribute) for cut, order in zip(level, self.orders, strict=True)]
         edge = [
@@ -52,7 +52,11 @@ class Asked:
         return np.vstack([is_cut, bitpack.from_integers(rank, ranks), bitpack.from_integers(edge, edges)])
 
     def read(self, bits: BitMatrix) -> list[Cut | None]:
-        """Return the inverse. `ProtocolError` for bits that no honest run opens."""
+        """Return the answers of opened bits.
+
+        Raises:
+            ProtocolError: No honest run opens these bits.
+        """
         is_cut, ranks = bits[0] == 1, self.widths[0]
         most = np.where(is_cut, [len(order) for order in self.orders], 1)
         rank = index_below(bits[1 : 1 + ranks], most, "a cut's attribute")
@@ -68,7 +72,15 @@ class Asked:
 def first_question(
     domains: Sequence[int], boxes: Sequence[Box], cuts: Sequence[Cut | None] = ()
 ) -> tuple[Asked, list[int]]:
-    """Ask about the widest attributes, and return which boxes it is about: those that can be cut at all."""
+    """Return the question about the widest attribute of each box, and the numbers of its boxes.
+
+    The question leaves out boxes that cannot be cut at all.
+
+    Args:
+        domains: Number of values of each attribute.
+        boxes: Open boxes of the level.
+        cuts: Not used; it is here to have the arguments of `second_question`.
+    """
     del cuts
     orders = [widest_first(domains, box) for box in boxes]
     uncut = [i for i, order in enumerate(orders) if order]
@@ -78,7 +90,15 @@ def first_question(
 def second_question(
     domains: Sequence[int], boxes: Sequence[Box], cuts: Sequence[Cut | None]
 ) -> tuple[Asked, list[int]]:
-    """Ask about all other attributes; return the question and which boxes it is about: those that are not cut yet."""
+    """Return the question about all other attributes of each box, and the numbers of its boxes.
+
+    The question leaves out boxes that are cut already, or have no other attribute to cut.
+
+    Args:
+        domains: Number of values of each attribute.
+        boxes: Open boxes of the level.
+        cuts: Answers to the first question, one for each open box; None for a box that is not cut.
+    """
     orders = [widest_first(domains, box)[1:] for box in boxes]
     uncut = [i for i, (order, cut) in enumerate(zip(orders, cuts, strict=True)) if order and cut is None]
     return _asked(domains, boxes, {i: orders[i] for i in uncut}), uncut
@@ -89,7 +109,13 @@ def _asked(domains: Sequence[int], boxes: Sequence[Box], orders: dict[int, tuple
 
 
 def answers(domains: Sequence[int], columns: int, cuts: Cuts) -> Iterator[list[BitMatrix]]:
-    """Yield what a run opens, in order, that finds these cuts of rows with so many published columns."""
+    """Yield the opened bits of a run that finds these cuts, in order.
+
+    Args:
+        domains: Number of values of each attribute.
+        columns: Number of published columns.
+        cuts: All cuts of the run, level by level.
+    """
     yield passed(columns)
     boxes = [whole(domains)]
     for level in cuts:
@@ -108,7 +134,13 @@ def answers(domains: Sequence[int], columns: int, cuts: Cuts) -> Iterator[list[B
 
 
 def opened(columns: int, cuts: Cuts, step: int | None = None) -> dict[str, int]:
-    """Count the values of each kind that are opened for these cuts, or for one level of them."""
+    """Return the number of opened values of each kind, for all levels or one of them.
+
+    Args:
+        columns: Number of published columns.
+        cuts: Cuts so far, level by level.
+        step: Number of the level, from 0. Default: all levels.
+    """
     chosen = cuts if step is None else cuts[step : step + 1]
     number = sum(cut is not None for level in chosen for cut in level)
     begun = bool(cuts) and step in (None, 0)

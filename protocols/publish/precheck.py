@@ -26,9 +26,10 @@ from smc.primitives.bits import BitMatrix
 
 
 class OwnRows:
-    """A party's distinct rows and how often each occurs. `InputError` if they do not fit the problem.
+    """A party's distinct rows and the number of each. InputError if they do not fit the problem.
 
-    `rows` is int64[lines, columns + 1]: values of the attributes, then of the other columns, and how many rows are so.
+    `rows` is int64[lines, columns + 1]: values of the attributes, then of the other columns, and the number of equal
+    rows.
     """
 
     def __init__(self, problem: Problem, rows: Indices) -> None:
@@ -47,19 +48,33 @@ class OwnRows:
         self.whole = self.tally(self.kind, self.kinds)
 
     def occurring(self, columns: Sequence[int]) -> BitMatrix:
-        """Return which values of every column there are, uint8[values of all columns, 1]."""
+        """Return whether each value of every column occurs, uint8[values of all columns, 1]."""
         occurs = [np.bincount(column, minlength=size) > 0 for column, size in zip(self.values.T, columns, strict=True)]
         return np.concatenate(occurs).astype(np.uint8)[:, None]
 
     def tally(self, places: Indices, size: int, lines: slice | Indices = slice(None)) -> Indices:
-        """Count the rows of these lines at each place: int64[size]; exact below 2^53."""
+        """Return the number of this party's rows at each place, int64[size]; exact below 2^53.
+
+        Args:
+            places: Place of each line, int64[lines], from 0 to size - 1.
+            size: Number of places.
+            lines: Lines that count. Default: all.
+        """
         return np.bincount(places, weights=self.numbers[lines], minlength=size).astype(np.int64)
 
 
 @lru_cache(maxsize=32)
 def precheck_netlist(columns: tuple[int, ...], width: int, k: int, form: Form = "size") -> Netlist:
-    """Build a circuit. Inputs: rows of party 0, of party 1; two bits, whether all keep the rules; each one's values by
-    column. Outputs: whether there are k rows and they keep the rules; of each column whether its values are apart.
+    """Build the check whether the rows may be published.
+
+    Inputs: rows of party 0, of party 1; two bits, whether all keep the rules; each one's values by column. Outputs:
+    whether there are k rows and they keep the rules; of each column whether its values are apart.
+
+    Args:
+        columns: Number of values of each column.
+        width: Bits of a party's number of rows.
+        k: Fewest rows of both parties together.
+        form: Form of the netlist, public: "size" for few ANDs, "depth" for few levels.
     """
     builder = Builder(form)
     left, right = builder.input(width), builder.input(width)
@@ -77,7 +92,17 @@ def precheck_netlist(columns: tuple[int, ...], width: int, k: int, form: Form = 
 
 
 def precheck(engine: Engine, problem: Problem, party_rows: OwnRows, names: Sequence[str] = ()) -> None:
-    """Raise a `JointRefusalError` if the rows of both may not be published. `names` are those of the columns."""
+    """Raise JointRefusalError if the rows of both parties may not be published.
+
+    Args:
+        engine: Engine of this party. The peer must pass equal public arguments.
+        problem: Public problem of the recoding.
+        party_rows: This party's rows; private.
+        names: Names of the columns, for messages. Default: their numbers.
+
+    Raises:
+        JointRefusalError: The rows as a whole do not keep the rules, or a column has no value that both parties have.
+    """
     width = problem.count_width
     with engine.session.phase("admission"):
         if problem.against == "public" and problem.models.any:
@@ -101,5 +126,5 @@ def precheck(engine: Engine, problem: Problem, party_rows: OwnRows, names: Seque
 
 
 def passed(columns: int) -> list[BitMatrix]:
-    """Return what is opened of rows that may be published, in so many columns: a bit, and none of provenance."""
+    """Return the opened bits for rows that may be published: a 1, and a 0 for each of `columns` columns."""
     return [np.full((1, 1), i == 0, dtype=np.uint8) for i in range(1 + columns)]

@@ -20,12 +20,13 @@ Score = Literal["balance", "ncp"]
 
 @dataclass(frozen=True)
 class Problem:
-    """`domains` are the numbers of values of the attributes to recode, `others` those of columns published as they are.
+    """Public settings of joint publishing, equal at both parties.
 
+    `domains` are the numbers of values of the attributes to recode, `others` those of columns published as they are.
     Against the `public` each class has at least k rows of both together. Against the `peer` those of either party in it
     are none or at least k by themselves: then it has k of both too, for it has some. `models` are l and t of the last
-    of the others, a sensitive column, against the same. `score` is what an edge is chosen by: how evenly it divides
-    rows, or what is lost after it (normalised certainty penalty).
+    of the others, a sensitive column, against the public or the peer as k. `score` is the criterion that chooses an
+    edge: how evenly it divides rows, or the loss after it (normalised certainty penalty).
     """
 
     domains: tuple[int, ...]
@@ -52,7 +53,7 @@ class Problem:
 
     @property
     def columns(self) -> tuple[int, ...]:
-        """The numbers of values of all columns that are published."""
+        """Number of values of each published column."""
         return (*self.domains, *self.others)
 
     @property
@@ -62,23 +63,27 @@ class Problem:
 
     @property
     def classes(self) -> int:
-        """By how many values rows are counted: those of the column that l and t are about, else one."""
+        """Number of values by which rows are counted: those of the column for l and t, else one."""
         return self.others[-1] if self.models.any else 1
 
     @cached_property
     def groups(self) -> of_groups.Problem:
-        """The parameters of circuits that decide l and t of groups of rows."""
+        """Settings of circuits that decide l and t of groups of rows."""
         return of_groups.Problem((), self.classes, self.max_rows, rules=self.models)
 
     @property
     def least(self) -> int:
-        """The fewest rows of both parties in a class, which a circuit compares with."""
+        """Fewest rows of both parties in a class, for circuits."""
         return self.k if self.against == "public" else 1  # against the peer the rest follows
 
     def keeps(self, counts: Indices, whole: Indices) -> NDArray[np.bool_]:
-        """Return whether a party's own rows in each class, int64[..., classes], do not break the rules by themselves.
+        """Return whether a party's rows of each class do not break the rules by themselves, bool[...].
 
-        `whole` is int64[classes], all its rows.
+        Against the public the result is True everywhere: a circuit decides.
+
+        Args:
+            counts: This party's rows of each class by sensitive value, int64[..., classes]; private.
+            whole: All rows of this party by sensitive value, int64[classes]; private.
         """
         rows = counts.sum(axis=-1)
         if self.against == "public":

@@ -54,7 +54,7 @@ States: TypeAlias = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class CellProblem:
-    """The public parameters: `cells` of a table, totals among them, and when one may be published."""
+    """Public settings: `cells` of a table, totals among them, and the rule for publishing a cell."""
 
     cells: int
     max_rows: int  # no party has more rows than this
@@ -76,18 +76,27 @@ class CellProblem:
 
     @property
     def width(self) -> int:
-        """Bits of a party's own count."""
+        """Bits of a party's count."""
         return self.max_rows.bit_length()
 
     @property
     def bits(self) -> int:
-        """Bits opened of a cell."""
+        """Number of bits opened for a cell."""
         return 1 if self.zeros == "hidden" else 2
 
 
 @lru_cache(maxsize=32)
 def public_netlist(width: int, threshold: int, zeros: Zeros, form: Form = "size") -> Netlist:
-    """Build a circuit: rows of party 0, of party 1 in; whether they are few; with zeros shown, whether none are."""
+    """Build the state of a cell against the public: a bit whether its rows are few; with zeros shown, another for none.
+
+    With zeros shown, an empty cell sets the second bit alone. The inputs are the rows of party 0 and of party 1.
+
+    Args:
+        width: Bits of a party's count.
+        threshold: Fewest rows of both parties in a cell that may be published.
+        zeros: Whether empty cells are "hidden" or "shown".
+        form: Form of the netlist, public: "size" for few ANDs, "depth" for few levels.
+    """
     builder = Builder(form)
     rows = builder.input(width).wide_add(builder.input(width))
     few = ~(rows >= threshold)
@@ -101,7 +110,15 @@ def public_netlist(width: int, threshold: int, zeros: Zeros, form: Form = "size"
 
 @lru_cache(maxsize=32)
 def peer_netlist(zeros: Zeros, form: Form = "size") -> Netlist:
-    """Return the same of what each party says of its own rows: that they are few, with zeros shown that none are."""
+    """Build the state of a cell against the peer, from the bits of both parties.
+
+    Each party brings a bit whether its rows are few; with zeros shown, another whether it has none. A cell is few if
+    either party's rows are, and empty if both parties have none.
+
+    Args:
+        zeros: Whether empty cells are "hidden" or "shown".
+        form: Form of the netlist, public: "size" for few ANDs, "depth" for few levels.
+    """
     builder = Builder(form)
     (few, *none), (other_few, *other_none) = (builder.input(1 if zeros == "hidden" else 2).wires for _ in (0, 1))
     builder.output([few | other_few, *(a & b for a, b in zip(none, other_none, strict=True))])
@@ -110,18 +127,30 @@ def peer_netlist(zeros: Zeros, form: Form = "size") -> Netlist:
 
 @lru_cache(maxsize=32)
 def sum_netlist(width: int, form: Form = "size") -> Netlist:
-    """Return the sum of two integers, with a bit more."""
+    """Build the sum of two integers, with a bit more.
+
+    Args:
+        width: Bits of each integer.
+        form: Form of the netlist, public: "size" for few ANDs, "depth" for few levels.
+    """
     builder = Builder(form)
     builder.output(builder.input(width).wide_add(builder.input(width)))
     return builder.build()
 
 
 def cell_states(engine: Engine, problem: CellProblem, counts: NDArray[Any]) -> States:
-    """Return the state of every cell, int64[cells]; each party passes its own rows in each, int[cells].
+    """Return the state of every cell, int64[cells]: `ENOUGH`, `FEW` or `NONE`, opened to both parties.
 
-    `InputError` if this party has more rows than agreed, `ProtocolError` if what is opened is no state.
+    Args:
+        engine: Engine of this party. The peer must pass equal public arguments.
+        problem: Public problem: cells, bound on rows and threshold.
+        counts: This party's rows in each cell, int[cells]; private.
 
-    Example:
+    Raises:
+        InputError: The counts have another shape, or one is above the agreed bound.
+        ProtocolError: The opened number is not a state.
+
+    Examples:
         >>> from smc.engines import make_engine
         >>> from smc.local import run_local
         >>> problem = CellProblem(cells=2, max_rows=9, threshold=3)
@@ -149,10 +178,17 @@ def cell_states(engine: Engine, problem: CellProblem, counts: NDArray[Any]) -> S
 
 
 def chosen(engine: Engine, states: States, hidden: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
-    """Return the cells that both take to be hidden, bool[cells]: those that party 0 has found, who passes them.
+    """Return the hidden cells that both parties use, bool[cells]; party 0 sends its cells to party 1.
 
-    To find them takes public knowledge only, but the best set need not be the same with another version of a solver.
-    `ProtocolError` if a cell is not among them that must be.
+    Public facts decide which cells to hide. But another version of a solver may find another best set.
+
+    Args:
+        engine: Engine of this party. The peer must pass equal public arguments.
+        states: State of each cell, as of `cell_states`; public.
+        hidden: Cells to hide, bool[cells], at party 0; None at party 1.
+
+    Raises:
+        ProtocolError: The peer's cells lack one that must be hidden.
     """
     with engine.session.phase("hidden cells"):
         if hidden is not None:
@@ -165,9 +201,18 @@ def chosen(engine: Engine, states: States, hidden: NDArray[np.bool_] | None) -> 
 
 
 def masked_sums(engine: Engine, numbers: NDArray[Any], width: int) -> tuple[BitMatrix, BitMatrix]:
-    """Return masked sums and this party's own part of the mask, uint8[width + 1, batch] each; own integers int[batch].
+    """Return the masked sums, opened to both, and this party's part of the mask, uint8[width + 1, batch] each.
 
-    `InputError` if one is not from 0 to 2^width - 1, width at most 62.
+    Args:
+        engine: Engine of this party. The peer must pass equal public arguments.
+        numbers: This party's integers, int[batch], from 0 to 2^width - 1; private.
+        width: Bits of an integer, at most 62; public.
+
+    Returns:
+        The masked sums, and this party's part of the mask. Keep that part private.
+
+    Raises:
+        InputError: An integer does not fit the width.
     """
     with engine.session.phase("masked sums"):
         left, right = both_inputs(engine, checked(numbers, width, "the number"), width)
@@ -182,8 +227,16 @@ def masked_sums(engine: Engine, numbers: NDArray[Any], width: int) -> tuple[BitM
 def noisy_cell_netlist(
     width: int, law: Law, threshold: int, rows: tuple[int, Law] | None, form: Form = "size"
 ) -> Netlist:
-    """Build a circuit: both parties' numbers of `width` bits and the law's uniform bits in; with `rows`, the same of
-    the rows behind. Outputs: whether there are too few rows; the noisy sum, as `noisy_sum_netlist` has it, or zeros.
+    """Build a noisy cell: a bit whether it has too few rows, then the noisy sum as of `noisy_sum_netlist`, or zeros.
+
+    The inputs are both parties' numbers and uniform bits; with `rows`, then both parties' rows and uniform bits.
+
+    Args:
+        width: Bits of a party's number.
+        law: Law of the noise on the sum.
+        threshold: Fewest noisy rows of a cell that is shown.
+        rows: Bits of a party's rows, and law of their noise; None if the numbers are the rows.
+        form: Form of the netlist, public: "size" for few ANDs, "depth" for few levels.
     """
     builder = Builder(form)
     number = noisy_sum(builder, width, law)
@@ -199,8 +252,17 @@ def noisy_cells(
 ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
     """Return the cells of too few rows, bool[cells], and the noisy numbers of the others, int64[others].
 
-    `values` int[2, cells] are this party's rows and numbers; `rows` is the width and law of the rows, None if the
-    numbers are the rows. `InputError` if a number does not fit its width, `ProtocolError` if a hidden cell has one.
+    Args:
+        engine: Engine of this party. The peer must pass equal public arguments.
+        values: This party's rows and numbers of each cell, int[2, cells]; private.
+        width: Bits of a party's number; public.
+        law: Law of the noise on a number; public.
+        threshold: Fewest noisy rows of a cell that is shown; public.
+        rows: Bits of a party's rows, and law of their noise; None if the numbers are the rows. Public.
+
+    Raises:
+        InputError: A number does not fit its width.
+        ProtocolError: A hidden cell was opened.
     """
     with engine.session.phase("noisy cells"):
         netlist = noisy_cell_netlist(width, law, threshold, rows, engine.form)

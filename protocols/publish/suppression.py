@@ -25,8 +25,13 @@ SPAN = 32  # numbers that one instance sums
 
 @lru_cache(maxsize=32)
 def small_netlist(k: int, form: Form = "size") -> Netlist:
-    """Build a circuit: of SPAN classes the rows of party 0, then those of party 1, each at most k, in; the rows in
-    classes with fewer than k out.
+    """Build the sum of the rows in classes with fewer than k.
+
+    The inputs are the rows of party 0 in SPAN classes, then those of party 1, each at most k.
+
+    Args:
+        k: Fewest rows of both parties in a class.
+        form: Form of the netlist, public: "size" for few ANDs, "depth" for few levels.
     """
     builder = Builder(form)
     width = k.bit_length()
@@ -42,7 +47,12 @@ def small_netlist(k: int, form: Form = "size") -> Netlist:
 
 @lru_cache(maxsize=32)
 def sum_netlist(width: int, form: Form = "size") -> Netlist:
-    """Return the sum of SPAN numbers."""
+    """Build the sum of SPAN numbers.
+
+    Args:
+        width: Bits of each number.
+        form: Form of the netlist, public: "size" for few ANDs, "depth" for few levels.
+    """
     builder = Builder(form)
     builder.output(total([builder.input(width) for _ in range(SPAN)], width + SPAN.bit_length()))
     return builder.build()
@@ -50,7 +60,13 @@ def sum_netlist(width: int, form: Form = "size") -> Netlist:
 
 @lru_cache(maxsize=32)
 def at_most_netlist(width: int, most: int, form: Form = "size") -> Netlist:
-    """Return whether a number is at most `most`."""
+    """Build the check whether a number is at most `most`.
+
+    Args:
+        width: Bits of the number.
+        most: Greatest allowed number; public.
+        form: Form of the netlist, public: "size" for few ANDs, "depth" for few levels.
+    """
     builder = Builder(form)
     builder.output(builder.input(width) <= most)
     return builder.build()
@@ -58,7 +74,13 @@ def at_most_netlist(width: int, most: int, form: Form = "size") -> Netlist:
 
 @lru_cache(maxsize=32)
 def together_netlist(width: int, most: int, form: Form = "size") -> Netlist:
-    """Return whether the sum of a number of party 0 and one of party 1 is at most `most`."""
+    """Build the check whether the sum of a number of party 0 and one of party 1 is at most `most`.
+
+    Args:
+        width: Bits of each number.
+        most: Greatest allowed sum; public.
+        form: Form of the netlist, public: "size" for few ANDs, "depth" for few levels.
+    """
     builder = Builder(form)
     builder.output(builder.input(width).wide_add(builder.input(width)) <= most)
     return builder.build()
@@ -66,7 +88,12 @@ def together_netlist(width: int, most: int, form: Form = "size") -> Netlist:
 
 @lru_cache(maxsize=32)
 def published_netlist(k: int, form: Form = "size") -> Netlist:
-    """Return whether party 0's rows of a class and party 1's, each at most k, are k together."""
+    """Build the check whether party 0's and party 1's rows of a class, each at most k, are k together.
+
+    Args:
+        k: Fewest rows of both parties in a class.
+        form: Form of the netlist, public: "size" for few ANDs, "depth" for few levels.
+    """
     builder = Builder(form)
     width = k.bit_length()
     builder.output(builder.input(width).wide_add(builder.input(width)) >= k)
@@ -74,9 +101,13 @@ def published_netlist(k: int, form: Form = "size") -> Netlist:
 
 
 def small_rows(engine: Engine, k: int, tables: Sequence[Indices]) -> Bits:
-    """Return the rows of both in classes with fewer than k, secret: a number a table.
+    """Return the rows of both parties in classes with fewer than k, which stay secret: one number for each table.
 
-    Each table is one node's: this party's rows in every possible class, int64[classes].
+    Args:
+        engine: Engine of this party. The peer must pass equal public arguments.
+        k: Fewest rows of both parties in a class; public.
+        tables: This party's rows in every possible class of a node, int64[classes] for each node; private. The lengths
+            are public.
     """
     width = k.bit_length()
     netlist = small_netlist(k, engine.form)

@@ -19,7 +19,16 @@ Fields = list[Bits]  # of every player: whether it may win, what it is judged by
 
 @lru_cache(maxsize=128)
 def first_netlist(width: int, digits: int, form: Form = "size") -> Netlist:
-    """Return the same of attributes: the first one that may be cut, with what is known of it."""
+    """Build the choice of the first allowed player, with its fields.
+
+    Inputs are two players, the first one first: each a bit whether it is allowed, its value, its place. Outputs are
+    these fields of the chosen player; the place has a digit more.
+
+    Args:
+        width: Bits of a value.
+        digits: Bits of a place.
+        form: Form of the netlist, public: "size" for few ANDs, "depth" for few levels.
+    """
     builder = Builder(form)
     sides = [(builder.input(1)[0], builder.input(width), builder.input(digits)) for _ in (0, 1)]
     (may, known, place), (other_may, other_known, other_place) = sides
@@ -32,7 +41,12 @@ def first_netlist(width: int, digits: int, form: Form = "size") -> Netlist:
 
 @lru_cache(maxsize=32)
 def masked_netlist(width: int, form: Form = "size") -> Netlist:
-    """Return a bit, and a number if the bit is 1, else 0."""
+    """Build a bit, then a number if the bit is 1, else 0.
+
+    Args:
+        width: Bits of the number.
+        form: Form of the netlist, public: "size" for few ANDs, "depth" for few levels.
+    """
     builder = Builder(form)
     bit, number = builder.input(1)[0], builder.input(width)
     builder.output([bit, *(wire & bit for wire in number)])
@@ -42,9 +56,14 @@ def masked_netlist(width: int, form: Form = "size") -> Netlist:
 def tournament(
     engine: Engine, match: Callable[[int, int, Form], Netlist], players: Fields, lengths: Indices, digits: int
 ) -> Fields:
-    """Return the winner of each group; players lie group by group, groups have the given lengths, none of them 0.
+    """Return the winner of each group, secret: whether it may win, its value, its place in the group.
 
-    The winner's place in its group has as many digits as given, the lowest first.
+    Args:
+        engine: Engine of this party. The peer must pass equal public arguments.
+        match: Builds the netlist of a match, from the bits of a value, the bits of a place and the form.
+        players: Secret fields of all players, group by group: whether each may win, and its value.
+        lengths: Number of players of each group, int64[groups], 1 at least; public.
+        digits: Bits of a place in the result, the lowest first; enough for the longest group.
     """
     may, judged = players
     place = judged[:0]
@@ -65,11 +84,17 @@ def tournament(
 
 
 def longer(engine: Engine, number: Bits, width: int) -> Bits:
-    """Return a number with zeros as further digits."""
+    """Return secret numbers with zeros as further high digits.
+
+    Args:
+        engine: Engine of this party.
+        number: Secret numbers, [digits, batch].
+        width: Bits of the result. If it is less than those of the number, nothing is added.
+    """
     zeros = engine.constant(np.zeros((max(0, width - number.width), number.batch), dtype=np.uint8))
     return stacked(number, zeros)
 
 
 def stacked(*parts: Bits) -> Bits:
-    """Return the bits of several numbers as one, the first one's lowest."""
+    """Return the bits of several numbers as one number, the first one's lowest."""
     return Bits(np.concatenate([part.data for part in parts]))

@@ -42,7 +42,7 @@ ROUNDS_PER_COLUMN = 16  # the first sigma and epsilon are for so many rounds
 
 @dataclass(frozen=True)
 class AimProblem:
-    """What is public of a run: the workload, a weight for each of its marginals, and the greatest model in cells."""
+    """Public settings of a run: the workload, a weight for each of its marginals, and the greatest model in cells."""
 
     work: Workload
     weights: tuple[int, ...]
@@ -50,12 +50,12 @@ class AimProblem:
 
     @property
     def rounds(self) -> int:
-        """How many times the first sigma and epsilon could be had, single columns among them."""
+        """Number of rounds that the first sigma and epsilon would allow, single columns among them."""
         return ROUNDS_PER_COLUMN * len(self.work.domains)
 
     @property
     def most_counts(self) -> int:
-        """How many cells a run opens at most; the same ones perhaps, again and again."""
+        """Greatest number of cells that a run opens; a cell that is opened twice counts twice."""
         return self.rounds * max(self.work.sizes)
 
     @property
@@ -64,11 +64,17 @@ class AimProblem:
         return self._parts(self.work.rho / self.rounds)
 
     def spent(self, state: State) -> Fraction:
-        """Rho of what was measured and chosen."""
+        """Return the rho that the measurements and choices so far have spent."""
         return sum((self._price(one.sigma, one.epsilon) for one in state), Fraction(0))
 
     def next(self, state: State, moved: bool) -> tuple[Fraction, Fraction] | None:
-        """Sigma and epsilon of the next round, None if nothing is left; `moved`: whether the last one taught enough."""
+        """Return sigma and epsilon of the next round; None if too little rho remains.
+
+        Args:
+            state: Measurements so far, with one at least; public.
+            moved: True if the last measurement moved its estimate by more than noise. False halves sigma and doubles
+                epsilon.
+        """
         left = self.work.rho - self.spent(state)
         last = state[-1]
         sigma, epsilon = (last.sigma, last.epsilon) if last.epsilon else self.first
@@ -81,7 +87,7 @@ class AimProblem:
 
     @property
     def _least(self) -> Fraction:
-        """What is too little for a round: less than half of the first one."""
+        """Least rho of a round: half of that of the first one."""
         return self.work.rho / (2 * self.rounds)
 
     def _parts(self, rho: Fraction) -> tuple[Fraction, Fraction]:
@@ -92,8 +98,14 @@ class AimProblem:
 
 
 def weights(sets: Sequence[tuple[int, ...]], wanted: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
-    """Return how much each marginal says of those that are wanted: columns in common, added up; the least whole
-    numbers."""
+    """Return a weight for each marginal: the wanted columns that it holds, in the least whole numbers.
+
+    A column counts once for each wanted set that has it. All weights are then divided by their greatest common divisor.
+
+    Args:
+        sets: Columns of each marginal; public.
+        wanted: Column sets that you want to be accurate; public.
+    """
     times = Counter(column for one in wanted for column in one)
     found = [sum(times[column] for column in one) for one in sets]
     divisor = math.gcd(*found)
@@ -108,7 +120,20 @@ def aim(
     on_step: OnMeasurement,
     start: State = (),
 ) -> State:
-    """Return what both open; each party passes its own counts of all marginals, int64[cells], one after the other."""
+    """Run AIM and return all measurements, which both parties open.
+
+    Args:
+        engine: Engine of this party. The peer must pass equal public arguments.
+        plan: Public problem of the run: workload, weights and model size.
+        own: This party's counts of all marginals, int64[cells], one marginal after the other; private.
+        model: Estimates marginals from measurements. The estimates of party 0 count.
+        on_step: Called before each step with the measurements so far.
+        start: Measurements of an interrupted run, to continue from there; public. Default: a new run.
+
+    Raises:
+        InputError: A count is negative or too large, or rho leaves too little epsilon for a choice.
+        ProtocolError: The peer sent an estimate that is not a number of rows.
+    """
     work = plan.work
     tables = JointTables(engine, own, work.sizes, work.max_rows)
     state = start
@@ -139,12 +164,26 @@ def _moved(work: Workload, last: Measured, before: Estimates | None, now: Estima
 
 
 def expected_noise(sigma: Fraction, cells: int) -> float:
-    """Return what a measurement is wrong by, all cells together: sqrt(2 / pi) sigma for each."""
+    """Return the expected error of a measurement over all cells: sqrt(2 / pi) sigma for each.
+
+    Args:
+        sigma: Sigma of the noise, in rows.
+        cells: Number of cells of the marginal.
+    """
     return math.sqrt(2 / math.pi) * float(sigma) * cells
 
 
 def candidates(plan: AimProblem, model: MarginalModel, state: State) -> list[int]:
-    """Return the marginals that a round may choose, by the size that the model would have."""
+    """Return the numbers of the marginals that a round may choose, by the size of the resulting model.
+
+    The limit is the greatest model, times the share of rho that is spent. If no marginal fits, single columns may be
+    chosen.
+
+    Args:
+        plan: Public problem of the run: workload, weights and model size.
+        model: Gives the size of a model for each further marginal.
+        state: Measurements so far; public.
+    """
     work = plan.work
     most = plan.most_cells * plan.spent(state) / work.rho
     sizes = model.sizes([work.sets[one.table] for one in state], work.sets)
@@ -175,7 +214,20 @@ def choice(
     sigma: Fraction,
     epsilon: Fraction,
 ) -> int:
-    """Return the place among the candidates of the one that is chosen."""
+    """Return the position of the chosen marginal among the candidates.
+
+    Args:
+        engine: Engine of this party. The peer must pass equal public arguments.
+        plan: Public problem of the run: workload, weights and model size.
+        tables: Joint counts of all marginals; secret.
+        some: Numbers of the candidates, one at least; public.
+        estimates: Estimated cells of all marginals, int64[cells] each; public and equal at both parties.
+        sigma: Sigma of the measurement that follows, in rows.
+        epsilon: Range of the choice.
+
+    Raises:
+        InputError: Epsilon is too small.
+    """
     with engine.session.phase("choice"):
         scores, law = compared(engine, plan, tables, some, estimates, sigma, epsilon)
         return chosen(engine, split_scores(engine, scores, law), law)
@@ -190,7 +242,20 @@ def compared(
     sigma: Fraction,
     epsilon: Fraction,
 ) -> tuple[Bits, Powers]:
-    """Return the secret scores of the candidates, and their law."""
+    """Return the secret scores of the candidates, [bits, candidates], and the weights of the choice.
+
+    Args:
+        engine: Engine of this party. The peer must pass equal public arguments.
+        plan: Public problem of the run: workload, weights and model size.
+        tables: Joint counts of all marginals; secret.
+        some: Numbers of the candidates, one at least; public.
+        estimates: Estimated cells of all marginals, int64[cells] each; public and equal at both parties.
+        sigma: Sigma of the measurement that follows, in rows. Its expected error is subtracted from a distance.
+        epsilon: Range of the choice.
+
+    Raises:
+        InputError: Epsilon is too small.
+    """
     work = plan.work
     distances = tables.distances(some, [estimates[number] for number in some])
     law, most = selection.score_powers(work, epsilon, plan.rounds)
@@ -202,7 +267,14 @@ def compared(
 
 
 def count(engine: CountingEngine, plan: AimProblem, rounds: int, cells: int) -> None:
-    """Count a run of so many rounds, each with all candidates and a marginal of so many cells, or the next larger."""
+    """Count the cost of a run with a given number of rounds, each with all marginals as candidates.
+
+    Args:
+        engine: Engine that counts cost. Nothing is computed and nothing is sent.
+        plan: Public problem of the run: workload, weights and model size.
+        rounds: Number of rounds after the single columns.
+        cells: Least cells of the marginal of each round. The smallest marginal with that many cells or more is counted.
+    """
     tables = _begun(engine, plan)
     for _ in range(rounds):
         _round(engine, plan, tables, cells)
@@ -211,9 +283,15 @@ def count(engine: CountingEngine, plan: AimProblem, rounds: int, cells: int) -> 
 def count_at_most(engine: CountingEngine, plan: AimProblem, one_by_one: bool = True) -> None:
     """Count a run of all rounds that there can be, each with the largest marginal.
 
-    And one round more: noise of a smaller sigma can cost more gates. A round of half of sigma takes the rho of four, so
-    it costs less than these; that of what is left in the end takes the rho of at most two and may come alone. Bytes may
-    be counted with all rounds but the first at once, unless OT is silent: each of these sends the same.
+    One round more is counted: noise of a smaller sigma can cost more gates. A round of half of sigma takes the rho of
+    four rounds, so it costs less than these. The last round takes the rho of two rounds at most, and may come alone.
+    Bytes may be counted with all rounds but the first at once, unless OT is silent: these rounds send equal amounts.
+
+    Args:
+        engine: Engine that counts cost. Nothing is computed and nothing is sent.
+        plan: Public problem of the run: workload, weights and model size.
+        one_by_one: True counts round by round, as silent OT needs. False counts the first round, then all others at
+            once; faster.
     """
     work, tables = plan.work, _begun(engine, plan)
     rounds = plan.rounds - len(work.singles) + 1 if len(work.sets) > len(work.singles) else 0

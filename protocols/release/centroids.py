@@ -22,11 +22,18 @@ Points = NDArray[np.int64]  # int64[points, dimensions], from -UNIT to UNIT
 
 @lru_cache(maxsize=64)
 def packed(clusters: int, dimensions: int) -> tuple[tuple[int, ...], ...]:
-    """First centroids that depend on no data: centres of equal balls in the box that do not meet, as large as can be.
+    """Return first centroids that depend on no data, int[clusters, dimensions]: centres of equal balls in the box.
 
-    Of a radius, candidates are taken one after the other where they fit; the greatest radius for which `clusters` of
-    them do is searched by halving. After Su, Cao, Li, Bertino, Jin,
+    The balls do not meet and are as large as can be. Candidates of a radius are taken one after the other where they
+    fit. The greatest radius for which `clusters` of them fit is searched by halving. After Su, Cao, Li, Bertino, Jin,
     "Differentially private k-means clustering" (CODASPY 2016).
+
+    Args:
+        clusters: Number of centroids; public.
+        dimensions: Number of coordinates of a point; public.
+
+    Returns:
+        One tuple of coordinates for each centroid, from -UNIT to UNIT.
     """
     draw = random.Random(0)  # no secret: both parties draw the same
     shape = (max(200, TRIES * clusters), dimensions)
@@ -41,7 +48,7 @@ def packed(clusters: int, dimensions: int) -> tuple[tuple[int, ...], ...]:
 
 
 def _balls(uniform: Points, clusters: int, radius: int) -> Points | None:
-    """Return the centres of so many balls of a radius, None if they are not found."""
+    """Return the centres of `clusters` balls of a radius; None if they are not found."""
     inner = UNIT - radius
     centres = (uniform * (2 * inner + 1) >> 32) - inner
     taken = np.zeros((0, centres.shape[1]), dtype=np.int64)
@@ -54,7 +61,12 @@ def _balls(uniform: Points, clusters: int, radius: int) -> Points | None:
 
 
 def nearest(points: Points, centroids: Points) -> NDArray[np.int64]:
-    """Return the index of each point's nearest centroid, the first of equally near ones; int64[points]."""
+    """Return the index of each point's nearest centroid, int64[points]; the first of equally near ones.
+
+    Args:
+        points: Points in fixed point, int64[points, dimensions].
+        centroids: Centroids in fixed point, int64[clusters, dimensions].
+    """
     from smc.kernels import ROWS, nearest
 
     chosen = np.zeros(len(points), dtype=np.int64)
@@ -64,9 +76,12 @@ def nearest(points: Points, centroids: Points) -> NDArray[np.int64]:
 
 
 def cluster_sums(points: Points, rows: NDArray[np.int64], centroids: Points) -> Points:
-    """For each centroid the points nearest to it: how many, times UNIT, and their sum; int64[clusters, 1 + dimensions].
+    """Return the number of points of each cluster, times UNIT, and their sum; int64[clusters, 1 + dimensions].
 
-    `rows` tells how often each point occurs.
+    Args:
+        points: This party's distinct points, int64[points, dimensions]; private.
+        rows: Number of rows of each point, int64[points]; private.
+        centroids: Centroids of the round, int64[clusters, dimensions]; public.
     """
     from smc.kernels import add_chosen
 
@@ -76,11 +91,18 @@ def cluster_sums(points: Points, rows: NDArray[np.int64], centroids: Points) -> 
 
 
 def moved(centroids: Points, sums: Sequence[int], least: int = 1, settle: bool = True) -> Points:
-    """Return where centroids are after sums as of `cluster_sums`, noisy perhaps, one cluster after the other.
+    """Return the centroids after a round, int64[clusters, dimensions], from its sums, which may have noise.
 
     A mean outside the box is moved to the nearest point in it. A cluster whose count (times UNIT) is below `least` has
-    no mean: it is empty, or of no more rows than its noise. Its centroid stays if `settle` says so. Else it goes beside
-    that of the largest cluster, to part it in the next round; of several each takes half of what is left there.
+    no mean: it is empty, or has no more rows than its noise. If `settle` is true, its centroid stays. Otherwise it goes
+    beside that of the largest cluster, to part that cluster in the next round. The count of that cluster is then halved
+    before another centroid is placed.
+
+    Args:
+        centroids: Centroids of the round, int64[clusters, dimensions]; public.
+        sums: Opened sums, as of `cluster_sums`, one cluster after the other.
+        least: Least count of a cluster with a mean, times UNIT. Default 1: only empty clusters have none.
+        settle: True keeps the centroid of a cluster without a mean.
     """
     size = 1 + centroids.shape[1]
     found, counts = centroids.copy(), [int(count) for count in sums[::size]]

@@ -37,10 +37,10 @@ made by `protocols.release.exponential`.
 
 Distance: that of the noise's law, once a candidate; `law` takes the number of candidates into account.
 
-Cost of n candidates, scores of w bits and noise of k: n samples, n sums of w + k ANDs or so, and a knock-out tournament
-with n - 1 comparisons and choices of 2 (w + 2) ANDs and those of the index. Each round of it halves the candidates, who
-lie side by side in a batch; where they are too many they play in several groups, one after the other, and the winners
-among each other, so memory does not grow with the candidates.
+Cost of n candidates, with scores of w bits and noise of k: n samples, n sums of about w + k ANDs, and a knock-out
+tournament. The tournament has n - 1 comparisons and choices of 2 (w + 2) ANDs, and those of the index. Each round of
+it halves the candidates, which lie side by side in a batch. Where they are too many, they play in several groups, one
+after the other. The winners then play among each other. Memory therefore does not grow with the candidates.
 """
 
 from __future__ import annotations
@@ -69,39 +69,73 @@ TIE_BITS = 16  # that decide between equal sums
 def choice_law(
     epsilon: Fraction, sensitivity: Fraction | int, monotone: bool, candidates: int, security: int = SECURITY
 ) -> OneSidedGeometric:
-    """Return the noise on each of so many scores for an epsilon-private choice; see `security_for` for how exact it
-    is."""
+    """Return the noise on each score for an epsilon-private choice.
+
+    Args:
+        epsilon: Epsilon of one choice.
+        sensitivity: Greatest change of a score by one row, in units of the score.
+        monotone: True if an added row never lowers a score. The noise then has half the scale.
+        candidates: Number of candidates.
+        security: Statistical parameter of the whole answer, see `security_for`. If in doubt, 40.
+
+    Raises:
+        InputError: The scale of the noise is not above 0, or its samples take too many digits.
+    """
     scale = Fraction(sensitivity) * (1 if monotone else 2) / epsilon
     return OneSidedGeometric(scale, security_for(epsilon, candidates, security))
 
 
 def noisy_argmax(scores: Sequence[Integer], noises: Sequence[Integer], ties: Sequence[Integer] = ()) -> Integer:
-    """Circuit: the index of the greatest score with its noise, in ceil(log2 n) bits; among equals of the greatest tie.
+    """Build the index of the greatest noisy score, ceil(log2 n) bits; among equals the greatest tie wins.
 
     Scores and noises are integers of any widths and signs; no sum overflows. Without ties the lowest of equals is best.
+
+    Args:
+        scores: Score of each candidate.
+        noises: Noise of each candidate.
+        ties: Random bits of each candidate, of equal widths. Default: none.
     """
     sums = [score.wide_add(noise) for score, noise in zip(scores, noises, strict=True)]
     return argmax([concatenate(tie, total) for tie, total in zip(ties, sums, strict=True)] if ties else sums)
 
 
 def with_ties(engine: Engine, values: Bits) -> Bits:
-    """Return secrets with random bits below their lowest one, so that equals stand in a random order."""
+    """Return secrets with `TIE_BITS` random bits below their lowest bit, so that equals stand in a random order.
+
+    Args:
+        engine: Engine of this party. The peer must pass equal public arguments.
+        values: Secret numbers, [width, batch].
+    """
     return Bits(np.concatenate([engine.random(TIE_BITS, values.batch).data, values.data]))
 
 
 def check_width(width: int, law: Law | None) -> None:
-    """`InputError` if scores of so many bits are too large, with their noise."""
+    """Raise InputError if scores with their noise have more than `MOST_BITS` bits.
+
+    Args:
+        width: Bits of one party's score.
+        law: Law of the noise; None for no noise.
+
+    Raises:
+        InputError: The sums are too wide.
+    """
     bits = width + 1 if law is None else sum_width(width, law)
     if bits > MOST_BITS:
         raise InputError(f"scores of {width} bits with this noise take {bits} bits, at most {MOST_BITS}")
 
 
 def noisy_choice(engine: Engine, own: NDArray[np.integer], width: int, law: Law | None) -> NDArray[np.int64]:
-    """Return the chosen candidate of each instance, int64[batch]; each party passes its own scores, int[candidates,
-    batch].
+    """Return the chosen candidate of each instance, int64[batch], opened to both parties.
 
-    They are from 0 to 2^width - 1, else `InputError`. `choice_law` gives the law of an epsilon-private choice; without
-    a law there is no noise.
+    Args:
+        engine: Engine of this party. The peer must pass equal public arguments.
+        own: This party's scores, int[candidates, batch], from 0 to 2^width - 1; private.
+        width: Bits of one party's score; public.
+        law: Law of the noise, `choice_law` for an epsilon-private choice; None for no noise.
+
+    Raises:
+        InputError: There is no candidate, a score does not fit the width, or the sums are too wide.
+        ProtocolError: The opened index is not that of a candidate.
     """
     candidates, batch = own.shape
     if candidates < 1:
@@ -120,8 +154,15 @@ def noisy_choice(engine: Engine, own: NDArray[np.integer], width: int, law: Law 
 
 
 def greatest(engine: Engine, values: Bits) -> int:
-    """Return which of several secrets [width, candidates] is the greatest, the first among equals; of one, nothing is
-    opened."""
+    """Return the index of the greatest of several secrets, the first among equals; a single one opens nothing.
+
+    Args:
+        engine: Engine of this party. The peer must pass equal public arguments.
+        values: Secret numbers from 0 up, [width, candidates].
+
+    Raises:
+        ProtocolError: The opened index is not that of a candidate.
+    """
     if values.batch == 1:
         return 0
     digits = (values.batch - 1).bit_length()
@@ -130,9 +171,16 @@ def greatest(engine: Engine, values: Bits) -> int:
 
 
 def noisy_scores(engine: Engine, own: NDArray[np.integer], width: int, law: Law) -> Bits:
-    """Return the sums of both parties' own scores int[candidates], each with noise: secrets [bits, candidates].
+    """Return the sums of both parties' scores with noise, which stay secret, [bits, candidates].
 
-    They are from 0 to 2^width - 1, else `InputError`.
+    Args:
+        engine: Engine of this party. The peer must pass equal public arguments.
+        own: This party's scores, int[candidates], from 0 to 2^width - 1; private.
+        width: Bits of one party's score; public.
+        law: Law of the noise.
+
+    Raises:
+        InputError: A score does not fit the width.
     """
     scores = checked(own, width, "the score")
     size = max(1, engine.comfortable // (2 * width + law.bits))
@@ -154,7 +202,7 @@ class _Players:
 
 
 def _chosen(engine: Engine, scores: NDArray[np.uint64], width: int, law: Law | None, at_once: int) -> Bits:
-    """Return the chosen places in ceil(log2 candidates) bits, of a batch of at most half of what is done at once."""
+    """Return the chosen places in ceil(log2 candidates) bits, for a batch of at most half of `at_once`."""
     candidates, batch = scores.shape
     digits = (at_once // max(1, batch)).bit_length() - 1
     groups = [
@@ -167,7 +215,7 @@ def _chosen(engine: Engine, scores: NDArray[np.uint64], width: int, law: Law | N
 
 
 def _players(engine: Engine, scores: NDArray[np.uint64], width: int, law: Law | None) -> _Players:
-    """Scores of both parties with noise, if any."""
+    """Return the candidates, each with the sum of both parties' scores, and with noise if there is a law."""
     values = _summed(engine, scores.reshape(-1), width, law)
     return _Players(values if law is None else with_ties(engine, values), values[:0], len(scores))
 
@@ -183,14 +231,14 @@ def _summed(engine: Engine, scores: NDArray[np.uint64], width: int, law: Law | N
 
 
 def _winner(engine: Engine, players: _Players, digits: int) -> _Players:
-    """Return the only one left, with a place of at least so many digits."""
+    """Return the last candidate in the tournament; its place has at least `digits` digits."""
     while players.count > 1:
         players = _round(engine, players)
     return _Players(players.values, _longer(engine, players.places, digits), 1)
 
 
 def _round(engine: Engine, players: _Players) -> _Players:
-    """Neighbours play against each other; an odd one out goes on."""
+    """Play a round of neighbours against each other; an odd one out goes on."""
     pairs, batch = players.count // 2, players.batch
     seats = np.arange(2 * pairs * batch).reshape(pairs, 2, batch)
     sides = [seats[:, side].reshape(-1) for side in (0, 1)]
@@ -206,14 +254,17 @@ def _round(engine: Engine, players: _Players) -> _Players:
 
 
 def _longer(engine: Engine, places: Bits, digits: int) -> Bits:
-    """Places with zeros as further digits."""
+    """Return places with zeros as further digits."""
     zeros = engine.constant(np.zeros((max(0, digits - places.width), places.batch), dtype=np.uint8))
     return Bits(np.concatenate([places.data, zeros.data]))
 
 
 @lru_cache(maxsize=64)
 def _match(width: int, digits: int, form: Form) -> Netlist:
-    """Value and place of two in; those of the greater, or the first of equals, out, with one digit more."""
+    """Build a match: value and place of two in; those of the greater, or the first of equals, out.
+
+    The place has a digit more.
+    """
     builder = Builder(form)
     value, place, other, other_place = (builder.input(size) for size in (width, digits, width, digits))
     beaten = value < other

@@ -36,15 +36,25 @@ Rounds = tuple[tuple[int, ...], ...]  # the opened numbers of each round, cluste
 
 
 def change(dimensions: int, replaced: bool) -> int:
-    """D: by how much one row changes the integers of a round, all together."""
+    """Return D, the greatest change of all integers of a round together by one row.
+
+    Args:
+        dimensions: Number of coordinates of a point.
+        replaced: True if neighbouring tables differ by a replaced row, False by an added or removed row.
+    """
     return (2 if replaced else 1) * (dimensions + 1) * UNIT
 
 
 def shares(epsilon: Fraction, rounds: int, growth: Fraction) -> tuple[Fraction, ...]:
-    """Epsilon of each round, exactly adding up to all of it; each is about `growth` times the one before.
+    """Return epsilon of each round; all add up to epsilon exactly, and each is about `growth` times the one before.
 
     But the first, which finds where the others begin, has the mean of all. They are whole millionths of epsilon, so
     that a decimal epsilon has decimal shares, which a ledger adds up exactly.
+
+    Args:
+        epsilon: Epsilon of all rounds together.
+        rounds: Number of rounds, 1 at least.
+        growth: Factor from one round to the next; 1 for equal shares.
     """
     later = [growth**i for i in range(rounds - 1)] or [Fraction(1)]
     weights = [sum(later) / len(later), *later][:rounds]
@@ -61,11 +71,19 @@ def noisy_lloyd(
     tell: Callable[[Rounds], object],
     opened: Rounds = (),
 ) -> Rounds:
-    """Return the opened numbers of all rounds, from those of some on; a law of None is a round without noise.
+    """Run the remaining rounds and return the opened numbers of all rounds.
 
-    `own` gives own sums at some centroids, as `cluster_sums` of all own points; these numbers have `width` bits with
-    their sign. `places` says where the centroids are after these rounds, the same at both parties. `tell` is told
-    the rounds so far before each round begins.
+    Args:
+        engine: Engine of this party. The peer must pass equal public arguments.
+        own: Returns this party's sums at given centroids, as `cluster_sums` of all its points; private.
+        places: Returns the centroids after the given rounds. Both parties must get equal centroids.
+        laws: Law of noise of each round, None for a round without noise; public.
+        width: Bits of a party's number, with its sign; public.
+        tell: Called before each round with the rounds so far.
+        opened: Numbers of the rounds that are done, to continue an interrupted run. Default: none.
+
+    Raises:
+        InputError: A number does not fit the width, or a sum with its noise is too wide.
     """
     for law in laws[len(opened) :]:
         tell(opened)

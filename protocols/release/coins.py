@@ -30,9 +30,10 @@ from smc.circuit.prefix import scan
 
 @dataclass(frozen=True)
 class Coins:
-    """Coins of `width` bits, `own` of them each one's own; number i falls 1 with probability thresholds[i] / 2^width.
+    """Coins of `width` bits each, `own` of which serve one coin only.
 
-    They are independent if `own` equals `width`; otherwise within `dependence`. A threshold is below 2^width.
+    Coin i falls 1 with probability thresholds[i] / 2^width. The coins are independent if `own` equals `width`;
+    otherwise within `dependence`. A threshold is below 2^width.
     """
 
     thresholds: tuple[int, ...]
@@ -47,7 +48,7 @@ class Coins:
 
     @property
     def dependence(self) -> Fraction:
-        """A bound on the statistical distance to independent coins of the same biases."""
+        """Bound on the statistical distance to independent coins of equal biases."""
         if self.own == self.width:
             return Fraction(0)
         pairs = len(self.thresholds) * (len(self.thresholds) - 1) // 2
@@ -55,7 +56,7 @@ class Coins:
 
     @property
     def bits(self) -> int:
-        """Uniform bits that all coins take."""
+        """Number of uniform bits that all coins take."""
         return self._common + sum(map(self._needed, self.thresholds))
 
     def toss(self, random: Integer) -> list[Wire]:
@@ -92,7 +93,7 @@ class Coins:
         return self.width - self.own
 
     def _needed(self, threshold: int) -> int:
-        """Bits of its own that a coin takes: not those below its last digit 1."""
+        """Return the number of own bits that a coin takes: not those below its last digit 1."""
         if threshold & (1 << self._common) - 1:
             return self.own
         head = threshold >> self._common
@@ -100,7 +101,7 @@ class Coins:
 
 
 def first_ones(bits: Integer) -> list[Wire]:
-    """One-hot, or all 0: where the first 1 is, from the top.
+    """Return the position of the first 1 from the top, one-hot; all 0 if there is none.
 
     n - 1 ANDs for n bits, as deep; in the form "depth" about n / 2 log2 n, and log2 n deep.
     """
@@ -110,18 +111,28 @@ def first_ones(bits: Integer) -> list[Wire]:
 
 
 def chosen(onehot: Sequence[Wire], digits: Sequence[int]) -> Wire | None:
-    """Return the public digit at the one-hot place, for free; None if all digits are 0."""
+    """Return the public digit at the one-hot position, for free; None if all digits are 0.
+
+    Args:
+        onehot: Wires of which one is 1 at most.
+        digits: Public digits, 0 or 1, one for each wire.
+    """
     wires = [wire for wire, digit in zip(onehot, digits, strict=True) if digit]
     return parity(wires) if wires else None
 
 
 def digits(number: int, width: int) -> list[int]:
-    """Return the binary digits from the top."""
+    """Return the binary digits of a number, the highest first.
+
+    Args:
+        number: A number from 0 up.
+        width: Number of digits; higher digits are left out.
+    """
     return [number >> place & 1 for place in reversed(range(width))]
 
 
 def _coin(random: Integer, limit: Sequence[int], rest: Wire | None) -> Wire:
-    """Return whether a uniform number is below a public one; if all its digits are the same, `rest` (None: no)."""
+    """Return whether a uniform number is below a public one; if all their digits are equal, `rest` (None: no)."""
     differ = [wire ^ digit for wire, digit in zip(reversed(random.wires), limit, strict=True)]
     answer = rest
     for block in _blocks(len(limit), 0 if rest is None else rest.depth):
@@ -131,14 +142,17 @@ def _coin(random: Integer, limit: Sequence[int], rest: Wire | None) -> Wire:
 
 
 def _chain(differ: Sequence[Wire], limit: Sequence[int]) -> tuple[Wire, Wire]:
-    """Of some places: the digit of the first that differs (0 if none does), and whether none does."""
+    """Return the limit's digit where the first of some places differs (0 if none does), and whether none differs."""
     same = list(accumulate((~wire for wire in differ), Wire.__and__, initial=Wire(differ[0].graph, ONE)))
     out = chosen([before ^ after for before, after in pairwise(same)], limit)
     return Wire(differ[0].graph, ZERO) if out is None else out, same[-1]
 
 
 def _blocks(length: int, ready: int) -> Iterator[slice]:
-    """Blocks that cover so many places, from the last one; each is ready when what follows it is, at depth `ready`."""
+    """Yield blocks that cover `length` places, from the last one.
+
+    Each is ready when the places that follow it are, at depth `ready`.
+    """
     while length:
         ready += 1
         yield slice(max(0, length - ready), length)

@@ -31,14 +31,14 @@ ROWS_OF_ONE_LEVEL = Fraction(5, 2)
 
 @dataclass(frozen=True)
 class Defaults:
-    """How a private tree is grown; `leaf_share` of epsilon goes to the leaves, the rest evenly to the levels."""
+    """Depth and stop of a private tree; `leaf_share` of epsilon goes to the leaves, the rest evenly to the levels."""
 
     depth: int
     leaf_share: Fraction
     stop: bool
 
     def split(self, epsilon: Fraction) -> tuple[Fraction, Fraction]:
-        """eps_level and eps_leaf: `depth` times the first and the second sum to epsilon exactly."""
+        """Return eps_level and eps_leaf: `depth` times the first and the second sum to epsilon exactly."""
         levels = epsilon * (1 - self.leaf_share)
         return (levels / self.depth if self.depth else Fraction(0)), epsilon - levels
 
@@ -46,11 +46,17 @@ class Defaults:
 def chosen(
     max_rows: int, epsilon: Fraction, domains: tuple[int, ...], classes: int, by_edges: tuple[bool, ...] = ()
 ) -> Defaults:
-    """Return the defaults for at most `max_rows` rows of both parties, columns of `domains` values, `classes` classes.
+    """Return depth, share of the leaves and "stop" of a private tree, from public numbers only.
 
-    `by_edges` says which columns are asked by edges; left out, none.
+    Args:
+        max_rows: Greatest number of rows of both parties together.
+        epsilon: Epsilon of the whole tree, above 0.
+        domains: Number of values of each attribute.
+        classes: Number of classes.
+        by_edges: For each attribute, True if the tree asks for it by its edges. Default: none is.
 
-    `InputError` for numbers that no table has.
+    Raises:
+        InputError: A number of rows, values or classes is below 1, or epsilon is not above 0.
     """
     if max_rows < 1 or epsilon <= 0 or classes < 1 or min(domains, default=1) < 1:
         raise InputError(
@@ -65,7 +71,7 @@ def chosen(
 
 
 def _depth(rows: Fraction, domains: tuple[int, ...], most: int, rows_per_leaf: Fraction) -> int:
-    """Return the greatest d with rows / v^d / (d + 1) as large as it must be; v^n is the product of n domains."""
+    """Return the greatest d with enough rows in a leaf, rows / v^d / (d + 1); v^n is the product of n domains."""
     cells, number = math.prod(domains), len(domains)
 
     def fits(depth: int) -> bool:

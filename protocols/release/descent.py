@@ -81,7 +81,7 @@ Own: TypeAlias = "Callable[[Floats], tuple[Integers, int]]"  # own sums of gradi
 
 @dataclass(frozen=True)
 class Change:
-    """What so many `rows` change: `numbers` is d, `norm` the bound on a row's vector in units of 2^-28."""
+    """Greatest change by `rows` rows: `numbers` is d, `norm` the bound on a row's vector in units of 2^-28."""
 
     numbers: int
     norm: int
@@ -90,7 +90,7 @@ class Change:
 
     @property
     def squared(self) -> int:
-        """D^2, rounded up; of the numbers as they are summed."""
+        """D^2, rounded up, in the units of the sums."""
         norm = Fraction(self.norm, 1 << (FINE - COARSE))
         exact = max(2 * norm if self.replaced else Fraction(0), _root(norm**2 + COUNTED**2))
         return math.ceil((self.rows * exact + _root(Fraction(self.numbers))) ** 2)
@@ -98,7 +98,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Descent:
-    """What both agree on; `variance` is that of the noise on each number."""
+    """Public settings of a descent, equal at both parties; `variance` is that of the noise on each number."""
 
     change: Change
     steps: int
@@ -111,7 +111,11 @@ class Descent:
     epsilon: Fraction = Fraction(1)  # that is promised for all steps, at some delta
 
     def check(self) -> None:
-        """`InputError` if the sums, or their noise, could be too large to be opened."""
+        """Raise InputError if the sums, or their noise, could be too large to be opened.
+
+        Raises:
+            InputError: There is no step, or a sum with its noise is too wide.
+        """
         if self.steps < 1:
             raise InputError(f"steps: {self.steps} steps learn nothing: take 1 at least")
         width = sum_width(self.width, self.law)
@@ -120,18 +124,18 @@ class Descent:
 
     @property
     def numbers(self) -> int:
-        """The number of weights."""
+        """Number of weights, d."""
         return self.change.numbers
 
     @cached_property
     def width(self) -> int:
-        """Bits of an own number, with its sign."""
+        """Bits of a party's number, with its sign."""
         most = max((self.change.norm >> (FINE - COARSE)) + 1, COUNTED)
         return (self.max_rows * most + 1).bit_length() + 1
 
     @cached_property
     def law(self) -> Law:
-        """The noise on each number: all numbers of all steps together add at most 2^-38 to delta."""
+        """Noise on each number: all numbers of all steps together add at most 2^-38 to delta."""
         return discrete_gaussian(self.variance, security_for(self.epsilon, self.steps * (self.numbers + 1) + 1))
 
     def path(self, opened: Sequence[Sums]) -> Floats:
@@ -140,12 +144,18 @@ class Descent:
         return np.array([walk.weights, *map(walk.step, opened)])
 
     def rows(self, opened: Sequence[Sums]) -> float:
-        """Return how many rows there are, as far as it is known: within the public bounds."""
+        """Return the estimated number of rows of both parties, within the public bounds."""
         return self.bounded(sum(sums[-1] for sums in opened), len(opened))
 
     def bounded(self, counted: int, steps: int) -> float:
-        """Return how many rows so many steps have counted; as many as noise alone may count at least, or else a step
-        could be of any length."""
+        """Return the number of rows that some steps have counted, within the public bounds.
+
+        The result is at least what noise alone may count, or else a step could be of any length.
+
+        Args:
+            counted: Sum of the opened numbers of rows of these steps. A row counts `COUNTED`.
+            steps: Number of these steps, 1 at least.
+        """
         noise = math.sqrt(float(self.variance) / steps) / COUNTED
         return min(max(counted / (steps * COUNTED), noise, 2 * self.least_rows, 1), 2 * self.max_rows)
 
@@ -158,15 +168,23 @@ class Descent:
         return found / len(last)
 
     def velocity(self, step: int, velocity: Floats, slope: Floats, weights: Floats, rate: float) -> Floats:
-        """Return v_(t+1) by steps of that rate, of the same shape as v_t, g_t and w_t."""
+        """Return v_(t+1) for steps of a given rate, with the shape of v_t.
+
+        Args:
+            step: Number of steps before this one, t.
+            velocity: Velocity v_t, float64[d].
+            slope: Noisy gradient per row g_t, float64[d].
+            weights: Weights w_t, float64[d].
+            rate: Length of the step, P.
+        """
         full = slope + self.regularisation * weights
         return (momentum(step) * velocity - rate * full) / (1 + rate * self.regularisation)
 
     def spread(self, opened: Sequence[Sums]) -> float:
-        """Return the standard deviation of what the noise adds to each weight, if nothing but lambda pulls it back.
+        """Return the standard deviation that the noise adds to each weight, if nothing but lambda pulls it back.
 
-        A step's noise goes through all later steps, whose gradients lean against it, and is less where steps are short:
-        so this is an upper bound, and for few rows, whose gradients say little, what the noise does.
+        A step's noise goes through all later steps, whose gradients lean against it, and is less where steps are short.
+        So this is an upper bound. For few rows, whose gradients say little, it is the effect of the noise.
         """
         steps = len(opened)
         moved = np.zeros((steps + 1, steps))  # by a noise of 1 in each of the steps
@@ -180,12 +198,12 @@ class Descent:
 
 
 def momentum(step: int) -> float:
-    """Return m_t."""
+    """Return m_t, the momentum of step t."""
     return min(step / (step + 3), MOMENTUM)
 
 
 class Walk:
-    """The steps that follow from what is opened, one after the other.
+    """Weights that follow from the opened sums, step by step.
 
     `weights` are w_t, float64[d]; `directions` those in which steps are short, of length 1 and orthogonal.
     """
@@ -197,7 +215,7 @@ class Walk:
         self.directions: list[Floats] = []
 
     def step(self, sums: Sums) -> Floats:
-        """Return w_(t+1)."""
+        """Take a step by the opened sums, and return w_(t+1), float64[d]."""
         problem = self._problem
         self._counted += sums[-1]
         rows = problem.bounded(self._counted, self._taken + 1)
@@ -227,7 +245,7 @@ class Walk:
             self.directions.append(direction)
 
     def _apart(self, vector: Floats) -> Floats:
-        """Return what is left of a vector without the known directions."""
+        """Return the part of a vector that is orthogonal to the known directions."""
         for direction in self.directions:
             vector = vector - _dot(direction, vector) * direction
         return vector
@@ -239,8 +257,13 @@ def _dot(one: Floats, other: Floats) -> float:
 
 
 def own_numbers(gradients: Integers, rows: int) -> Integers:
-    """Return what a party brings to a step, int64[d + 1]: its sums, rounded to the nearest multiple of 2^-8, and its
-    rows."""
+    """Return a party's numbers for a step, int64[d + 1]: its rounded sums, and its weighted number of rows.
+
+    Args:
+        gradients: This party's sums of gradients in units of 2^-28, int64[d]; private. They are rounded to multiples of
+            2^-8.
+        rows: This party's number of rows; private. Each counts `COUNTED`.
+    """
     shift = FINE - COARSE
     return np.append((gradients + (1 << (shift - 1))) >> shift, rows * COUNTED)
 
@@ -252,8 +275,18 @@ def descend(
     on_step: Callable[[int, tuple[Sums, ...]], object],
     start: Sequence[Sums],
 ) -> tuple[Sums, ...]:
-    """Return all that is opened, step by step; `start` is what was opened before, `on_step` hears of every step before
-    it."""
+    """Run the remaining steps and return the opened sums of all steps.
+
+    Args:
+        engine: Engine of this party. The peer must pass equal public arguments.
+        problem: Public settings of the descent.
+        own: Returns this party's sums of gradients and number of rows at given weights; private.
+        on_step: Called before each step with the number of steps done and their opened sums.
+        start: Opened sums of an interrupted run, to continue from there; empty for a new run.
+
+    Raises:
+        InputError: A sum does not fit the agreed width, or is too wide with its noise.
+    """
     opened, walk = tuple(start), Walk(problem)
     for sums in opened:
         walk.step(sums)

@@ -23,17 +23,28 @@ from smc.primitives import bits as bitpack
 
 @lru_cache(maxsize=64)
 def sum_netlist(width: int, form: Form) -> Netlist:
-    """Return two integers of `width` bits in, their sum out."""
+    """Build the sum of two integers from 0 up, width + 1 bits.
+
+    Args:
+        width: Bits of each integer.
+        form: Form of the netlist, public: "size" for few ANDs, "depth" for few levels.
+    """
     builder = Builder(form)
     builder.output(builder.input(width).wide_add(builder.input(width)))
     return builder.build()
 
 
 def exact_sums(engine: Engine, own: NDArray[np.integer], width: int, signed: bool = False) -> NDArray[np.int64]:
-    """Return the sums, int64[batch]; each party passes its own integers int[batch].
+    """Return the sums of both parties' integers without noise, int64[batch], opened to both.
 
-    They are from 0 to 2^width - 1, or with `signed` from -2^(width - 1) to 2^(width - 1) - 1, width at most 62;
-    `InputError` if one is not.
+    Args:
+        engine: Engine of this party. The peer must pass equal public arguments.
+        own: This party's integers, int[batch]; private, but the peer learns them from the sums.
+        width: Bits of an integer, at most 62; public.
+        signed: False for integers from 0 to 2^width - 1, True for -2^(width - 1) to 2^(width - 1) - 1.
+
+    Raises:
+        InputError: An integer does not fit the width.
     """
     offset = 1 << (width - 1) if signed else 0
     shifted = checked(

@@ -74,9 +74,9 @@ AT_ONCE = 2  # levels of the tree of sums, and digits of the choice that are ope
 
 @dataclass(frozen=True)
 class Powers:
-    """What a choice's weights are: a score that is 2^`fraction` more weighs twice as much.
+    """Weights of a choice: a score that is 2^`fraction` more weighs twice as much.
 
-    `table` are the digits of the table's index, h at most; `security` is s.
+    `table` is the greatest number h of digits of the table's index; `security` is s.
     """
 
     fraction: int
@@ -85,21 +85,21 @@ class Powers:
 
     @property
     def digits(self) -> int:
-        """h, the first digits of a score's fraction, that the table is asked for."""
+        """Number h of a score's first fractional digits, which index the table."""
         return min(self.table, self.fraction)
 
     @property
     def precision(self) -> int:
-        """m: M has one bit more."""
+        """Bits of M without the highest one, m."""
         return 2 * self.table + 5
 
     @property
     def nodes(self) -> list[int]:
-        """A_0 to A_(2^h): integers, the same on every machine."""
+        """A_0 to A_(2^h): integers, equal on every machine."""
         return _nodes(self.digits, self.precision)
 
     def mantissa(self, fraction: int) -> int:
-        """Return M(f)."""
+        """Return M(f), the weight's mantissa."""
         rest = self.fraction - self.digits
         place, along = fraction >> rest, fraction & ((1 << rest) - 1)
         low, high = self.nodes[place : place + 2]
@@ -110,17 +110,17 @@ class Powers:
         return self.mantissa(score & ((1 << self.fraction) - 1)) << (score >> self.fraction)
 
     def probabilities(self, scores: Sequence[int]) -> list[Fraction]:
-        """Return the ideal law: that of the circuit is within 2^-`security` of it."""
+        """Return the ideal probability of each candidate; the circuit's law is within 2^-`security` of it."""
         least = min(scores) >> self.fraction << self.fraction
         weights = [self.weight(score - least) for score in scores]
         return [Fraction(weight, sum(weights)) for weight in weights]
 
     def range(self, change: int) -> Fraction:
-        """Return an epsilon that bounds the range where one row changes no score by more than `change`."""
+        """Return an epsilon that bounds the range if one row changes no score by more than `change`."""
         return 2 * change * LN2 / (1 << self.fraction) + _slack(self.table)
 
     def last(self, candidates: int) -> int:
-        """T, and k as well, at least s + 1 + log2 n."""
+        """Return T, and k as well: at least s + 1 + log2 n."""
         return self.security + 1 + (candidates - 1).bit_length()
 
 
@@ -139,10 +139,18 @@ def _slack(table: int) -> Fraction:
 
 @lru_cache(maxsize=256)
 def powers_for(epsilon: Fraction, moved: int, security: int = SECURITY) -> tuple[Powers, int]:
-    """Return the weights of a choice whose range is at most epsilon, and by how much to multiply: the greatest factor
-    that a score's distances may have, if one row changes no distance by more than `moved`.
+    """Return the weights of a choice with a range of at most epsilon, and the greatest factor of its distances.
 
-    `InputError` for an epsilon that is too small for any table.
+    Args:
+        epsilon: Range of the choice.
+        moved: Greatest change of a distance by one row.
+        security: Statistical parameter s; the choice is within 2^-s of its ideal law. If in doubt, 40.
+
+    Returns:
+        The weights, and the greatest whole number by which you may multiply distances to get scores.
+
+    Raises:
+        InputError: Epsilon is too small for any table.
     """
     table = next((size for size in range(3, MOST_TABLE + 1) if _slack(size) * EXACT <= epsilon), None)
     if table is None:
@@ -154,13 +162,30 @@ def powers_for(epsilon: Fraction, moved: int, security: int = SECURITY) -> tuple
 
 
 def split_scores(engine: Engine, scores: Bits, law: Powers) -> Bits:
-    """Return the scores [width, candidates] as their weights' mantissas, m + 1 bits, and exponents after them."""
+    """Return the scores as mantissas of m + 1 bits and exponents after them, secret, [bits, candidates].
+
+    One split serves all choices from these scores.
+
+    Args:
+        engine: Engine of this party. The peer must pass equal public arguments.
+        scores: Secret scores from 0 up, [width, candidates].
+        law: Weights of the choice; public.
+    """
     (mantissas, exponents) = engine.run(_split_netlist(scores.width, law, engine.form), scores)
     return Bits(np.concatenate([mantissas.data, exponents.data]))
 
 
 def chosen(engine: Engine, parts: Bits, law: Powers) -> int:
-    """Return the candidate that is chosen, of scores that were split."""
+    """Return the index of the chosen candidate, opened to both parties; a single candidate opens nothing.
+
+    Args:
+        engine: Engine of this party. The peer must pass equal public arguments.
+        parts: Secret scores after `split_scores`, [bits, candidates].
+        law: Weights that the scores were split by; public.
+
+    Raises:
+        InputError: There is no candidate.
+    """
     many, bits = parts.batch, law.precision + 1
     if many < 1:
         raise InputError("a choice needs at least one candidate")
@@ -183,7 +208,7 @@ def chosen(engine: Engine, parts: Bits, law: Powers) -> int:
 
 
 def _descended(engine: Engine, rest: Bits, children: Sequence[Sequence[Bits]]) -> tuple[int, Bits]:
-    """Return in which of several sums, given by their rows, a number falls, and by how much it exceeds those before."""
+    """Return the index of the sum in which a number falls, and by how much it exceeds the sums before."""
     width, inner = children[0][0].width, [row for rows in children[:-1] for row in rows]
     place = 0
     if inner:
@@ -196,7 +221,7 @@ def _descended(engine: Engine, rest: Bits, children: Sequence[Sequence[Bits]]) -
 
 
 def _greatest(engine: Engine, values: Bits) -> Bits:
-    """Return the greatest of several numbers; where depth counts, of eights at once."""
+    """Return the greatest of several numbers; in the form "depth" groups of eight are compared at once."""
     most = GROUP if engine.form == "depth" else 2
     while values.batch > 1:
         many = min(most, values.batch)
@@ -234,7 +259,7 @@ def _widened(engine: Engine, value: Bits, width: int) -> Bits:
 
 @lru_cache(maxsize=64)
 def _greatest_netlist(width: int, many: int, form: Form) -> Netlist:
-    """Return so many numbers in, the greatest one out."""
+    """Build the greatest of `many` numbers."""
     builder = Builder(form)
     builder.output(maximum([builder.input(width) for _ in range(many)])[0])
     return builder.build()
@@ -242,7 +267,7 @@ def _greatest_netlist(width: int, many: int, form: Form) -> Netlist:
 
 @lru_cache(maxsize=64)
 def _sum_netlist(width: int, form: Form) -> Netlist:
-    """Return the two rows of two sums in, those of their sum out, one bit wider: what they add up to is less."""
+    """Build the two rows of a sum, one bit wider, from the two rows of two sums; their total fits in it."""
     builder = Builder(form)
     for row in sum_rows(builder.graph, [builder.input(width - 1) for _ in range(4)], [], width):
         builder.output(row)
@@ -251,7 +276,7 @@ def _sum_netlist(width: int, form: Form) -> Netlist:
 
 @lru_cache(maxsize=64)
 def _split_netlist(width: int, law: Powers, form: Form) -> Netlist:
-    """Return a score in; M, and its exponent of at least one bit, out."""
+    """Build M, and its exponent of at least one bit, from a score."""
     builder = Builder(form)
     score = builder.input(width)
     padded = score.extend(max(width, law.fraction + 1))
@@ -272,8 +297,10 @@ def _split_netlist(width: int, law: Powers, form: Form) -> Netlist:
 
 @lru_cache(maxsize=64)
 def _weight_netlist(mantissa: int, exponent: int, last: int, form: Form) -> Netlist:
-    """Return M, its exponent and the greatest one in; the weight out. T is at least `last`, or no exponent differs by
-    more than T."""
+    """Build the weight from M, its exponent and the greatest exponent.
+
+    T is at least `last`, or no exponent differs by more than T.
+    """
     builder = Builder(form)
     value, own, greatest = builder.input(mantissa), builder.input(exponent), builder.input(exponent)
     gap = greatest - own
@@ -289,7 +316,7 @@ def _weight_netlist(mantissa: int, exponent: int, last: int, form: Form) -> Netl
 
 @lru_cache(maxsize=64)
 def _part_netlist(width: int, uniform: int, form: Form) -> Netlist:
-    """Return the two rows of W, and U of k bits, in; floor(U W / 2^k) out."""
+    """Build floor(U W / 2^k) from the two rows of W, and U of k bits."""
     builder = Builder(form)
     whole = builder.input(width) + builder.input(width)
     builder.output(multiply(whole, builder.input(uniform), width + uniform)[uniform:])
@@ -298,8 +325,10 @@ def _part_netlist(width: int, uniform: int, form: Form) -> Netlist:
 
 @lru_cache(maxsize=64)
 def _step_netlist(rest: int, width: int, rows: int, sums: int, form: Form) -> Netlist:
-    """Return R and some sums, by their rows, in; R less the first, the first two and so on, and where that is below 0,
-    out."""
+    """Build R less the first sum, the first two and so on, and whether each is below 0.
+
+    The inputs are R and the rows of the sums.
+    """
     builder = Builder(form)
     left = [builder.input(rest).extend(rest + 1)]
     minus: list[Integer] = []

@@ -51,7 +51,12 @@ Fresh = Callable[[Sequence[ItemSet]], list[ItemSet]]  # the candidates that come
 
 
 def most_samples(problem: Problem, first: int) -> int:
-    """Return how many sets become candidates at most."""
+    """Return the greatest number of sets that become candidates.
+
+    Args:
+        problem: Public problem: items, bound on rows and longest set.
+        first: Greatest number of sets to choose.
+    """
     return len(problem.columns) + first * (first - 1) // 2
 
 
@@ -60,13 +65,30 @@ def noisy_sets(
 ) -> tuple[list[ItemSet], list[int]]:
     """Return the chosen sets in their order, and the noisy numbers of rows with each and, at the end, of all rows.
 
-    `laws` are of the noise on what the choice is made by, and on the numbers.
+    Args:
+        engine: Engine of this party. The peer must pass equal public arguments.
+        problem: Public problem: items, bound on rows and longest set.
+        first: Greatest number of sets to choose; public.
+        laws: Law of the noise behind the choice, then of the noise on the numbers; public.
+        counting: Returns this party's number of rows with each given set, int64[sets]; private.
+        rows: This party's number of rows; private.
+
+    Raises:
+        InputError: A number of rows does not fit the bits of the agreed bound, or is too wide with its noise.
+        ProtocolError: The opened index is not that of a candidate.
     """
     return _opened(engine, problem, first, laws, counting, rows, lambda chosen: candidates_after(problem, chosen))
 
 
 def count_at_most(engine: CountingEngine, problem: Problem, first: int, laws: tuple[Law, Law]) -> None:
-    """Count a run that no other exceeds: with each place as many new candidates as there were places before."""
+    """Count a run that no other exceeds: with each place as many new candidates as there were places before.
+
+    Args:
+        engine: Engine that counts cost. Nothing is computed and nothing is sent.
+        problem: Public problem: items, bound on rows and longest set.
+        first: Greatest number of sets to choose.
+        laws: Law of the noise behind the choice, then of the noise on the numbers.
+    """
 
     def counting(sets: Sequence[ItemSet]) -> Indices:
         return np.zeros(len(sets), dtype=np.int64)
@@ -75,7 +97,14 @@ def count_at_most(engine: CountingEngine, problem: Problem, first: int, laws: tu
 
 
 def candidates_after(problem: Problem, chosen: Sequence[ItemSet]) -> list[ItemSet]:
-    """Return the sets whose parts are chosen, the last of them not before now, in rising order."""
+    """Return the sets that become candidates by the last chosen set, in rising order.
+
+    All parts of one item less are chosen, and the last chosen set is one of them. No set has two items of one column.
+
+    Args:
+        problem: Public problem: items, bound on rows and longest set.
+        chosen: Sets chosen so far, one at least, in their order.
+    """
     *before, latest = chosen
     length, known = len(latest), set(chosen)
     if length == problem.max_length:

@@ -43,7 +43,15 @@ MOST_VARIANCE = 1 << 60
 
 
 def discrete_gaussian(variance: Fraction | int, security: int = SECURITY) -> Law:
-    """Return the law of variance sigma^2 (that of the continuous Gaussian it is named after), within 2^-security."""
+    """Return the law of variance sigma^2 (that of the continuous Gaussian it is named after), within 2^-security.
+
+    Args:
+        variance: Variance sigma^2, above 0 and at most 2^60.
+        security: Statistical parameter s; the distance is at most 2^-s. If in doubt, 40.
+
+    Raises:
+        InputError: The variance or the security is out of range.
+    """
     variance = Fraction(variance)
     if not 0 < variance <= MOST_VARIANCE:
         raise InputError(f"the variance of the noise is {float(variance):g}, must be positive and at most 2^60")
@@ -53,7 +61,7 @@ def discrete_gaussian(variance: Fraction | int, security: int = SECURITY) -> Law
 
 @dataclass(frozen=True)
 class ScaledSum(Law):
-    """fine + 2^shift coarse, of two independent laws; `missing` is the distance of the exact sum to the ideal law."""
+    """Sum fine + 2^shift coarse of two independent laws; `missing` is its distance to the ideal law for exact parts."""
 
     fine: Law
     coarse: Law
@@ -143,15 +151,17 @@ def _table(variance: Fraction, security: int) -> PublicTable:
 
 
 def _beyond(point: int, spread: gmpy2.mpfr) -> gmpy2.mpfr:
-    """Return a bound on the mass of |x| >= point: a geometric series over less than all weights (Poisson's formula
-    again)."""
+    """Return a bound on the mass of |x| >= point.
+
+    It is a geometric series over less than all weights (Poisson's formula again).
+    """
     ratio = gmpy2.exp(-2 * gmpy2.mpfr(point) / spread)
     series = gmpy2.exp(-gmpy2.mpfr(point * point) / spread) / (1 - ratio)
     return 2 * series / max(gmpy2.mpfr(1), gmpy2.sqrt(gmpy2.const_pi() * spread))
 
 
 def _ripple(variance: Fraction) -> Fraction:
-    """r / (1 - r) for tau^2."""
+    """Return r / (1 - r) for tau^2."""
     with gmpy2.context(precision=128, round=gmpy2.RoundUp):
         q = gmpy2.exp(-2 * gmpy2.const_pi() ** 2 * gmpy2.mpfr(gmpy2.mpq(variance)))
         r = 2 * q / (1 - q)

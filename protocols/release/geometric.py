@@ -43,13 +43,13 @@ class DigitLaw(Law):
 
     @property
     def digits(self) -> int:
-        """k, the binary digits of a geometric number."""
+        """Number k of binary digits of a geometric number."""
         return digits_below(self.scale, self.security)
 
     @property
     @abstractmethod
     def coins(self) -> Coins:
-        """One for each digit, lowest first, and what a sample takes besides."""
+        """Coins of a sample: one for each digit, lowest first, then any others."""
 
     @property
     @override
@@ -64,7 +64,7 @@ class DigitLaw(Law):
     @property
     @override
     def distance(self) -> Fraction:
-        """See `Law.distance`: what is cut off, what the coins are wrong by, and that they depend."""
+        """Bound on the distance to the ideal law: the tail that is cut off, the coins' errors, and their dependence."""
         return (
             cut(self.scale, self.digits)
             + Fraction(len(self.coins.thresholds), 2 << self.coins.width)
@@ -77,7 +77,7 @@ class OneSidedGeometric(DigitLaw):
 
     @property
     def coins(self) -> Coins:
-        """One for each digit, lowest first."""
+        """Coins of a sample: one for each digit, lowest first."""
         return digit_coins(self.scale, self.security)
 
     @property
@@ -96,7 +96,16 @@ class OneSidedGeometric(DigitLaw):
 
 
 def check(scale: Fraction, security: int) -> None:
-    """`InputError` for a scale or a statistical parameter that no noise of this family has."""
+    """Raise InputError for a scale or a statistical parameter without a law in this family.
+
+    Args:
+        scale: Sensitivity divided by epsilon, above 0.
+        security: Statistical parameter s; the distance is at most 2^-s. If in doubt, 40.
+
+    Raises:
+        InputError: The scale is not above 0, the security is out of range, or a sample has more than `MOST_DIGITS`
+            digits.
+    """
     if not scale > 0:
         raise InputError(f"the scale of the noise is {scale}, must be positive")
     check_security(security)
@@ -106,7 +115,12 @@ def check(scale: Fraction, security: int) -> None:
 
 @lru_cache(maxsize=256)
 def digits_below(scale: Fraction, security: int) -> int:
-    """Return the least k with alpha^(2^k) <= 2^-(security + 1)."""
+    """Return the least k with alpha^(2^k) <= 2^-(security + 1).
+
+    Args:
+        scale: Sensitivity divided by epsilon, above 0.
+        security: Statistical parameter s; the distance is at most 2^-s. If in doubt, 40.
+    """
     with gmpy2.context(precision=GUARD_BITS, round=gmpy2.RoundUp):
         reach = gmpy2.log(2) * (security + 1) * gmpy2.mpfr(gmpy2.mpq(scale))
         return max(0, int(gmpy2.ceil(reach)) - 1).bit_length()
@@ -114,7 +128,13 @@ def digits_below(scale: Fraction, security: int) -> int:
 
 @lru_cache(maxsize=256)
 def digit_coins(scale: Fraction, security: int, sign: bool = False) -> Coins:
-    """Return the coins of the digits, and with `sign` one more of the bias alpha / (1 + alpha) after them."""
+    """Return the coins of the digits, the lowest first.
+
+    Args:
+        scale: Sensitivity divided by epsilon, above 0.
+        security: Statistical parameter s; the distance is at most 2^-s. If in doubt, 40.
+        sign: True adds a last coin of the bias alpha / (1 + alpha), for the sign.
+    """
     digits = digits_below(scale, security)
     exponents = [Fraction(1 << i) / scale for i in range(digits)] + [1 / scale] * sign
     width, own = _widths(len(exponents), Fraction(1, 1 << security) - cut(scale, digits))
@@ -135,14 +155,24 @@ def _widths(coins: int, allowed: Fraction) -> tuple[int, int]:
 
 
 def threshold(exponent: Fraction, precision: int) -> int:
-    """round(2^precision / (1 + e^exponent)), for exponent > 0."""
+    """Return round(2^precision / (1 + e^exponent)), for exponent > 0.
+
+    Args:
+        exponent: Exponent of the bias, above 0.
+        precision: Bits of the coin.
+    """
     with gmpy2.context(precision=precision + GUARD_BITS):
         return int(gmpy2.rint(gmpy2.exp2(precision) / (1 + gmpy2.exp(gmpy2.mpfr(gmpy2.mpq(exponent))))))
 
 
 @lru_cache(maxsize=256)
 def cut(scale: Fraction, digits: int) -> Fraction:
-    """alpha^(2^digits), the probability of what lies beyond so many digits, rounded up."""
+    """Return alpha^(2^digits), the probability of all values beyond these digits, rounded up.
+
+    Args:
+        scale: Sensitivity divided by epsilon, above 0.
+        digits: Number of binary digits of a sample.
+    """
     with gmpy2.context(precision=GUARD_BITS, round=gmpy2.RoundDown):
         exponent = gmpy2.mpfr(gmpy2.mpq(Fraction(1 << digits) / scale))
     with gmpy2.context(precision=64, round=gmpy2.RoundUp):

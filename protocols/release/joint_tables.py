@@ -34,10 +34,20 @@ Numbers = NDArray[np.int64]
 
 
 class JointTables:
-    """Both parties' counts added up, secret. `sizes` are the cells of each table, in the order of the cells."""
+    """Secret sums of both parties' counts, table by table."""
 
     def __init__(self, engine: Engine, own: NDArray[np.integer], sizes: Sequence[int], max_rows: int) -> None:
-        """Each party passes its own counts, int[cells]; `InputError` if one is negative or too large."""
+        """Add both parties' counts; the sums stay secret.
+
+        Args:
+            engine: Engine of this party. The peer must pass equal public arguments.
+            own: This party's counts, int[cells], one table after the other; private.
+            sizes: Number of cells of each table; public.
+            max_rows: Greatest number of rows of a party; public.
+
+        Raises:
+            InputError: A count is negative or does not fit the bits of the bound.
+        """
         self._engine = engine
         width = max(1, max_rows.bit_length())
         counts = checked(own, width, "the count")
@@ -51,13 +61,15 @@ class JointTables:
         self._starts = np.concatenate([[0], np.cumsum(sizes)])
 
     def secrets(self, tables: Sequence[int]) -> Bits:
-        """Return the cells of some tables, one table after the other."""
+        """Return the secret cells of some tables, one table after the other: [bits, cells]."""
         return self._cells.take(self._places(tables))
 
     def distances(self, tables: Sequence[int], estimates: Sequence[Numbers]) -> Bits:
-        """Return how far each table is from the estimates of its cells, less half its number of cells: [bits, tables].
+        """Return the distance of each table from its estimates, less half its number of cells: secret, [bits, tables].
 
-        Estimates are given rounded down, int64[cells] from 0 to twice the bound on a party's rows, for each table.
+        Args:
+            tables: Numbers of the tables to compare, one at least; public.
+            estimates: Estimates of each of these tables, rounded down, int64[cells], from 0 to 2 max_rows; public.
         """
         engine, places = self._engine, self._places(tables)
         greatest = max(int(one.sum()) + one.size for one in estimates) + self._most
@@ -76,7 +88,14 @@ class JointTables:
 
 
 def totals(engine: Engine, numbers: Bits, sizes: NDArray[np.integer], most_bits: int) -> Bits:
-    """Sums of secret numbers from 0 up that stand group by group, `sizes` in each; none has more than `most_bits`."""
+    """Return the sums of groups of secret numbers, which stay secret, [bits, groups].
+
+    Args:
+        engine: Engine of this party. The peer must pass equal public arguments.
+        numbers: Secret numbers from 0 up, [width, numbers], one group after the other.
+        sizes: Number of numbers of each group, int[groups], 1 at least; public.
+        most_bits: Bits that hold every sum; public.
+    """
     while sizes.max() > 1:
         together = min(TOGETHER, int(sizes.max()))
         parts = -(-sizes // together)  # of each group
@@ -91,7 +110,7 @@ def totals(engine: Engine, numbers: Bits, sizes: NDArray[np.integer], most_bits:
 
 
 def _within(parts: NDArray[np.integer]) -> NDArray[np.integer]:
-    """0, 1, ... within each group."""
+    """Return 0, 1, ... within each group."""
     found: Numbers = np.arange(int(parts.sum())) - np.repeat(np.cumsum(parts) - parts, parts)
     return found
 
@@ -105,8 +124,7 @@ def _sum_netlist(width: int) -> Netlist:
 
 @lru_cache(maxsize=16)
 def _difference_netlist(width: int) -> Netlist:
-    """Return a number and k, of a bit more: the number less k, its bits inverted if it is negative, and without its
-    sign."""
+    """Build a number less k, which has a bit more, without its sign; the bits are inverted if it is negative."""
     builder = Builder("size")
     number, k = builder.input(width), builder.input(width + 1)
     difference = number.resize(width + 1) - k  # from -2^width up to 2^width - 1: the top bit is the sign

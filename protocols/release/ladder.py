@@ -57,7 +57,7 @@ REACHED = 1e-12  # of a law's mass may be left out of an interval's sum
 
 @dataclass(frozen=True)
 class Ladder:
-    """The law of Y for graphs of at least 3 vertices; `epsilon` is of one edge added or removed."""
+    """Law of Y for graphs of at least 3 vertices; `epsilon` is that of one edge added or removed."""
 
     vertices: int
     epsilon: Fraction
@@ -65,27 +65,27 @@ class Ladder:
 
     @property
     def most(self) -> int:
-        """The greatest LS."""
+        """Greatest LS of a graph."""
         return self.vertices - 2
 
     @property
     def geometric(self) -> OneSidedGeometric:
-        """The law of a and b."""
+        """Law of a and b."""
         return OneSidedGeometric(2 / self.epsilon, self.security)
 
     @property
     def uniform(self) -> int:
-        """k, the bits that i is made of."""
+        """Number k of uniform bits behind i."""
         return self.security + self.vertices.bit_length()
 
     @property
     def bits(self) -> int:
-        """Uniform secret bits that one sample takes: a, b, the choice, i, the sign."""
+        """Number of uniform secret bits that one sample takes: a, b, the choice, i, the sign."""
         return 2 * self.geometric.bits + self.security + self.uniform + 1
 
     @cached_property
     def thresholds(self) -> tuple[tuple[int, int], ...]:
-        """For each LS the chances of the third part, and of the second or third, times 2^security."""
+        """Probabilities of the third part, and of the second or third, times 2^security, for each LS."""
         with gmpy2.context(precision=self.security + GUARD_BITS):
             q = gmpy2.exp(-gmpy2.mpfr(gmpy2.mpq(self.epsilon)) / 2)
             here, near, far = (1 - q) ** 2, 2 * q * (1 - q), 2 * q**2
@@ -97,7 +97,12 @@ class Ladder:
             )
 
     def draw(self, common: Integer, random: Integer) -> Integer:
-        """Return the circuit: from LS, in as many bits as the greatest, and `bits` uniform wires to Y, signed."""
+        """Return the circuit: from LS and uniform wires to Y, signed.
+
+        Args:
+            common: LS of the graph, in as many bits as the greatest LS.
+            random: Uniform wires, `bits` of them.
+        """
         law = self.geometric
         ends = accumulate((law.bits, law.bits, self.security, self.uniform, 1), initial=0)
         one, other, choice, fraction, sign = (random[start:end] for start, end in pairwise(ends))
@@ -116,7 +121,10 @@ class Ladder:
         return select(sign[0], 0 - distance.extend(len(distance) + 1).as_signed(), distance)
 
     def law(self, common: int) -> dict[int, Fraction]:
-        """Return the exact law of the circuit at an LS; only for few values of a geometric number."""
+        """Return the exact law of the circuit at an LS.
+
+        Use it only if a geometric number has few values.
+        """
         far, moved = (Fraction(part, 1 << self.security) for part in self.thresholds[common])
         samples, shares = self.geometric.probabilities(), self._shares(common)
         found: dict[int, Fraction] = {0: 1 - moved}
@@ -133,12 +141,17 @@ class Ladder:
         return found
 
     def _shares(self, common: int) -> list[Fraction]:
-        """Return the chances of i = 1, 2, ..., LS."""
+        """Return the probabilities of i = 1, 2, ..., LS."""
         ends = [-(-(i << self.uniform) // common) for i in range(common + 1)] if common else []
         return [Fraction(end - start, 1 << self.uniform) for start, end in pairwise(ends)]
 
     def reach(self, common: int, confidence: float) -> int:
-        """Return the least end of a rung that |Y| exceeds with less than what is left of the confidence, at an LS."""
+        """Return the end of a rung within which |Y| lies with the given confidence.
+
+        Args:
+            common: LS of the graph, most common neighbours of two vertices.
+            confidence: Probability that |Y| is within the result, below 1.
+        """
         q, inside, rung = math.exp(-float(self.epsilon) / 2), 1.0, 0
         whole = 1 + 2 * (common * q / (1 - q) + q**2 / (1 - q) ** 2)
         while inside < confidence * whole - REACHED:
@@ -156,22 +169,48 @@ class Ladder:
 
 
 def below(rung: int, common: int) -> int:
-    """Return R_u of rung u at an LS: the greatest distance of its numbers."""
+    """Return R_u, the greatest distance of the numbers of a rung.
+
+    Args:
+        rung: Number u of the rung.
+        common: LS of the graph.
+    """
     return rung * common + rung * (rung - 1) // 2
 
 
 @lru_cache(maxsize=32)
 def ladder(vertices: int, epsilon: Fraction, changes: int = 1) -> Ladder:
-    """Return the law that is epsilon-private where neighbours differ by so many edges."""
+    """Return the law of the ladder that is epsilon-private.
+
+    Args:
+        vertices: Number of vertices, 3 at least.
+        epsilon: Epsilon of the answer.
+        changes: Number of edges by which neighbouring graphs differ.
+    """
     return Ladder(vertices, epsilon / changes, security_for(epsilon, 4))
 
 
 def plain(vertices: int, epsilon: Fraction, changes: int = 1) -> DiscreteLaplace:
-    """Return noise of the global sensitivity, for the same promise."""
+    """Return noise of the global sensitivity that is epsilon-private.
+
+    Args:
+        vertices: Number of vertices, 3 at least.
+        epsilon: Epsilon of the answer.
+        changes: Number of edges by which neighbouring graphs differ.
+
+    Raises:
+        InputError: Epsilon is too small for this number of vertices.
+    """
     return DiscreteLaplace((vertices - 2) * changes / epsilon, security_for(epsilon))
 
 
 def is_worth_it(vertices: int, epsilon: Fraction, changes: int = 1) -> bool:
-    """Return whether the ladder's error at LS = 1 is below that of plain noise, by public numbers."""
+    """Return whether the ladder's error at LS = 1 is below that of plain noise, by public numbers.
+
+    Args:
+        vertices: Number of vertices, 3 at least.
+        epsilon: Epsilon of the answer.
+        changes: Number of edges by which neighbouring graphs differ.
+    """
     scale = (vertices - 2) * changes / float(epsilon)
     return ladder(vertices, epsilon, changes).error(1) < 1 / math.sinh(1 / scale)

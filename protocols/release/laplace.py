@@ -30,7 +30,7 @@ class DiscreteLaplace(DigitLaw):
 
     @property
     def coins(self) -> Coins:
-        """One for each digit of g, lowest first, then the sign."""
+        """Coins of a sample: one for each digit of g, lowest first, then the sign."""
         return digit_coins(self.scale, self.security, sign=True)
 
     @property

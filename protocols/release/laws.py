@@ -31,22 +31,22 @@ class Law(ABC):
     @property
     @abstractmethod
     def bits(self) -> int:
-        """Uniform secret bits that one sample takes."""
+        """Number of uniform secret bits that one sample takes."""
 
     @property
     @abstractmethod
     def least(self) -> int:
-        """The least value of a sample."""
+        """Least value of a sample."""
 
     @property
     @abstractmethod
     def greatest(self) -> int:
-        """The greatest value of a sample."""
+        """Greatest value of a sample."""
 
     @property
     @abstractmethod
     def distance(self) -> Fraction:
-        """A proven bound on the statistical distance between the law of the circuit and the ideal one."""
+        """Proven bound on the statistical distance between the law of the circuit and the ideal one."""
 
     @abstractmethod
     def draw(self, random: Integer) -> Integer:
@@ -54,8 +54,11 @@ class Law(ABC):
 
     @abstractmethod
     def probabilities(self) -> dict[int, Fraction]:
-        """Return the exact law of the circuit; values that do not occur may be missing. `InputError` if it is too
-        long."""
+        """Return the exact law of the circuit; values of probability 0 may be missing.
+
+        Raises:
+            InputError: The law has too many values to be listed.
+        """
 
     @property
     def width(self) -> int:
@@ -64,7 +67,7 @@ class Law(ABC):
         return largest.bit_length() + (self.least < 0)
 
     def _listable(self) -> None:
-        """`InputError` if the law has too many values for `probabilities`."""
+        """Raise InputError if the law has too many values for `probabilities`."""
         if self.greatest - self.least >= TABULATED:
             raise InputError(
                 f"this law has {self.greatest - self.least + 1} values, more than {TABULATED} are not listed"
@@ -73,10 +76,15 @@ class Law(ABC):
 
 @lru_cache(maxsize=256)
 def security_for(epsilon: Fraction, samples: int = 1, security: int = SECURITY) -> int:
-    """Return the statistical parameter of each of the laws of an epsilon-private answer that takes so many samples.
+    """Return the statistical parameter of each law of an epsilon-private answer.
 
     All together they add at most (1 + e^epsilon) samples 2^-found <= 2^(2 - security) to its delta. Up to an epsilon of
     ln 3 that is `security` for one sample; each 1 of epsilon beyond takes 1.44 bits more, each doubling of samples one.
+
+    Args:
+        epsilon: Epsilon of the answer.
+        samples: Number of samples that the answer takes.
+        security: Statistical parameter of the whole answer. If in doubt, 40.
     """
     with gmpy2.context(precision=128, round=gmpy2.RoundUp):
         factor = int(gmpy2.ceil(gmpy2.log2(1 + gmpy2.exp(gmpy2.mpfr(gmpy2.mpq(epsilon))))))
@@ -84,21 +92,38 @@ def security_for(epsilon: Fraction, samples: int = 1, security: int = SECURITY) 
 
 
 def check_security(security: int) -> None:
-    """`InputError` for a statistical parameter s that no law has: the distance is to be at most 2^-s."""
+    """Raise InputError for a statistical parameter s out of range: the distance is to be at most 2^-s.
+
+    Raises:
+        InputError: The parameter is not from 1 to 2,048.
+    """
     if not 1 <= security <= MOST_SECURITY:
         raise InputError(f"the statistical security is {security} bits, must be from 1 to {MOST_SECURITY}")
 
 
 @lru_cache(maxsize=64)
 def netlist(law: Law, form: Form = "size") -> Netlist:
-    """Return the circuit of one sample: `law.bits` wires in, `law.width` wires out."""
+    """Build one sample: `law.bits` wires in, `law.width` wires out.
+
+    Args:
+        law: Law of the noise.
+        form: Form of the netlist, public: "size" for few ANDs, "depth" for few levels.
+    """
     builder = Builder(form)
     builder.output(law.draw(builder.input(law.bits)).resize(law.width))
     return builder.build()
 
 
 def sample(engine: Engine, law: Law, batch: int) -> Bits:
-    """Secret samples [law.width, batch] that neither party knows: bits for other circuits. Large batches are cut."""
+    """Return secret samples that neither party knows, [law.width, batch]; bits for other circuits.
+
+    Large batches are drawn in parts.
+
+    Args:
+        engine: Engine of this party. The peer must pass equal public arguments.
+        law: Law of the noise; public.
+        batch: Number of samples; public.
+    """
     made, size = netlist(law, engine.form), max(1, engine.comfortable // max(1, law.bits))
     sizes = [min(size, batch - start) for start in range(0, max(1, batch), size)]
     return Bits.join([engine.run(made, engine.random(law.bits, part))[0] for part in sizes])

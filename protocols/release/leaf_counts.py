@@ -31,20 +31,50 @@ def leaves_of(tree: Tree) -> int:
 
 
 def leaf_counts(engine: Engine, problem: Problem, own: Counts, tree: Tree, law: Law) -> NDArray[np.int64]:
-    """Return both parties' rows by leaf, in reading order, and class, with noise: int64[leaves, classes]."""
+    """Return both parties' rows by leaf, in reading order, and class, with noise: int64[leaves, classes].
+
+    Args:
+        engine: Engine of this party. The peer must pass equal public arguments.
+        problem: Public problem of the tree.
+        own: Counts this party's rows; private.
+        tree: The opened tree; public.
+        law: Law of the noise on each count; public.
+
+    Raises:
+        InputError: This party has more rows than agreed, or the sums with their noise are too wide.
+    """
     mine = own_leaf_counts(problem, own, tree)
     return noisy_leaf_counts(engine, problem, mine, law)
 
 
 def noisy_leaf_counts(engine: Engine, problem: Problem, own: Indices, law: Law) -> NDArray[np.int64]:
-    """Return the same from own int64[leaves, classes]."""
+    """Return both parties' rows by leaf and class with noise, int64[leaves, classes].
+
+    Args:
+        engine: Engine of this party. The peer must pass equal public arguments.
+        problem: Public problem of the tree.
+        own: This party's rows by leaf and class, int64[leaves, classes]; private.
+        law: Law of the noise on each count; public.
+
+    Raises:
+        InputError: A count does not fit the bits of the agreed bound, or the sums with their noise are too wide.
+    """
     with engine.session.phase("leaf counts"):
         width = max(1, problem.max_rows.bit_length())
         return noisy_sums(engine, own.reshape(-1), width, law).reshape(own.shape)
 
 
 def own_leaf_counts(problem: Problem, own: Counts, tree: Tree) -> Indices:
-    """Return own rows by leaf, in reading order, and class. `InputError` if they are more than agreed."""
+    """Return this party's rows by leaf, in reading order, and class: int64[leaves, classes]. The result is private.
+
+    Args:
+        problem: Public problem of the tree.
+        own: Counts this party's rows; private.
+        tree: The opened tree; public.
+
+    Raises:
+        InputError: This party has more rows than agreed.
+    """
     depths = [depth for node, depth in walk(tree) if isinstance(node, Leaf)]
     found = np.zeros((len(depths), problem.classes), dtype=np.int64)
     for depth in sorted(set(depths)):

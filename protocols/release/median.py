@@ -51,8 +51,18 @@ from smc.errors import InputError
 
 @lru_cache(maxsize=32)
 def median_netlist(candidates: int, width: int, noise: int, form: Form = "size", ties: int = 0) -> Netlist:
-    """Inputs for each candidate: party 0's number of lesser values, of greater ones, party 1's, bits of noise, of
-    ties."""
+    """Build the noisy median: the index of the chosen candidate out.
+
+    The inputs stand in this order, each for all candidates: party 0's numbers of lesser values, its numbers of greater
+    values, party 1's likewise, the noise, the ties.
+
+    Args:
+        candidates: Number of candidates.
+        width: Bits of a party's number.
+        noise: Bits of a sample of noise; 0 for none.
+        form: Form of the netlist, public: "size" for few ANDs, "depth" for few levels.
+        ties: Random bits of each candidate that decide between equals. Default: none.
+    """
     builder = Builder(form)
     left, right = ([builder.input(width) for _ in range(2 * candidates)] for _ in range(2))
     sums = [a.wide_add(b) for a, b in zip(left, right, strict=True)]
@@ -63,8 +73,15 @@ def median_netlist(candidates: int, width: int, noise: int, form: Form = "size",
 
 
 def weighed(by_candidate: NDArray[np.int64], share: Fraction) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return a party's two numbers for each candidate of a quantile, of how many values it has at each, all
-    int64[candidates, batch]."""
+    """Return a party's two numbers for each candidate of a quantile, int64[candidates, batch] each.
+
+    Args:
+        by_candidate: This party's number of values at each candidate, int64[candidates, batch]; private.
+        share: The quantile, from 0 to 1: 1/2 for the median; public.
+
+    Returns:
+        The numbers of lesser and of greater values, weighed for the quantile; private.
+    """
     total, below = by_candidate.sum(axis=0), by_candidate.cumsum(axis=0) - by_candidate
     above = total - below - by_candidate
     if share in (0, 1):
@@ -75,8 +92,12 @@ def weighed(by_candidate: NDArray[np.int64], share: Fraction) -> tuple[NDArray[n
 
 
 def change(share: Fraction, replaced: bool) -> int:
-    """Return epsilon times the scale of the noise on these numbers, of which one row more or less, or another row,
-    changes the greater one."""
+    """Return epsilon times the scale of the noise on the numbers of `weighed`.
+
+    Args:
+        share: The quantile, from 0 to 1: 1/2 for the median.
+        replaced: True if neighbouring tables differ by a replaced row, False by an added or removed row.
+    """
     if share in (0, 1):
         return 1
     (b, more), unit = _units(share)
@@ -84,7 +105,7 @@ def change(share: Fraction, replaced: bool) -> int:
 
 
 def _units(share: Fraction) -> tuple[tuple[int, int], int]:
-    """Return b and 2 a - b of a share a / b, and what divides both."""
+    """Return b and 2 a - b of a share a / b, and their greatest common divisor."""
     b, more = share.denominator, 2 * share.numerator - share.denominator
     return (b, more), math.gcd(b, more)
 
@@ -100,10 +121,20 @@ def noisy_median(
     width: int,
     law: Law | None,
 ) -> NDArray[np.int64]:
-    """Return the index of the chosen candidate of each instance, int64[batch]; without a law no noise.
+    """Return the index of the chosen candidate of each instance, int64[batch], opened to both parties.
 
-    Each party passes its own numbers int[candidates, batch], of at most `width` bits. `InputError` if one has more.
-    For a quantile these are what `weighed` returns.
+    For a quantile pass the two numbers of `weighed`.
+
+    Args:
+        engine: Engine of this party. The peer must pass equal public arguments.
+        below: This party's number of values less than each candidate, int[candidates, batch]; private.
+        above: This party's number of values greater than each candidate, int[candidates, batch]; private.
+        width: Bits of a party's number; public.
+        law: Law of the noise; None for no noise.
+
+    Raises:
+        InputError: There is no candidate, or a number does not fit the width.
+        ProtocolError: The opened index is not that of a candidate.
     """
     candidates, batch = below.shape
     if candidates < 1:
@@ -120,7 +151,14 @@ def noisy_median(
 
 
 def noises(engine: Engine, law: Law | None, candidates: int, batch: int) -> list[Bits]:
-    """Secret noise for each candidate of a batch, [law.width, batch] each; no bits without a law."""
+    """Return secret noise for each candidate of a batch, [law.width, batch] each; no bits without a law.
+
+    Args:
+        engine: Engine of this party. The peer must pass equal public arguments.
+        law: Law of the noise; None for no noise.
+        candidates: Number of candidates; public.
+        batch: Number of instances; public.
+    """
     if law is None:
         return [engine.constant(np.zeros((0, batch), dtype=np.uint8))] * candidates
     drawn = sample(engine, law, candidates * batch)

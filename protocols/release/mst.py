@@ -24,7 +24,7 @@ from smc.engines import Bits, Engine
 
 
 def steps(work: Workload) -> int:
-    """Return the steps of a run: single columns, then pairs, if there are any."""
+    """Return the number of steps of a run: single columns, then pairs, if there are any."""
     return 1 + (len(work.domains) > 1)
 
 
@@ -36,7 +36,20 @@ def mst(
     on_step: OnMeasurement,
     start: State = (),
 ) -> State:
-    """Return what both open; each party passes its own counts of all marginals, int64[cells], one after the other."""
+    """Run the spanning tree and return all measurements, which both parties open.
+
+    Args:
+        engine: Engine of this party. The peer must pass equal public arguments.
+        work: Public workload: domains, marginals, bound on rows and rho.
+        own: This party's counts of all marginals, int64[cells], one marginal after the other; private.
+        model: Estimates marginals from measurements. The estimates of party 0 count.
+        on_step: Called before each step with the measurements so far.
+        start: Measurements of an interrupted run, to continue from there; public. Default: a new run.
+
+    Raises:
+        InputError: A count is negative or too large, or rho leaves too little epsilon for a choice.
+        ProtocolError: The peer sent an estimate that is not a number of rows.
+    """
     columns = len(work.domains)
     third = work.rho / 3
     tables = JointTables(engine, own, work.sizes, work.max_rows)
@@ -55,7 +68,7 @@ def mst(
 def _tree(
     engine: Engine, work: Workload, tables: JointTables, estimates: selection.Estimates, epsilon: Fraction
 ) -> list[int]:
-    """Return the pairs, as they are chosen."""
+    """Return the numbers of the chosen pairs, in the order of the choices."""
     pairs = _pairs(work)
     parts = list(range(len(work.domains)))  # which columns are joined: those of one number
     found: list[int] = []
@@ -78,8 +91,19 @@ def _pairs(work: Workload) -> list[int]:
 def compared(
     engine: Engine, work: Workload, tables: JointTables, estimates: selection.Estimates, epsilon: Fraction
 ) -> tuple[Bits, Powers]:
-    """Return the secret scores of all pairs, an even number of times their distance, for half of its cells belongs to
-    it; and the law of each choice.
+    """Return the secret scores of all pairs, [bits, pairs], and the weights of each choice.
+
+    A score is an even number of times the distance of its pair, for half of its cells belongs to it.
+
+    Args:
+        engine: Engine of this party. The peer must pass equal public arguments.
+        work: Public workload: domains, marginals, bound on rows and rho.
+        tables: Joint counts of all marginals; secret.
+        estimates: Estimated cells of all marginals, int64[cells] each; public and equal at both parties.
+        epsilon: Range of each choice.
+
+    Raises:
+        InputError: Epsilon is too small.
     """
     pairs = _pairs(work)
     law, most = selection.score_powers(work, epsilon, len(work.domains))
@@ -92,7 +116,12 @@ def compared(
 
 
 def count(engine: CountingEngine, work: Workload) -> None:
-    """Count a run: it opens as much whatever it finds, but for the cells of the pairs; here they are the largest."""
+    """Count a run in which the chosen pairs have the most cells; all other costs are equal in every run.
+
+    Args:
+        engine: Engine that counts cost. Nothing is computed and nothing is sent.
+        work: Public workload: domains, marginals, bound on rows and rho.
+    """
     columns, zeros = len(work.domains), np.zeros(sum(work.sizes), dtype=np.int64)
     tables = JointTables(engine, zeros, work.sizes, work.max_rows)
     selection.measure(engine, work, tables, work.singles, work.sigma(work.rho / 3 / columns), Fraction(0))

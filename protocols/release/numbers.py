@@ -14,8 +14,8 @@ number) is free; drawing again until a number suits is not.
 No overflow. Signed integers and signed noise are shifted by public amounts so that all that is summed is at least 0, in
 a width that holds the greatest sum; the opened number is shifted back.
 
-Cost of n sums of integers of w bits: n times the sample and less than 2 W ANDs, W = bits of the sum; inputs of w n bits
-from each party and the random bits; n W bits opened. A sum at epsilon 1 (w = 16) takes 188 ANDs.
+Cost of n sums of integers of w bits: n times the sample and less than 2 W ANDs, W = bits of the sum. Each party has
+inputs of w n bits, and the random bits. The protocol opens n W bits. A sum at epsilon 1 (w = 16) takes 188 ANDs.
 """
 
 from __future__ import annotations
@@ -36,45 +36,73 @@ MOST_BITS = 63  # of an opened sum
 
 @lru_cache(maxsize=64)
 def noisy_sum_netlist(width: int, law: Law, form: Form = "size") -> Netlist:
-    """Return two integers of `width` bits and the law's uniform bits in; their sum with the noise, less `law.least`,
-    out."""
+    """Build the sum of two integers with noise, plus `from_zero_by`; the last input is the law's uniform bits.
+
+    Args:
+        width: Bits of each integer.
+        law: Law of the noise.
+        form: Form of the netlist, public: "size" for few ANDs, "depth" for few levels.
+    """
     builder = Builder(form)
     builder.output(noisy_sum(builder, width, law))
     return builder.build()
 
 
 def noisy_sum(builder: Builder, width: int, law: Law) -> Integer:
-    """Return the same as part of a netlist, whose next inputs these are."""
+    """Add the sum of two integers with noise to a netlist, whose next inputs are these and the uniform bits.
+
+    Args:
+        builder: Builder of the netlist.
+        width: Bits of each integer.
+        law: Law of the noise.
+
+    Returns:
+        The sum with noise, at least 0; see `from_zero_by` for the shift.
+    """
     left, right = builder.input(width), builder.input(width)
     noise = from_zero(law.draw(builder.input(law.bits)).resize(law.width))
     return total([left, right, noise], sum_width(width, law))
 
 
 def from_zero(noise: Integer) -> Integer:
-    """Return a sample, shifted so that it is at least 0: signed noise of n bits by 2^(n - 1), which flips its sign
-    bit."""
+    """Return a sample, shifted so that it is at least 0.
+
+    Signed noise of n bits is shifted by 2^(n - 1), which flips its sign bit.
+    """
     if not noise.signed:
         return noise
     return Integer(noise.graph, [*noise.wires[:-1], ~noise.wires[-1]])
 
 
 def from_zero_by(law: Law) -> int:
-    """By how much `from_zero` shifts the law's samples."""
+    """Return the number that `from_zero` adds to the law's samples."""
     return 1 << (law.width - 1) if law.least < 0 else 0
 
 
 def sum_width(width: int, law: Law) -> int:
-    """Bits of two integers of `width` bits and a shifted sample together."""
+    """Return the bits that hold the sum of two integers and a shifted sample.
+
+    Args:
+        width: Bits of each integer.
+        law: Law of the noise.
+    """
     return (2 * ((1 << width) - 1) + (1 << law.width) - 1).bit_length()
 
 
 def noisy_sums(
     engine: Engine, own: NDArray[np.integer], width: int, law: Law, signed: bool = False
 ) -> NDArray[np.int64]:
-    """Return the sums with their noise, opened, int64[batch]; each party passes its own integers int[batch].
+    """Return the sums of both parties' integers with noise, int64[batch], opened to both.
 
-    They are from 0 to 2^width - 1, or with `signed` from -2^(width - 1) to 2^(width - 1) - 1; `InputError` if one is
-    not, or if sums would have more than 63 bits.
+    Args:
+        engine: Engine of this party. The peer must pass equal public arguments.
+        own: This party's integers, int[batch]; private.
+        width: Bits of an integer, 1 at least; public.
+        law: Law of the noise on each sum; public.
+        signed: False for integers from 0 to 2^width - 1, True for -2^(width - 1) to 2^(width - 1) - 1.
+
+    Raises:
+        InputError: An integer does not fit the width, or a sum would have more than 63 bits.
     """
     opened_width = sum_width(width, law)
     if width < 1 or opened_width > MOST_BITS:
@@ -94,7 +122,13 @@ def noisy_sums(
 
 @lru_cache(maxsize=64)
 def noisy_netlist(width: int, law: Law, form: Form = "size") -> Netlist:
-    """Return an integer of `width` bits and the law's uniform bits in; it with the noise, less `law.least`, out."""
+    """Build an integer with noise, plus `from_zero_by`; the last input is the law's uniform bits.
+
+    Args:
+        width: Bits of the integer.
+        law: Law of the noise.
+        form: Form of the netlist, public: "size" for few ANDs, "depth" for few levels.
+    """
     builder = Builder(form)
     value = builder.input(width)
     noise = from_zero(law.draw(builder.input(law.bits)).resize(law.width))
@@ -103,7 +137,18 @@ def noisy_netlist(width: int, law: Law, form: Form = "size") -> Netlist:
 
 
 def noisy(engine: Engine, secrets: Bits, law: Law) -> Bits:
-    """Secret integers from 0 up with noise, less `law.least`: still secret, [bits, batch]. Large batches are cut."""
+    """Return secret integers with noise, plus `from_zero_by`, which stay secret, [bits, batch].
+
+    Large batches are run in parts.
+
+    Args:
+        engine: Engine of this party. The peer must pass equal public arguments.
+        secrets: Secret integers from 0 up, [width, batch].
+        law: Law of the noise; public.
+
+    Raises:
+        InputError: An integer with its noise would have more than 63 bits.
+    """
     netlist = noisy_netlist(secrets.width, law, engine.form)
     if netlist.output_widths[0] > MOST_BITS:
         raise InputError(f"integers with this noise take {netlist.output_widths[0]} bits, at most {MOST_BITS}")
@@ -116,13 +161,22 @@ def noisy(engine: Engine, secrets: Bits, law: Law) -> Bits:
 
 
 def opened_with_noise(engine: Engine, secrets: Bits, law: Law) -> NDArray[np.int64]:
-    """Secret integers from 0 up, opened with noise, int64[batch]."""
+    """Return secret integers with noise, int64[batch], opened to both parties.
+
+    Args:
+        engine: Engine of this party. The peer must pass equal public arguments.
+        secrets: Secret integers from 0 up, [width, batch].
+        law: Law of the noise; public.
+
+    Raises:
+        InputError: An integer with its noise would have more than 63 bits.
+    """
     (opened,) = engine.reveal(noisy(engine, secrets, law))
     return bitpack.to_words(opened).astype(np.int64) - from_zero_by(law)
 
 
 def _from_zero(own: NDArray[np.integer], width: int, offset: int) -> NDArray[np.uint64]:
-    """Own integers plus the offset, which must then be numbers of `width` bits."""
+    """Return this party's integers plus the offset, which must then be numbers of `width` bits."""
     least, greatest = -offset, (1 << width) - 1 - offset
     wrong = np.flatnonzero((own < least) | (own > greatest))
     if wrong.size:

@@ -22,7 +22,7 @@ DEALT = 1 << 24  # rows that are dealt in memory, at most
 
 
 class Partitioned:
-    """Each row for one of some trees. `InputError` if there are too many rows to deal."""
+    """This party's rows, each dealt to one tree. InputError if there are too many rows to deal."""
 
     def __init__(self, domains: Sequence[int], classes: int, rows: Rows, trees: int, key: bytes) -> None:
         lines = rows.distinct()
@@ -33,14 +33,25 @@ class Partitioned:
         self._parts = [RowCounts(domains, classes, part[:, :-2], part[:, -2]) for part in dealt]
 
     def level(self, forest: Sequence[Tree], attributes: bool) -> LevelCounts:
-        """See `protocols.counts.ForestCounts.level`."""
+        """Return this party's counts in the open nodes of all trees, one tree after the other; private.
+
+        Args:
+            forest: One tree for each part of the rows; public.
+            attributes: True counts by the values of each attribute, too.
+        """
         found = [part.level(tree, attributes) for part, tree in zip(self._parts, forest, strict=True)]
         values = tuple(np.concatenate(tables) for tables in zip(*(level.values for level in found), strict=True))
         return LevelCounts(np.concatenate([level.classes for level in found]), values)
 
 
 def partition_rows(lines: Indices, trees: int, key: bytes) -> tuple[Indices, Indices]:
-    """Return the tree of each row, and its line; int64[rows] both. `lines` as of `Rows.distinct`."""
+    """Return the tree of each row and the line that it comes from, int64[rows] both.
+
+    Args:
+        lines: This party's distinct rows as of `Rows.distinct`, with their number in the last column; private.
+        trees: Number of trees; public.
+        key: Key of this party; private. An equal key deals equal rows alike.
+    """
     numbers = lines[:, -1]
     drawn = [
         hashlib.shake_256(key + line.tobytes()).digest(8 * int(number))

@@ -13,9 +13,9 @@ MOST_USUAL = 10.0  # epsilon: more is said to be much
 
 
 def much(epsilon: float | None) -> list[str]:
-    """Return what is to be said of an epsilon that promises hardly anything, a sentence; nothing of others, or none.
+    """Return a warning about an epsilon that promises hardly anything, as a list of one sentence; else an empty list.
 
-    Example:
+    Examples:
         >>> much(20)
         ['epsilon 20 promises hardly anything: what is hidden may make a result e^20 times as likely; 1 is usual.']
     """
@@ -26,7 +26,17 @@ def much(epsilon: float | None) -> list[str]:
 
 
 def check_delta(delta: float, rows: int) -> None:
-    """`InputError` unless delta promises something: to give away one row in n, chosen at random, keeps (0, 1 / n)."""
+    """Raise InputError unless delta is below 1 / rows.
+
+    To give away one row in n, chosen at random, keeps (0, 1 / n).
+
+    Args:
+        delta: Delta of the question.
+        rows: Greatest number of rows.
+
+    Raises:
+        InputError: Delta is 1 / rows or more.
+    """
     if Fraction(str(delta)) * rows >= 1:
         raise InputError(
             f"delta: must be less than one over the greatest number of rows, 1 / {rows}, and better far less: "

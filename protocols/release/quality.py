@@ -67,14 +67,19 @@ class Quality(ABC):
     @property
     @abstractmethod
     def sensitivity(self) -> int:
-        """What one row changes of a score, at most, beside what it changes of all."""
+        """Greatest change of a score by one row, beyond the change that all scores share."""
 
     @abstractmethod
     def scores(self, engine: Engine, own: Sequence[Indices]) -> Bits:
-        """Return the secret score of each table, [width, tables], from this party's int64[values, classes]."""
+        """Return the secret score of each table, [width, tables].
+
+        Args:
+            engine: Engine of this party. The peer must pass equal public arguments.
+            own: This party's tables, int64[values, classes] each; private. Their shapes are public.
+        """
 
     def check(self) -> None:  # noqa: B027 (not every measure has a limit)
-        """`InputError` if scores about so many rows cannot be computed."""
+        """Raise InputError if scores cannot be computed for this bound on rows."""
 
     @property
     def count_width(self) -> int:
@@ -83,7 +88,7 @@ class Quality(ABC):
 
 
 class MaxQuality(Quality):
-    """The rows that a majority for each value gets right."""
+    """Number of rows that are right if each value has its majority class."""
 
     @property
     @override
@@ -107,12 +112,12 @@ class _Approximate(Quality):
     @property
     @abstractmethod
     def change(self) -> Fraction:
-        """D, what one row changes of the true score, at most."""
+        """D, the greatest change of the true score by one row."""
 
     @property
     @abstractmethod
     def error(self) -> Fraction:
-        """What a score is wrong by, at most."""
+        """Greatest error of a score."""
 
     @property
     @override
@@ -164,7 +169,7 @@ class EntropyQuality(_Approximate):
     @property
     @override
     def change(self) -> Fraction:
-        """See `_Approximate.change`: ln N + 1, rounded up."""
+        """D, the greatest change of the true score by one row: ln N + 1, rounded up."""
         return Fraction(ceil((log(self.bound) + 1) * 1024), 1024)
 
     @override
@@ -191,7 +196,7 @@ class EntropyQuality(_Approximate):
 
 @kept
 def _greatest_netlist(classes: int, width: int, form: Form) -> Netlist:
-    """Class counts of party 0, of party 1 in; the greatest sum out. All add up to less than 2^width."""
+    """Build the greatest sum from the class counts of party 0 and of party 1. All add up to less than 2^width."""
     builder = Builder(form)
     left = [builder.input(width) for _ in range(classes)]
     right = [builder.input(width) for _ in range(classes)]
@@ -208,9 +213,14 @@ def _add_netlist(width: int, form: Form) -> Netlist:
 
 
 def sums(engine: Engine, values: Bits, sizes: Indices) -> Bits:
-    """Sums modulo 2^width of so many instances each, one group after the other: [width, groups]; none is empty.
+    """Return the sum of each group of secret numbers modulo 2^width, [width, groups].
 
     Pairs of all groups are one batch, so the longest group decides on the rounds and each group pays for its own.
+
+    Args:
+        engine: Engine of this party. The peer must pass equal public arguments.
+        values: Secret numbers, [width, numbers], one group after the other.
+        sizes: Number of numbers of each group, int64[groups], 1 at least; public.
     """
     netlist = _add_netlist(values.width, engine.form)
     while sizes.max(initial=1) > 1:

@@ -35,8 +35,16 @@ GUARD_BITS = 64
 
 
 def offset_law(epsilon: Fraction, answers: int, security: int = SECURITY) -> PublicTable:
-    """Return the law of what is added to an answer. `InputError` if epsilon is not positive, or for fewer than two
-    answers."""
+    """Return the law of the offset that is added to an answer.
+
+    Args:
+        epsilon: Epsilon of one response, above 0.
+        answers: Number of possible answers, from 2 to 4,096.
+        security: Statistical parameter of the response, see `security_for`. If in doubt, 40.
+
+    Raises:
+        InputError: Epsilon or the number of answers is out of range.
+    """
     if not epsilon > 0:
         raise InputError(f"epsilon is {float(epsilon):g}, must be positive")
     if not 2 <= answers <= LARGEST:
@@ -51,7 +59,17 @@ def offset_law(epsilon: Fraction, answers: int, security: int = SECURITY) -> Pub
 
 
 def respond(engine: Engine, secret: Bits, answers: int, law: Law) -> NDArray[np.int64]:
-    """Return the responses, opened, int64[batch], to secrets below `answers` in ceil(log2 answers) bits."""
+    """Return the responses to secret answers, int64[batch], opened to both parties.
+
+    Args:
+        engine: Engine of this party. The peer must pass equal public arguments.
+        secret: Secret answers from 0 to answers - 1, [ceil(log2 answers), batch].
+        answers: Number of possible answers; public.
+        law: Law of the offset, see `offset_law`; public.
+
+    Raises:
+        ProtocolError: The opened number is not an answer.
+    """
     netlist = _netlist(answers, law, engine.form)
     (opened,) = engine.reveal(*engine.run(netlist, secret, engine.random(law.bits, secret.batch)))
     return index_below(opened, answers, "a randomized response")
@@ -59,7 +77,7 @@ def respond(engine: Engine, secret: Bits, answers: int, law: Law) -> NDArray[np.
 
 @lru_cache(maxsize=64)
 def _netlist(answers: int, law: Law, form: Form) -> Netlist:
-    """Return a secret and the law's uniform bits in, the response out."""
+    """Build the response from a secret and the law's uniform bits."""
     builder = Builder(form)
     width = (answers - 1).bit_length()
     secret, offset = builder.input(width), law.draw(builder.input(law.bits))
@@ -68,7 +86,13 @@ def _netlist(answers: int, law: Law, form: Form) -> Netlist:
 
 
 def add_modulo(left: Integer, right: Integer, modulus: int) -> Integer:
-    """Circuit: left + right modulo a public number, of operands below it."""
+    """Build left + right modulo a public number.
+
+    Args:
+        left: First number, below the modulus.
+        right: Second number, below the modulus, of the width of the first.
+        modulus: Public modulus, at most 2^width.
+    """
     if modulus == 1 << len(left):
         return left + right
     total = left.wide_add(right)

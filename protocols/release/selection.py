@@ -45,10 +45,10 @@ Estimates = list[Counts]  # rounded down; half a row more is what enters a dista
 
 @dataclass(frozen=True)
 class Workload:
-    """What is public: `domains` are the columns' numbers of values, `sets` the columns of each marginal, in order.
+    """Public settings: `domains` are the columns' numbers of values, `sets` the columns of each marginal, in order.
 
-    All single columns are among the sets, first. `rho` is what a run may spend, and `epsilon` what that is taken for at
-    some delta: the samples of all measurements, and those of all choices, add at most 2^-38 each to that delta.
+    All single columns are among the sets, first. `rho` is the budget of a run, and `epsilon` what it stands for at some
+    delta: the samples of all measurements, and those of all choices, add at most 2^-38 each to that delta.
     """
 
     domains: tuple[int, ...]
@@ -61,26 +61,26 @@ class Workload:
 
     @property
     def singles(self) -> tuple[int, ...]:
-        """The marginals of one column each."""
+        """Numbers of the marginals of one column."""
         return tuple(range(len(self.domains)))
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
-        """The cells of each marginal."""
+        """Number of cells of each marginal."""
         return tuple(math.prod(self.domains[column] for column in one) for one in self.sets)
 
     @property
     def change(self) -> int:
-        """How many cells of a marginal one row changes, each by 1."""
+        """Number of cells of a marginal that one row changes, each by 1."""
         return 2 if self.replaced else 1
 
     @property
     def moved(self) -> int:
-        """By how much all rows that are hidden together change the cells of a marginal, added up."""
+        """Total change of a marginal's cells by all rows that are hidden together."""
         return self.rows * self.change
 
     def price(self, sigma: Fraction) -> Fraction:
-        """Return what a measurement spends."""
+        """Return the rho that a measurement spends."""
         return self.rows**2 * self.change / (2 * sigma**2)
 
     def sigma(self, rho: Fraction) -> Fraction:
@@ -89,7 +89,7 @@ class Workload:
 
     @staticmethod
     def choice_price(epsilon: Fraction) -> Fraction:
-        """Return what a choice of such a range spends."""
+        """Return the rho that a choice of a given range spends."""
         return epsilon**2 / 8
 
     @staticmethod
@@ -100,7 +100,7 @@ class Workload:
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """A marginal with noise, by its number: int64[cells]. `epsilon` is that of its choice; 0 if it was not chosen."""
+    """A measured marginal, by its number: int64[cells]. `epsilon` is that of its choice; 0 if it was not chosen."""
 
     table: int
     sigma: Fraction
@@ -113,15 +113,22 @@ OnMeasurement = Callable[[State], object]  # before each step, with what was mea
 
 
 class MarginalModel(Protocol):
-    """What follows from measurements. Both methods depend on their arguments only, and not on what was asked before."""
+    """A model of the rows after measurements.
+
+    Both methods must depend on their arguments only, and not on earlier calls.
+    """
 
     def estimate(self, measured: State) -> list[NDArray[np.float64]]:
         """Return the expected cells of all marginals, float64[cells] each, with fractions."""
 
     def sizes(self, measured: Sequence[tuple[int, ...]], more: Sequence[tuple[int, ...]]) -> list[int]:
-        """Return the cells of a model of the measured sets of columns and one of those more, for each of these.
+        """Return the cells of a model of the measured sets and one further set, for each further set.
 
-        They are in the order in which they were measured; the numbers are the same at both parties.
+        Both parties must get equal numbers.
+
+        Args:
+            measured: Sets of columns in the order in which they were measured.
+            more: Further sets of columns.
         """
 
 
@@ -134,7 +141,20 @@ def measure(
     epsilon: Fraction,
     cells: int | None = None,
 ) -> State:
-    """Open some marginals with noise. A run opens at most so many `cells`, None: each marginal once at most."""
+    """Open some marginals with noise and return them as measurements.
+
+    Args:
+        engine: Engine of this party. The peer must pass equal public arguments.
+        work: Public workload: domains, marginals, bound on rows and rho.
+        tables: Joint counts of all marginals; secret.
+        chosen: Numbers of the marginals to open, one at least; public.
+        sigma: Sigma of the noise, in rows.
+        epsilon: Range of the choice of these marginals; 0 if they were not chosen.
+        cells: Greatest number of cells that the run opens. Default: the cells of all marginals, each opened once.
+
+    Raises:
+        InputError: The noise is out of range, or a count with its noise is too wide.
+    """
     sizes = [work.sizes[table] for table in chosen]
     law = discrete_gaussian(sigma**2, security_for(work.epsilon, sum(work.sizes) if cells is None else cells))
     with engine.session.phase("measurement"):
@@ -144,7 +164,17 @@ def measure(
 
 
 def agreed_estimates(engine: Engine, work: Workload, model: MarginalModel, measured: State) -> Estimates:
-    """Party 0's estimates of all marginals."""
+    """Return party 0's estimates of all marginals, int64[cells] each, rounded down; equal at both parties.
+
+    Args:
+        engine: Engine of this party. The peer must pass equal public arguments.
+        work: Public workload: domains, marginals, bound on rows and rho.
+        model: Estimates marginals from measurements. Only party 0 uses it.
+        measured: Measurements so far; public.
+
+    Raises:
+        ProtocolError: The peer sent an estimate that is not a number of rows.
+    """
     own = None
     if engine.party == 0:
         floors = np.floor(np.concatenate(model.estimate(measured)))
@@ -153,7 +183,16 @@ def agreed_estimates(engine: Engine, work: Workload, model: MarginalModel, measu
 
 
 def told_estimates(engine: Engine, work: Workload, own: Counts | None) -> Estimates:
-    """Return what party 0 passes, told to party 1."""
+    """Send party 0's estimates to party 1, and return them by marginal, int64[cells] each.
+
+    Args:
+        engine: Engine of this party. The peer must pass equal public arguments.
+        work: Public workload: domains, marginals, bound on rows and rho.
+        own: Estimates of all marginals, int64[cells], one marginal after the other, at party 0; None at party 1.
+
+    Raises:
+        ProtocolError: An estimate is not a number of rows.
+    """
     with engine.session.phase("estimates"):
         whole: Counts = tell(engine, "estimates", own, (sum(work.sizes),))
     if not 0 <= whole.min() <= whole.max() <= 2 * work.max_rows:
@@ -164,7 +203,15 @@ def told_estimates(engine: Engine, work: Workload, own: Counts | None) -> Estima
 def tell(
     engine: Engine, what: str, own: NDArray[Any] | None, shape: tuple[int, ...], dtype: DTypeLike = np.int64
 ) -> NDArray[Any]:
-    """Public integers of this shape and type, which party 0 passes and party 1 gets."""
+    """Send party 0's public integers to party 1, and return them at both parties.
+
+    Args:
+        engine: Engine of this party. The peer must pass equal public arguments.
+        what: Name of the message.
+        own: The integers, int[shape], at party 0; None at party 1.
+        shape: Shape of the integers.
+        dtype: Type of the integers. Default: int64.
+    """
     if engine.party == 1:
         return engine.session.receive(what, dtype, shape)
     assert own is not None
@@ -175,12 +222,28 @@ def tell(
 
 
 def score_powers(work: Workload, epsilon: Fraction, choices: int) -> tuple[Powers, int]:
-    """Return the weights of one of so many choices of a run, and by how much to multiply distances at most."""
+    """Return the weights of one choice of a run, and the greatest factor of its distances.
+
+    Args:
+        work: Public workload: domains, marginals, bound on rows and rho.
+        epsilon: Range of one choice.
+        choices: Greatest number of choices in a run.
+
+    Raises:
+        InputError: Epsilon is too small.
+    """
     return powers_for(epsilon, work.moved, security_for(work.epsilon, choices))
 
 
 def weighted(engine: Engine, distances: Bits, weights: Sequence[int], less: Sequence[int]) -> Bits:
-    """Scores from 0 up: each distance times its weight, less a public number, all raised by the greatest of these."""
+    """Return secret scores from 0 up: each distance times its weight, less a public number, plus the greatest of these.
+
+    Args:
+        engine: Engine of this party. The peer must pass equal public arguments.
+        distances: Secret distances from 0 up, [bits, candidates].
+        weights: Weight of each distance, 1 or more; public.
+        less: Number that is subtracted from each weighted distance; public.
+    """
     raised = [max(less) - number for number in less]
     bits = max(1, max(raised).bit_length())
     public = [engine.constant(bitpack.from_integers(raised, bits))]
@@ -203,8 +266,10 @@ def _score_netlist(width: int, weight: int, addend: int, constant: int | None = 
 
 
 def _rounded(square: Fraction, up: bool) -> Fraction:
-    """Return the root of a number, rounded to so many digits, up or down: whole numbers only, the same on every
-    machine."""
+    """Return the root of a number with `DIGITS` digits, rounded up or down.
+
+    It computes with whole numbers only, so all machines get equal results.
+    """
     places = DIGITS
     while square * 100**places < 100**DIGITS:
         places += 1

@@ -35,7 +35,7 @@ Row = int | None  # a threshold; None where the law never comes
 
 @dataclass(frozen=True)
 class PublicTable(Law):
-    """Points 0, 1, ... of public integer weights; or with `symmetric` the absolute values, with a random sign.
+    """Points 0, 1, ... of public integer weights; with `symmetric` these are absolute values, with a random sign.
 
     `missing` is the statistical distance between these weights and the ideal law.
     """
@@ -54,12 +54,12 @@ class PublicTable(Law):
 
     @property
     def digits(self) -> int:
-        """t, the binary digits of a point's number."""
+        """Number t of binary digits of a point's number."""
         return (len(self.weights) - 1).bit_length()
 
     @property
     def precision(self) -> int:
-        """a, the bits of a coin."""
+        """Bits a of a coin."""
         return self.security + max(0, self.digits - 1).bit_length()
 
     @property
@@ -110,7 +110,7 @@ class PublicTable(Law):
 
 @lru_cache(maxsize=64)
 def _thresholds(weights: tuple[int, ...], precision: int) -> list[list[Row]]:
-    """For each digit, from the top, the thresholds by the number that the digits before it make."""
+    """Return the thresholds of each digit, from the top, by the number that the digits before it make."""
     levels: list[list[Row]] = []
     masses = list(weights)
     for _ in range((len(weights) - 1).bit_length()):
@@ -126,8 +126,10 @@ def _rounded(numerator: int, denominator: int) -> int:
 
 
 def _answer(onehot: Sequence[Wire], threshold: int, width: int) -> Wire:
-    """Return whether the uniform number whose first 1 is there falls below the threshold: the threshold's digit
-    there."""
+    """Return whether a uniform number is below the threshold, from the position of its first 1.
+
+    The answer is the threshold's digit at that position.
+    """
     graph = onehot[0].graph
     if threshold == 1 << width:
         return Wire(graph, ONE)

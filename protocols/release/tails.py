@@ -18,7 +18,14 @@ PRECISION = 256
 
 
 def tail(scale: Fraction, delta: Fraction) -> int:
-    """Return the least t >= 0 with P(X >= t) <= delta, by symmetry P(X <= -t) as well. Never too small by rounding."""
+    """Return the least t >= 0 with P(X >= t) <= delta, by symmetry P(X <= -t) as well.
+
+    Rounding never makes t too small.
+
+    Args:
+        scale: Scale of the noise, above 0.
+        delta: Greatest probability beyond t, above 0.
+    """
     with gmpy2.context(precision=PRECISION, round=gmpy2.RoundUp):
         least_alpha = 1 / gmpy2.exp(1 / gmpy2.mpfr(gmpy2.mpq(scale)))
     with gmpy2.context(precision=PRECISION, round=gmpy2.RoundDown):

@@ -52,8 +52,18 @@ from smc.primitives import bits as bitpack
 
 @lru_cache(maxsize=32)
 def top_netlist(candidates: int, most: int, width: int, noise: int, form: Form = "size", ties: int = 0) -> Netlist:
-    """Inputs for each candidate: party 0's count, party 1's, bits of noise, of ties. Outputs: an index for each
-    place."""
+    """Build the noisy top: an index for each place out, the greatest first.
+
+    The inputs stand in this order: party 0's count of each candidate, party 1's, then bits of noise and of ties.
+
+    Args:
+        candidates: Number of candidates.
+        most: Number of places.
+        width: Bits of a party's count.
+        noise: Bits of a sample of noise; 0 for none.
+        form: Form of the netlist, public: "size" for few ANDs, "depth" for few levels.
+        ties: Random bits of each candidate that decide between equals. Default: none.
+    """
     builder = Builder(form)
     left, right = ([builder.input(width) for _ in range(candidates)] for _ in range(2))
     counts = [a.wide_add(b) for a, b in zip(left, right, strict=True)]
@@ -71,29 +81,64 @@ def top_netlist(candidates: int, most: int, width: int, noise: int, form: Form =
 
 
 def change(most: int, candidates: int, replaced: bool = False) -> int:
-    """Return how much one row changes the counts in all that `most` first places are chosen by."""
+    """Return epsilon times the scale of the noise on each count.
+
+    Args:
+        most: Number of places.
+        candidates: Number of candidates.
+        replaced: True if neighbouring tables differ by a replaced row, False by an added or removed row.
+    """
     return max(1, min(most, candidates - 1)) + replaced
 
 
 def top_law(
     epsilon: Fraction, most: int, candidates: int, replaced: bool = False, batch: int = 1, security: int = SECURITY
 ) -> OneSidedGeometric:
-    """Return the noise on each count for epsilon-private first places, of a batch of disjoint groups of rows."""
+    """Return the noise on each count for epsilon-private first places, of a batch of disjoint groups of rows.
+
+    Args:
+        epsilon: Epsilon of the whole answer.
+        most: Number of places.
+        candidates: Number of candidates.
+        replaced: True if neighbouring tables differ by a replaced row, False by an added or removed row.
+        batch: Number of groups.
+        security: Statistical parameter of the whole answer, see `security_for`. If in doubt, 40.
+
+    Raises:
+        InputError: Epsilon is not above 0, or the noise takes too many digits.
+    """
     return choice_law(epsilon, change(most, candidates, replaced), True, candidates * batch, security)
 
 
 def count_top(engine: CountingEngine, candidates: int, batch: int, most: int, width: int, law: Law | None) -> None:
-    """Count a run: any of them, for all open the same amounts; here the first candidates are the first."""
+    """Count a run; all runs cost and open equal amounts.
+
+    Args:
+        engine: Engine that counts cost. Nothing is computed and nothing is sent.
+        candidates: Number of candidates.
+        batch: Number of instances.
+        most: Number of places.
+        width: Bits of a party's count.
+        law: Law of the noise; None for no noise.
+    """
     places = [bitpack.from_integers([place] * batch, (candidates - 1).bit_length()) for place in range(most)]
     engine.answers = iter([places])
     noisy_top(engine, np.zeros((candidates, batch), dtype=np.int64), most, width, law)
 
 
 def noisy_top(engine: Engine, counts: NDArray[np.integer], most: int, width: int, law: Law | None) -> NDArray[np.int64]:
-    """Return the indices of the `most` greatest of each instance, int64[most, batch]; without a law no noise.
+    """Return the indices of the greatest candidates of each instance, int64[most, batch], opened to both parties.
 
-    Each party passes its own counts int[candidates, batch], of at most `width` bits. `InputError` if one has more, or
-    if there are fewer candidates.
+    Args:
+        engine: Engine of this party. The peer must pass equal public arguments.
+        counts: This party's counts, int[candidates, batch]; private.
+        most: Number of places, from 1 to the number of candidates; public.
+        width: Bits of a party's count; public.
+        law: Law of the noise, `top_law` for an epsilon-private answer; None for no noise.
+
+    Raises:
+        InputError: There are fewer candidates than places, or a count does not fit the width.
+        ProtocolError: An opened index is not that of a candidate, or occurs twice.
     """
     candidates, batch = counts.shape
     if not 1 <= most <= candidates:

@@ -63,9 +63,18 @@ def private_tree(
     progress: OnLevel | None = None,
     start: Forest | None = None,
 ) -> Forest:
-    """Return the joint trees. Each party passes its own source of counts; both pass the same `start`.
+    """Return the joint trees, which both parties open.
 
-    `progress` is told of every level before it begins. `InputError` if this party has more rows than agreed.
+    Args:
+        engine: Engine of this party. The peer must pass equal public arguments.
+        problem: Public problem of the trees; equal at both parties.
+        counts: Counts this party's rows; private.
+        progress: Called before each level with its depth and the trees so far. Default: not called.
+        start: Trees of an interrupted run, to continue from there; equal at both parties. Default: a new run.
+
+    Raises:
+        InputError: This party has more rows than agreed.
+        ProtocolError: An opened index is not that of a choice or a class.
     """
     grower = Grower(problem.domains, problem.runs, problem.beginning if start is None else start)
     if problem.classes == 1:
@@ -98,7 +107,14 @@ def private_tree(
 
 @kept
 def noisy_netlist(width: int, signed: bool, law: OneSidedGeometric, form: Form) -> Netlist:
-    """Return a score and uniform bits in; the score with its noise out, wide enough for it."""
+    """Build a score with its noise, wide enough for it; the last input is the law's uniform bits.
+
+    Args:
+        width: Bits of the score.
+        signed: True if scores can be negative.
+        law: Law of the noise.
+        form: Form of the netlist, public: "size" for few ANDs, "depth" for few levels.
+    """
     builder = Builder(form)
     score: Integer = builder.input(width, signed=signed)
     builder.output(score.wide_add(law.draw(builder.input(law.bits))))
@@ -107,7 +123,15 @@ def noisy_netlist(width: int, signed: bool, law: OneSidedGeometric, form: Form) 
 
 @kept
 def greatest_netlist(width: int, signed: bool, candidates: int, bonus: int, form: Form) -> Netlist:
-    """Return the index of the greatest of some numbers, the first among equals. The last number has a bonus."""
+    """Build the index of the greatest of some numbers, the first among equals.
+
+    Args:
+        width: Bits of a number.
+        signed: True if numbers can be negative.
+        candidates: Number of numbers.
+        bonus: Public number that is added to the last one; 0 for none.
+        form: Form of the netlist, public: "size" for few ANDs, "depth" for few levels.
+    """
     builder = Builder(form)
     values: list[Integer] = [builder.input(width, signed=signed) for _ in range(candidates)]
     if bonus:
@@ -117,13 +141,25 @@ def greatest_netlist(width: int, signed: bool, candidates: int, bonus: int, form
 
 
 def chosen_at_once(engine: Engine, problem: Problem, left: int, values: int) -> int:
-    """Return how many nodes choose in one batch if none has more attributes left, or more values of theirs together."""
+    """Return the number of nodes that choose in one batch.
+
+    Args:
+        engine: Engine of this party. The peer must pass equal public arguments.
+        problem: Public problem of the trees.
+        left: Greatest number of attributes left at a node.
+        values: Greatest number of values of these attributes together.
+    """
     bits = problem.candidates(left) * problem.attribute_law(left).bits
     return max(1, _comfortable(engine) // max(2 * (values + 1) * problem.classes * problem.count_width, bits))
 
 
 def labelled_at_once(engine: Engine, problem: Problem) -> int:
-    """Return how many leaves get their classes in one batch."""
+    """Return the number of leaves that get their classes in one batch.
+
+    Args:
+        engine: Engine of this party. The peer must pass equal public arguments.
+        problem: Public problem of the trees.
+    """
     return max(1, _comfortable(engine) // (problem.classes * max(problem.class_law().bits, 2 * problem.count_width)))
 
 
@@ -132,9 +168,9 @@ def _comfortable(engine: Engine) -> int:
 
 
 def _choices(engine: Engine, problem: Problem, lefts: Sequence[tuple[int, ...]], own: LevelCounts) -> Indices:
-    """Return the place of each node's choice among its attributes left, the most of all nodes for "stop"; int64[nodes].
+    """Return the position of each node's choice among its attributes left, int64[nodes].
 
-    All nodes have one attribute left at least.
+    "Stop" is the greatest number of attributes left at any node. Each node has one attribute left at least.
     """
     lengths = np.array([len(left) for left in lefts])
     most = int(lengths.max())
@@ -159,7 +195,7 @@ def _noisy(engine: Engine, problem: Problem, left: int, tables: Sequence[Indices
 
 
 def _scored(engine: Engine, problem: Problem, left: int, tables: Sequence[Indices]) -> tuple[Bits]:
-    """Return the same of some."""
+    """Return the noisy scores of one shard."""
     with engine.session.phase("scores"):
         scores = problem.measure.scores(engine, tables)
     with engine.session.phase("choice"):
@@ -167,17 +203,29 @@ def _scored(engine: Engine, problem: Problem, left: int, tables: Sequence[Indice
 
 
 def with_noise(engine: Engine, problem: Problem, left: int, scores: Bits) -> Bits:
-    """Return scores of `Problem.measure` with the noise of nodes with at most so many attributes left, and ties."""
+    """Return secret scores with their noise, and random bits below that decide between equals.
+
+    Args:
+        engine: Engine of this party. The peer must pass equal public arguments.
+        problem: Public problem of the trees.
+        left: Greatest number of attributes left at a node; public.
+        scores: Secret scores of `Problem.measure`, [width, candidates].
+    """
     law = problem.attribute_law(left)
     add = noisy_netlist(scores.width, problem.measure.signed, law, engine.form)
     return with_ties(engine, engine.run(add, scores, engine.random(law.bits, scores.batch))[0])
 
 
 def chosen(engine: Engine, problem: Problem, left: int, noisy: Bits, lengths: Indices | None = None) -> Bits:
-    """Return the secret places of nodes' choices, one for each, of nodes with at most so many attributes left.
+    """Return the secret index of each node's choice among its attributes left and "stop".
 
-    `noisy` are scores `with_noise`, candidate by candidate and node by node; "stop" is a node's last.
-    `lengths` int64[nodes] says how many attributes each node has left if not all have the same number.
+    Args:
+        engine: Engine of this party. The peer must pass equal public arguments.
+        problem: Public problem of the trees.
+        left: Greatest number of attributes left at a node; public. It is also the index of "stop".
+        noisy: Secret scores as of `with_noise`, candidate by candidate and node by node. "Stop" is a node's last
+            candidate.
+        lengths: Number of attributes left at each node, int64[nodes]; public. Default: `left` at each.
     """
     candidates = problem.candidates(left)
     lengths = np.full(noisy.batch // candidates, left) if lengths is None else lengths
@@ -204,7 +252,16 @@ def _tables(problem: Problem, own: LevelCounts, left: Sequence[int], node: int) 
 
 @kept
 def class_netlist(width: int, classes: int, law: OneSidedGeometric, form: Form) -> Netlist:
-    """Class counts of party 0, of party 1, uniform bits in; the index of the greatest sum with its noise out."""
+    """Build the index of the greatest class count with its noise.
+
+    The inputs are party 0's counts, one a class, then party 1's, then all uniform bits.
+
+    Args:
+        width: Bits of a count; the sum of both parties' counts must fit.
+        classes: Number of classes.
+        law: Law of the noise.
+        form: Form of the netlist, public: "size" for few ANDs, "depth" for few levels.
+    """
     builder = Builder(form)
     left = [builder.input(width) for _ in range(classes)]
     right = [builder.input(width) for _ in range(classes)]
@@ -235,7 +292,7 @@ def _classes(engine: Engine, problem: Problem, own: Indices) -> Bits:
 
 
 def _labelled(engine: Engine, problem: Problem, own: Indices) -> tuple[Bits]:
-    """Return the same of some."""
+    """Return the secret classes of one shard."""
     law, width = problem.class_law(), problem.count_width
     inputs = count_inputs(engine, own.T, width)
     netlist = class_netlist(width, problem.classes, law, engine.form)

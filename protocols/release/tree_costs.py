@@ -40,13 +40,13 @@ BLOCK = 8  # nodes: what costs a multiple of this costs as much apart as togethe
 
 
 def split_by_noise(questions: int) -> float:
-    """Return how likely a node is split that can ask so many questions, of which none gains anything."""
+    """Return the probability that noise alone splits a node whose questions gain nothing."""
     none = math.exp(-BONUS)
     return 1 - (1 - (1 - none) ** (questions + 1)) / ((questions + 1) * none)
 
 
 def typical_levels(problem: Problem) -> list[tuple[int, int]]:
-    """Return how many nodes a typical tree has at each depth, of all trees, and how many of them are split."""
+    """Return the number of nodes at each depth of typical trees, all trees together, and the number of split ones."""
     questions = len(problem.domains)
     any_width = sum(problem.domains) / max(1, questions)
     usual = math.exp(sum(map(math.log, problem.domains)) / max(1, questions))
@@ -68,9 +68,14 @@ def typical_levels(problem: Problem) -> list[tuple[int, int]]:
 
 
 def typical(engine: CountingEngine, problem: Problem, largest: int) -> None:
-    """Count a run that ends with typical trees, each level in parts of at most `largest` counts of rows, or of a node.
+    """Count a run that ends with typical trees, each level in parts.
 
     A level's bytes, gates and seconds are those of a part times the number of parts.
+
+    Args:
+        engine: Engine that counts cost. Nothing is computed and nothing is sent.
+        problem: Public problem of the trees.
+        largest: Greatest number of row counts of a part, but a part has one node at least.
     """
     mean = sum(problem.domains) / max(1, len(problem.domains))
     domains = tuple(sorted(problem.domains, key=lambda size: abs(size - mean)))
@@ -84,12 +89,17 @@ def typical(engine: CountingEngine, problem: Problem, largest: int) -> None:
 
 
 def node_counts(problem: Problem, left: tuple[int, ...]) -> int:
-    """Return how many counts of rows are scored for a node with attributes of so many values: what counting takes."""
+    """Return the number of row counts that are scored for a node, which decides the effort of counting.
+
+    Args:
+        problem: Public problem of the trees.
+        left: Number of values of each attribute left.
+    """
     return (sum(left) + 1) * problem.classes
 
 
 def most_levels(problem: Problem) -> list[int]:
-    """Return for each depth a number of nodes, of all trees, that none have more of: rows bound nothing."""
+    """Return a bound on the number of nodes at each depth, all trees together; the rows do not lower it."""
     nodes = [problem.trees]
     for size in sorted(problem.domains, reverse=True)[: problem.max_depth]:
         nodes.append(nodes[-1] * size)
@@ -102,6 +112,11 @@ def most_bytes(problem: Problem, profile: Profile, largest: int) -> int:
     The trees in which every node is split by the attribute with most values: a split has a leaf at least below it, so
     it costs no less than the leaf that it could have been. A level is counted in parts of whole blocks, each in a
     session of its own, of about `largest` counts of rows; and one part of leaves for those that a level could have.
+
+    Args:
+        problem: Public problem of the trees.
+        profile: Engine and settings of the run.
+        largest: Number of row counts of a part, about.
     """
     if problem.classes == 1:
         return 0
@@ -124,7 +139,7 @@ def most_bytes(problem: Problem, profile: Profile, largest: int) -> int:
 
 
 def _at_once(problem: Problem, profile: Profile, left: tuple[int, ...]) -> int:
-    """Return how many nodes with attributes of `left` values each are one batch, or leaves if there are none.
+    """Return the number of nodes with attributes of `left` values in one batch, or of leaves if there are none.
 
     Nodes with fewer attributes or values have no smaller batches.
     """
@@ -146,15 +161,15 @@ def _level_bytes(problem: Problem, profile: Profile, left: tuple[int, ...], node
 
 
 class _LevelCountedError(Exception):
-    """The level is counted that was to be."""
+    """Signal that the wanted level has been counted."""
 
 
 def _level(
     engine: CountingEngine, problem: Problem, left: tuple[int, ...], nodes: int, splits: int, last: bool
 ) -> None:
-    """Count a level of so many nodes with attributes of `left` values each, and nothing after it.
+    """Count a level of `nodes` nodes with attributes of `left` values each, and nothing after it.
 
-    They are roots of as many trees, and epsilon is what leaves a level the same share.
+    They are roots of separate trees, with an epsilon that leaves each level its share.
     """
     last = last or not left
     levels = 0 if last else min(1, len(left) - (not problem.stop))

@@ -24,15 +24,17 @@ KINDS = ("attribute of a node, or that it is a leaf", "class of a leaf")
 
 @dataclass(frozen=True)
 class OpenedLevel:
-    """All that one level opens; `choices` is None where nothing is to be chosen. A node has at most `left` attributes
-    left."""
+    """All values that one level opens; `choices` is None if there is no choice.
+
+    `left` is the greatest number of attributes left at a node.
+    """
 
     choices: list[int] | None
     labels: list[int]
     left: int
 
     def bits(self, problem: Problem) -> Iterator[list[BitMatrix]]:
-        """As opened, one list for each time."""
+        """Yield the opened bits, one list for each opening."""
         if self.choices is not None:
             yield [bitpack.from_integers(self.choices, index_width(problem.candidates(self.left)))]
         if self.labels:
@@ -40,7 +42,12 @@ class OpenedLevel:
 
 
 def levels(problem: Problem, forest: Forest) -> Iterator[OpenedLevel]:
-    """Yield what a run opens that ends with these trees, level by level, as far as they are decided."""
+    """Yield the opened values of a run that ends with these trees, level by level, up to the first undecided level.
+
+    Args:
+        problem: Public problem of the trees.
+        forest: The trees, which may be unfinished.
+    """
     every = tuple(range(len(problem.domains)))
     level: list[tuple[Tree, tuple[int, ...]]] = [(tree, every) for tree in forest] if problem.classes > 1 else []
     depth = 0
@@ -60,14 +67,26 @@ def levels(problem: Problem, forest: Forest) -> Iterator[OpenedLevel]:
 
 
 def opened(problem: Problem, forest: Forest, depth: int | None = None) -> dict[str, int]:
-    """Return how many values of each kind are opened for these trees, or for their level at `depth`."""
+    """Return the number of opened values of each kind, for these trees or one of their levels.
+
+    Args:
+        problem: Public problem of the trees.
+        forest: The trees, which may be unfinished.
+        depth: Depth of the level. Default: all levels.
+    """
     counts = [(len(level.choices or ()), len(level.labels)) for level in levels(problem, forest)]
     chosen = counts if depth is None else counts[depth : depth + 1]
     return dict(zip(KINDS, (sum(column) for column in zip((0, 0), *chosen, strict=True)), strict=True))
 
 
 def with_forest(engine: CountingEngine, problem: Problem, forest: Forest) -> None:
-    """Count the run that ends with these trees."""
+    """Count the run that ends with these trees.
+
+    Args:
+        engine: Engine that counts cost. Nothing is computed and nothing is sent.
+        problem: Public problem of the trees.
+        forest: The trees at the end of the run.
+    """
     _count(engine, problem, (bits for level in levels(problem, forest) for bits in level.bits(problem)))
 
 

@@ -20,7 +20,7 @@ Measure = Literal["max", "gini", "entropy"]
 
 @dataclass(frozen=True)
 class Problem:
-    """What both parties know and must agree on; `leaf_epsilon` is the part of epsilon for the classes of the leaves."""
+    """Public settings of private trees; `leaf_epsilon` is the part of epsilon for the classes of the leaves."""
 
     domains: tuple[int, ...]  # number of values of each attribute (answers of each question), in the public order
     classes: int
@@ -49,17 +49,17 @@ class Problem:
 
     @property
     def moved(self) -> int:
-        """How many rows neighbours differ by: a row replaced is one removed and one added."""
+        """Number of rows by which neighbours differ: a row replaced is one removed and one added."""
         return self.rows * (1 + self.replace)
 
     @property
     def levels(self) -> int:
-        """The most levels at which a row takes part in a choice."""
+        """Greatest number of levels at which a row takes part in a choice."""
         return min(self.max_depth, len(self.domains) - (not self.stop)) if self.domains else 0
 
     @property
     def level_epsilon(self) -> Fraction:
-        """What the choices of a level may cost, for neighbours as the problem has them."""
+        """Epsilon of all choices of a level, for the problem's neighbours."""
         return (self.epsilon - self.leaf_epsilon) / self.levels if self.levels else Fraction(0)
 
     @property
@@ -69,15 +69,15 @@ class Problem:
 
     @property
     def measure(self) -> Quality:
-        """How good a question is."""
+        """Quality of questions, for the bound on rows."""
         return QUALITIES[self.quality](2 * self.max_rows)
 
     def candidates(self, left: int) -> int:
-        """Return what a node chooses from that has so many attributes left; nothing to choose if it is one."""
+        """Return the number of candidates of a node with `left` attributes; with one there is no choice."""
         return left + self.stop
 
     def attribute_law(self, left: int) -> OneSidedGeometric:
-        """Return the noise on each candidate's score at a node with so many attributes left."""
+        """Return the noise on each candidate's score at a node with `left` attributes."""
         change = self.measure.sensitivity * self.moved
         return choice_law(self.level_epsilon, change, True, self.candidates(left))
 
@@ -87,11 +87,11 @@ class Problem:
 
     @property
     def bonus(self) -> int:
-        """What "stop" has more than its score."""
+        """Public number that is added to the score of "stop"."""
         return round(2 * self.measure.sensitivity * self.moved / self.level_epsilon)
 
     def check(self) -> None:
-        """`InputError` if some noise or score cannot be had: here rather than in the middle of the run."""
+        """Raise InputError for noise or scores out of range: here rather than in the middle of the run."""
         if self.classes > 1:
             self.class_law()
         if self.levels:
@@ -100,5 +100,5 @@ class Problem:
 
     @property
     def beginning(self) -> Forest:
-        """Before anything is decided."""
+        """Trees before any decision."""
         return (Open(),) * self.trees

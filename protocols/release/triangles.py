@@ -53,7 +53,11 @@ Edges = NDArray[np.uint8]
 
 
 def pairs(vertices: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the ends of every possible edge, the lesser first, in the order of `Edges`. `InputError` for too many."""
+    """Return the ends of every possible edge, the lesser first, in the order of `Edges`: int[pairs] both.
+
+    Raises:
+        InputError: The number of vertices is not from 3 to 1,000.
+    """
     if not LEAST_VERTICES <= vertices <= MOST_VERTICES:
         raise InputError(f"there are {vertices:,} vertices, must be from {LEAST_VERTICES} to {MOST_VERTICES:,}")
     first, second = np.triu_indices(vertices, 1)
@@ -69,8 +73,21 @@ def noisy_triangles(
     replaced: bool = False,
     together: int = 1,
 ) -> tuple[int, int]:
-    """Return the private bound of LS, and the triangles with noise that hides so many edges together; own edges are
-    uint8[pairs], see `pairs`."""
+    """Return the private bound of LS, and the triangles with noise, both opened to both parties.
+
+    Args:
+        engine: Engine of this party. The peer must pass equal public arguments.
+        own: This party's edges, uint8[pairs]: 1 for an edge, in the order of `pairs`; private.
+        vertices: Number of vertices, from 3 to 1,000; public.
+        epsilon: Epsilon of the answer; public.
+        delta: Delta of the answer; public.
+        replaced: True if neighbouring graphs differ by a replaced edge, False by an added or removed edge.
+        together: Number of edges that are hidden together, such as those of a person.
+
+    Raises:
+        InputError: The number of vertices or of pairs is wrong, or epsilon is too small.
+        ProtocolError: The opened number is not a multiple of 3.
+    """
     most_common, thrice = _counted(engine, own, vertices)
     with engine.session.phase("noise"):
         noisy = _opened(engine, most_common, bound_law(epsilon, together), 1)
@@ -79,7 +96,19 @@ def noisy_triangles(
 
 
 def ladder_triangles(engine: Engine, own: Edges, vertices: int, epsilon: Fraction, changes: int = 1) -> int:
-    """Return the triangles with noise that hides so many edges together, without a delta."""
+    """Return the triangles with noise that needs no delta, opened to both parties.
+
+    Args:
+        engine: Engine of this party. The peer must pass equal public arguments.
+        own: This party's edges, uint8[pairs]: 1 for an edge, in the order of `pairs`; private.
+        vertices: Number of vertices, from 3 to 1,000; public.
+        epsilon: Epsilon of the answer; public.
+        changes: Number of edges by which neighbouring graphs differ; public.
+
+    Raises:
+        InputError: The number of vertices or of pairs is wrong, or epsilon is too small.
+        ProtocolError: The opened number is not a multiple of 3.
+    """
     most_common, thrice = _counted(engine, own, vertices)
     with engine.session.phase("noise"):
         if not is_worth_it(vertices, epsilon, changes):
@@ -90,7 +119,14 @@ def ladder_triangles(engine: Engine, own: Edges, vertices: int, epsilon: Fractio
 
 
 def with_ladder(engine: Engine, law: Ladder, most_common: Bits, thrice: Bits) -> Bits:
-    """Return secret numbers, each with thrice a sample by its graph's most common neighbours."""
+    """Return secret numbers, each with thrice a sample of the ladder's law; the results stay secret, signed.
+
+    Args:
+        engine: Engine of this party. The peer must pass equal public arguments.
+        law: Law of the ladder; public.
+        most_common: Secret LS of each graph, [bits, batch].
+        thrice: Secret numbers from 0 up, [bits, batch]: three times the triangles of each graph.
+    """
     netlist = _ladder_netlist(most_common.width, thrice.width, law, engine.form)
     (noisy,) = engine.run(netlist, most_common, thrice, engine.random(law.bits, thrice.batch))
     return noisy
@@ -99,8 +135,22 @@ def with_ladder(engine: Engine, law: Ladder, most_common: Bits, thrice: Bits) ->
 def foreseen(
     engine: Engine, vertices: int, epsilon: Fraction, replaced: bool = False, together: int = 1, times: int = 1
 ) -> None:
-    """`noisy_triangles` for counting, with the greatest bound: the noise of a smaller one takes a few gates less, or
-    some more. Drawn two `times` it takes more than that of any bound."""
+    """Count a run of `noisy_triangles` with the greatest bound.
+
+    The noise of a smaller bound takes a few gates less, or some more. With two `times` it takes more than that of any
+    bound.
+
+    Args:
+        engine: Engine that counts cost. Nothing is computed and nothing is sent.
+        vertices: Number of vertices, from 3 to 1,000.
+        epsilon: Epsilon of the answer.
+        replaced: True if neighbouring graphs differ by a replaced edge, False by an added or removed edge.
+        together: Number of edges that are hidden together, such as those of a person.
+        times: Number of draws of the answer's noise. Take 2 for an upper bound.
+
+    Raises:
+        InputError: The number of vertices is out of range, or epsilon is too small.
+    """
     most_common, thrice = _counted(engine, np.zeros(len(pairs(vertices)[0]), dtype=np.uint8), vertices)
     with engine.session.phase("noise"):
         _opened(engine, most_common, bound_law(epsilon, together), 1)
@@ -109,24 +159,60 @@ def foreseen(
 
 
 def exact_triangles(engine: Engine, own: Edges, vertices: int) -> int:
-    """Return the triangles without noise, which tells each party about the other's edges."""
+    """Return the triangles without noise, which reveals facts about each party's edges to the other.
+
+    Args:
+        engine: Engine of this party. The peer must pass equal public arguments.
+        own: This party's edges, uint8[pairs]: 1 for an edge, in the order of `pairs`; private.
+        vertices: Number of vertices, from 3 to 1,000; public.
+
+    Raises:
+        InputError: The number of vertices or of pairs is wrong.
+        ProtocolError: The opened number is not a multiple of 3.
+    """
     _, thrice = _counted(engine, own, vertices)
     (opened,) = engine.reveal(thrice)
     return _thirds(bitpack.to_integers(opened)[0])
 
 
 def bounded(noisy: int, vertices: int, epsilon: Fraction, delta: Fraction, together: int = 1) -> int:
-    """v of an LS with noise: shifted, and moved to where an LS can be, but for 0."""
+    """Return v: an LS with noise, shifted, and moved to the range of LS without 0.
+
+    Args:
+        noisy: Opened LS with its noise.
+        vertices: Number of vertices.
+        epsilon: Epsilon of the whole answer.
+        delta: Delta of the whole answer.
+        together: Number of edges that are hidden together.
+    """
     return min(max(noisy + tail(2 * together / epsilon, delta) - 1 + together // 2, 1), vertices - 2)
 
 
 def bound_law(epsilon: Fraction, together: int = 1) -> DiscreteLaplace:
-    """Return the noise on LS: half of epsilon, and one of two samples."""
+    """Return the noise on LS: half of epsilon, and one of two samples.
+
+    Args:
+        epsilon: Epsilon of the whole answer.
+        together: Number of edges that are hidden together.
+
+    Raises:
+        InputError: Epsilon is too small.
+    """
     return DiscreteLaplace(2 * together / epsilon, security_for(epsilon / 2, 2))
 
 
 def answer_law(bound: int, epsilon: Fraction, replaced: bool = False, together: int = 1) -> DiscreteLaplace:
-    """Return the noise on the triangles."""
+    """Return the noise on the triangles.
+
+    Args:
+        bound: Private bound v, at least 1.
+        epsilon: Epsilon of the whole answer.
+        replaced: True if neighbouring graphs differ by a replaced edge, False by an added or removed edge.
+        together: Number of edges that are hidden together.
+
+    Raises:
+        InputError: Epsilon is too small.
+    """
     return DiscreteLaplace(2 * together * bound * (2 if replaced else 1) / epsilon, security_for(epsilon / 2, 2))
 
 
@@ -138,7 +224,7 @@ def _thirds(thrice: int) -> int:
 
 
 def _counted(engine: Engine, own: Edges, vertices: int) -> tuple[Bits, Bits]:
-    """Secrets: the most common neighbours of a pair, and three times the triangles, one instance each."""
+    """Return the most common neighbours of a pair, and three times the triangles, both secret; one instance each."""
     first, second = pairs(vertices)
     if own.shape != first.shape:
         raise InputError(f"{len(own)} pairs of vertices, must be {len(first)}")
@@ -177,7 +263,7 @@ def _rows(engine: Engine, edges: Bits, vertices: int) -> Bits:
 
 
 def _wider(engine: Engine, values: Bits, width: int) -> Bits:
-    """Unsigned numbers with zeros above."""
+    """Return unsigned numbers with zeros above."""
     zeros = engine.constant(np.zeros((width - values.width, values.batch), dtype=np.uint8))
     return Bits(np.concatenate([values.data, zeros.data]))
 
@@ -193,7 +279,7 @@ def _greatest(engine: Engine, values: Bits) -> Bits:
 
 
 def _opened(engine: Engine, secret: Bits, law: Law, times: int) -> int:
-    """Return a secret number with so many times a sample, opened."""
+    """Return a secret number plus a sample, `times` times, opened."""
     netlist = _noisy_netlist(secret.width, law, times, engine.form)
     (opened,) = engine.reveal(*engine.run(netlist, secret, engine.random(law.bits, 1)))
     return bitpack.to_integers(opened, signed=True)[0]
@@ -208,8 +294,14 @@ def _or_netlist(form: Form) -> Netlist:
 
 @lru_cache(maxsize=8)
 def common_netlist(vertices: int, form: Form = "size") -> Netlist:
-    """Return the neighbours of two vertices, and whether they have an edge, in; how many they share, and that or 0,
-    out."""
+    """Build the number of common neighbours of two vertices, and that number or 0 if they have no edge.
+
+    The inputs are the neighbours of both vertices, a bit a vertex, and whether the two have an edge.
+
+    Args:
+        vertices: Number of vertices.
+        form: Form of the netlist, public: "size" for few ANDs, "depth" for few levels.
+    """
     builder = Builder(form)
     shared = builder.input(vertices) & builder.input(vertices)
     one, other = sum_rows(shared.graph, [shared[i : i + 1] for i in range(vertices)], (), (vertices - 2).bit_length())
@@ -230,7 +322,7 @@ def _greater_netlist(width: int, form: Form) -> Netlist:
 
 @lru_cache(maxsize=32)
 def _noisy_netlist(width: int, law: Law, times: int, form: Form) -> Netlist:
-    """Return a number and the law's uniform bits in; the number with so many times the sample out, signed."""
+    """Build a number plus `times` times one sample, signed, from the number and the law's uniform bits."""
     builder = Builder(form)
     number, noise = builder.input(width), law.draw(builder.input(law.bits))
     for _ in range(times):
@@ -241,7 +333,7 @@ def _noisy_netlist(width: int, law: Law, times: int, form: Form) -> Netlist:
 
 @lru_cache(maxsize=8)
 def _ladder_netlist(common: int, width: int, law: Ladder, form: Form) -> Netlist:
-    """Return LS, thrice a number and uniform bits in; that with thrice a sample out, signed."""
+    """Build a number plus thrice a sample, signed, from LS, thrice the triangles and uniform bits."""
     builder = Builder(form)
     most_common, thrice = builder.input(common), builder.input(width)
     noise = law.draw(most_common, builder.input(law.bits))

@@ -4,8 +4,8 @@ Ideal functionality: fresh shares of the bit, or of the product; nothing else. A
 Paper: Demmler, Schneider, Zohner, "ABY" (NDSS 2015); products after Gilboa (CRYPTO 1999).
 
 Cost of n bits by `bits_to_shares`: n random OTs, chosen by party 1, and 8 n bytes in one message from party 0. Cost of
-`product` with a factor of w bits on a batch of b: w b random OTs and 8 w b bytes each way, the directions crossing. By
-extension (SoftSpoken, k = 4), 4 bytes an OT, these are 12 bytes a bit and 24 a bit of the factor. Sums are free.
+`product` with a factor of w bits on a batch of b: w b random OTs and 8 w b bytes each way. The directions cross.
+Extension (SoftSpoken, k = 4) takes 4 bytes an OT. These are 12 bytes a bit, and 24 a bit of the factor. Sums are free.
 """
 
 from __future__ import annotations
@@ -21,9 +21,16 @@ Shares = NDArray[np.uint64]
 
 
 def bits_to_shares(transfers: Transfers, bits: BitMatrix) -> Shares:
-    """Convert to additive shares uint64[width, batch] of each bit, from its XOR shares uint8[width, batch].
+    """Convert XOR shares of bits to additive shares modulo 2^64.
 
     b = b0 + b1 - 2 b0 b1; party 0 sends the OT with value -2 b0, party 1 chooses with b1.
+
+    Args:
+        transfers: Both directions of OT; one is used.
+        bits: This party's XOR shares, uint8[width, batch] of 0 and 1.
+
+    Returns:
+        This party's additive share of each bit, uint64[width, batch].
     """
     if transfers.session.party == 0:
         cross = transfers.sender.additive(masks(bits.reshape(-1)) << np.uint64(1))  # -2 b0
@@ -34,10 +41,17 @@ def bits_to_shares(transfers: Transfers, bits: BitMatrix) -> Shares:
 
 
 def product(transfers: Transfers, factor: BitMatrix, word: Shares) -> Shares:
-    """Return additive shares uint64[batch] of factor * word modulo 2^64.
+    """Return additive shares of factor * word modulo 2^64.
 
-    `factor` holds XOR shares uint8[width, batch] of an unsigned integer, `word` additive shares uint64[batch]. For each
-    bit b and own share y: b y = b_own y + b_peer (1 - 2 b_own) y, one OT a direction.
+    For each bit b and own share y: b y = b_own y + b_peer (1 - 2 b_own) y, one OT a direction.
+
+    Args:
+        transfers: Both directions of OT.
+        factor: XOR shares of an unsigned integer, uint8[width, batch] of 0 and 1, least bit first.
+        word: Additive shares of the other factor, uint64[batch].
+
+    Returns:
+        This party's additive shares, uint64[batch].
     """
     width, batch = factor.shape
     values = word << np.arange(width, dtype=np.uint64)[:, None]

@@ -34,7 +34,11 @@ SHAPES = {"XOR": (2, 1), "AND": (2, 1), "INV": (1, 1), "EQ": (1, 1), "EQW": (1, 
 
 
 def load(path: str | Path) -> Netlist:
-    """Return the netlist of a Bristol file; `InputError` if it cannot be read or is malformed."""
+    """Return the netlist of a Bristol file, of either format.
+
+    Raises:
+        InputError: The file cannot be read, or is not a correct circuit.
+    """
     try:
         text = Path(path).read_text(encoding="ascii")
     except OSError as error:
@@ -45,11 +49,16 @@ def load(path: str | Path) -> Netlist:
 
 
 def parse(text: str, name: str) -> Netlist:
-    """Return the netlist of a circuit in either Bristol format; `name` is what errors call it.
+    """Return the netlist of a circuit in either Bristol format.
 
-    Raises `InputError`, one line with name and line number, for anything that is not a correct circuit.
+    Args:
+        text: The content of the file.
+        name: Name of the circuit in errors, such as the path of its file.
 
-    Example:
+    Raises:
+        InputError: The text is not a correct circuit; one line with name and line number.
+
+    Examples:
         >>> parse("1 3\\n2 1 1\\n1 1\\n\\n2 1 0 1 2 AND\\n", "and.txt").input_widths
         (1, 1)
     """
@@ -172,7 +181,15 @@ class _Reader:
 
 
 def save(netlist: Netlist, path: str | Path) -> None:
-    """Write a netlist as a Bristol Fashion file; `InputError` if the file cannot be written."""
+    """Write a netlist as a Bristol Fashion file.
+
+    Args:
+        netlist: The circuit.
+        path: The file; an existing one is replaced.
+
+    Raises:
+        InputError: The file cannot be written.
+    """
     try:
         Path(path).write_text(dump(netlist), encoding="ascii")
     except OSError as error:
@@ -182,9 +199,9 @@ def save(netlist: Netlist, path: str | Path) -> None:
 def dump(netlist: Netlist) -> str:
     """Return the netlist in Bristol Fashion: a wire for every gate, inputs first, outputs last.
 
-    Outputs that no gate of their own makes (inputs, constants, repetitions) are made by EQ and EQW gates.
+    EQ and EQW gates make the outputs that are inputs, constants or repetitions.
 
-    Example:
+    Examples:
         >>> from smc.circuit import Builder
         >>> builder = Builder()
         >>> x, y = builder.input(1), builder.input(1)

@@ -15,10 +15,10 @@ from smc.recipes import Form
 class Builder:
     """A circuit under construction.
 
-    Constants are folded, equal gates are shared and gates that no output needs are left out. `form` says what the
-    arithmetic of integers saves: "size" the AND gates, "depth" the levels of AND gates (rounds, on shared bits).
+    Constants are folded, equal gates are shared and gates that no output needs are left out. `form` is the aim of
+    integer arithmetic: "size" saves AND gates, "depth" saves levels of AND gates (rounds, on shared bits).
 
-    Example:
+    Examples:
         >>> builder = Builder()
         >>> x, y = builder.input(32), builder.input(32)
         >>> builder.output(x < y)
@@ -32,26 +32,48 @@ class Builder:
         self._outputs: list[list[int]] = []
 
     def input(self, width: int, signed: bool = False) -> Integer:
-        """Return the next input argument, an integer of `width` >= 0 bits."""
+        """Return the next input argument.
+
+        Args:
+            width: Its bits, 0 or more.
+            signed: True: its bits are read in two's complement. Default: a number from 0 up.
+        """
         nodes = [self.graph.leaf() for _ in range(width)]
         self._inputs.append(nodes)
         return Integer(self.graph, [Wire(self.graph, node) for node in nodes], signed)
 
     def constant(self, value: int, width: int | None = None) -> Integer:
-        """Return a public integer, signed if negative; of the least width that holds it unless a width is given."""
+        """Return a public integer, signed if it is negative.
+
+        Args:
+            value: The integer.
+            width: Its bits. None: the least width that holds the value.
+
+        Raises:
+            ValueError: The value does not fit the width.
+        """
         return Integer.constant(self.graph, value, width)
 
     def integer(self, wires: Sequence[Wire], signed: bool = False) -> Integer:
-        """Return the integer of some wires, least bit first."""
+        """Return the integer of some wires.
+
+        Args:
+            wires: Its bits, least bit first; wires of this builder.
+            signed: True: the bits are read in two's complement. Default: a number from 0 up.
+        """
         return Integer(self.graph, wires, signed)
 
     def output(self, value: Integer | Wire | Sequence[Wire]) -> None:
-        """Declare the next output argument."""
+        """Declare the next output argument.
+
+        Raises:
+            ValueError: The wires belong to another builder.
+        """
         wires = [value] if isinstance(value, Wire) else list(value)
         if any(wire.graph is not self.graph for wire in wires):
             raise ValueError("these wires belong to another builder")
         self._outputs.append([wire.node for wire in wires])
 
     def build(self) -> Netlist:
-        """Return the netlist of what was declared so far."""
+        """Return the netlist of all inputs and outputs declared so far."""
         return compile_graph(self.graph, self._inputs, self._outputs)

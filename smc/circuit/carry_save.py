@@ -37,6 +37,12 @@ def sum_rows(graph: Graph, plus: Sequence[Number], minus: Sequence[Number], widt
     """Return two rows of `width` wires whose sum is that of `plus` less that of `minus`, modulo 2^width.
 
     About an AND for every wire of the summands but two of each column; m summands of one width are ceil(log2 m) deep.
+
+    Args:
+        graph: The graph of all the wires.
+        plus: Numbers to add, of any widths and signs.
+        minus: Numbers to subtract.
+        width: Wires of each row; higher columns are not computed.
     """
     return _summed(graph, plus, minus, width).rows()
 
@@ -44,24 +50,43 @@ def sum_rows(graph: Graph, plus: Sequence[Number], minus: Sequence[Number], widt
 def sum_row(graph: Graph, values: Sequence[Number], width: int) -> list[Wire]:
     """Return the sum modulo 2^width by full adders, and a half adder where two wires of a column are left.
 
-    n bits are counted in n - H(n) ANDs, H(n) the ones of n in
-    binary, and no circuit has fewer (Boyar, Peralta, "Tight bounds for the multiplicative complexity of symmetric
-    functions", Theoretical Computer Science 396, 2008).
+    n bits are counted in n - H(n) ANDs, H(n) the ones of n in binary, and no circuit has fewer (Boyar, Peralta, "Tight
+    bounds for the multiplicative complexity of symmetric functions", Theoretical Computer Science 396, 2008).
+
+    Args:
+        graph: The graph of all the wires.
+        values: Numbers to add, of any widths and signs.
+        width: Wires of the sum; higher columns are not computed.
+
+    Returns:
+        The wires of the sum, least bit first.
     """
     return _summed(graph, values, (), width).row()
 
 
 def product_rows(graph: Graph, a: Number, b: Number, width: int) -> CarrySavePair:
-    """Return two rows of `width` wires whose sum is a * b modulo 2^width: all products of two bits, summed as in
-    `sum_rows`.
+    """Return two rows of `width` wires whose sum is a * b modulo 2^width.
 
-    Products of a sign and another bit count negative (Baugh, Wooley, IEEE Trans. Computers C-22, 1973).
+    All products of two bits are summed as in `sum_rows`. Products of a sign and another bit count negative (Baugh,
+    Wooley, IEEE Trans. Computers C-22, 1973).
+
+    Args:
+        graph: The graph of all the wires.
+        a: One factor.
+        b: The other factor; a square of equal wires takes fewer gates.
+        width: Wires of each row; higher columns are not computed.
     """
     return _product(graph, a, b, width).rows()
 
 
 def square_row(graph: Graph, a: Number, width: int) -> list[Wire]:
-    """Return a * a modulo 2^width, summed as in `sum_row`; n^2 - n ANDs for n bits."""
+    """Return a * a modulo 2^width, summed as in `sum_row`; n^2 - n ANDs for n bits.
+
+    Args:
+        graph: The graph of all the wires.
+        a: The number to square.
+        width: Wires of the result, least bit first; higher columns are not computed.
+    """
     return _product(graph, a, a, width).row()
 
 

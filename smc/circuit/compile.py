@@ -14,7 +14,13 @@ Schedule = list[tuple[list[int], list[int]]]  # for each layer its XOR nodes and
 
 
 def compile_graph(graph: Graph, inputs: Sequence[Sequence[int]], outputs: Sequence[Sequence[int]]) -> Netlist:
-    """Return the netlist that computes the output nodes (one list an argument) from the input nodes."""
+    """Return the netlist that computes output nodes from input nodes.
+
+    Args:
+        graph: The gates; those that no output needs are dropped.
+        inputs: The leaf nodes of each input argument, least bit first.
+        outputs: The nodes of each output argument, least bit first; nodes may repeat.
+    """
     sources = [node for argument in inputs for node in argument]
     results = [node for argument in outputs for node in argument]
     schedule = _schedule(graph, _needed(graph, results), results)

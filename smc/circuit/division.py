@@ -11,11 +11,16 @@ from smc.circuit.wire import Wire
 def quotient(dividend: Integer, divisor: Integer, width: int) -> Integer:
     """Return dividend // divisor in `width` bits; some number for a divisor of 0.
 
-    The caller answers for it that the quotient fits. By division without restoring: where a digit is 0 the divisor was
-    subtracted in vain, which the next step makes good by adding it. One adder a digit, no choice: n ANDs for a divisor
-    of n bits (Robertson, "A new class of digital division methods", IRE Trans. Electronic Computers EC-7, 1958).
+    By division without restoring: where a digit is 0 the divisor was subtracted in vain, which the next step makes good
+    by adding it. One adder a digit, no choice: n ANDs for a divisor of n bits (Robertson, "A new class of digital
+    division methods", IRE Trans. Electronic Computers EC-7, 1958).
 
-    Example:
+    Args:
+        dividend: The dividend; its bits are read as a number from 0 up.
+        divisor: The divisor; its bits are read as a number from 0 up.
+        width: Bits of the quotient. The caller answers for it that the quotient fits.
+
+    Examples:
         >>> from smc.circuit import Builder
         >>> builder = Builder()
         >>> builder.output(quotient(builder.input(8), builder.input(4), 8))
@@ -37,6 +42,12 @@ def quotient(dividend: Integer, divisor: Integer, width: int) -> Integer:
 
 
 def fraction(numerator: Integer, divisor: Integer, bits: int) -> Integer:
-    """Return floor(2^bits numerator / divisor) in `bits` + 1 bits, for a numerator below 2 divisor; see `quotient`."""
+    """Return floor(2^bits numerator / divisor) in `bits` + 1 bits; see `quotient`.
+
+    Args:
+        numerator: A number from 0 up, below twice the divisor; the caller answers for it.
+        divisor: A number from 1 up.
+        bits: Binary places after the point.
+    """
     zeros = Integer.constant(numerator.graph, 0, bits)
     return quotient(concatenate(zeros, numerator), divisor, bits + 1)

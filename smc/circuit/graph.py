@@ -39,7 +39,12 @@ class Graph:
         return self._add(LEAF, node, node, 0)
 
     def xor(self, a: int, b: int) -> int:
-        """Return the node of a ^ b."""
+        """Return the node of a ^ b, which may be an existing one.
+
+        Args:
+            a: One operand, a node.
+            b: The other operand, a node.
+        """
         if a > b:
             a, b = b, a
         if a == b:
@@ -58,7 +63,12 @@ class Graph:
         return node
 
     def conjoin(self, a: int, b: int) -> int:
-        """Return the node of a & b."""
+        """Return the node of a & b, which may be an existing one.
+
+        Args:
+            a: One operand, a node.
+            b: The other operand, a node.
+        """
         if a > b:
             a, b = b, a
         if a in (b, ONE):

@@ -42,7 +42,16 @@ class Integer:
 
     @classmethod
     def constant(cls, graph: Graph, value: int, width: int | None = None) -> Integer:
-        """Return a public integer, signed if it is negative; of the least width unless one is given."""
+        """Return a public integer, signed if it is negative.
+
+        Args:
+            graph: The graph of the circuit.
+            value: The integer.
+            width: Its bits. None: the least width that holds the value.
+
+        Raises:
+            ValueError: The value does not fit the width.
+        """
         value = operator.index(value)
         least = value.bit_length() if value >= 0 else (~value).bit_length() + 1
         if width is None:
@@ -74,21 +83,25 @@ class Integer:
         raise TypeError("an Integer has no value while its circuit is built; choose with select")
 
     def as_signed(self) -> Integer:
-        """Return the same bits read in two's complement."""
+        """Return these bits, read in two's complement."""
         return Integer(self.graph, self.wires, signed=True)
 
     def as_unsigned(self) -> Integer:
-        """Return the same bits read as a number from 0 up."""
+        """Return these bits, read as a number from 0 up."""
         return Integer(self.graph, self.wires)
 
     def extend(self, width: int) -> Integer:
-        """Return the same value in more bits: filled up with zeros, or with the sign if signed."""
+        """Return this value in more bits: filled up with zeros, or with the sign if signed.
+
+        Raises:
+            ValueError: `width` is less than the present width.
+        """
         if width < len(self):
             raise ValueError(f"cannot extend {len(self)} bits to {width}; resize would cut them")
         return self.resize(width)
 
     def resize(self, width: int) -> Integer:
-        """Return the value modulo 2^width: cut, or extended."""
+        """Return this value modulo 2^width: high bits cut off, or extended."""
         return self._of([*self.wires[:width], *[self._filler()] * (width - len(self))])
 
     def __add__(self, other: Integer | int) -> Integer:
@@ -206,12 +219,20 @@ class Integer:
 
 
 def total(plus: Sequence[Integer], width: int, minus: Sequence[Integer] = ()) -> Integer:
-    """Return the sum of `plus` (at least one) less that of `minus`, modulo 2^width; signed if one of them is.
+    """Return the sum of `plus` less that of `minus`, modulo 2^width.
 
     In the form "size" by full adders column by column (see `carry_save`), signed ones and differences after these; in
     "depth" by a carry-save tree, then one adder.
 
-    Example:
+    Args:
+        plus: Integers to add, at least one; any widths and signs.
+        width: Bits of the result.
+        minus: Integers to subtract; none by default.
+
+    Returns:
+        The sum; signed if one of the integers is.
+
+    Examples:
         >>> from smc.circuit import Builder
         >>> builder = Builder()
         >>> builder.output(total([builder.input(4), builder.input(4)], 6, minus=[builder.input(4)]))
@@ -247,7 +268,15 @@ def multiply(a: Integer, b: Integer | int, width: int) -> Integer:
     "depth" the rows are summed as in `total`: the ANDs of about one adder of 2n (or n) bits more, depth about
     2 log2 n + 2.
 
-    Example:
+    Args:
+        a: One factor.
+        b: The other factor; an int is a constant of the least width that holds it.
+        width: Bits of the product; `len(a) + len(b)` hold all of it.
+
+    Returns:
+        The product; signed if a factor is.
+
+    Examples:
         >>> from smc.circuit import Builder
         >>> builder = Builder()
         >>> builder.output(multiply(builder.input(4), builder.input(4), 8))
@@ -287,7 +316,7 @@ def _nodes(x: Integer) -> list[int]:
 
 
 def _secret_bits(x: Integer) -> int:
-    """Return how many bits there are, or 0 if some are public or the same: the schoolbook method is good at these."""
+    """Return the number of bits, or 0 if some are public or equal: the schoolbook method suits these better."""
     return len(x) if len(set(_nodes(x))) == len(x) and not any(wire.is_constant for wire in x) else 0
 
 
@@ -309,9 +338,17 @@ def _schoolbook(a: Integer, b: Integer, width: int) -> Integer:
 
 
 def select(condition: Wire, if_true: Integer | int, if_false: Integer | int) -> Integer:
-    """Return `if_true` where the condition is 1, else `if_false`; as wide as needed to hold both, one AND a bit.
+    """Return `if_true` where the condition is 1, else `if_false`; one AND a bit.
 
-    Example:
+    Args:
+        condition: The wire that decides.
+        if_true: The result for 1; an int is a constant.
+        if_false: The result for 0; an int is a constant.
+
+    Returns:
+        An integer as wide as needed to hold both, signed if one of them is.
+
+    Examples:
         >>> from smc.circuit import Builder
         >>> builder = Builder()
         >>> x, y = builder.input(8), builder.input(8)

@@ -12,17 +12,17 @@ from smc.circuit.netlist import Netlist
 
 MOST = 1 << 10  # circuits of a process
 
-Name = tuple[Hashable, ...]  # who builds it, from what
+Name = tuple[Hashable, ...]  # module and name of the function, and its arguments
 Parameters = ParamSpec("Parameters")
 
-_built: OrderedDict[Name, Netlist] = OrderedDict()  # what was asked for last stands last
+_built: OrderedDict[Name, Netlist] = OrderedDict()  # the circuit used last stands last
 _lock = threading.Lock()
 
 
 def kept(build: Callable[Parameters, Netlist]) -> Callable[Parameters, Netlist]:
-    """Keep what a function of a module builds from hashable arguments.
+    """Keep the circuits that a function of a module builds from hashable arguments.
 
-    Example:
+    Examples:
         >>> from smc.circuit import Builder
         >>> @kept
         ... def negation(width):
@@ -46,7 +46,7 @@ def kept(build: Callable[Parameters, Netlist]) -> Callable[Parameters, Netlist]:
 
 
 def keep(circuits: Mapping[Name, Netlist]) -> None:
-    """Keep circuits that have been built, here or by another process with the same program."""
+    """Keep circuits that were built here or by another process with an equal program."""
     with _lock:
         _built.update(circuits)
         while len(_built) > MOST:
@@ -54,6 +54,6 @@ def keep(circuits: Mapping[Name, Netlist]) -> None:
 
 
 def recent(most: int) -> dict[Name, Netlist]:
-    """Return the circuits that were asked for last, at most so many."""
+    """Return the circuits used last, at most `most` of them."""
     with _lock:
         return dict([*_built.items()][-most:])

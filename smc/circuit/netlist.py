@@ -63,7 +63,7 @@ class Netlist:
 
     @property
     def depth(self) -> int:
-        """The most AND gates on a way from an input to an output: the number of rounds of an interactive protocol."""
+        """The AND gates on the longest way from an input to an output: the rounds of an interactive protocol."""
         return sum(len(layer.ands) > 0 for layer in self.layers)
 
     @cached_property
@@ -80,7 +80,7 @@ class Netlist:
 
     @cached_property
     def stars(self) -> Stars:
-        """The AND gates in stars, for executors to whom common operands are worth something."""
+        """The AND gates in stars, for executors that save work on common operands."""
         return in_stars([(layer.xors, layer.ands) for layer in self.layers], self.slots)
 
     def digest(self) -> str:
@@ -103,10 +103,18 @@ class Netlist:
 def evaluate(netlist: Netlist, inputs: Sequence[BitMatrix]) -> list[BitMatrix]:
     """Return the outputs for clear inputs; the plain reference for every other executor.
 
-    `inputs` has a uint8[width, batch] of 0 and 1 for every input argument (the batch may have more dimensions, and is
-    1 if there are no arguments); so has the result for every output argument. ValueError if a width is wrong.
+    Args:
+        netlist: The circuit.
+        inputs: uint8[width, batch] of 0 and 1 for every input argument, least bit first. The batch may have more
+            dimensions; it is 1 if the circuit has no input arguments.
 
-    Example:
+    Returns:
+        uint8[width, batch] of 0 and 1 for every output argument.
+
+    Raises:
+        ValueError: The widths are not those of the circuit.
+
+    Examples:
         >>> from smc.circuit import Builder
         >>> from smc.primitives.bits import from_integers, to_integers
         >>> builder = Builder()

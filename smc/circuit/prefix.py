@@ -39,6 +39,14 @@ def add(a: Sequence[Wire], b: Sequence[Wire], carry: Wire) -> list[Wire]:
 
     For n >= 2 that takes 2S - n + floor(n/2) ANDs, S being the number of ones in the binary digits of 1 .. n - 1:
     n log2 n - n/2 for powers of two.
+
+    Args:
+        a: One summand, least bit first.
+        b: The other summand, of equal length.
+        carry: The carry into the lowest bit.
+
+    Raises:
+        ValueError: The lengths differ.
     """
     bits = [_bit(x, y, x ^ y) for x, y in zip(a, b, strict=True)]
     groups = scan([_carry_in(carry), *bits], _join)
@@ -46,7 +54,16 @@ def add(a: Sequence[Wire], b: Sequence[Wire], carry: Wire) -> list[Wire]:
 
 
 def subtract(a: Sequence[Wire], b: Sequence[Wire], zero: Wire) -> list[Wire]:
-    """Return a - b modulo 2^n for n wires each, at the cost of `add`. `zero` is the constant 0."""
+    """Return a - b modulo 2^n for n wires each, at the cost of `add`.
+
+    Args:
+        a: The minuend, least bit first.
+        b: The subtrahend, of equal length.
+        zero: The constant 0.
+
+    Raises:
+        ValueError: The lengths differ.
+    """
     # Both are right, and cost the same unless an operand is constant: then the one that adds to its zeros is cheaper.
     if all(x.is_constant for x in a):
         return add(a, _inverted(b), ~zero)
@@ -54,9 +71,17 @@ def subtract(a: Sequence[Wire], b: Sequence[Wire], zero: Wire) -> list[Wire]:
 
 
 def less(a: Sequence[Wire], b: Sequence[Wire], zero: Wire) -> Wire:
-    """Return whether a < b, as unsigned numbers of n wires each; depth ceil(log2(n + 1)). `zero` is the constant 0.
+    """Return whether a < b, as unsigned numbers of n wires each; depth ceil(log2(n + 1)).
 
     For n >= 1 that takes 2n + ceil(n/2) - 1 - ceil(log2(n + 1)) ANDs. The answer is the carry out of ~a + b.
+
+    Args:
+        a: The left operand, least bit first.
+        b: The right operand, of equal length.
+        zero: The constant 0.
+
+    Raises:
+        ValueError: The lengths differ.
     """
     # ~(x ^ y), not ~x ^ y: so a < b and b < a share all that is passed on.
     bits = [_bit(~x, y, ~(x ^ y)) for x, y in zip(a, b, strict=True)]
@@ -64,15 +89,27 @@ def less(a: Sequence[Wire], b: Sequence[Wire], zero: Wire) -> Wire:
 
 
 def clear_above(wires: Sequence[Wire], true: Wire) -> list[Wire]:
-    """Return n + 1 bits for n wires: are the top 0, 1, ..., n all 0; depth ceil(log2 n). `true` is the constant 1.
+    """Return n + 1 bits for n wires: are the top 0, 1, ..., n all 0; depth ceil(log2 n).
 
     That takes as many ANDs as there are ones in the binary digits of 1 .. n - 1: n/2 log2 n for powers of two.
+
+    Args:
+        wires: The bits, least bit first.
+        true: The constant 1.
     """
     return [true, *scan(_inverted(wires[::-1]), Wire.__and__)]
 
 
 def scan(items: Sequence[T], join: Callable[[T, T], T]) -> list[T]:
-    """Join each item with all before it, ceil(log2 n) deep, by Sklansky's network; earlier items come first."""
+    """Join each item with all before it, ceil(log2 n) deep, by Sklansky's network.
+
+    Args:
+        items: The items to join.
+        join: An associative function; it takes the earlier items' join first.
+
+    Returns:
+        Entry i is the join of items 0 to i.
+    """
     row = list(items)
     span = 1
     while span < len(row):

@@ -13,14 +13,29 @@ from smc.circuit.wire import Wire
 
 
 def majority(a: Wire, b: Wire, c: Wire) -> Wire:
-    """Return whether two of three are 1; one AND."""
+    """Return whether two of three wires are 1; one AND.
+
+    Args:
+        a: The first wire.
+        b: The second wire.
+        c: The third wire; the order does not matter.
+    """
     # Majority is symmetric: turning on a constant lets the graph fold most of the gates away.
     pivot, p, q = sorted((a, b, c), key=lambda wire: not wire.is_constant)
     return pivot ^ ((p ^ pivot) & (q ^ pivot))
 
 
 def add(a: Sequence[Wire], b: Sequence[Wire], carry: Wire) -> list[Wire]:
-    """Return a + b + carry modulo 2^n for n wires each; n - 1 ANDs with a constant carry in."""
+    """Return a + b + carry modulo 2^n for n wires each; n - 1 ANDs with a constant carry in.
+
+    Args:
+        a: One summand, least bit first.
+        b: The other summand, of equal length.
+        carry: The carry into the lowest bit.
+
+    Raises:
+        ValueError: The lengths differ.
+    """
     total = []
     for x, y in zip(a, b, strict=True):
         total.append(x ^ y ^ carry)
@@ -29,7 +44,16 @@ def add(a: Sequence[Wire], b: Sequence[Wire], carry: Wire) -> list[Wire]:
 
 
 def subtract(a: Sequence[Wire], b: Sequence[Wire], zero: Wire) -> list[Wire]:
-    """Return a - b modulo 2^n for n wires each; n - 1 ANDs. `zero` is the constant 0."""
+    """Return a - b modulo 2^n for n wires each; n - 1 ANDs.
+
+    Args:
+        a: The minuend, least bit first.
+        b: The subtrahend, of equal length.
+        zero: The constant 0.
+
+    Raises:
+        ValueError: The lengths differ.
+    """
     difference = []
     borrow = zero
     for x, y in zip(a, b, strict=True):
@@ -39,7 +63,16 @@ def subtract(a: Sequence[Wire], b: Sequence[Wire], zero: Wire) -> list[Wire]:
 
 
 def less(a: Sequence[Wire], b: Sequence[Wire], zero: Wire) -> Wire:
-    """Return whether a < b, as unsigned numbers of n wires each; n ANDs. `zero` is the constant 0."""
+    """Return whether a < b, as unsigned numbers of n wires each; n ANDs.
+
+    Args:
+        a: The left operand, least bit first.
+        b: The right operand, of equal length.
+        zero: The constant 0.
+
+    Raises:
+        ValueError: The lengths differ.
+    """
     borrow = zero
     for x, y in zip(a, b, strict=True):
         borrow = _borrow(x, y, borrow)

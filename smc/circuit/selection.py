@@ -60,9 +60,9 @@ def leading_one(x: Integer) -> Integer:
 def normalise(x: Integer) -> tuple[Integer, Integer]:
     """Return x << s with the smallest s that sets the top bit, and s in ceil(log2 n) bits, for n bits of x.
 
-    For x = 0 the shifted value is 0 and every bit of s is 1. Size: each step asks whether the top 2^i bits are all
+    For x = 0 the shifted value is 0 and every bit of s is 1. Size: each step tests whether the top 2^i bits are all
     zero and if so shifts by 2^i: n + 2^i - 1 ANDs, i + 1 levels for i = k - 1, ..., 0, where k = ceil(log2 n). Depth:
-    s comes first, then the same shifts: kn + n/2 log2 n ANDs or less, depth 2k - 1.
+    s comes first, then the shifts: kn + n/2 log2 n ANDs or less, depth 2k - 1.
     """
     x = x.as_unsigned()
     steps = max(len(x) - 1, 0).bit_length()
@@ -105,7 +105,7 @@ def argmax(values: Sequence[Integer]) -> Integer:
 def argmin(values: Sequence[Integer]) -> Integer:
     """Return the index of the smallest of n >= 1 values, as `argmax`.
 
-    Example:
+    Examples:
         >>> from smc.circuit import Builder, evaluate
         >>> from smc.primitives.bits import from_integers, to_integers
         >>> builder = Builder()
@@ -117,18 +117,32 @@ def argmin(values: Sequence[Integer]) -> Integer:
 
 
 def unbeaten(count: int, loses: Callable[[int, int], Wire]) -> list[Wire]:
-    """Choose, one-hot, the first best of count >= 2, where loses(i, j), asked for i < j, says that j is better than i.
+    """Choose the first best of several candidates, one-hot.
 
     All count(count - 1)/2 comparisons at once, then (count - 1)(count - 2) ANDs, ceil(log2(count - 1)) deep.
+
+    Args:
+        count: Number of candidates, 2 or more.
+        loses: loses(i, j), called for i < j only: 1 if candidate j is better than candidate i.
+
+    Returns:
+        One wire a candidate; 1 for the best one, among equals the first.
     """
     lost = {(i, j): loses(i, j) for j in range(count) for i in range(j)}
     return [all_of([lost[j, i] for j in range(i)] + [~lost[i, j] for j in range(i + 1, count)]) for i in range(count)]
 
 
 def pick(onehot: Sequence[Wire], values: Sequence[Integer]) -> Integer:
-    """Return the one of n >= 1 values that the one-hot wires point at; as wide as needed to hold all.
+    """Return the one of n >= 1 values that the one-hot wires point at.
 
     n - 1 ANDs a bit, one level; none for constants.
+
+    Args:
+        onehot: One wire a value, of which exactly one is 1; the first wire is not read.
+        values: The values, of any widths and signs.
+
+    Returns:
+        An integer as wide as needed to hold every value.
     """
     widest = values[0]
     for value in values:

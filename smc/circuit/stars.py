@@ -25,11 +25,12 @@ Places = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Stars:
-    """The AND gates of a netlist, layer by layer in its order, and their stars, by the layer of their first gate.
+    """The AND gates of a netlist in its order, layer by layer, and their stars by the layer of their first gate.
 
-    `centres` int32[stars] are slots, as they are in that layer, `sizes` int64[stars] numbers of gates; `gates` int32[
-    gates, 2] are rows of (out, slot of the other operand), `star` int64[gates] says which star, `leaf` int64[gates]
-    which place in it. In layer i begin the stars from place i of `star_ends` to place i + 1; so for gates.
+    `centres` int32[stars]: each star's slot in that layer. `sizes` int64[stars]: its number of gates. `gates`
+    int32[gates, 2]: rows of (out, slot of the other operand). `star` int64[gates]: the star of each gate. `leaf`
+    int64[gates]: the gate's place in its star. Layer i begins the stars from `star_ends[i]` to `star_ends[i + 1]` - 1.
+    Its gates are those from `gate_ends[i]` to `gate_ends[i + 1]` - 1.
     """
 
     centres: NDArray[np.int32] = field(repr=False)
@@ -42,7 +43,12 @@ class Stars:
 
 
 def in_stars(layers: Sequence[tuple[Gates, Gates]], slots: int) -> Stars:
-    """Return the AND gates of layers, each XOR and AND gates int32[g, 3] of (out, left, right), in stars."""
+    """Return the AND gates of layers, in stars.
+
+    Args:
+        layers: The XOR gates and the AND gates of each layer, int32[g, 3] of (out, left, right), see `netlist.Layer`.
+        slots: Number of slots that the gates read and write.
+    """
     counts = [len(ands) for _, ands in layers]
     ands = np.concatenate([np.zeros((0, 3), dtype=np.int32), *(ands for _, ands in layers)])
     layer = np.repeat(np.arange(len(layers)), counts)

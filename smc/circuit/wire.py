@@ -13,7 +13,7 @@ T = TypeVar("T")
 class Wire:
     """One bit. `&`, `|`, `^`, `~` and `==`, `!=` make gates; the other operand may be 0, 1, False or True.
 
-    A wire has no value while the circuit is being built, so it cannot stand in an `if`: that is a TypeError.
+    A wire has no value while the circuit is being built. Used in an `if`, it raises TypeError.
     """
 
     __slots__ = ("graph", "node")
@@ -29,7 +29,7 @@ class Wire:
 
     @property
     def depth(self) -> int:
-        """The most AND gates on a way from an input to here."""
+        """The AND gates on the longest way from an input to this wire."""
         return self.graph.depth[self.node]
 
     def __xor__(self, other: Wire | int) -> Wire:
@@ -69,7 +69,13 @@ class Wire:
 
 
 def mux(condition: Wire, if_true: Wire, if_false: Wire) -> Wire:
-    """Return `if_true` where the condition is 1, else `if_false`; one AND."""
+    """Return `if_true` where the condition is 1, else `if_false`; one AND.
+
+    Args:
+        condition: The wire that decides.
+        if_true: The result for 1.
+        if_false: The result for 0.
+    """
     return if_false ^ (condition & (if_true ^ if_false))
 
 
@@ -89,7 +95,12 @@ def parity(wires: Sequence[Wire]) -> Wire:
 
 
 def balanced(join: Callable[[T, T], T], items: Sequence[T]) -> T:
-    """Return all of the items (at least one) joined, neighbour with neighbour, in a tree ceil(log2 n) deep."""
+    """Join all items, neighbour with neighbour, in a tree ceil(log2 n) deep.
+
+    Args:
+        join: An associative function of two neighbours, the earlier one first.
+        items: The items, at least one.
+    """
     row = list(items)
     while len(row) > 1:
         odd = row[len(row) & ~1 :]

@@ -44,7 +44,7 @@ Answers = Iterator[list[BitMatrix]]
 
 
 class CountingEngine(XorSharedEngine):
-    """Opens what it is told to, or zeros."""
+    """An engine that counts costs; openings give its `answers`, or zeros."""
 
     answers: Answers | None = None
     cell_bytes = 1
@@ -62,7 +62,7 @@ class CountingEngine(XorSharedEngine):
 
     @contextmanager
     def repeated(self, times: int) -> Iterator[None]:
-        """Count what is done in the block so many times: bytes and seconds, in as many messages and rounds as once."""
+        """Count the work of the block `times` times: bytes and seconds, but messages and rounds once."""
         session = self.counted
         session.times *= times
         gates = session.meter.total.and_gates
@@ -80,9 +80,9 @@ class CountingEngine(XorSharedEngine):
         return super().run(netlist, *inputs)
 
     def built(self, netlist: Netlist) -> None:
-        """Count the time of building a circuit, the first time that it is run; it is kept for later ones.
+        """Count the time of building a circuit on its first run; later runs reuse the circuit.
 
-        Who counts a job ahead has built it by then, so it is no part of the conversation.
+        A party that counts a job ahead has built the circuit by then, so this time is no part of the trace.
         """
         if id(netlist) not in self._built:
             self._built[id(netlist)] = netlist
@@ -202,7 +202,16 @@ TWINS: dict[type[Engine], type[CountingEngine]] = {YaoEngine: CountingYao, GmwEn
 
 
 def make_counting_engine(session: CountingSession, profile: Profile) -> CountingEngine:
-    """Return the counting twin of `smc.engines.make_engine`."""
+    """Return the counting twin of `smc.engines.make_engine`.
+
+    Args:
+        session: The session that counts.
+        profile: The public choices; with several `shards` the engine has counting shards.
+
+    Raises:
+        ValueError: The profile names the engine "clear", which costs nothing.
+        InputError: The engine's class is missing, does not fit its recipe, or has no twin that counts.
+    """
     if profile.recipe.circuits == "clear":
         raise ValueError(f"the engine {profile.engine} costs nothing that could be counted")
     session.note("engine")

@@ -19,7 +19,7 @@ Program = Callable[[CountingEngine], object]
 
 @dataclass(frozen=True)
 class Forecast:
-    """The figures of both parties' meters, foretold, and what it takes to predict the time on a link."""
+    """Predicted figures of both parties' meters, and the traces that predict the time on a link."""
 
     profile: Profile
     meters: tuple[Meter, Meter] = field(repr=False)
@@ -28,47 +28,60 @@ class Forecast:
 
     @classmethod
     def begun(cls, profile: Profile) -> Forecast:
-        """Return the forecast of nothing yet: a program that runs on each of its engines is counted by them."""
+        """Return an empty forecast; a program that runs on its engines is added to it."""
         left, right = CountingSession(0), CountingSession(1)
         engines = make_counting_engine(left, profile), make_counting_engine(right, profile)
         return cls(profile, (left.meter, right.meter), (left.trace, right.trace), engines)
 
     @property
     def costs(self) -> tuple[Cost, Cost]:
-        """Party 0's and party 1's totals; seconds are those of counting."""
+        """Party 0's and party 1's totals; their seconds are those of counting, not of a run."""
         return self.meters[0].total, self.meters[1].total
 
     @property
     def bytes(self) -> int:
-        """Both ways."""
+        """Bytes that both parties send together."""
         return self.costs[0].bytes_sent + self.costs[1].bytes_sent
 
     @property
     def shard_bytes(self) -> int:
-        """The memory of a shard's process, about: of the party and the shard that take most."""
+        """The approximate memory of a shard's process in bytes, for the party and the shard that take most."""
         return SHARD_BYTES + HELD_TIMES * max(engine.counted.held_by_shards for engine in self.engines)
 
     def lines(self, pace: float = 1.0) -> dict[str, float]:
-        """Return the seconds of a processor by what it does, of the party that has more of it.
+        """Return the seconds of a processor by kind of work, of the party that has more of it.
 
-        `seconds` has all but building circuits, which is done by who counts.
+        `seconds` includes all of them but building circuits, which the forecast itself does.
+
+        Args:
+            pace: The parties' computing time over that of the usual machine (`smc.counting.rates`). If in doubt, 1.
         """
         names = {name: None for engine in self.engines for name in engine.counted.lines}
         work = {name: pace * max(engine.counted.lines.get(name, 0.0) for engine in self.engines) for name in names}
         return {**work, MESSAGES: max(map(message_seconds, self.traces))}
 
     def seconds(self, shape: LinkShape, pace: float = 1.0) -> float:
-        """Predict seconds from the first message to the result, on such a link.
+        """Predict the seconds from the first message to the result.
 
-        `pace`: how many times as long as the usual machine (`smc.counting.rates`) the parties' take to compute.
+        Args:
+            shape: Rate, delay and window of the link.
+            pace: The parties' computing time over that of the usual machine (`smc.counting.rates`). If in doubt, 1.
         """
         return predicted_seconds(self.traces, shape, pace)
 
 
 def forecast(program: Program, profile: Profile) -> Forecast:
-    """Count the program as party 0 and as party 1. It must follow the same public path as in a real run.
+    """Count a program as party 0 and as party 1.
 
-    Example:
+    Args:
+        program: The program; it must follow the public path of a real run. What it opens is 0, unless it sets
+            `CountingEngine.answers`.
+        profile: The public choices of the run.
+
+    Raises:
+        ValueError: The profile names the engine "clear", which costs nothing.
+
+    Examples:
         >>> import numpy as np
         >>> program = lambda engine: engine.reveal(*engine.both(np.zeros((8, 1), dtype=np.uint8)))
         >>> forecast(program, Profile("gmw")).costs[0].bytes_sent
@@ -83,12 +96,16 @@ def forecast(program: Program, profile: Profile) -> Forecast:
 def forecasts(
     program: Program, profiles: Sequence[Profile], on_profile: Callable[[Profile], object] = lambda _: None
 ) -> Iterator[Forecast]:
-    """Yield the forecast of each profile: the same as `forecast`, with the program run once for several of them
-    that are not cut into shards.
+    """Yield the forecast of each profile, as `forecast` counts it.
 
-    `on_profile` is told of each before it is counted.
+    The program runs once for several profiles, unless they are cut into shards.
 
-    Example:
+    Args:
+        program: The program; it must follow the public path of a real run.
+        profiles: The public choices to compare.
+        on_profile: Called with each profile before it is counted, for example to show progress. Default: nothing.
+
+    Examples:
         >>> import numpy as np
         >>> program = lambda engine: engine.reveal(*engine.both(np.zeros((8, 1), dtype=np.uint8)))
         >>> [counted.bytes for counted in forecasts(program, [Profile("yao"), Profile("gmw")])]

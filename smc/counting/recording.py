@@ -36,13 +36,16 @@ Step = Callable[[CountingEngine, list[AbstractContextManager[Any]]], object]
 
 
 def group(profile: Profile) -> Group:
-    """Return what of a profile a conversation depends on."""
+    """Return the parts of a profile on which a conversation depends."""
     return profile.form or profile.recipe.form, profile.prices, profile.arithmetic, profile.garbles
 
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Look for no cycles of objects in the block: it makes many that stay, and looking at them takes as long again."""
+    """Switch off the search for cycles of objects in the block.
+
+    The block makes many objects that stay. The search would double its time.
+    """
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -53,14 +56,14 @@ def uncollected() -> Iterator[None]:
 
 
 class Recording:
-    """What a program asks of an engine as one party, in order."""
+    """The calls of a program to an engine as one party, in order."""
 
     def __init__(self, program: Callable[[CountingEngine], object], party: int, profile: Profile) -> None:
         self._steps: list[Step] = []
         program(_Recorder(party, profile, self._steps))
 
     def play(self, engine: CountingEngine) -> None:
-        """Ask the same of a counting engine of that party and of a profile of the same group."""
+        """Repeat the calls on a counting engine of that party, for a profile of an equal group."""
         entered: list[AbstractContextManager[Any]] = []
         for step in self._steps:
             step(engine, entered)
@@ -186,7 +189,7 @@ class _Arithmetic(ArithmeticWords):
 
 
 def _one_way(transfers: Transfers, count: int) -> None:
-    """Do as `smc.arithmetic.shares.bits_to_shares` with so many bits."""
+    """Do as `smc.arithmetic.shares.bits_to_shares` with `count` bits."""
     if transfers.session.party == 0:
         transfers.sender.additive(_zeros(np.uint64, count))
     else:
@@ -194,7 +197,7 @@ def _one_way(transfers: Transfers, count: int) -> None:
 
 
 def _both_ways(transfers: Transfers, count: int) -> None:
-    """Do as `smc.arithmetic.shares.product` with so many bits of factors."""
+    """Do as `smc.arithmetic.shares.product` with `count` bits of factors."""
     transfers.additive(_zeros(np.uint64, count), _zeros(np.uint8, count))
 
 

@@ -26,7 +26,12 @@ Event = tuple[Literal["send", "receive", "work"], float]  # bytes, or seconds of
 
 @lru_cache(maxsize=1024)
 def no_values(kind: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
-    """Return zeros that take no memory, and cannot be written."""
+    """Return zeros that take no memory, and cannot be written.
+
+    Args:
+        kind: The dtype of an item.
+        shape: The shape of the array.
+    """
     return np.broadcast_to(np.zeros((), dtype=kind), shape)
 
 
@@ -41,28 +46,45 @@ class _NoChannel(Channel):
 
 
 class CountingSession(Session):
-    """One party's side of a run that does not take place. `trace` lists its events in order."""
+    """One party's side of a run that only counts. `trace` lists its events in order."""
 
     def __init__(self, party: int) -> None:
         super().__init__(party, _NoChannel(), bytes(32), Prg(bytes(KEY_BYTES)))
         self.trace: list[Event] = []
-        self.lines: dict[str, float] = {}  # seconds of work, by what it is
+        self.lines: dict[str, float] = {}  # seconds by kind of work
         self.held = 0  # bytes of the largest secrets at once
-        self.held_by_shards = 0  # the same of the shard that has most
+        self.held_by_shards = 0  # `held` of the shard that has most
         self.times = 1  # how often what is counted takes place: its bytes and its computing, in as many messages
 
     def send(self, step: str, array: NDArray[Any]) -> None:
-        """Count a message of the array's size."""
+        """Count an outgoing message.
+
+        Args:
+            step: The label of the message; not used.
+            array: Its size in bytes counts, its values do not.
+        """
         self.sent(array.nbytes)
 
     def receive(self, step: str, dtype: DTypeLike, shape: Sequence[int]) -> NDArray[Any]:
-        """Count a message of that size; zeros that take no memory."""
+        """Count an incoming message, and return zeros that take no memory.
+
+        Args:
+            step: The label of the message; not used.
+            dtype: The dtype of an item.
+            shape: The shape of the array.
+        """
         kind = np.dtype(dtype)
         self.received(kind.itemsize * math.prod(shape))
         return no_values(kind, tuple(shape))
 
     def note(self, step: str, content: Callable[[], bytes] | None = None, **sizes: Size) -> None:
-        """See `Session.note`: the digest costs its bytes."""
+        """See `Session.note`: the digest costs its bytes.
+
+        Args:
+            step: The name of the step; not used.
+            content: Public bytes; not used.
+            sizes: Public sizes; not used.
+        """
         self.agreement.expect()
 
     def masked(self, share: NDArray[np.uint8]) -> NDArray[np.uint8]:
@@ -86,15 +108,20 @@ class CountingSession(Session):
         self.trace.append(("receive", size * self.times))
 
     def beside(self, seconds: float, what: str) -> None:
-        """Count time that is no part of the conversation."""
+        """Count computing time in the totals by kind of work only, not in the trace.
+
+        Args:
+            seconds: The time.
+            what: The kind of work, a key of `lines`.
+        """
         self.lines[what] = self.lines.get(what, 0.0) + seconds
 
     def hold(self, size: int) -> None:
-        """Count secrets of `size` bytes that are in memory at once."""
+        """Count `size` bytes of secrets that are in memory at once; the largest number is kept in `held`."""
         self.held = max(self.held, size)
 
     def work(self, seconds: float) -> None:
-        """Count computing time."""
+        """Count computing time in seconds, `times` times, in the trace and in the totals."""
         seconds *= self.times
         self.beside(seconds, COMPUTING)
         if self.trace and self.trace[-1][0] == "work":

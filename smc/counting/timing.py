@@ -18,15 +18,21 @@ from smc.link_shape import Direction, LinkShape
 
 
 def message_seconds(trace: Sequence[Event]) -> float:
-    """Return what the messages of a trace cost its party's processor, whatever the link."""
+    """Return the processor seconds that a party spends on the messages of its trace, whatever the link."""
     sizes = [amount for kind, amount in trace if kind != "work"]
     return len(sizes) * SECONDS_PER_MESSAGE + sum(sizes) * SECONDS_PER_BYTE
 
 
 def predicted_seconds(traces: tuple[list[Event], list[Event]], shape: LinkShape, pace: float = 1.0) -> float:
-    """Predict seconds until both parties have ended their traces. InputError if these do not fit each other.
+    """Predict the seconds until both parties have ended their traces.
 
-    Work takes `pace` times as long as on the usual machine.
+    Args:
+        traces: The events of party 0 and of party 1, in order.
+        shape: Rate, delay and window of the link.
+        pace: Computing time of "work" events over that of the usual machine. If in doubt, 1.
+
+    Raises:
+        InputError: The two traces do not fit: other sizes, a message nobody reads, or both parties wait at once.
     """
     clock = [0.0, 0.0]
     ways = Direction(shape), Direction(shape)
@@ -61,6 +67,6 @@ def predicted_seconds(traces: tuple[list[Event], list[Event]], shape: LinkShape,
     if any(place[party] < len(traces[party]) for party in (0, 1)) or any(arrivals):
         raise InputError(
             "the two parties' messages do not fit: both wait for the other at once, or a message is not read; "
-            "let each message have one sender and one receiver (docs/extending.md, An oblivious transfer)"
+            "let each message have one sender and one receiver (docs/extending-engines.md)"
         )
     return max(clock)

@@ -31,7 +31,10 @@ def _adder(width: int, form: Form) -> Netlist:
 
 
 class ArithmeticWords(Words):
-    """`Word.data` is this party's share, uint64[batch]. Sums are local; widths only matter on the way back to bits."""
+    """`Word.data` is this party's share, uint64[batch].
+
+    Sums are local. A width matters only when a word is turned into bits.
+    """
 
     def __init__(self, engine: XorSharedEngine, transfers: Transfers, prices: Prices) -> None:
         self.prices = prices

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Bits:
-    """A batch of secret bit strings: `data` is [width, batch, ...], what a cell holds is the engine's business."""
+    """A batch of secret bit strings: `data` is [width, batch, ...]; the engine defines the content of a cell."""
 
     data: NDArray[Any]
 
@@ -40,5 +40,5 @@ class Bits:
 
     @staticmethod
     def join(parts: Sequence[Bits]) -> Bits:
-        """Join into a longer batch the parts' instances one after another."""
+        """Join the parts' instances one after another into a longer batch."""
         return Bits(np.concatenate([part.data for part in parts], axis=1))

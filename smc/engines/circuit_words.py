@@ -33,7 +33,7 @@ def _select_netlist(entries: int, tables: tuple[Table, ...], width: int) -> Netl
 
 @kept
 def _multiply_netlist(factor_width: int, offset: int, word_width: int, width: int, form: Form) -> Netlist:
-    """Return (factor - offset) * word: one output, in the form "depth" two whose sum it is."""
+    """Return (factor - offset) * word as one output; in the form "depth" as two outputs with this sum."""
     builder = Builder(form)
     factor = builder.input(factor_width).wide_subtract(offset)
     word = builder.input(word_width).as_signed()
@@ -65,11 +65,11 @@ def _rows_netlist(plus: Widths, minus: Widths, width: int) -> Netlist:
 
 
 class CircuitWords(Words):
-    """`Word.data` are `Bits`, numbers in two's complement that add up to the word modulo 2^width.
+    """`Word.data` are `Bits`, numbers in two's complement whose sum modulo 2^width is the word.
 
-    In the form "size" there is one. In the form "depth" sums and products are left as several, which costs no level for
-    a carry, and are carried out where the bits of a word are needed: as they are here, before it is multiplied.
-    Works over any Boolean engine.
+    In the form "size" there is one number. In the form "depth" sums and products stay several numbers, which costs no
+    level for a carry. They are added where the bits of a word are needed, for example before a multiplication. Works
+    over any Boolean engine.
     """
 
     prices = CIRCUITS
@@ -159,6 +159,6 @@ def _widths(parts: Sequence[Bits]) -> Widths:
 
 
 def _resized(word: Word, width: int) -> Word:
-    """Return the same value, of one part, in another width: the sign bit repeated, or high bits dropped."""
+    """Return a word of one part in another width: the sign bit repeated, or high bits dropped."""
     (bits,) = word.data
     return Word((Bits(bits.data[np.minimum(np.arange(width), word.width - 1)]),), width)

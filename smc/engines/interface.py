@@ -25,16 +25,25 @@ from smc.session import Session
 
 
 class Pieces(Protocol):
-    """What computes the pieces of a batch for an engine, see `smc.engines.shards`."""
+    """Computation of a batch's pieces for an engine, see `smc.engines.shards`."""
 
     count: int
 
     def joined(self, engine: Engine, work: Any, pieces: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
-        """Do `work` with the arguments of each piece, and return its results, of the pieces one after another."""
+        """Compute pieces of a batch, and join their results.
+
+        Args:
+            engine: The engine that the arguments belong to and the results enter.
+            work: A function of a module; it takes an engine and the arguments of one piece, and returns a tuple.
+            pieces: The arguments of each piece, in the order of the batch.
+
+        Returns:
+            One entry for each result of `work`: the instances of all pieces, in the order of `pieces`.
+        """
 
 
 class Engine(ABC):
-    """Secret bits in, secret bits out; see the module's first lines."""
+    """Interpreter of a program on secret bits: secret bits in, secret bits out."""
 
     words: Words
     form: Form  # of the circuits that protocols build for it
@@ -50,7 +59,21 @@ class Engine(ABC):
         return self.session.party
 
     def input(self, owner: int, bits: BitMatrix | None, width: int, batch: int) -> Bits:
-        """Enter secret bits of party `owner`, who passes uint8[width, batch] of 0 and 1; the other passes None."""
+        """Enter secret bits of one party. Both parties call this method, with the same owner and sizes.
+
+        Args:
+            owner: The party whose bits these are, 0 or 1.
+            bits: At the owner uint8[width, batch] of 0 and 1, least bit first; at the other party None.
+            width: Bits of one instance; public.
+            batch: Number of instances; public.
+
+        Returns:
+            The secret bits.
+
+        Raises:
+            ValueError: The owner passes None, or the other party passes bits; or the array has another shape, or values
+                other than 0 and 1.
+        """
         if (bits is not None) != (owner == self.party):
             raise ValueError(f"party {self.party} must pass bits for its own inputs, and only for those")
         if bits is not None:
@@ -59,7 +82,17 @@ class Engine(ABC):
         return self._input(owner, bits, width, batch)
 
     def both(self, bits: BitMatrix) -> tuple[Bits, Bits]:
-        """Enter party 0's and party 1's secret bits; each passes its own, of one shape uint8[width, batch]."""
+        """Enter secret bits of both parties; each party passes its own.
+
+        Args:
+            bits: This party's bits, uint8[width, batch] of 0 and 1; the shape is public and equal at both parties.
+
+        Returns:
+            The bits of party 0, and the bits of party 1.
+
+        Raises:
+            ValueError: The array holds something else than 0 and 1.
+        """
         width, batch = bits.shape
         _check(bits, (width, batch))
         self.session.note("inputs of both", width=width, batch=batch)
@@ -71,28 +104,40 @@ class Engine(ABC):
 
         Costs what the inputs cost: nothing on XOR shares; garbled, one correlated OT a bit, the evaluator's choice.
         Each party's bits come from `Session.contributions`, so they are given, not left to the OT.
+
+        Args:
+            width: Bits of one instance; public, equal at both parties.
+            batch: Number of instances; public, equal at both parties.
         """
         left, right = self.both(self.session.contributions.bits(width, batch))
         return left ^ right
 
     def expect(self, bits: int) -> None:
-        """Say that the program will enter so many bits more of either party, random ones too; both say the same.
+        """Announce how many more secret bits of each party the program will enter, random bits included.
 
-        A hint, before the first of them: garbled, few are entered for less than many. What says nothing counts as many.
+        A hint, before the first of them: garbled, few bits are entered for less than many. Without the hint the engine
+        assumes many.
+
+        Args:
+            bits: Number of bits; public, equal at both parties.
         """
         self.session.note("announced inputs", bits=bits)
         self._expect(bits)
 
     def _expect(self, bits: int) -> None:
-        """Make use of the hint, see `expect`."""
+        """Use the hint, see `expect`."""
         del bits
 
     def prepare(self, netlist: Netlist, batch: int) -> None:
-        """Exchange now what a later run of the netlist on so many instances needs; both parties call it alike.
+        """Exchange now the material that a later run of a netlist needs; both parties make equal calls.
 
-        For the time before the inputs are known: the run itself then sends what depends on them. Several calls add up.
-        On XOR shares these are the triples, which are kept until they are used, 3 bits a gate; elsewhere nothing can be
-        done ahead. A run that nothing was prepared for does it itself, for the same bytes but a digest.
+        For the time before the inputs are known: the run itself then sends only what depends on them. Several calls add
+        up. On XOR shares the material is triples, which are kept until they are used, 3 bits a gate. Other engines can
+        do nothing ahead. An unprepared run makes its material itself, whose bytes differ by a digest only.
+
+        Args:
+            netlist: The circuit of the later run.
+            batch: Number of instances of the later run.
         """
         del netlist, batch
 
@@ -101,7 +146,7 @@ class Engine(ABC):
         """See `input`, which has checked the arguments."""
 
     def constant(self, bits: BitMatrix) -> Bits:
-        """Enter public bits, uint8[width, batch], the same on both sides."""
+        """Enter public bits, uint8[width, batch], equal at both parties."""
         self.session.note("constant", bits.tobytes, width=bits.shape[0], batch=bits.shape[1])
         return self._constant(bits)
 
@@ -114,7 +159,18 @@ class Engine(ABC):
         """Run the circuit: the inputs, [width, batch, ...] each, to all outputs [sum of widths, batch, ...]."""
 
     def run(self, netlist: Netlist, *inputs: Bits) -> list[Bits]:
-        """Evaluate the netlist on every instance of the batch."""
+        """Evaluate the netlist on every instance of the batch.
+
+        Args:
+            netlist: The circuit; equal at both parties.
+            inputs: Secret bits for each input argument of the netlist, all of one batch size.
+
+        Returns:
+            The secret bits of each output argument. The batch is 1 if the netlist has no inputs.
+
+        Raises:
+            ValueError: The widths are not those of the netlist, or the batch sizes differ.
+        """
         widths = tuple(part.width for part in inputs)
         if widths != netlist.input_widths:
             raise ValueError(f"the netlist takes inputs of widths {netlist.input_widths}, got {widths}")
@@ -135,7 +191,7 @@ class Engine(ABC):
         return [Bits(outputs[low:high]) for low, high in pairwise(bounds)]
 
     def reveal(self, *secrets: Bits) -> list[BitMatrix]:
-        """Open bits to both parties."""
+        """Open secret bits to both parties; each result is uint8[width, batch] of 0 and 1."""
         widths, batches = [secret.width for secret in secrets], [secret.batch for secret in secrets]
         self.session.note("opening", widths=widths, batches=batches)
         return self._reveal(*secrets)
@@ -146,7 +202,7 @@ class Engine(ABC):
 
 
 class XorSharedEngine(Engine):
-    """An engine that can show each cell as an XOR share: what additive shares are made from, and how it opens bits."""
+    """An engine that turns each cell into an XOR share; additive shares and openings are made from these."""
 
     @abstractmethod
     def shares(self, bits: Bits) -> BitMatrix:

@@ -28,7 +28,11 @@ BASES: dict[str, type[Engine]] = {"garbled": YaoEngine, "XOR shares": GmwEngine,
 
 
 def class_of(name: EngineName) -> type[Engine]:
-    """Return the class of an engine. InputError if it has none, or one that does not fit its recipe."""
+    """Return the class of an engine.
+
+    Raises:
+        InputError: The engine has no class, or a class that does not fit its recipe or lacks methods.
+    """
     if name not in CLASSES:
         raise InputError(f"smc/engines/making.py: the engine '{name}' has no class: add it to CLASSES")
     base, circuits = BASES[RECIPES[name].circuits], RECIPES[name].circuits
@@ -52,13 +56,24 @@ def make_engine(
 ) -> Engine:
     """Return the engine of that name: how circuits are computed, and how integers are; see `smc.recipes`.
 
-    GMW's AND gates come from precomputed triples, or with `table_gates` straight from 1-out-of-4 OT by the four-row
-    table, which is the rule when `ot` is "trapdoor". `garbling` is the scheme of garbled AND gates. `form` is that of
-    the circuits which protocols build for this engine: unless given, "depth" on XOR shares, where a level of AND gates
-    is a round, else "size". One engine a session: its keys are derived from the session's identifier (`Session.branch`
-    makes another session).
+    One engine a session: its keys are derived from the session's identifier (`Session.branch` makes another session).
 
-    Example:
+    Args:
+        session: This party's end of the run.
+        name: "yao", "gmw", "mixed", "lean", or "clear", which protects nothing. If in doubt, "mixed".
+        ot: The kind of oblivious transfer. If in doubt, the default "extension".
+        table_gates: True: AND gates on XOR shares come straight from 1-out-of-4 OT by the four-row table. False: from
+            precomputed triples. None: True if `ot` is "trapdoor", else False. Garbled circuits ignore it.
+        garbling: The scheme of garbled AND gates: "half" (32 bytes a gate) or "three-halves" (25 bytes, slower to
+            compute: it pays where the link is the limit). XOR shares ignore it.
+        form: What the circuits save that protocols build for this engine: "size" saves AND gates, "depth" saves levels
+            of AND gates. None: "depth" on XOR shares, where a level is a round, else "size". If in doubt, None.
+
+    Raises:
+        ValueError: `smc.recipes` does not list a name, or the session has an engine already.
+        InputError: The engine's class is missing or does not fit its recipe.
+
+    Examples:
         >>> from smc.local import run_local
         >>> run_local(lambda session: make_engine(session, "gmw").form)
         ('depth', 'depth')
@@ -67,7 +82,16 @@ def make_engine(
 
 
 def engine_of(session: Session, profile: Profile) -> Engine:
-    """Make the engine of a profile."""
+    """Make the engine of a profile.
+
+    Args:
+        session: This party's end of the run; one engine a session.
+        profile: The public choices, equal at both parties. Its `shards` are not started here: the caller attaches them.
+
+    Raises:
+        ValueError: The session has an engine already.
+        InputError: The engine's class is missing or does not fit its recipe.
+    """
     session.take("engine")
     session.note("engine", repr(profile).encode)
     kind: Any = class_of(profile.engine)
@@ -88,6 +112,12 @@ def engine_of(session: Session, profile: Profile) -> Engine:
 
 
 def furnish(engine: XorSharedEngine, transfers: Transfers, profile: Profile) -> None:
-    """Give an engine the form of its circuits, and its integers."""
+    """Set the form of an engine's circuits and its integers, in place.
+
+    Args:
+        engine: The engine to complete.
+        transfers: Both directions of OT, for additive shares.
+        profile: Names the form and the representation of integers.
+    """
     engine.form = profile.form or profile.recipe.form
     engine.words = ArithmeticWords(engine, transfers, profile.prices) if profile.arithmetic else CircuitWords(engine)

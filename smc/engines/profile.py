@@ -10,10 +10,10 @@ from smc.recipes import RECIPES, EngineName, Form, Garbling, OTKind, Prices, Rec
 
 @dataclass(frozen=True)
 class Profile:
-    """Engine, kind of OT, garbling scheme, form of the circuits; see `make_engine` for what they mean.
+    """Engine, kind of OT, garbling scheme, form of the circuits; see `make_engine` for their meaning.
 
-    In so many `shards` batches are computed (`smc.engines.shards`). ValueError for a name that `smc.recipes` does not
-    list.
+    `shards` is the number of shards that compute batches (`smc.engines.shards`). ValueError for a name that
+    `smc.recipes` does not list.
     """
 
     engine: EngineName

@@ -60,7 +60,7 @@ class Shared:
 
 @dataclass(frozen=True)
 class Done:
-    """A piece's results, and what it has cost."""
+    """The results of a piece, and their cost."""
 
     results: tuple[Any, ...]
     meter: Meter
@@ -68,13 +68,13 @@ class Done:
 
 @dataclass(frozen=True)
 class Failed:
-    """A piece that has not been computed, and why."""
+    """The exception that ended a piece."""
 
     error: Exception
 
 
 class Line(Protocol):
-    """The way to a shard: takes tasks, gives answers; `EOFError` or `OSError` once nobody is there."""
+    """The connection to a shard: takes tasks, gives answers; `EOFError` or `OSError` once the shard is gone."""
 
     def send(self, task: Task | None, /) -> None:
         """Hand over a task; None ends the shard."""
@@ -84,7 +84,10 @@ class Line(Protocol):
 
 
 class Shards(ABC):
-    """The shards of a session. All are begun by the first work, and once more if they fail; then the session fails."""
+    """The shards of a session.
+
+    The first work begins all of them. A shard that fails is begun once more; if it fails again, the session fails.
+    """
 
     def __init__(self, session: Session, count: int) -> None:
         self.session = session
@@ -94,9 +97,9 @@ class Shards(ABC):
 
     @abstractmethod
     def _listening(self, numbers: Sequence[int]) -> list[tuple[Line, Door]]:
-        """Begin these shards where the peer's can meet them: a way to each, and its door.
+        """Begin these shards where the peer's can meet them; return the line to each, and its door.
 
-        An address of zeros is where the session's is met, a port of zero says that the shard has failed.
+        An address of zeros stands for the session's own. A port of zero means that the shard has failed.
         """
 
     @abstractmethod
@@ -105,25 +108,44 @@ class Shards(ABC):
 
     @abstractmethod
     def _end(self, number: int) -> None:
-        """See that nothing is left of a shard that has failed."""
+        """Remove all that is left of a failed shard."""
 
     def _heard(self, numbers: Sequence[int]) -> None:
         """Note that these shards have answered."""
         del numbers
 
     def joined(self, engine: Engine, work: Work, pieces: Sequence[tuple[Any, ...]]) -> Results:
-        """Do `work` with the arguments of each piece, and return its results, of the pieces one after another.
+        """Compute pieces of a batch on the shards, and join their results.
 
-        `Bits` and `Word` of the engine may be among the arguments, or in tuples and lists there.
+        Args:
+            engine: The engine of the session that the shards belong to; an `XorSharedEngine`.
+            work: A function of a module. It takes a shard's engine and the arguments of a piece, and returns a tuple of
+                `Bits` and `Word`.
+            pieces: The arguments of each piece. `Bits` and `Word` of `engine` may be among them, or in tuples and lists
+                there. At most `count` pieces.
+
+        Returns:
+            One entry for each result of `work`, on `engine`: the instances of all pieces, in the order of `pieces`.
+
+        Raises:
+            ShardError: At both parties, if a shard fails for the second time.
         """
         assert isinstance(engine, XorSharedEngine)
         columns = zip(*self.run(work, [_sent(engine, piece) for piece in pieces]), strict=True)
         return tuple(_entered(engine, _joined(column)) for column in columns)
 
     def run(self, work: Work, pieces: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-        """Return the results of each piece, its bits as `Shared`. Both parties call it alike.
+        """Compute each piece on its shard; both parties make equal calls.
 
-        `ShardError` at both if a shard fails for the second time.
+        Args:
+            work: A function of a module. It takes a shard's engine and the arguments of a piece.
+            pieces: The arguments of each piece, with bits as `Shared`; at most `count` pieces. Piece i goes to shard i.
+
+        Returns:
+            The results of each piece, in order, with bits as `Shared`.
+
+        Raises:
+            ShardError: At both parties, if a shard fails for the second time.
         """
         due: Sequence[int] = range(len(pieces))
         self._meet([number for number in range(self.count) if number not in self._lines])
@@ -160,7 +182,10 @@ class Shards(ABC):
         self._lines.update(zip(numbers, lines, strict=True))
 
     def _answers(self, numbers: Sequence[int], tasks: Sequence[Task]) -> dict[int, Done | Failed]:
-        """Give each its task, and wait for all. Raises what is no failure of a process or a link."""
+        """Give each shard its task, and wait for all answers.
+
+        Raise any error that is not the failure of a process or a link.
+        """
         answers: dict[int, Done | Failed] = {}
         for number in numbers:
             try:
@@ -179,7 +204,7 @@ class Shards(ABC):
         return answers
 
     def _failures(self, numbers: Sequence[int], answers: dict[int, Done | Failed]) -> list[int]:
-        """Agree on which have failed, at either party."""
+        """Exchange with the peer which shards have failed, and return those that failed at either party."""
         ours = np.array([isinstance(answers[number], Failed) for number in numbers], dtype=np.uint8)
         self.session.send("shards.in", ours)
         theirs = self.session.receive("shards.in", np.uint8, ours.shape)
@@ -227,7 +252,15 @@ class _Here:
 
 
 def perform(engine: XorSharedEngine, task: Task) -> Done | Failed:
-    """Do a piece of work on a shard's engine."""
+    """Compute one piece of work on a shard's engine.
+
+    Args:
+        engine: The shard's engine; its session gets a new meter.
+        task: The work, its arguments, and the seed of this party's contributions to joint randomness.
+
+    Returns:
+        The results with bits as `Shared` and the meter, or `Failed` with the exception that the work raised.
+    """
     session = engine.session
     session.meter = Meter()
     try:

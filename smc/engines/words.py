@@ -38,9 +38,9 @@ class Word:
 
 @dataclass(frozen=True)
 class Choice:
-    """Secret one-hot bits (at most one is 1) and public tables of as many integer entries to choose from.
+    """Secret one-hot bits (at most one is 1) and public tables, each with one integer entry a bit.
 
-    Where the entries of a table have no bit in common, any bits may be 1: what is found is the sum of their entries.
+    Where the entries of a table have no bit in common, any bits may be 1: the result is then the sum of their entries.
     """
 
     onehot: Bits
@@ -48,7 +48,11 @@ class Choice:
 
 
 def whole(summands: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Return integers as their residues modulo 2^64. ValueError for an array of another type: it would be cut."""
+    """Return integers as their residues modulo 2^64.
+
+    Raises:
+        ValueError: The array has no integer type; a conversion would cut its values.
+    """
     if summands.dtype.kind not in "iu":
         raise ValueError(f"an input must be integers, got {summands.dtype}")
     return summands.astype(np.uint64)
@@ -61,31 +65,75 @@ class Words(ABC):
 
     @abstractmethod
     def input(self, summands: NDArray[np.int64], width: int) -> Word:
-        """Return the sums of both parties' own integers, int64[batch] each, which must fit the width."""
+        """Enter the sums of both parties' own integers.
+
+        Args:
+            summands: This party's integers, an integer array [batch]; the batch is equal at both parties.
+            width: Bits that hold each sum in two's complement, 64 at most; public. The caller answers for it.
+
+        Raises:
+            ValueError: `summands` is no array of integers.
+        """
 
     @abstractmethod
     def select(self, choices: Sequence[Choice], width: int) -> list[list[Word]]:
-        """Select the entry that the one-hot bits point at (0 if none) from each public table of each choice."""
+        """Select the entry that the one-hot bits point at from each public table.
+
+        Args:
+            choices: One-hot bits and their tables; public tables, equal at both parties.
+            width: Bits that hold every entry in two's complement, 64 at most.
+
+        Returns:
+            One list a choice, with one `Word` a table. The value is 0 where no bit is 1.
+        """
 
     @abstractmethod
     def multiply(self, factor: Bits, offset: int, word: Word, width: int) -> Word:
-        """Return (factor - offset) * word, where `factor` is an unsigned secret bit string and `offset` public."""
+        """Return (factor - offset) * word.
+
+        Args:
+            factor: Secret bits of an unsigned integer, of the batch of `word`.
+            offset: A public integer, subtracted from the factor.
+            word: The other secret factor.
+            width: Bits of the product, 64 at most; the product is taken modulo 2^width.
+        """
 
     @abstractmethod
     def add(self, left: Word, right: Word, width: int) -> Word:
-        """Return left + right."""
+        """Return left + right.
+
+        Args:
+            left: The first summand.
+            right: The second summand, of the same batch.
+            width: Bits that hold the sum, 64 at most; it is taken modulo 2^width.
+        """
 
     @abstractmethod
     def subtract(self, left: Word, right: Word, width: int) -> Word:
-        """Return left - right."""
+        """Return left - right.
+
+        Args:
+            left: The minuend.
+            right: The subtrahend, of the same batch.
+            width: Bits that hold the difference, 64 at most; it is taken modulo 2^width.
+        """
 
     @abstractmethod
     def join(self, parts: Sequence[Word]) -> Word:
-        """Join into a longer batch the parts' instances one after another; all of one width."""
+        """Join the parts' instances one after another into a longer batch; all parts have one width."""
 
     @abstractmethod
     def total(self, word: Word, groups: Groups, width: int) -> Word:
-        """Sum over groups of instances: intp[number of groups, members], -1 for no member."""
+        """Sum over groups of instances.
+
+        Args:
+            word: The secret summands.
+            groups: Public instance numbers, intp[number of groups, members]; -1 stands for no member.
+            width: Bits that hold each sum, 64 at most; it is taken modulo 2^width.
+
+        Returns:
+            One instance a group; 0 for a group without members.
+        """
 
     @abstractmethod
     def bits(self, word: Word) -> Bits:

@@ -2,12 +2,13 @@
 
 Goldreich, Micali, Wigderson, "How to Play any Mental Game" (STOC 1987).
 
-Cost of a layer of g AND gates, with which s stars begin (`smc.circuit.stars`: gates of one operand in common, s = g if
-none is), on a batch of b, where b counts as the next multiple of 8 from 64 instances on (`smc.gmw.rows`): with triples
-ceil((s + g) b / 8) bytes and one message each way, one round, besides s b triples made ahead for the whole circuit at
-once, those of each width rounded up to eights. Straight from 1-out-of-4 OT: two correlated OTs a gate, chosen by
-party 1, and ceil(4 g b / 8) bytes from party 0, one round; here b is the batch as it is. XOR, NOT and both parties'
-inputs are free; opening m bits to both costs ceil(m / 8) bytes and one message each way.
+Cost of a layer of g AND gates on a batch of b, where s stars begin with the layer. A star (`smc.circuit.stars`) is the
+gates with one operand in common; s = g if there is none. From 64 instances on, b counts as the next multiple of 8
+(`smc.gmw.rows`). With triples, the layer costs ceil((s + g) b / 8) bytes and one message each way, one round. It also
+takes s b triples. They are made ahead for the whole circuit at once, those of each width rounded up to eights.
+Straight from 1-out-of-4 OT, the layer costs two correlated OTs a gate, chosen by party 1. Party 0 then sends ceil(4 g
+b / 8) bytes, one round. Here b is the batch as it is. XOR, NOT and both parties' inputs are free. Opening m bits to
+both costs ceil(m / 8) bytes and one message each way.
 """
 
 from __future__ import annotations
@@ -31,16 +32,32 @@ assert WIDTHS[-1] == MOST
 
 
 class AndGates(Protocol):
-    """A way to do AND gates, and with them a circuit."""
+    """A way to compute AND gates, and with them a circuit."""
 
     def stock(self, netlist: Netlist, rows: BatchLayout) -> None:
-        """Do for a later run what can be done ahead, besides what has been done for others."""
+        """Prepare material for a later run, besides the material prepared for other runs.
+
+        Args:
+            netlist: The circuit of the later run.
+            rows: The layout of its batch.
+        """
 
     def prepare(self, netlist: Netlist, rows: BatchLayout) -> None:
-        """Do for the next run what can be done ahead and has not been done yet."""
+        """Prepare the material of the next run that is not there yet.
+
+        Args:
+            netlist: The circuit of the next run.
+            rows: The layout of its batch.
+        """
 
     def run(self, netlist: Netlist, state: State, rows: BatchLayout) -> None:
-        """Run all gates of the netlist on the state, which holds this party's shares of constants and inputs."""
+        """Run all gates of a netlist.
+
+        Args:
+            netlist: The circuit.
+            state: This party's shares of constants and inputs by slot, uint8[slots, row]; changed in place.
+            rows: The layout of the batch.
+        """
 
 
 class TripleGates:
@@ -57,15 +74,34 @@ class TripleGates:
         self._source = self.source(session, transfers)
 
     def stock(self, netlist: Netlist, rows: BatchLayout) -> None:
-        """See `AndGates.stock`."""
+        """Make the triples of a later run, besides those made for other runs.
+
+        Args:
+            netlist: The circuit of the later run.
+            rows: The layout of its batch.
+        """
         self._source.stock(_triples(netlist.stars, rows))
 
     def prepare(self, netlist: Netlist, rows: BatchLayout) -> None:
-        """See `AndGates.prepare`."""
+        """Make the triples of the next run that are not in store yet.
+
+        Args:
+            netlist: The circuit of the next run.
+            rows: The layout of its batch.
+        """
         self._source.reserve(_triples(netlist.stars, rows))
 
     def run(self, netlist: Netlist, state: State, rows: BatchLayout) -> None:
-        """See `AndGates.run`."""
+        """Run all gates of a netlist; `prepare` must have made its triples.
+
+        Args:
+            netlist: The circuit.
+            state: This party's shares by slot, uint8[slots, row]; changed in place.
+            rows: The layout of the batch.
+
+        Raises:
+            ValueError: Too few triples are in store.
+        """
         session, stars = self._session, netlist.stars
         counts = _triples(stars, rows)
         a, b, c = self._source.take(counts)
@@ -147,13 +183,29 @@ class TableGates:
         self._transfers = transfers
 
     def stock(self, netlist: Netlist, rows: BatchLayout) -> None:
-        """Do nothing: nothing can be done ahead."""
+        """Do nothing: no OT can be made ahead here.
+
+        Args:
+            netlist: The circuit; not used.
+            rows: The layout of the batch; not used.
+        """
 
     def prepare(self, netlist: Netlist, rows: BatchLayout) -> None:
-        """Do nothing: nothing can be done ahead."""
+        """Do nothing: no OT can be made ahead here.
+
+        Args:
+            netlist: The circuit; not used.
+            rows: The layout of the batch; not used.
+        """
 
     def run(self, netlist: Netlist, state: State, rows: BatchLayout) -> None:
-        """See `AndGates.run`."""
+        """Run all gates of a netlist, layer by layer.
+
+        Args:
+            netlist: The circuit.
+            state: This party's shares by slot, uint8[slots, row]; changed in place.
+            rows: The layout of the batch.
+        """
         for layer in netlist.layers:
             kernels.gmw_xor(state, layer.xors)
             if len(layer.ands):

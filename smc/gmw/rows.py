@@ -23,7 +23,7 @@ Slots = NDArray[np.int32] | slice
 
 @dataclass(frozen=True)
 class BatchLayout:
-    """The layout of a batch: a state is uint8[slots, row], a row whole vectors; what pads it means nothing."""
+    """The layout of a batch: a state is uint8[slots, row], a row whole vectors; padding has no meaning."""
 
     batch: int
 
@@ -34,15 +34,15 @@ class BatchLayout:
 
     @property
     def row_bytes(self) -> int:
-        """Bytes of a row that mean something."""
+        """Bytes of a row before the padding."""
         return (self.batch + 7) // 8 if self.packed else self.batch
 
     def bits(self, gates: int) -> int:
-        """Return bits, of a message or a triple's part, that so many gates or stars take."""
+        """Return the bits that `gates` gates or stars take, of a message or a triple's part."""
         return gates * (8 * self.row_bytes if self.packed else self.batch)
 
     def octets(self, gates: int) -> int:
-        """Return the bytes that hold these bits."""
+        """Return the bytes that hold the bits of `gates` gates or stars."""
         return (self.bits(gates) + 7) // 8
 
     def state(self, slots: int) -> State:
@@ -50,12 +50,23 @@ class BatchLayout:
         return np.zeros((slots, -(-self.row_bytes // VECTOR_BYTES) * VECTOR_BYTES), dtype=np.uint8)
 
     def put(self, state: State, slots: Slots, bits: BitMatrix) -> None:
-        """Write uint8[n, batch] into some rows."""
+        """Write bits into some rows of a state.
+
+        Args:
+            state: Shares, uint8[slots, row]; changed in place.
+            slots: The rows to write, n slot numbers or a slice.
+            bits: uint8[n, batch] of 0 and 1.
+        """
         if self.packed:
             bits = np.packbits(bits, axis=1, bitorder="little")
         state[slots, : self.row_bytes] = bits
 
     def get(self, state: State, slots: Slots) -> BitMatrix:
-        """Read some rows as uint8[n, batch]."""
+        """Read some rows of a state as uint8[n, batch] of 0 and 1.
+
+        Args:
+            state: Shares, uint8[slots, row].
+            slots: The rows to read, n slot numbers or a slice.
+        """
         rows = state[slots, : self.row_bytes]
         return np.unpackbits(rows, axis=1, count=self.batch, bitorder="little") if self.packed else rows

@@ -8,9 +8,9 @@ Computation" (CCS 2013), for w = 1; a factor that several products have in commo
 Mohassel, Zhang, "SecureML" (S&P 2017) for rows of a matrix. Of the peer's b a party sees one of two keys of an OT, so b
 is as random to it as the other key; the peer's a it never sees: the OT hides choices.
 
-Cost of n triples of any widths, a multiple of 8 of each width: n random OTs in each direction and nothing besides; by
-extension (SoftSpoken, k = 4) these are 4 n bytes each way, by Ferret 1.4 n bits after the first 675,840. The
-directions cross, so the rounds are those of one. Once a session: the set-up of both directions. Stars of sizes between
+Cost of n triples of any widths, a multiple of 8 of each width: n random OTs in each direction and nothing else.
+Extension (SoftSpoken, k = 4) sends 4 n bytes for them each way. Ferret sends 1.4 n bits after the first 675,840. The
+directions cross, so the rounds are those of one. Once a session, both directions are set up. Stars of sizes between
 two widths take the wider one, which costs some hashing.
 """
 
@@ -41,12 +41,12 @@ class TripleSource:
         self._store = {int(width): _nothing(int(width)) for width in WIDTHS}
 
     def stock(self, counts: Counts) -> None:
-        """Make triples for later use, besides those stocked before; both parties ask for the same."""
+        """Make triples for later use, besides those stocked before; both parties pass equal counts."""
         self._stocked += counts
         self.reserve(self._stocked)
 
     def reserve(self, counts: Counts) -> None:
-        """Make sure that so many triples are in store; both parties ask for the same number."""
+        """Fill the store up to `counts` triples of each width, in eights; both parties pass equal counts."""
         missing = np.maximum(counts - self._left, 0)
         sizes = [(int(width), int(octets)) for width, octets in zip(WIDTHS, missing, strict=True) if octets]
         if not sizes:
@@ -56,10 +56,13 @@ class TripleSource:
             self._keep(self._transfers.random_strings(sizes))
 
     def take(self, counts: Counts) -> Parts:
-        """Take the next triples of those reserved, never again, narrow ones first: parts a, b, c of all widths.
+        """Take the next triples of the store, each once, narrow ones first: parts a, b, c of all widths.
 
-        Triples of one width have so many rows of b and of c, one after the other. Bit i of a row of c is this party's
-        share of the product of that of a and that of the row of b.
+        Triples of width w have w rows of b and of c, one after the other. Bit i of a row of c is this party's share of
+        a product: bit i of a times bit i of that row of b.
+
+        Raises:
+            ValueError: The store has fewer triples.
         """
         if (counts > self._left).any():
             raise ValueError(f"{counts.tolist()} bytes of triples were asked for, {self._left.tolist()} are in store")

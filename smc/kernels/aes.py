@@ -57,7 +57,16 @@ def _call(builder: Any, name: str, arguments: list[Any]) -> Any:
 
 @intrinsic
 def encrypt(typing: Any, keys: Any, blocks: Any) -> Any:
-    """Encrypt (round keys u64[22], tuple of blocks): AES-128 of each, all of them under way at once."""
+    """Encrypt several blocks by AES-128, all of them under way at once.
+
+    Args:
+        typing: Passed by numba, not by the caller.
+        keys: Round keys, u64[22].
+        blocks: A tuple of blocks of one type, `Block` or `Blocks4`.
+
+    Returns:
+        The encrypted blocks, a tuple.
+    """
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kind = signature.args[1].dtype
@@ -108,7 +117,12 @@ def _next_key(typing: Any, key: Any, constant: Any) -> Any:
 
 @njit
 def expand_key(key, schedule):  # type: ignore[no-untyped-def]
-    """Round keys of AES-128: Block to `schedule` u64[22]."""
+    """Write the round keys of an AES-128 key.
+
+    Args:
+        key: The key, a `Block`.
+        schedule: Filled in, u64[22].
+    """
     store(schedule, 0, key)
     constant = 1
     for number in range(1, 11):
@@ -119,7 +133,13 @@ def expand_key(key, schedule):  # type: ignore[no-untyped-def]
 
 @njit
 def expand_keys4(keys, schedules, first):  # type: ignore[no-untyped-def]
-    """Round keys of four AES-128 keys: Blocks4 to rows `first` .. `first` + 3 of `schedules` u64[, 22]."""
+    """Write the round keys of four AES-128 keys.
+
+    Args:
+        keys: The keys, a `Blocks4`.
+        schedules: Rows `first` .. `first` + 3 are filled in, u64[, 22].
+        first: Number of the first row.
+    """
     place = 22 * first
     constant = 1
     for _number in range(11):

@@ -44,24 +44,51 @@ Block, Blocks4 = BlockType(1), BlockType(4)
 
 
 def vector_of(item: ir.Type, kind: BlockType) -> ir.VectorType:
-    """Return LLVM's vector type of items as wide as a block type."""
+    """Return LLVM's vector type of items as wide as a block type.
+
+    Args:
+        item: The type of an item.
+        kind: `Block` or `Blocks4`.
+    """
     return ir.VectorType(item, kind.lanes * 128 // item.width)
 
 
 def splat(item: ir.Type, kind: BlockType, value: int) -> ir.Constant:
-    """Make such a vector, all its items the same."""
+    """Make a vector as wide as a block type, with one constant in all its items.
+
+    Args:
+        item: The type of an item.
+        kind: `Block` or `Blocks4`.
+        value: The constant.
+    """
     vector = vector_of(item, kind)
     return ir.Constant(vector, [value] * vector.count)
 
 
 def shuffle(builder: Any, value: Any, order: list[int], other: Any = None) -> Any:
-    """Shuffle items of one or two vectors."""
+    """Shuffle items of one or two vectors.
+
+    Args:
+        builder: LLVM's builder of the code.
+        value: The first vector.
+        order: For each item of the result its number in `value`; numbers beyond its length are items of `other`.
+        other: The second vector, of the type of `value`. None: zeros.
+    """
     mask = ir.Constant(ir.VectorType(_I32, len(order)), order)
     return builder.shuffle_vector(value, other if other is not None else ir.Constant(value.type, None), mask)
 
 
 def pointer(context: Any, builder: Any, kind: types.Array, array: Any, offset: Any, lanes: int) -> Any:
-    """Return the address of `lanes` blocks, `offset` words into an array."""
+    """Return the address of blocks in an array.
+
+    Args:
+        context: Numba's context of the target.
+        builder: LLVM's builder of the code.
+        kind: Numba's type of the array.
+        array: The array, a value of LLVM.
+        offset: 64-bit words from the array's beginning to the blocks, a value of LLVM.
+        lanes: Number of blocks.
+    """
     data = context.make_array(kind)(context, builder, array).data
     place = builder.gep(builder.bitcast(data, _I64.as_pointer()), [offset])
     return builder.bitcast(place, ir.VectorType(_I64, 2 * lanes).as_pointer())
@@ -85,7 +112,18 @@ load4 = _loader(Blocks4)
 
 @intrinsic
 def join4(typing: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
-    """Join four single blocks."""
+    """Join four single blocks.
+
+    Args:
+        typing: Passed by numba, not by the caller.
+        a: The first block.
+        b: The second block.
+        c: The third block.
+        d: The fourth block.
+
+    Returns:
+        A `Blocks4`.
+    """
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         halves = [shuffle(builder, arguments[i], [0, 1, 2, 3], arguments[i + 1]) for i in (0, 2)]
@@ -110,7 +148,14 @@ lane0, lane1, lane2, lane3 = _lane(0), _lane(1), _lane(2), _lane(3)  # one of fo
 
 @intrinsic
 def store(typing: Any, array: Any, offset: Any, value: Any) -> Any:
-    """Store a block: (array of u64, offset in words, block)."""
+    """Store one or four blocks in an array.
+
+    Args:
+        typing: Passed by numba, not by the caller.
+        array: Changed in place, an array of u64.
+        offset: Words from the array's beginning.
+        value: A `Block` or a `Blocks4`.
+    """
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kind = signature.args[2]
@@ -141,7 +186,15 @@ make4 = _from_words(Blocks4)  # the same block four times
 
 @intrinsic
 def counters4(typing: Any, first: Any) -> Any:
-    """Make counters4(i): the blocks i, i + 1, i + 2, i + 3 as 64-bit numbers in the low words."""
+    """Make the blocks i, i + 1, i + 2, i + 3.
+
+    Args:
+        typing: Passed by numba, not by the caller.
+        first: i, u64.
+
+    Returns:
+        A `Blocks4` with the numbers in the low words, modulo 2^64.
+    """
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         vector = ir.Constant(ir.VectorType(_I64, 8), None)
@@ -155,7 +208,14 @@ def counters4(typing: Any, first: Any) -> Any:
 
 @intrinsic
 def big_endian4(typing: Any, low: Any, high: Any, first: Any) -> Any:
-    """Make big_endian4(low, high, first): number high 2^64 + low + first and the next three, highest byte first."""
+    """Make four neighbouring 128-bit numbers, highest byte first: high 2^64 + low + first and the next three.
+
+    Args:
+        typing: Passed by numba, not by the caller.
+        low: The low word of the base, u64.
+        high: The high word of the base, u64.
+        first: A number to add, u64; `first` + 3 is below 2^64.
+    """
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         low, high, first = arguments
@@ -177,7 +237,12 @@ def big_endian4(typing: Any, low: Any, high: Any, first: Any) -> Any:
 
 @intrinsic
 def low(typing: Any, value: Any) -> Any:
-    """Return the low word of a single block, u64."""
+    """Return the low word of a single block, u64.
+
+    Args:
+        typing: Passed by numba, not by the caller.
+        value: A `Block`.
+    """
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.extract_element(arguments[0], ir.Constant(_I32, 0))
@@ -187,7 +252,12 @@ def low(typing: Any, value: Any) -> Any:
 
 @intrinsic
 def high(typing: Any, value: Any) -> Any:
-    """Return the high word of a single block, u64."""
+    """Return the high word of a single block, u64.
+
+    Args:
+        typing: Passed by numba, not by the caller.
+        value: A `Block`.
+    """
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.extract_element(arguments[0], ir.Constant(_I32, 1))
@@ -197,7 +267,12 @@ def high(typing: Any, value: Any) -> Any:
 
 @intrinsic
 def spread(typing: Any, value: Any) -> Any:
-    """Return all ones in each block whose lowest bit is 1, else zero: a mask without branches."""
+    """Return all ones in each block whose lowest bit is 1, else zero: a mask without branches.
+
+    Args:
+        typing: Passed by numba, not by the caller.
+        value: A `Block` or a `Blocks4`.
+    """
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kind = signature.args[0]
@@ -209,7 +284,13 @@ def spread(typing: Any, value: Any) -> Any:
 
 @intrinsic
 def same(typing: Any, value: Any, other: Any) -> Any:
-    """Return all ones in each block whose low words are equal, else zero: a comparison without branches."""
+    """Return all ones in each block whose low words are equal, else zero: a comparison without branches.
+
+    Args:
+        typing: Passed by numba, not by the caller.
+        value: A `Block` or a `Blocks4`.
+        other: Of the type of `value`.
+    """
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kind = signature.args[0]
@@ -238,7 +319,13 @@ swap = _permutation((1, 0))
 
 @intrinsic
 def halves(typing: Any, lows: Any, highs: Any) -> Any:
-    """Make blocks of the low words of one and the high words of another."""
+    """Make blocks of low words of one operand and high words of another.
+
+    Args:
+        typing: Passed by numba, not by the caller.
+        lows: Gives the low words; a `Block` or a `Blocks4`.
+        highs: Gives the high words; of the type of `lows`.
+    """
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         words = 2 * signature.args[0].lanes
@@ -269,7 +356,13 @@ shift_left = _shift("shl")
 
 @intrinsic
 def low_words(typing: Any, value: Any, more: Any) -> Any:
-    """Return the low words of eight blocks, side by side: what `test8` takes."""
+    """Return the low words of eight blocks, side by side, as `test8` takes them.
+
+    Args:
+        typing: Passed by numba, not by the caller.
+        value: The first four blocks.
+        more: The other four blocks.
+    """
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return shuffle(builder, arguments[0], list(range(0, 16, 2)), arguments[1])
@@ -279,7 +372,16 @@ def low_words(typing: Any, value: Any, more: Any) -> Any:
 
 @intrinsic
 def test8(typing: Any, words: Any, masks: Any) -> Any:
-    """Return for each of eight words whether it has a bit of its mask, as a byte, the first word's bit lowest."""
+    """Return for each of eight words whether it has a bit of its mask.
+
+    Args:
+        typing: Passed by numba, not by the caller.
+        words: Eight words, a `Blocks4`.
+        masks: Their masks, a `Blocks4`.
+
+    Returns:
+        u8; the first word's bit is the lowest.
+    """
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         met = builder.and_(*arguments)
@@ -311,7 +413,14 @@ load_bytes4 = _narrow_loader(Blocks4, _I8)
 
 @intrinsic
 def store_lows(typing: Any, array: Any, offset: Any, value: Any) -> Any:
-    """Return the inverse of `load_words` and `load_bytes`: each block's low word, cut to the array's item."""
+    """Store each block's low word, cut to the array's item: the inverse of `load_words` and `load_bytes`.
+
+    Args:
+        typing: Passed by numba, not by the caller.
+        array: Changed in place, an array of u64 or u8.
+        offset: Items from the array's beginning.
+        value: A `Block` or a `Blocks4`.
+    """
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kind = signature.args[2]
@@ -386,13 +495,20 @@ multiply_high_low = _product(1, 0)
 
 @njit
 def in_fours(count):  # type: ignore[no-untyped-def]
-    """Return how many of `count` blocks to work on four at a time: none where four do not fit one register."""
+    """Return the number of `count` blocks to work on four at a time: 0 where four do not fit one register."""
     return count & ~3 if WIDE else 0
 
 
 @njit
 def xor_row(state, out, left, right):  # type: ignore[no-untyped-def]
-    """Set state[out] = state[left] ^ state[right]; `out` may be either of them."""
+    """Set state[out] = state[left] ^ state[right].
+
+    Args:
+        state: u64[slots, columns], an even number of columns.
+        out: The row to write; it may be `left` or `right`.
+        left: One row to read.
+        right: The other row to read.
+    """
     columns = state.shape[1]
     o, a, b = out * columns, left * columns, right * columns
     whole = columns & ~7

@@ -31,7 +31,17 @@ def _four_at_once(program, i, stop):  # type: ignore[no-untyped-def]
 
 @njit
 def gather4(state, program, i, column):  # type: ignore[no-untyped-def]
-    """Return the labels of a single instance in the slots that column LEFT or RIGHT of gates i .. i + 3 names."""
+    """Return one operand of four gates for a single instance.
+
+    Args:
+        state: Labels by slot, u64[slots, 2].
+        program: The gates, i32[gates, 4].
+        i: Number of the first of the four gates.
+        column: LEFT or RIGHT.
+
+    Returns:
+        The labels, a `Blocks4`.
+    """
     return join4(
         load(state, 2 * program[i, column]),
         load(state, 2 * program[i + 1, column]),
@@ -42,7 +52,14 @@ def gather4(state, program, i, column):  # type: ignore[no-untyped-def]
 
 @njit
 def scatter4(state, program, i, labels):  # type: ignore[no-untyped-def]
-    """Write the labels that gates i .. i + 3 make."""
+    """Write the results of four gates for a single instance.
+
+    Args:
+        state: Labels by slot, u64[slots, 2]; changed in place.
+        program: The gates, i32[gates, 4].
+        i: Number of the first of the four gates.
+        labels: The results, a `Blocks4`.
+    """
     store(state, 2 * program[i, OUT], lane0(labels))
     store(state, 2 * program[i + 1, OUT], lane1(labels))
     store(state, 2 * program[i + 2, OUT], lane2(labels))
@@ -50,11 +67,17 @@ def scatter4(state, program, i, labels):  # type: ignore[no-untyped-def]
 
 
 def walk_by(run, run_four):  # type: ignore[no-untyped-def]
-    """Return the walk whose AND gates are run(keys, state, o, a, b, start, stop, tweak, row, more).
+    """Return the walk of a scheme, made of its functions for AND gates.
 
-    It does the instances start .. stop - 1 of a gate, which share a key: o, a, b are where instance 0's words of out,
-    left and right begin, `row` says how many rows, one an instance, the AND gates before it have. And
-    run_four(keys, state, program, i, tweak, row, more) does gates i .. i + 3 of a single instance.
+    Args:
+        run: run(keys, state, o, a, b, start, stop, tweak, row, more) does the instances start .. stop - 1 of a gate,
+            which share a key. o, a, b are where instance 0's words of out, left and right begin. `row` is the number
+            of table rows, one an instance, of the AND gates before.
+        run_four: run_four(keys, state, program, i, tweak, row, more) does gates i .. i + 3 of a single instance.
+
+    Returns:
+        walk(state, program, start, stop, keys, tweak, stride, more). It does gates start .. stop - 1 of the program
+        and hands `more` to both functions.
     """
 
     @njit

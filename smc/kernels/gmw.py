@@ -33,7 +33,12 @@ def _xor(state, gates):  # type: ignore[no-untyped-def]
 
 
 def xor_rows(state, gates):  # type: ignore[no-untyped-def]
-    """Set state[out] = state[left] ^ state[right], gate after gate."""
+    """Set state[out] = state[left] ^ state[right], gate after gate.
+
+    Args:
+        state: Shares by slot, u8[slots, row]; changed in place.
+        gates: Rows of (out, left, right), i32[g, 3].
+    """
     _xor(state, gates)
 
 
@@ -100,10 +105,27 @@ def _close_bits(state, stars, gates, batch, a, b, c, d, opening, peer, both):  #
 
 
 def step(state, closed, closing, xors, opened, opening, width, packed, a, b, c, d, message, peer, party):  # type: ignore[no-untyped-def]
-    """Do what lies between two messages, at one call: the AND gates `closing`, the XOR gates, and `opening` begun.
+    """Do all work between two messages: finish AND gates, do XOR gates, and begin the next AND gates.
 
-    Closing, after the stars `closed` that began with them: what was opened is `message`, which this party sent, ^
-    `peer`, and state[out] = c ^ d b ^ e a, and ^ d e at party 0. Opening, with the stars `opened`: the next `message`.
+    To finish: the opened bits are `message`, which this party sent, ^ `peer`. Then state[out] = c ^ d b ^ e a, and ^ d
+    e at party 0. To begin: the next `message` is written.
+
+    Args:
+        state: Shares by slot, u8[slots, row]; changed in place.
+        closed: The stars that began with the AND gates `closing`, i64[s, 2].
+        closing: The AND gates to finish, i64[g, 4].
+        xors: The XOR gates in between, i32[g, 3].
+        opened: The stars that begin with the AND gates `opening`, i64[s, 2].
+        opening: The AND gates to begin, i64[g, 4].
+        width: Bits that a star or a gate takes.
+        packed: 1: these are whole bytes, and a byte of the state holds eight instances. 0: it holds one.
+        a: The triples' bits a, u8[].
+        b: The triples' bits b, u8[].
+        c: The triples' bits c, u8[].
+        d: The opened bits x ^ a of all stars, u8[]; those of `closed` are filled in.
+        message: This party's last message, u8[]; the next one replaces it.
+        peer: The peer's last message, u8[].
+        party: 0 or 1.
     """
     bits = np.uint64(width)
     both = np.uint8(party - 1)  # all ones at party 0

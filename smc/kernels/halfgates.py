@@ -97,7 +97,19 @@ _garble_walk = walk_by(_garble_run, _garble_four)
 
 
 def garble(state, program, start, stop, keys, delta, tweak, stride, tables):  # type: ignore[no-untyped-def]
-    """Garble gates start .. stop - 1 of the program; table rows go to `tables`, u64[4 * ANDs * instances] or more."""
+    """Garble gates of a program for all instances.
+
+    Args:
+        state: Zero labels by slot, u64[slots, 2 instances]; changed in place.
+        program: The gates, i32[gates, 4].
+        start: The first gate.
+        stop: The gate after the last.
+        keys: See `smc.kernels.hash_keys`, u64[5, 22].
+        delta: The garbler's difference, u64[2].
+        tweak: The first AND gate's number, a multiple of 8.
+        stride: Numbers from an AND gate to the next.
+        tables: Gets the table rows, u64[4 * ANDs * instances] or more.
+    """
     _garble_walk(state, program, start, stop, keys, tweak, stride, (delta, tables))
 
 
@@ -133,5 +145,16 @@ _evaluate_walk = walk_by(_evaluate_run, _evaluate_four)
 
 
 def evaluate(state, program, start, stop, keys, tweak, stride, tables):  # type: ignore[no-untyped-def]
-    """Evaluate the same gates, for the evaluator, whose state holds active labels."""
+    """Evaluate gates of a program for all instances.
+
+    Args:
+        state: Active labels by slot, u64[slots, 2 instances]; changed in place.
+        program: The gates, i32[gates, 4].
+        start: The first gate.
+        stop: The gate after the last.
+        keys: See `smc.kernels.hash_keys`, u64[5, 22].
+        tweak: The first AND gate's number, equal to the garbler's.
+        stride: Numbers from an AND gate to the next.
+        tables: The table rows, u64[4 * ANDs * instances] or more.
+    """
     _evaluate_walk(state, program, start, stop, keys, tweak, stride, tables)

@@ -20,7 +20,16 @@ _AT_ONCE = np.uint64(KEYS_AT_ONCE)
 
 @njit
 def load_keys(keys, number, group):  # type: ignore[no-untyped-def]
-    """Expand the keys around that of `number` unless their `group` is there; returns the group that is there now."""
+    """Expand the keys around that of a number, unless they are there.
+
+    Args:
+        keys: u64[5, 22]; rows 1 to 4 are filled in.
+        number: Number of the gate or OT, u64.
+        group: The group of keys that is there now; `NO_KEYS` at first.
+
+    Returns:
+        The group that is there afterwards.
+    """
     wanted = number // (_GATES * _AT_ONCE)
     if wanted != group:
         (four,) = encrypt(keys[0], (counters4(wanted * _AT_ONCE),))
@@ -36,13 +45,29 @@ def key_row(number):  # type: ignore[no-untyped-def]
 
 @njit
 def run_length(number, most):  # type: ignore[no-untyped-def]
-    """Return how many numbers from this one on share its key, at most `most`."""
+    """Return how many numbers from this one on share its key.
+
+    Args:
+        number: Number of the gate or OT, u64.
+        most: Upper bound of the result.
+    """
     return min(most, np.int64(_GATES - number % _GATES))
 
 
 @njit
 def hash_two(keys, x, y, tweak, tweak2):  # type: ignore[no-untyped-def]
-    """Compute H(x, tweak) and H(y, tweak2) under the round keys `keys`: H(x, i) = pi(pi(x) ^ i) ^ pi(x)."""
+    """Compute H(x, tweak) and H(y, tweak2): H(x, i) = pi(pi(x) ^ i) ^ pi(x).
+
+    Args:
+        keys: Round keys of pi, u64[22].
+        x: The first input, a `Block` or a `Blocks4`.
+        y: The second input, of the type of `x`.
+        tweak: Tweak of `x`, of its type.
+        tweak2: Tweak of `y`, of its type.
+
+    Returns:
+        Both hashes.
+    """
     a, b = encrypt(keys, (x, y))
     c, d = encrypt(keys, (a ^ tweak, b ^ tweak2))
     return a ^ c, b ^ d

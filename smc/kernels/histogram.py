@@ -8,7 +8,14 @@ from __future__ import annotations
 
 
 def add_slopes(bins, places, slopes, sums):  # type: ignore[no-untyped-def]
-    """Add slopes i64[rows, 2] to sums i64[nodes, columns, bins, 2], by place i32[rows] and bins u8[rows, columns]."""
+    """Add the slopes of rows to the sums of their node and bins.
+
+    Args:
+        bins: The bin of each row in each column, u8[rows, columns].
+        places: The node of each row, i32[rows]; rows with a place below 0 are left out.
+        slopes: Two numbers a row, i64[rows, 2].
+        sums: Changed in place, i64[nodes, columns, bins, 2].
+    """
     columns = bins.shape[1]
     for row in range(bins.shape[0]):
         node = places[row]
@@ -21,8 +28,14 @@ def add_slopes(bins, places, slopes, sums):  # type: ignore[no-untyped-def]
 
 
 def move_rows(bins, places, splits):  # type: ignore[no-untyped-def]
-    """Move rows by splits i32[nodes, 5] of their nodes: column, bin, whether it is the bin itself or all below that go
-    to the first place, and both places."""
+    """Move rows to the children of their node.
+
+    Args:
+        bins: The bin of each row in each column, u8[rows, columns].
+        places: The node of each row, i32[rows]; changed in place. Rows with a place below 0 stay.
+        splits: For each node its split, i32[nodes, 5]: a column, a bin, a flag, the first place and the second place.
+            With flag 1 rows of this bin go to the first place, with flag 0 rows of all bins below it.
+    """
     for row in range(bins.shape[0]):
         node = places[row]
         if node >= 0:

@@ -30,10 +30,16 @@ def _counters(starts, i, block):  # type: ignore[no-untyped-def]
 
 
 def receiver(starts, zero_keys, one_keys, block, choices, matrix, tiles):  # type: ignore[no-untyped-def]
-    """Fill tiles u64[tiles, 128, 32] with the receiver's rows, and write its message u64[128, 32 tiles].
+    """Fill tiles with the receiver's rows, and write its message.
 
-    `starts` u64[128, 2]: where the counter of each column begins, low word first; `zero_keys`, `one_keys`
-    u64[128, 22]: round keys of both its seeds. Streams are read from block `block` on; `choices` u64[32 tiles].
+    Args:
+        starts: The first counter of each column, low word first, u64[128, 2].
+        zero_keys: Round keys of each column's first seed, u64[128, 22].
+        one_keys: Round keys of each column's second seed, u64[128, 22].
+        block: Number of the first block to read from the streams.
+        choices: The choice bits, u64[32 tiles].
+        matrix: The message, filled in, u64[128, 32 tiles].
+        tiles: Filled in, u64[tiles, 128, 32].
     """
     words = choices.shape[0]
     for number in range(tiles.shape[0]):
@@ -49,7 +55,16 @@ def receiver(starts, zero_keys, one_keys, block, choices, matrix, tiles):  # typ
 
 
 def sender(starts, seeds, block, delta, matrix, tiles):  # type: ignore[no-untyped-def]
-    """Fill tiles with the sender's rows, from the receiver's message; `delta` u64[128], all ones where its bit is 1."""
+    """Fill tiles with the sender's rows, from the receiver's message.
+
+    Args:
+        starts: The first counter of each column, low word first, u64[128, 2].
+        seeds: Round keys of the seed that the sender has of each column, u64[128, 22].
+        block: Number of the first block to read from the streams.
+        delta: All ones where delta's bit is 1, u64[128].
+        matrix: The message, u64[128, 32 tiles].
+        tiles: Filled in, u64[tiles, 128, 32].
+    """
     words = matrix.shape[1]
     for number in range(tiles.shape[0]):
         tile = tiles[number]

@@ -11,7 +11,12 @@ from smc.kernels.hash_keys import NO_KEYS, hash_two, key_row, load_keys, run_len
 
 
 def expand(key, schedule):  # type: ignore[no-untyped-def]
-    """Round keys u64[22] of an AES-128 key u64[2]."""
+    """Write the round keys of an AES-128 key.
+
+    Args:
+        key: The key, u64[2].
+        schedule: Filled in, u64[22].
+    """
     expand_key(load(key, 0), schedule)
 
 
@@ -30,7 +35,14 @@ def _hash_run(keys, first, source, target, start, stop):  # type: ignore[no-unty
 
 
 def hash_blocks(keys, first, source, target):  # type: ignore[no-untyped-def]
-    """Set target[i] = H(source[i], first + i), u64[n, 2] each; `first` is a multiple of 8."""
+    """Set target[i] = H(source[i], first + i).
+
+    Args:
+        keys: See `smc.kernels.hash_keys`, u64[5, 22].
+        first: The first number, a multiple of 8.
+        source: The inputs, u64[n, 2].
+        target: Filled in, u64[n, 2].
+    """
     count = source.shape[0]
     group = NO_KEYS
     i = 0
@@ -43,7 +55,13 @@ def hash_blocks(keys, first, source, target):  # type: ignore[no-untyped-def]
 
 
 def add_delta(labels, bits, delta):  # type: ignore[no-untyped-def]
-    """Set labels[i] ^= bits[i] * delta: u64[n, 2], u8[n] of 0 and 1, u64[2]."""
+    """Set labels[i] ^= bits[i] * delta.
+
+    Args:
+        labels: Changed in place, u64[n, 2].
+        bits: 0 and 1, u8[n].
+        delta: The difference, u64[2].
+    """
     for i in range(bits.shape[0]):
         mask = np.uint64(0) - np.uint64(bits[i])
         labels[i, 0] ^= mask & delta[0]

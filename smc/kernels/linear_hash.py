@@ -66,5 +66,13 @@ def reduced(product):  # type: ignore[no-untyped-def]
 
 @njit
 def field_product(left, right):  # type: ignore[no-untyped-def]
-    """Multiply two elements of GF(2^64), u64."""
+    """Multiply two elements of GF(2^64).
+
+    Args:
+        left: One factor, u64.
+        right: The other factor, u64.
+
+    Returns:
+        The product, u64.
+    """
     return reduced(multiply_low_low(make(left, ZERO), make(right, ZERO)))

@@ -58,7 +58,7 @@ def _total(sums, work):  # type: ignore[no-untyped-def]
 
 @njit
 def _grow(keys, target, base, size, place, fix, work):  # type: ignore[no-untyped-def]
-    """Return a level of `size` nodes becomes the next one, after `fix` is added to its node number `place`.
+    """Turn a level of `size` nodes into the next one, after `fix` is added to its node number `place`.
 
     Returns the sum of the level and the sum of all left children.
     """
@@ -173,10 +173,21 @@ def _add_code(code_keys, tree, depth, table, entries, target, start):  # type: i
 def grow(  # type: ignore[no-untyped-def]
     keys, first, delta, roots, schedule, work, stride, code_keys, table, entries, target, sums
 ):
-    """Grow the sender's trees number first, first + 1, ..., and add the code's rows to their leaves.
+    """Grow the sender's trees, and add the code's rows to their leaves.
 
-    Tree i starts at block i * stride of `target`, u64[, 2]; stride 0 lays them over each other, for who wants only
-    the sums. sums: u64[trees, depth, 2], the sum of the left nodes of each level.
+    Args:
+        keys: Round keys that the trees' own keys are made with, u64[22].
+        first: Number of the first tree.
+        delta: The sender's difference, u64[2].
+        roots: The first left node of each tree, u64[trees, 2].
+        schedule: Scratch, u64[22].
+        work: Scratch, u64[8].
+        stride: Tree i starts at block i * stride of `target`. 0 lays the trees over each other, where the sums suffice.
+        code_keys: Round keys of the code, u64[22].
+        table: The code's secret, u64[2^l, 2]. Without rows no code is added.
+        entries: Scratch, u64[2, 96].
+        target: Gets the leaves, u64[, 2].
+        sums: Gets the sum of the left nodes of each level, u64[trees, depth, 2].
     """
     depth = sums.shape[1]
     zero = make(ZERO, ZERO)
@@ -199,9 +210,20 @@ def grow_punctured(  # type: ignore[no-untyped-def]
 ):
     """Grow the receiver's trees: all leaves but number places[i], which becomes the sum of the others; add the code.
 
-    known: u64[trees, depth, 2], of each level the sum of the left nodes if the path turns right there, else of the
-    right ones. What is computed from the unknown nodes on the path is wrong in both parties' eyes and takes part in
-    every sum, so it cancels.
+    Unknown nodes on the path make wrong nodes below them. These take part in every sum as they are, so they cancel.
+
+    Args:
+        keys: Round keys that the trees' own keys are made with, u64[22].
+        first: Number of the first tree.
+        known: A sum for each level, u64[trees, depth, 2]: of the left nodes if the path turns right there, else of the
+            right ones.
+        places: The secret punctured leaf of each tree, u64[trees].
+        schedule: Scratch, u64[22].
+        work: Scratch, u64[8].
+        code_keys: Round keys of the code, u64[22].
+        table: The code's secret, u64[2^l, 2]. Without rows no code is added.
+        entries: Scratch, u64[2, 96].
+        target: Gets the leaves, u64[trees << depth, 2].
     """
     depth = known.shape[1]
     zero = make(ZERO, ZERO)
@@ -225,10 +247,16 @@ def grow_punctured(  # type: ignore[no-untyped-def]
 
 
 def hash_leaves(leaves, weights, tree_weights, places, sums):  # type: ignore[no-untyped-def]
-    """Add to sums u64[3] the leaves u64[trees << depth, 2] times weights over GF(2^64): low words, high words, and ones
-    at the secret places u64[trees].
+    """Add leaves times weights over GF(2^64) to three sums.
 
-    Leaf i of tree j weighs tree_weights[j], u64[trees], times weights[i], u64[1 << depth].
+    Leaf i of tree j weighs tree_weights[j] times weights[i].
+
+    Args:
+        leaves: u64[trees << depth, 2].
+        weights: The leaves' weights, u64[1 << depth].
+        tree_weights: The trees' weights, u64[trees].
+        places: A secret place a tree, u64[trees]; a number beyond the leaves stands for none.
+        sums: Changed in place, u64[3]: of low words, of high words, and of ones at the places.
     """
     size = weights.shape[0]
     for tree in range(tree_weights.shape[0]):
@@ -246,7 +274,13 @@ def hash_leaves(leaves, weights, tree_weights, places, sums):  # type: ignore[no
 
 
 def flip(blocks, packed, delta):  # type: ignore[no-untyped-def]
-    """Set blocks[i] ^= delta where bit i of `packed`, u8[], is 1."""
+    """Set blocks[i] ^= delta where bit i of `packed` is 1.
+
+    Args:
+        blocks: Changed in place, u64[n, 2].
+        packed: Eight bits a byte, lowest first, u8[].
+        delta: The difference, u64[2].
+    """
     correlation = load(delta, 0)
     for i in range(blocks.shape[0]):
         bit = np.uint64(packed[i >> 3] >> np.uint8(i & 7))
@@ -254,6 +288,11 @@ def flip(blocks, packed, delta):  # type: ignore[no-untyped-def]
 
 
 def low_bits(blocks, bits):  # type: ignore[no-untyped-def]
-    """Set bits[i] = the lowest bit of blocks[i]."""
+    """Set bits[i] = the lowest bit of blocks[i].
+
+    Args:
+        blocks: u64[n, 2].
+        bits: Filled in, u8[n].
+    """
     for i in range(blocks.shape[0]):
         bits[i] = blocks[i, 0] & ONE

@@ -119,7 +119,7 @@ _lock = threading.Lock()
 
 
 def prepare(module: str) -> Addresses:
-    """Return where the functions of a module of this package are, whose machine code is loaded once a process."""
+    """Return the addresses of a module's functions; its machine code is loaded once a process."""
     with _lock:
         if module not in _loaded:
             code, symbols = _machine_code(module), [kernel.symbol for kernel in Kernel.registry[module]]

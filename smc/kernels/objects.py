@@ -42,10 +42,16 @@ class _OtherFormError(Exception):
 
 
 def load(code: bytes, names: Sequence[str], functions: Mapping[str, int], other: int) -> dict[str, int] | None:
-    """Return where the functions of these names lie, loaded from an object file; None if it is of another form.
+    """Load functions from an object file.
 
-    `functions` are the addresses of C functions that the code may call, `other` that of all others, which are
-    reached only where a kernel has failed.
+    Args:
+        code: The content of the file.
+        names: Symbols of the functions.
+        functions: Addresses of C functions that the code may call, by name.
+        other: Address for all other functions, which are reached only where a kernel has failed.
+
+    Returns:
+        Addresses by symbol; None if the file is of another form.
     """
     try:
         return _load(code, names, functions, other)

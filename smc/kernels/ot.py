@@ -30,9 +30,13 @@ ZERO, ONE, FOUR = np.uint64(0), np.uint64(1), np.uint64(4)
 
 
 def double(parents, children, salts, schedule):  # type: ignore[no-untyped-def]
-    """Grow a level of GGM trees, u64[trees, nodes, 2]: children b of a node are AES of salt ^ b under the node's key.
+    """Grow a level of GGM trees: children b of a node are AES of salt ^ b under the node's key.
 
-    `salts` u64[trees, 2] has one block a tree for this level; `schedule` u64[22] is scratch.
+    Args:
+        parents: The nodes, u64[trees, nodes, 2].
+        children: Filled in, u64[trees, nodes, 2, 2].
+        salts: One block a tree for this level, u64[trees, 2].
+        schedule: Scratch, u64[22].
     """
     trees, nodes, _ = parents.shape
     for tree in range(trees):
@@ -46,7 +50,12 @@ def double(parents, children, salts, schedule):  # type: ignore[no-untyped-def]
 
 
 def expand_all(keys, schedules):  # type: ignore[no-untyped-def]
-    """Round keys schedules[i], u64[n, 22], of AES-128 keys u64[n, 2]."""
+    """Write the round keys of AES-128 keys.
+
+    Args:
+        keys: The keys, u64[n, 2].
+        schedules: Filled in, u64[n, 22].
+    """
     for i in range(keys.shape[0]):
         expand_key(load(keys, 2 * i), schedules[i])
 
@@ -88,10 +97,15 @@ def _small_field(leaves, first, counter, salt, depth, tile, row):  # type: ignor
 
 
 def extend_receiver(schedules, salts, counter, choices, corrections, tiles):  # type: ignore[no-untyped-def]
-    """Fill tiles u64[tiles, 128, 32] with the receiver's rows for choices u64[32 tiles], and write its message.
+    """Fill tiles with the receiver's rows, and write its message.
 
-    `schedules` u64[blocks, 2^k, 22] holds all leaves, `salts` u64[blocks, 2] those of the streams; corrections
-    u64[blocks, 32 tiles] = u xor choices. The streams are read from block `counter` on, 16 blocks a tile.
+    Args:
+        schedules: Round keys of all leaves of each tree, u64[blocks, 2^k, 22].
+        salts: Salts of the streams, u64[blocks, 2].
+        counter: Number of the first block to read from the streams; a tile takes 16.
+        choices: The choice bits, u64[32 tiles].
+        corrections: The message u xor choices, filled in, u64[blocks, 32 tiles].
+        tiles: Filled in, u64[tiles, 128, 32].
     """
     blocks, words = schedules.shape[0], choices.shape[0]
     depth = ROWS // blocks
@@ -111,7 +125,14 @@ def extend_receiver(schedules, salts, counter, choices, corrections, tiles):  # 
 def extend_sender(schedules, salts, counter, delta, corrections, tiles):  # type: ignore[no-untyped-def]
     """Fill tiles with the sender's rows, from the receiver's message.
 
-    Leaf 0 of each tree is the one it lacks: values are relative to delta, u64[128], all ones where its bit is 1.
+    Args:
+        schedules: Round keys of the leaves, u64[blocks, 2^k, 22]. Leaf 0 of each tree is the one that the sender lacks:
+            values are relative to delta.
+        salts: Salts of the streams, u64[blocks, 2].
+        counter: Number of the first block to read from the streams; a tile takes 16.
+        delta: All ones where delta's bit is 1, u64[128].
+        corrections: The message, u64[blocks, 32 tiles].
+        tiles: Filled in, u64[tiles, 128, 32].
     """
     blocks, words = schedules.shape[0], corrections.shape[1]
     depth = ROWS // blocks
@@ -131,7 +152,13 @@ def extend_sender(schedules, salts, counter, delta, corrections, tiles):  # type
 
 
 def hash_rows(rows, weights, sums):  # type: ignore[no-untyped-def]
-    """Write both hashes of rows u64[n, words] under weights u64[2, words] to sums u64[n, 2]; words: eights."""
+    """Write both hashes of rows.
+
+    Args:
+        rows: u64[n, words]; the number of words is a multiple of 8.
+        weights: Weights of the words in both hashes, u64[2, words].
+        sums: Filled in, u64[n, 2].
+    """
     words = rows.shape[1]
     for row in range(rows.shape[0]):
         for number in range(HASHES):
@@ -139,9 +166,15 @@ def hash_rows(rows, weights, sums):  # type: ignore[no-untyped-def]
 
 
 def hash_tiles(tiles, weights, cut, mask, sums, out):  # type: ignore[no-untyped-def]
-    """Write both hashes of the 128 rows of all tiles to sums u64[128, 2], and the transposed tiles to out u64[n, 2].
+    """Write both hashes of the 128 rows of all tiles, and the transposed tiles.
 
-    Of word `cut` of every row only the bits in `mask` are hashed. Spoils the tiles.
+    Args:
+        tiles: u64[tiles, 128, 32]; spoilt.
+        weights: Weights of the words in both hashes, u64[2, 32 tiles].
+        cut: Number of a word in every row, of which only some bits are hashed.
+        mask: These bits, u64.
+        sums: Filled in, u64[128, 2].
+        out: Filled in, u64[2048 tiles, 2].
     """
     sums[:] = ZERO
     words = weights.shape[1]
@@ -186,7 +219,16 @@ def _hash_both_run(keys, first, delta, source, keys0, keys1, start, stop):  # ty
 
 
 def hash_both(keys, first, delta, source, keys0, keys1):  # type: ignore[no-untyped-def]
-    """Write keys0[i] = H(source[i], first + i) and keys1[i] = H(source[i] ^ delta, first + i), u64[n, 2] each."""
+    """Write keys0[i] = H(source[i], first + i) and keys1[i] = H(source[i] ^ delta, first + i).
+
+    Args:
+        keys: See `smc.kernels.hash_keys`, u64[5, 22].
+        first: The first number, a multiple of 8.
+        delta: The sender's difference, u64[2].
+        source: The inputs, u64[n, 2].
+        keys0: Filled in, u64[n, 2].
+        keys1: Filled in, u64[n, 2].
+    """
     count = source.shape[0]
     group = NO_KEYS
     i = 0
@@ -208,8 +250,19 @@ def _write_bits(words, octets, strings, place):  # type: ignore[no-untyped-def]
 
 
 def strings_of_both(keys, first, delta, source, keys0, keys1, work):  # type: ignore[no-untyped-def]
-    """Write the lowest bits of the same hashes, packed: bit i of keys0[j], keys1[j], u8[width, n / 8], is bit j of the
-    hash of source[i], u64[n, 2]. `work` u64[2, 8 OCTETS_AT_ONCE] is scratch."""
+    """Write the lowest bits of the hashes that `hash_both` computes, packed.
+
+    Bit i of keys0[j] is bit j of the hash of source[i]; keys1 likewise.
+
+    Args:
+        keys: See `smc.kernels.hash_keys`, u64[5, 22].
+        first: The first number, a multiple of 8.
+        delta: The sender's difference, u64[2].
+        source: The inputs, u64[n, 2]; n is a multiple of 8.
+        keys0: Filled in, u8[width, n / 8]; width 64 at most.
+        keys1: Filled in, of the shape of `keys0`.
+        work: Scratch, u64[2, 8 OCTETS_AT_ONCE].
+    """
     delta4 = make4(delta[0], delta[1])
     group = NO_KEYS
     for start in range(0, keys0.shape[1], OCTETS_AT_ONCE):
@@ -228,7 +281,15 @@ def strings_of_both(keys, first, delta, source, keys0, keys1, work):  # type: ig
 
 
 def strings_of_one(keys, first, source, strings, work):  # type: ignore[no-untyped-def]
-    """Write the lowest bits of H(source[i], first + i), packed as those of `strings_of_both`."""
+    """Write the lowest bits of H(source[i], first + i), packed as by `strings_of_both`.
+
+    Args:
+        keys: See `smc.kernels.hash_keys`, u64[5, 22].
+        first: The first number, a multiple of 8.
+        source: The inputs, u64[n, 2]; n is a multiple of 8.
+        strings: Filled in, u8[width, n / 8]; width 64 at most.
+        work: Scratch, u64[1, 8 OCTETS_AT_ONCE] or more rows.
+    """
     group = NO_KEYS
     for start in range(0, strings.shape[1], OCTETS_AT_ONCE):
         octets = min(OCTETS_AT_ONCE, strings.shape[1] - start)

@@ -22,11 +22,11 @@ ROOT = 0  # the user who installs for all
 
 
 class UnsafeError(Exception):
-    """Others than this user could have written here."""
+    """Other users could have written this file or folder."""
 
 
 def _check(handle: int, path: Path, owners: Container[int]) -> None:
-    """Refuse what is open unless it is one of these users' and only its owner's to write."""
+    """Refuse an open file or folder unless one of these users owns it and only its owner may write it."""
     status = os.fstat(handle)
     if status.st_uid not in owners:
         raise UnsafeError(f"{path} belongs to another user")
@@ -45,7 +45,18 @@ def _open(path: Path | str, flags: int, within: int | None = None) -> int:
 
 
 def read(directory: Path, name: str) -> bytes:
-    """Return the content of a file; what is checked is what is open, so nothing can be exchanged in between."""
+    """Return the content of a file that only this user or root could have written.
+
+    The checks are made on the open folder and file, so nothing can be exchanged in between.
+
+    Args:
+        directory: The folder of the file.
+        name: The file's name in it.
+
+    Raises:
+        UnsafeError: Folder or file is a symbolic link, belongs to another user, or may be written by other users.
+        OSError: The file is missing or cannot be read.
+    """
     folder = _open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
         handle = _open(name, os.O_RDONLY | os.O_NONBLOCK, folder)
@@ -59,7 +70,12 @@ def read(directory: Path, name: str) -> bytes:
 
 
 def open_folder(directory: Path) -> int:
-    """Return a folder to write in, made if it is not there; `UnsafeError` if others may write there."""
+    """Open a folder to write in, and make it if it is missing.
+
+    Raises:
+        UnsafeError: The folder is a symbolic link, belongs to another user, or may be written by other users.
+        OSError: The folder cannot be made or opened.
+    """
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder = _open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
@@ -71,7 +87,17 @@ def open_folder(directory: Path) -> int:
 
 
 def write(directory: Path, name: str, data: bytes) -> None:
-    """Write a file whole or not at all."""
+    """Write a file whole or not at all.
+
+    Args:
+        directory: The folder of the file; made if it is missing.
+        name: The file's name in it; an existing file is replaced.
+        data: The content.
+
+    Raises:
+        UnsafeError: The folder is a symbolic link, belongs to another user, or may be written by other users.
+        OSError: The file cannot be written.
+    """
     os.close(open_folder(directory))
     handle, temporary = tempfile.mkstemp(dir=directory, prefix=f".{name}-")
     try:
@@ -84,7 +110,7 @@ def write(directory: Path, name: str, data: bytes) -> None:
 
 
 def lock(folder: int) -> None:
-    """Take the lock, or go on without it when the deadline is over: then something is wrong with the other process."""
+    """Take the lock, or go on without it after `LOCK_SECONDS`: then something is wrong with the other process."""
     deadline = time.monotonic() + LOCK_SECONDS
     while time.monotonic() < deadline:
         with suppress(BlockingIOError):

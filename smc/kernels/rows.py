@@ -9,10 +9,13 @@ ROWS = 1 << 9  # at a time, so that all their columns stay in the cache
 
 
 def place(numbers, grid, missing, places):  # type: ignore[no-untyped-def]
-    """Write to places i64[rows] which of low, low + step, ... is nearest to each of numbers f64[rows].
+    """Place numbers on a grid: find the nearest of low, low + step, ... for each.
 
-    The grid f64[3] is low, step, and the last place; numbers beyond the ends belong to the first or the last, NaN to
-    `missing`.
+    Args:
+        numbers: f64[rows].
+        grid: low, step, and the last place, f64[3]. Numbers beyond the ends belong to the first or the last place.
+        missing: The place of NaN.
+        places: Filled in, i64[rows].
     """
     low, step, last = grid[0], grid[1], grid[2]
     for row in range(numbers.shape[0]):
@@ -21,10 +24,15 @@ def place(numbers, grid, missing, places):  # type: ignore[no-untyped-def]
 
 
 def count(codes, numbers, sets, sizes, starts, counts):  # type: ignore[no-untyped-def]
-    """Add numbers i64[rows] of rows to counts i64[cells], by codes i64[columns, rows].
+    """Count rows in tables of three columns each.
 
-    Each of sets i64[sets, 3] names three columns, and has its cells from starts i64[sets] on, those of the last of them
-    side by side; sizes i64[columns] says how many codes a column has.
+    Args:
+        codes: The code of each row in each column, i64[columns, rows].
+        numbers: How often each row counts, i64[rows].
+        sets: Three columns a table, i64[sets, 3]. The cells of the last column stand side by side.
+        sizes: Number of codes of each column, i64[columns].
+        starts: First cell of each table, i64[sets].
+        counts: Changed in place, i64[cells].
     """
     for begin in range(0, numbers.shape[0], ROWS):
         end = min(begin + ROWS, numbers.shape[0])
@@ -37,8 +45,14 @@ def count(codes, numbers, sets, sizes, starts, counts):  # type: ignore[no-untyp
 
 
 def nearest(points, centroids, apart, chosen):  # type: ignore[no-untyped-def]
-    """Write to chosen i64[rows] the first of the centroids i64[centroids, columns] that is nearest to each of points
-    i64[columns, rows]; `apart` is room for numbers, i64[2, ROWS]."""
+    """Find the nearest centroid of each point, among equals the first.
+
+    Args:
+        points: i64[columns, rows].
+        centroids: i64[centroids, columns].
+        apart: Scratch, i64[2, ROWS].
+        chosen: Filled in with numbers of centroids, i64[rows].
+    """
     for begin in range(0, chosen.shape[0], ROWS):
         end = min(begin + ROWS, chosen.shape[0])
         best = chosen[begin:end]
@@ -56,8 +70,15 @@ def nearest(points, centroids, apart, chosen):  # type: ignore[no-untyped-def]
 
 
 def add_chosen(points, numbers, chosen, unit, sums):  # type: ignore[no-untyped-def]
-    """Add to sums i64[centroids, 1 + columns] the points i64[columns, rows] that have chosen i64[rows] each centroid,
-    each times its number i64[rows]: a point is `unit`, and then its columns."""
+    """Add each point, times its number, to the sums of its centroid.
+
+    Args:
+        points: i64[columns, rows].
+        numbers: How often each point counts, i64[rows].
+        chosen: The centroid of each point, i64[rows].
+        unit: A point adds `unit` in column 0 of the sums, then its own columns.
+        sums: Changed in place, i64[centroids, 1 + columns].
+    """
     for row in range(chosen.shape[0]):
         sums[chosen[row], 0] += numbers[row] * unit
     for column in range(points.shape[0]):
@@ -66,8 +87,14 @@ def add_chosen(points, numbers, chosen, unit, sums):  # type: ignore[no-untyped-
 
 
 def look_up(codes, tables, starts, sums):  # type: ignore[no-untyped-def]
-    """Add to sums f64[rows] what each row's codes i64[columns, rows] have in tables f64[cells]: those of a column begin
-    at its place in starts i64[columns]."""
+    """Add to each row's sum the table entries of its codes.
+
+    Args:
+        codes: The code of each row in each column, i64[columns, rows].
+        tables: The entries of all columns, f64[cells].
+        starts: First cell of each column, i64[columns].
+        sums: Changed in place, f64[rows].
+    """
     for begin in range(0, sums.shape[0], ROWS):
         end = min(begin + ROWS, sums.shape[0])
         total = sums[begin:end]
@@ -78,7 +105,14 @@ def look_up(codes, tables, starts, sums):  # type: ignore[no-untyped-def]
 
 
 def add_up(codes, numbers, starts, tables):  # type: ignore[no-untyped-def]
-    """Add numbers f64[rows] of rows to tables f64[cells], in each column's at the row's code: the other way round."""
+    """Add each row's number to the table entries of its codes: the reverse of `look_up`.
+
+    Args:
+        codes: The code of each row in each column, i64[columns, rows].
+        numbers: The rows' numbers, f64[rows].
+        starts: First cell of each column, i64[columns].
+        tables: Changed in place, f64[cells].
+    """
     for begin in range(0, numbers.shape[0], ROWS):
         end = min(begin + ROWS, numbers.shape[0])
         number = numbers[begin:end]

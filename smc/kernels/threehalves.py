@@ -193,9 +193,21 @@ _garble_walk = walk_by(_garble_run, _garble_four)
 
 
 def garble(state, program, start, stop, keys, delta, tweak, stride, random, wide, narrow, control):  # type: ignore[no-untyped-def]
-    """Garble gates start .. stop - 1 of the program, n = ANDs * instances rows.
+    """Garble gates of a program for all instances, n = ANDs * instances table rows.
 
-    `random` u8[n]: two fresh bits each. Out: `wide` u64[2 n], `narrow` u64[n], `control` u8[n].
+    Args:
+        state: Zero labels by slot, u64[slots, 2 instances]; changed in place.
+        program: The gates, i32[gates, 4].
+        start: The first gate.
+        stop: The gate after the last.
+        keys: See `smc.kernels.hash_keys`, u64[5, 22].
+        delta: The garbler's difference, u64[2].
+        tweak: The first AND gate's number, a multiple of 8.
+        stride: Numbers from an AND gate to the next.
+        random: Two fresh random bits a row, u8[n].
+        wide: Gets G_0 and G_1, u64[2 n].
+        narrow: Gets G_2, u64[n].
+        control: Gets the bits z, u8[n].
     """
     more = delta, random, wide, narrow, control
     _garble_walk(state, program, start, stop, keys, tweak, stride, more)
@@ -239,5 +251,18 @@ _evaluate_walk = walk_by(_evaluate_run, _evaluate_four)
 
 
 def evaluate(state, program, start, stop, keys, tweak, stride, wide, narrow, control):  # type: ignore[no-untyped-def]
-    """Evaluate the same gates, for the evaluator, whose state holds active labels."""
+    """Evaluate gates of a program for all instances, n = ANDs * instances table rows.
+
+    Args:
+        state: Active labels by slot, u64[slots, 2 instances]; changed in place.
+        program: The gates, i32[gates, 4].
+        start: The first gate.
+        stop: The gate after the last.
+        keys: See `smc.kernels.hash_keys`, u64[5, 22].
+        tweak: The first AND gate's number, equal to the garbler's.
+        stride: Numbers from an AND gate to the next.
+        wide: G_0 and G_1, u64[2 n].
+        narrow: G_2, u64[n].
+        control: The bits z, u8[n].
+    """
     _evaluate_walk(state, program, start, stop, keys, tweak, stride, (wide, narrow, control))

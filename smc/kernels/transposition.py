@@ -50,10 +50,15 @@ def _exchange8(tile, at, step, distance, masks):  # type: ignore[no-untyped-def]
 
 @njit
 def transpose_tile(tile, out, first):  # type: ignore[no-untyped-def]
-    """Set out[first + j] = column j of the tile. Spoils the tile.
+    """Set out[first + j] = column j of the tile.
 
     The two 64 x 64 bit matrices of a word column are transposed in place, by exchanging ever smaller groups (Warren,
     Hacker's Delight, 7-3); row i and row 64 + i then hold the halves of block i of each column.
+
+    Args:
+        tile: u64[128, 32]; spoilt.
+        out: Changed in place, u64[n, 2].
+        first: The first row of `out`.
     """
     coarse = (
         make4(np.uint64(0x00000000FFFFFFFF), np.uint64(0x00000000FFFFFFFF)),

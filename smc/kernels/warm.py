@@ -14,14 +14,19 @@ from smc.kernels.native import Kernel, is_compiled, prepare
 
 NOTICE = "compiling inner loops that were never used on this machine before; this takes up to half a minute"
 
-_seen: set[str] = set()  # what is there need not be looked for again
-_lock = threading.Lock()  # two threads that want the same wait for one
+_seen: set[str] = set()  # modules known to be compiled: not looked for again
+_lock = threading.Lock()  # a second thread waits while one compiles
 
 OnCompiled = Callable[[int, int], None]  # how many modules of kernels are compiled, and how many have to be
 
 
 def on_standard_error(done: int, total: int) -> None:
-    """Print a line when it begins, which on a terminal says how far it is."""
+    """Print a line when the compilation begins; on a terminal the line shows the progress.
+
+    Args:
+        done: Modules of kernels compiled so far.
+        total: Modules of kernels to compile.
+    """
     if sys.stderr is None:
         return
     if sys.stderr.isatty():
@@ -31,10 +36,14 @@ def on_standard_error(done: int, total: int) -> None:
 
 
 def warm(modules: Iterable[str] | None = None, on_compiled: OnCompiled = on_standard_error) -> None:
-    """Compile the kernels of these modules (None: of all) that no file is there for.
+    """Compile the kernels of modules that are not in the cache yet.
 
-    `on_compiled` is called only if there are some, before and after each. Those that are there are loaded by their
-    first call, which takes milliseconds.
+    Cached kernels are loaded by their first call, which takes milliseconds.
+
+    Args:
+        modules: Modules of `smc.kernels`, such as `Profile.kernels`. None: all.
+        on_compiled: Called with modules done and modules to compile, before and after each; not called if there are
+            none. Default: a line on standard error.
     """
     wanted = list(Kernel.registry if modules is None else modules)
     with _lock:

@@ -84,15 +84,20 @@ class Layout:
 
     @property
     def last_bits(self) -> int:
-        """Mask of the bits that are sent of the last word before `mask_word`."""
+        """Mask of the bits that are sent, in the last word before `mask_word`."""
         return ALL_ONES >> 8 * (8 * self.mask_word - self.octets)
 
     def message(self, rows: int) -> int:
-        """Bytes of the receiver's message."""
+        """Return the bytes of the receiver's message."""
         return rows * (self.octets + 8 * MASK_WORDS) + ANSWER + DIGEST
 
     def cut(self, rows: Matrix, sent: Octets) -> None:
-        """Write the bytes of rows uint64[n, words] that are sent, uint8[n, octets + 16]."""
+        """Write the bytes of rows that are sent.
+
+        Args:
+            rows: All rows of a batch, uint64[n, words], little-endian.
+            sent: Filled in, uint8[n, octets + 16].
+        """
         whole, start = rows.view(np.uint8), 8 * self.mask_word
         sent[:, : self.octets] = whole[:, : self.octets]
         sent[:, self.octets :] = whole[:, start : start + 8 * MASK_WORDS]
@@ -103,7 +108,7 @@ class Layout:
         return self.octets + 8 * MASK_WORDS == 8 * self.words
 
     def laid(self, received: Octets) -> Matrix:
-        """Return the rows uint64[n, words] of bytes that were sent, with zeros elsewhere."""
+        """Return the rows uint64[n, words] of received bytes, with zeros elsewhere."""
         if self.is_full:
             return received.view(np.uint64)
         rows = np.zeros((len(received), 8 * self.words), dtype=np.uint8)
@@ -142,7 +147,7 @@ class _Columns(Role):
         return self._room(start + 64 * Layout(count - start).words if count else 0, 2)
 
     def _take_tiles(self, layout: Layout) -> Matrix:
-        """Return tiles to work in, the same for every batch."""
+        """Return memory for tiles, shared by all batches."""
         if len(self._tiles) < layout.tiles:
             self._tiles = np.empty((layout.tiles, KAPPA, TILE_WORDS), dtype=np.uint64)
         return self._tiles[: layout.tiles]
@@ -209,7 +214,7 @@ class ColumnReceiver(_Columns, Extension[Sender], CorrelatedReceiver):
         self._message: Octets = np.empty(0, dtype=np.uint8)
 
     def _take_message(self, size: int) -> Octets:
-        """Return room for a message, the same for every batch: `Session.send` takes the bytes before it returns."""
+        """Return memory for a message, shared by all batches: `Session.send` takes the bytes before it returns."""
         if len(self._message) < size:
             self._message = np.empty(size, dtype=np.uint8)
         return self._message[:size]

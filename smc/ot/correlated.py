@@ -59,7 +59,7 @@ def _batches(count: int, most: int) -> Iterator[slice]:
 
 
 def _string_room() -> Blocks:
-    """Return what kernels that hash to strings work in."""
+    """Return scratch memory of kernels that hash to strings."""
     return np.empty((2, 8 * OCTETS_AT_ONCE), dtype=np.uint64)
 
 

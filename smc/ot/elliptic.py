@@ -16,9 +16,9 @@ an OT differ by a multiple of a C before they are hashed: a receiver that asks H
 are random points, whatever B it has sent. Points outside the prime-order group are refused. The hash binds session,
 role name, instance index, A and B.
 
-Cost: 32 bytes from the sender once a session, and 32 n bytes in one message from the receiver; neither waits for the
-other's, so all is one flight. One multiplication of any point an OT for either party (a C is kept), and one of the base
-point for the receiver.
+Cost: the sender sends 32 bytes once a session, and the receiver 32 n bytes in one message. Neither waits for the
+other's, so all is one flight. An OT takes one multiplication of any point for either party (a C is kept). It also
+takes one multiplication of the base point for the receiver.
 """
 
 from __future__ import annotations

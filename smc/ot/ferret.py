@@ -25,11 +25,11 @@ Figure 7 (with products over GF(2^64) of each half of a block, and weights that 
 A sender passes with wrong leaves only with a guess of noisy places, or with probability 2^-63. The receiver sends
 nothing else in an iteration, so it can break no rule; the extension that it starts from has its own check.
 
-Communication: 16 t d bytes an iteration from the sender and 8 from the receiver, once a reservation 16 from the
-receiver and 32 from the sender: three flights for any number of iterations. 230,400 bytes serve the first 675,840 OTs,
-192,000 every 1,085,440 more; before the first come 80,000 OTs by extension. `correlated` with chosen bits adds one bit
-an OT, from the receiver. Leakage: guesses, as above. Assumptions: LPN (parameters and estimates in smc.ot.lpn), AES an
-ideal cipher, those of the extension.
+Communication: an iteration takes 16 t d bytes from the sender and 8 from the receiver. A reservation takes 16 bytes
+from the receiver and 32 from the sender, once. These are three flights for any number of iterations. The first 675,840
+OTs take 230,400 bytes, and every 1,085,440 more take 192,000. Before the first come 80,000 OTs by extension.
+`correlated` with chosen bits adds one bit an OT, from the receiver. Leakage: guesses, as above. Assumptions: LPN
+(parameters and estimates in smc.ot.lpn), AES an ideal cipher, those of the extension.
 
 Blocks are made when they are asked for, in place, tree by tree. A role holds 16 (k + t d) bytes that an iteration
 starts from and 16 t d for its trees until its blocks are used: 2.4 MB for a million OTs that are reserved.
@@ -64,17 +64,27 @@ BATCH = 1 << 16  # chosen OTs a message; blocks of so many stay in the second-le
 
 
 def parameters(number: int, sets: Sequence[Parameters] = SETS) -> Parameters:
-    """Return the parameters of iteration `number` = 0, 1, ..."""
+    """Return the parameters of an iteration.
+
+    Args:
+        number: Number of the iteration, from 0.
+        sets: Parameters of the first iterations; the last set serves all later ones. Default: `SMALL`, then `LARGE`.
+    """
     return sets[min(number, len(sets) - 1)]
 
 
 def kept_trees(number: int, sets: Sequence[Parameters] = SETS) -> int:
-    """Return how many trees of iteration `number` are kept for the next one."""
+    """Return how many trees of an iteration are kept for the next one.
+
+    Args:
+        number: Number of the iteration, from 0.
+        sets: See `parameters`.
+    """
     return -(-parameters(number + 1, sets).base // parameters(number, sets).leaves)
 
 
 class IterationSchedule:
-    """The order of iterations, which depends only on how many OTs were asked for."""
+    """The order of iterations, which depends only on the number of OTs asked for."""
 
     def __init__(self, sets: Sequence[Parameters] = SETS) -> None:
         self._sets = sets
@@ -90,12 +100,17 @@ class IterationSchedule:
             self._number += 1
 
     def take(self, count: int) -> None:
-        """Note that so many OTs are made."""
+        """Note that `count` OTs are made."""
         self._left -= count
 
 
 def iterations(count: int, sets: Sequence[Parameters] = SETS) -> int:
-    """Return how many iterations a sender and receiver have run when they have been asked for `count` OTs in all."""
+    """Return how many iterations a sender and receiver run for `count` OTs in all.
+
+    Args:
+        count: Number of OTs that were ever requested.
+        sets: See `parameters`.
+    """
     return sum(1 for _ in IterationSchedule(sets).due(count))
 
 
@@ -178,7 +193,7 @@ def _digest(session: Session, name: str, sums: list[Packed]) -> Octets:
 
 
 def _public(session: Session, name: str, number: int, secret: Blocks) -> tuple[bytes, LinearCode]:
-    """Return what an iteration has of its own: the key of its trees, and its code, applied to a secret."""
+    """Return the public parts of an iteration: the key of its trees, and its code, applied to a secret."""
     return session.derive(name, "trees", number), LinearCode(session.derive(name, "code", number), secret)
 
 

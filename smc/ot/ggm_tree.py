@@ -40,16 +40,31 @@ DIGEST = 32  # bytes
 
 
 def tree_salts(session: Session, name: str, trees: int, depth: int) -> Blocks:
-    """Return the blocks uint64[depth + 1, trees, 2] that the session's trees encrypt, one a level and tree.
+    """Return the public blocks that the session's trees encrypt, one a level and tree.
 
-    Level 0 has no parents: its salts are for what is made of the leaves. The last ones are for the check.
+    Args:
+        session: Its identifier enters every salt.
+        name: Name of the trees in the session; unique.
+        trees: Number of trees.
+        depth: Levels of a tree.
+
+    Returns:
+        uint64[depth + 1, trees, 2]. Level 0 has no parents: its salts serve the streams made of the leaves. The last
+        ones are for the check.
     """
     digests = (session.derive(name, "salt", level, tree) for level in range(depth + 1) for tree in range(trees))
     return np.frombuffer(b"".join(digests), dtype=np.uint64).reshape(depth + 1, trees, 2)
 
 
 def message_words(trees: int, depth: int) -> int:
-    """Return the words of the holder's message: two blocks a tree and level but the first, two a tree, a digest."""
+    """Return the words of the holder's message.
+
+    Two blocks a tree and level but the first, two a tree, and a digest.
+
+    Args:
+        trees: Number of trees.
+        depth: Levels of a tree.
+    """
     return 4 * trees * depth + DIGEST // 8
 
 

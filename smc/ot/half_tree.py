@@ -40,9 +40,12 @@ class Trees(Protocol):
     places: NDArray[np.uint64]
 
     def grow(self, first: int, target: Blocks, code: LinearCode | None = None) -> None:
-        """Write the leaves of whole trees from number `first` on, uint64[trees << depth, 2], plus their rows of a code.
+        """Write the leaves of whole trees, plus their rows of a code.
 
-        Leaf j of tree i takes row (i << depth) + j.
+        Args:
+            first: Number of the first tree to grow.
+            target: Filled in, uint64[trees << depth, 2]; its length gives the number of trees.
+            code: Leaf j of tree i gets row (i << depth) + j of the code added. None: no code.
         """
 
 
@@ -54,7 +57,7 @@ class _Scratch:
 
 
 class SenderTrees:
-    """The sender's trees from uniform `roots`, uint64[trees, 2]. Both parties give the same public `key`, 16 bytes.
+    """The sender's trees from uniform `roots`, uint64[trees, 2]. Both parties pass one public `key`, 16 bytes.
 
     `sums`: L_i of every tree, uint64[trees, depth, 2].
     """
@@ -78,7 +81,13 @@ class SenderTrees:
         )
 
     def grow(self, first: int, target: Blocks, code: LinearCode | None = None) -> None:
-        """See `Trees.grow`."""
+        """See `Trees.grow`; the leaves are v_j.
+
+        Args:
+            first: Number of the first tree to grow.
+            target: Filled in, uint64[trees << depth, 2].
+            code: The linear code; None for none.
+        """
         roots = self._roots[first : first + (len(target) >> self._depth)]
         sums = np.empty((len(roots), self._depth, 2), dtype=np.uint64)
         self._grow(first, roots, 1 << self._depth, code, target, sums)
@@ -98,7 +107,13 @@ class ReceiverTrees:
         self.places: NDArray[np.uint64] = (path << np.arange(self._depth, dtype=np.uint64)).sum(axis=1, dtype=np.uint64)
 
     def grow(self, first: int, target: Blocks, code: LinearCode | None = None) -> None:
-        """See `Trees.grow`."""
+        """See `Trees.grow`; the leaves are w_j.
+
+        Args:
+            first: Number of the first tree to grow.
+            target: Filled in, uint64[trees << depth, 2].
+            code: The linear code; None for none.
+        """
         trees = slice(first, first + (len(target) >> self._depth))
         known, places, scratch = self._known[trees], self.places[trees], self._scratch
         kernels.lpn_grow_punctured(

@@ -13,9 +13,9 @@ against a sender or receiver that leaves the protocol; a receiver may guess bits
 Assumptions: AES is a PRF, BLAKE3 a random oracle, the base OT is secure. The lowest bit of delta is 1 (half-gates
 point-and-permute), which leaves 127 secret bits.
 
-Cost of n OTs: 128 ceil(n / 8) bytes from the receiver and 2,096 for the check, in one message for every 65,408 OTs, one
-flight; nothing from the sender. Once a session: 128 base OTs, that is 32 bytes from the receiver and 4096 from the
-sender, one flight.
+Cost of n OTs: the receiver sends 128 ceil(n / 8) bytes and 2,096 for the check. These go in one message for every
+65,408 OTs, one flight. The sender sends nothing. Once a session there are 128 base OTs: 32 bytes from the receiver and
+4096 from the sender, one flight.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class _Streams:
         self._block = 0
 
     def advance(self, words: int) -> int:
-        """Return the first of the next blocks of every stream, for so many words."""
+        """Return the number of the next block of every stream, and pass the blocks of `words` words."""
         first = self._block
         self._block += words // 2
         return first

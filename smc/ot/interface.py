@@ -41,10 +41,10 @@ Sizes = Sequence[tuple[int, int]]  # of random OTs of strings: bits of a string,
 class Role:
     """One end of one direction of oblivious transfer. Party p sends in direction p when both directions are used.
 
-    What the session needs once is exchanged by `begin`.
+    `begin` exchanges the material that a session needs once.
 
-    The public methods of a role say which messages there are, in which order and of which sizes, and nothing else does;
-    all computing on secrets stands in methods whose names begin with "_". Counting puts its own in place of these.
+    The public methods of a role alone determine the messages, their order and their sizes. All computing on secrets
+    stands in methods whose names begin with "_". Counting replaces these.
     """
 
     ready = False  # becomes True in `begin`
@@ -54,24 +54,27 @@ class Role:
         self.name = name
 
     def setup(self) -> None:
-        """Exchange what the session needs once; does nothing the second time. Called on first use at the latest."""
+        """Exchange the material that the session needs once; a second call does nothing.
+
+        The first use calls it, at the latest.
+        """
         if not self.ready:
             with self.session.phase("base ot"):
                 self.begin()
 
     def _room(self, *shape: int) -> Blocks:
-        """Return where results will be written."""
+        """Return memory for results."""
         return np.empty(shape, dtype=np.uint64)
 
     def _bytes(self, *shape: int) -> Octets:
-        """Return where packed bits will be written."""
+        """Return memory for packed bits."""
         return np.empty(shape, dtype=np.uint8)
 
     def _correction(self, keys: Blocks, values: Packed) -> Packed:
         return additive_correction(keys, values)
 
     def _share(self, keys: Blocks, *more: NDArray[Any]) -> Packed:
-        """Return the share that an end of `additive` is left with."""
+        """Return this end's share of `additive`."""
         raise NotImplementedError
 
     def begin(self) -> None:
@@ -79,22 +82,27 @@ class Role:
         self.ready = True
 
     def build_on(self, other: Role) -> bool:
-        """Take base OTs from `other`, of the other direction, which is then set up first; return whether it is.
+        """Take base OTs from a role of the other direction, which is then set up first.
 
-        `other` is a sender if this is a receiver, and the reverse: whose extension sends is the receiver of base OTs.
+        Args:
+            other: A sender if this is a receiver, and the reverse: an extension's sender is the receiver of base OTs.
+
+        Returns:
+            True if this role takes its base OTs from `other`.
         """
         del other
         return False
 
     def expect(self, count: int) -> None:
-        """Say that the program will need `count` correlated OTs more, if it can tell; both parties say the same.
+        """Announce how many more correlated OTs the program will need, if this is known.
 
-        A hint, before the first of them: so few may be made in another way than many.
+        A hint, before the first of them: few OTs may be made in another way than many. Both parties announce equal
+        numbers.
         """
         del count
 
     def reserve(self, count: int) -> None:
-        """Exchange now what the next `count` random correlated OTs need; both parties call it with the same count.
+        """Exchange now the material of the next `count` random correlated OTs; both parties pass equal counts.
 
         For protocols that make many at a time. Others do nothing here, and later the receiver is the first to send.
         """
@@ -111,7 +119,19 @@ class Sender(Role, ABC):
 
     @abstractmethod
     def random(self, count: int, choices: int = 2) -> Blocks:
-        """Return all keys of `count` random 1-out-of-`choices` OTs, uint64[choices, count, 2]."""
+        """Make random 1-out-of-n OTs, and return all keys.
+
+        Args:
+            count: Number of OTs; 0 sends nothing.
+            choices: n, 2 or more; OT by extension needs a power of two.
+
+        Returns:
+            The keys, uint64[choices, count, 2].
+
+        Raises:
+            ValueError: The protocol cannot make 1-out-of-`choices` OTs.
+            ProtocolError: A message of the peer fails its check.
+        """
 
     def correlated(self, count: int) -> Blocks:
         """Return zero messages, uint64[count, 2]; the receiver gets them, xor delta where its choice is 1."""
@@ -125,10 +145,10 @@ class Sender(Role, ABC):
         return self.correlated(count)
 
     def random_strings(self, sizes: Sizes) -> list[tuple[Octets, Octets]]:
-        """Return the two keys of random OTs of short strings, packed uint8[width, octets] each, for every size.
+        """Return both keys of random OTs of short strings, packed uint8[width, octets] each, for every size.
 
-        A size is (width, octets): eight times so many OTs of strings of `width` bits, at most 64; bit j of string i is
-        bit i of row j. What is returned may be cut into pieces, one after the other, as the receiver's is.
+        A size is (width, octets): 8 * octets OTs of strings of `width` bits, at most 64. Bit j of string i is bit i of
+        row j. The result of a size may come in pieces, one after the other, as the receiver's does.
         """
         keys = self.random(8 * octets_of(sizes))
         return [
@@ -158,15 +178,27 @@ class Sender(Role, ABC):
 class Receiver(Role, ABC):
     """The receiving role; `choices` are uint8[count].
 
-    Where both directions are used the parties make `batch` OTs each way before either reads, which bounds what lies in
-    buffers: a few messages.
+    Where both directions are used, the parties make `batch` OTs each way before either reads. This bounds the buffers
+    to a few messages.
     """
 
     batch: int
 
     @abstractmethod
     def random(self, choice: Choices, choices: int = 2) -> Blocks:
-        """Return the chosen keys, uint64[count, 2]."""
+        """Make random 1-out-of-n OTs, and return the chosen keys.
+
+        Args:
+            choice: The secret choices, uint8[count], each below `choices`.
+            choices: n, 2 or more; OT by extension needs a power of two. The sender passes an equal number.
+
+        Returns:
+            The keys, uint64[count, 2].
+
+        Raises:
+            ValueError: The protocol cannot make 1-out-of-`choices` OTs.
+            ProtocolError: A message of the peer fails its check.
+        """
 
     def correlated(self, choice: Choices) -> Blocks:
         """Return message 0 xor choice * delta, uint64[count, 2]."""
@@ -192,7 +224,12 @@ class Receiver(Role, ABC):
         return [(bitpack.pack(choice[part]), pack_strings(keys[part], width)) for width, part in parts(sizes)]
 
     def chosen_bits(self, choice: Choices, choices: int = 2) -> NDArray[np.uint8]:
-        """Return the chosen bits, uint8[count]."""
+        """Return the chosen bits of the sender's, uint8[count] of 0 and 1.
+
+        Args:
+            choice: The secret choices, uint8[count], each below `choices`.
+            choices: Number of the sender's bits an OT; see `random`.
+        """
         keys = self.random(choice, choices)
         count = len(choice)
         if count == 0:
@@ -217,7 +254,7 @@ class Receiver(Role, ABC):
 
 
 def failed_check(step: str) -> ProtocolError:
-    """Return the error for a peer whose message at a step is not what the protocol allows."""
+    """Return the error for a peer whose message at a step breaks the protocol."""
     return ProtocolError(
         f"oblivious transfer: the peer's message at step {step} fails its check; the session ends before it is used; "
         "the peer runs another version, or cheats"
@@ -225,14 +262,31 @@ def failed_check(step: str) -> ProtocolError:
 
 
 def additive_correction(keys: Blocks, values: Packed) -> Packed:
-    """Return what turns the receiver's second key into first key + value, modulo 2^64."""
+    """Return the correction of additive OTs: it turns the receiver's second key into first key + value, modulo 2^64.
+
+    Args:
+        keys: All keys of the sender, uint64[2, n, 2]; the low words are used.
+        values: The sender's values, uint64[n].
+
+    Returns:
+        uint64[n], to be sent.
+    """
     correction: Packed = keys[0, :, 0] + values
     correction -= keys[1, :, 0]
     return correction
 
 
 def added(chosen: Blocks, correction: Packed, choice: Choices) -> Packed:
-    """Return the receiver's share: the low words of its keys uint64[n, 2], and the correction where it chose 1."""
+    """Return the receiver's share of additive OTs: its key's low word, plus the correction where it chose 1.
+
+    Args:
+        chosen: The chosen keys, uint64[n, 2].
+        correction: The sender's message, uint64[n].
+        choice: The secret choices, uint8[n] of 0 and 1.
+
+    Returns:
+        uint64[n], modulo 2^64.
+    """
     share = masks(choice)
     share &= correction
     share += chosen[:, 0]
@@ -240,12 +294,21 @@ def added(chosen: Blocks, correction: Packed, choice: Choices) -> Packed:
 
 
 def octets_of(sizes: Sizes) -> int:
-    """Return how many OTs of strings there are, in eights."""
+    """Return the number of OTs of strings, in eights."""
     return sum(octets for _, octets in sizes)
 
 
 def parts(sizes: Sizes, start: int = 0, stop: int | None = None) -> list[tuple[int, slice]]:
-    """Return, of OTs of all sizes in a row, those from octet `start` to `stop`: widths, and where they lie from it."""
+    """Return the OTs of a range, size by size.
+
+    Args:
+        sizes: (width, octets) of OTs in a row; see `Sender.random_strings`.
+        start: First octet of the range.
+        stop: Octet after the last. None: to the end.
+
+    Returns:
+        For each size with OTs in the range its width, and their slice, in OTs counted from `start`.
+    """
     places, end = [], 0
     for width, octets in sizes:
         first, end = max(end, start), end + octets
@@ -256,7 +319,15 @@ def parts(sizes: Sizes, start: int = 0, stop: int | None = None) -> list[tuple[i
 
 
 def pack_strings(keys: Blocks, width: int) -> Octets:
-    """Return the lowest bits of uint64[8 * octets, 2], packed uint8[width, octets]."""
+    """Return the lowest bits of keys, packed.
+
+    Args:
+        keys: uint64[8 * octets, 2]; the low words are used.
+        width: Bits of a key to keep, 64 at most.
+
+    Returns:
+        uint8[width, octets]: row i has bit i of every key.
+    """
     bits = keys[:, 0] >> np.arange(width, dtype=np.uint64)[:, None] & np.uint64(1)
     return np.packbits(bits.astype(np.uint8), axis=1, bitorder="little")
 
@@ -268,7 +339,15 @@ def masks(choice: Choices) -> Packed:
 
 
 def select(choice: Choices, options: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Select options[choice[j], j, ...] of uint8 options, reading every option alike (no secret index)."""
+    """Select one option an instance, reading every option alike (no secret index).
+
+    Args:
+        choice: The secret choices, uint8[n], each below the number of options.
+        options: uint8[options, n, ...].
+
+    Returns:
+        options[choice[j], j, ...], uint8[n, ...].
+    """
     out: NDArray[np.uint8] = np.zeros_like(options[0])
     shape = (len(choice),) + (1,) * (out.ndim - 1)
     for value in range(len(options)):

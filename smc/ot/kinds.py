@@ -24,7 +24,18 @@ def _itself(role: type[Any]) -> type[Any]:
 def make_roles(
     kind: OTKind, session: Session, sender: str, receiver: str, twin: Twin = _itself
 ) -> tuple[Sender, Receiver]:
-    """Return a sender and a receiver of a kind, by their names in the session; or `twin` of their classes."""
+    """Return a sender and a receiver of a kind of OT, one for each direction.
+
+    Args:
+        kind: The kind, see `smc.recipes.OTKind`.
+        session: This party's end of the run.
+        sender: Name of the sending role's direction in the session.
+        receiver: Name of the receiving role's direction in the session; another one.
+        twin: Replaces each role's class by another, such as one that counts. Default: the class itself.
+
+    Raises:
+        InputError: The kind has no roles, or a role lacks methods.
+    """
     (sender_class, receiver_class), options = _classes(kind)
     for role in (sender_class, receiver_class):
         lacking = sorted(getattr(role, "__abstractmethods__", ()))

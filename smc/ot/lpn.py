@@ -129,7 +129,7 @@ LARGE = Parameters(trees=1200, depth=10, log_secret=17)
 class LinearCode:
     """The public matrix A under a key, and one secret r for it: `table`, uint64[2^l, 2].
 
-    Nobody needs A r alone: what grows leaves adds row i times `table` to leaf i (smc.ot.half_tree).
+    A r is never stored alone: the function that grows leaves adds row i times `table` to leaf i (smc.ot.half_tree).
     """
 
     def __init__(self, key: bytes, table: Blocks) -> None:
@@ -138,7 +138,7 @@ class LinearCode:
 
 
 def arrays(code: LinearCode | None) -> tuple[RoundKeys, Blocks, Blocks]:
-    """Return what kernels take for a code, or for none: its keys, its table, and room to work in."""
+    """Return the kernels' arguments for a code or for None: its keys, its table, and scratch."""
     if code is None:
         return np.empty(22, dtype=np.uint64), np.empty((0, 2), dtype=np.uint64), np.empty((2, 96), dtype=np.uint64)
     return code.keys, code.table, np.empty((2, 96), dtype=np.uint64)

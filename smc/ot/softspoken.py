@@ -16,9 +16,10 @@ receiver may guess values d_i, by a tree (`ggm_tree`) or a batch (`columns`), an
 sender sees c_i, masked by a stream that it lacks. Assumptions: AES is a PRF, BLAKE3 a random oracle, the base OT is
 secure. The lowest bit of delta is 1, which leaves 127 secret bits.
 
-Cost of n OTs: (128 / k) (ceil(n / 8) + 16) + 48 bytes from the receiver, in one message for every 65,408 OTs, one
-flight; nothing from the sender. An OT costs either party 2^k / k AES blocks. Once a session: 128 base OTs (32 bytes
-from the receiver, 4096 from the sender, one flight) and 4096 + 32 bytes from the receiver, with its first message.
+Cost of n OTs: the receiver sends (128 / k) (ceil(n / 8) + 16) + 48 bytes. These go in one message for every 65,408
+OTs, one flight. The sender sends nothing. An OT costs either party 2^k / k AES blocks. Once a session there are 128
+base OTs: 32 bytes from the receiver and 4096 from the sender, one flight. The receiver then also sends 4096 + 32
+bytes, with its first message.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class _Streams:
         self._counter = 0
 
     def advance(self, words: int) -> int:
-        """Return the first of the next blocks of every stream, for so many words."""
+        """Return the number of the next block of every stream, and pass the blocks of `words` words."""
         first = self._counter
         self._counter += words // 2
         return first

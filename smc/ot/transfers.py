@@ -31,7 +31,7 @@ class Transfers:
         self._ready = False
 
     def setup(self) -> None:
-        """Set up both directions: first direction 0, if that of 1 is built on it, and else one's own."""
+        """Set up both directions; direction 0 first if direction 1 is built on it, else this party's sender first."""
         if not self._ready:
             with self.session.phase("base ot"):
                 for role in self._order:
@@ -48,10 +48,10 @@ class Transfers:
         return keys, chosen
 
     def random_strings(self, sizes: Sizes) -> Iterator[tuple[Octets, Octets, Octets, Octets]]:
-        """Make random OTs of short strings both ways, random choices: pieces of (keys0, keys1, choice, chosen).
+        """Make random OTs of short strings both ways, with random choices, and yield (keys0, keys1, choice, chosen).
 
-        `keys0` and `keys1` are this party's two keys as sender, packed uint8[width, octets], `choice` uint8[octets] and
-        `chosen` uint8[width, octets] what it has as receiver; see `Sender.random_strings`.
+        `keys0` and `keys1` are this party's two keys as sender, packed uint8[width, octets]. `choice` uint8[octets] and
+        `chosen` uint8[width, octets] are its choices and keys as receiver. See `Sender.random_strings`.
         """
         for octets in self._batches(octets_of(sizes), 8):
             here = [(width, (part.stop - part.start) // 8) for width, part in parts(sizes, octets.start, octets.stop)]
@@ -60,7 +60,7 @@ class Transfers:
                 yield *keys, *chosen
 
     def _room(self, *shape: int) -> Blocks:
-        """Return where results will be written."""
+        """Return memory for results."""
         return np.empty(shape, dtype=np.uint64)
 
     def _put(self, place: Blocks, keys: Blocks) -> None:
@@ -78,7 +78,14 @@ class Transfers:
     def additive(self, values: Packed, choice: Choices) -> Packed:
         """Return shares of choice * value both ways, summed: own values with the peer's choices and the reverse.
 
-        Gilboa, "Two Party RSA Key Generation" (CRYPTO 1999). uint64[n] each; both parties give the same n.
+        Gilboa, "Two Party RSA Key Generation" (CRYPTO 1999).
+
+        Args:
+            values: This party's secret factors, uint64[n]; n is equal at both parties.
+            choice: This party's secret choices, uint8[n] of 0 and 1.
+
+        Returns:
+            This party's shares modulo 2^64, uint64[n].
         """
         count = len(values)
         if count == 0:

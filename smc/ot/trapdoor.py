@@ -19,8 +19,9 @@ Ideal functionality: random 1-out-of-n OT (`smc.ot.interface`), against a sender
 Assumptions: RSA is a one-way permutation, SHA-256 a random oracle. A modulus of 3072 bits is what NIST SP 800-57
 equates with 128 bits of security (2048: 112).
 
-Cost: 384 bytes and the proof's 3,072 from the sender once a session; then 384 bytes an OT from the receiver, in one
-message for every 128 OTs, one flight; a private-key operation an OT, whatever n is: f^-1(y C_i) = f^-1(y) f^-1(C_i).
+Cost: the sender sends 384 bytes and the proof's 3,072 once a session. The receiver then sends 384 bytes an OT, in one
+message for every 128 OTs, one flight. An OT takes one private-key operation, whatever n is: f^-1(y C_i) = f^-1(y)
+f^-1(C_i).
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from smc.ot.interface import Choices, Receiver, Sender, failed_check, select
 from smc.primitives.arrays import Octets
 from smc.session import Session, derive
 
-if TYPE_CHECKING:  # else loaded by who uses it: few do
+if TYPE_CHECKING:  # else loaded on use, which is rare
     import gmpy2
 
 MODULUS_BITS = 3072

@@ -12,7 +12,12 @@ BitMatrix = NDArray[np.uint8]
 
 
 def from_integers(values: Iterable[int] | NDArray[Any], width: int) -> BitMatrix:
-    """Return bits of non-negative integers (any width; two's complement for negative ones), uint8[width, batch]."""
+    """Return the bits of integers, uint8[width, batch], least bit first.
+
+    Args:
+        values: The integers, one an instance; negative ones are taken in two's complement.
+        width: Bits of each integer to keep; higher bits are cut off.
+    """
     array = values if isinstance(values, np.ndarray) else np.array(list(values), dtype=object)
     if array.dtype == object:
         count = (width + 7) // 8
@@ -30,7 +35,12 @@ def from_integers(values: Iterable[int] | NDArray[Any], width: int) -> BitMatrix
 
 
 def to_integers(bits: BitMatrix, signed: bool = False) -> list[int]:
-    """Return the integers of a bit matrix, any width, as Python ints."""
+    """Return the integers of a bit matrix, as Python ints.
+
+    Args:
+        bits: uint8[width, batch] of 0 and 1, least bit first; any width.
+        signed: True: read in two's complement. Default: numbers from 0 up.
+    """
     width, batch = bits.shape
     packed = np.packbits(bits.T, axis=1, bitorder="little")
     if 0 < width <= 64:
@@ -49,7 +59,11 @@ def to_integers(bits: BitMatrix, signed: bool = False) -> list[int]:
 
 
 def to_words(bits: BitMatrix) -> NDArray[np.uint64]:
-    """Return the unsigned integers of a bit matrix of at most 64 rows, uint64[batch]."""
+    """Return the unsigned integers of a bit matrix of at most 64 rows, uint64[batch].
+
+    Raises:
+        ValueError: There are more than 64 rows.
+    """
     width = bits.shape[0]
     if width > 64:
         raise ValueError(f"{width} bits do not fit a 64-bit word")

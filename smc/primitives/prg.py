@@ -27,7 +27,7 @@ class Prg:
 
     @classmethod
     def from_system(cls) -> Prg:
-        """Return a generator seeded by the operating system, which draws where its counter starts as well."""
+        """Return a generator with seed and first counter from the operating system."""
         return cls(os.urandom(KEY_BYTES), os.urandom(16))
 
     def bytes(self, count: int) -> NDArray[np.uint8]:

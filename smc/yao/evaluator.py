@@ -24,12 +24,26 @@ class Evaluator:
         self._keys = KeySchedule(session, "garble")
 
     def evaluate(self, netlist: Netlist, inputs: Sequence[Blocks], batch: int) -> Blocks:
-        """Evaluate active labels uint64[width, batch, 2] of each input to active labels uint64[outputs, batch, 2]."""
+        """Evaluate a netlist on active labels, while its tables arrive.
+
+        Args:
+            netlist: The circuit; equal at both parties.
+            inputs: Active labels of each input argument, uint64[width, batch, 2].
+            batch: Number of instances.
+
+        Returns:
+            Active labels of the outputs, uint64[outputs, batch, 2].
+        """
         true_label = np.zeros(2, dtype=np.uint64)  # the garbler's zero label of constant 1 is delta
         return walk(netlist, inputs, batch, true_label, self.piece)
 
     def piece(self, state: Blocks, piece: Piece) -> None:
-        """Receive the tables of a piece and evaluate it."""
+        """Receive the tables of a piece and evaluate it.
+
+        Args:
+            state: Active labels by slot, uint64[slots, 2 instances]; changed in place.
+            piece: The gates and instances.
+        """
         tables = np.empty(0, dtype=np.uint8)
         if piece.rows:
             tables = self._session.receive("yao.tables", np.uint8, (piece.rows * self._scheme.row_bytes,))

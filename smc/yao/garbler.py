@@ -30,12 +30,26 @@ class Garbler:
         self._tables = np.empty(ROWS * self._scheme.row_bytes, dtype=np.uint8)
 
     def garble(self, netlist: Netlist, inputs: Sequence[Blocks], batch: int) -> Blocks:
-        """Stream the tables; zero labels uint64[width, batch, 2] of each input in, uint64[outputs, batch, 2] out."""
+        """Garble a netlist, and send its tables piece by piece.
+
+        Args:
+            netlist: The circuit; equal at both parties.
+            inputs: Zero labels of each input argument, uint64[width, batch, 2].
+            batch: Number of instances.
+
+        Returns:
+            Zero labels of the outputs, uint64[outputs, batch, 2].
+        """
         # Constant 1: the evaluator's active label is 0, so the zero label is delta.
         return walk(netlist, inputs, batch, self._delta, self.piece)
 
     def piece(self, state: Blocks, piece: Piece) -> None:
-        """Garble a piece and send its tables."""
+        """Garble a piece and send its tables.
+
+        Args:
+            state: Zero labels by slot, uint64[slots, 2 instances]; changed in place.
+            piece: The gates and instances.
+        """
         tables = self._tables[: piece.rows * self._scheme.row_bytes]
         self._garble(state, piece, tables)
         if piece.rows:

@@ -7,10 +7,10 @@ Three-halves hashes half as much again and is slower to compute: it pays where t
 the same for both: `smc.hashing` is circular correlation robust (for three-halves: under all linear functions
 of delta's halves, and cut to 65 bits). A piece's tables are one message of `rows` * `row_bytes` bytes.
 
-Cost of n AND gates (gates times instances): 32 n or 25 n bytes from the garbler, in messages of at most 2^15 gates and
-without waiting: however many circuits and layers follow each other, all are one flight. XOR and NOT are free. Of
-inputs, the garbler's cost nothing, the evaluator's one correlated OT a bit; opening m bits to both costs ceil(m / 8)
-bytes and one message each way.
+Cost of n AND gates (gates times instances): the garbler sends 32 n or 25 n bytes, in messages of at most 2^15 gates.
+It does not wait: any number of circuits and layers in a row are one flight. XOR and NOT are free. The garbler's inputs
+cost nothing. The evaluator's inputs cost one correlated OT a bit. Opening m bits to both costs ceil(m / 8) bytes and
+one message each way.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from smc.yao.walk import Piece
 
 
 class Scheme(ABC):
-    """Stateless, but for the garbler's own randomness."""
+    """A garbling scheme. It has no state; the garbler's randomness is an argument."""
 
     row_bytes: int
 
@@ -37,11 +37,29 @@ class Scheme(ABC):
     def garble(
         self, state: Blocks, piece: Piece, keys: RoundKeys, tweak: int, delta: Blocks, prg: Prg, tables: Octets
     ) -> None:
-        """Write zero labels of the piece's gates into `state`, its tables into `tables`, uint8[rows * row_bytes]."""
+        """Garble the gates of a piece.
+
+        Args:
+            state: Zero labels by slot, uint64[slots, 2 instances]; gets those of the piece's gates.
+            piece: The gates and instances.
+            keys: Keys of the hash, uint64[5, 22], see `smc.hashing.hash_keys`.
+            tweak: The piece's first hash number, a multiple of 8.
+            delta: The garbler's secret difference, uint64[2], lowest bit 1.
+            prg: The garbler's private randomness; three-halves alone draws from it.
+            tables: Filled in, uint8[rows * row_bytes].
+        """
 
     @abstractmethod
     def evaluate(self, state: Blocks, piece: Piece, keys: RoundKeys, tweak: int, tables: Octets) -> None:
-        """Write active labels of the piece's gates into `state`."""
+        """Evaluate the gates of a piece.
+
+        Args:
+            state: Active labels by slot, uint64[slots, 2 instances]; gets those of the piece's gates.
+            piece: The gates and instances.
+            keys: Keys of the hash, uint64[5, 22], see `smc.hashing.hash_keys`.
+            tweak: The piece's first hash number; equal to the garbler's.
+            tables: The garbler's tables, uint8[rows * row_bytes].
+        """
 
 
 class HalfGates(Scheme):

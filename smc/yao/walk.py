@@ -33,12 +33,12 @@ class Piece:
 
     @property
     def rows(self) -> int:
-        """Of the garbled table: an AND gate of an instance."""
+        """Rows of the garbled table: one for each AND gate of each instance."""
         return self.ands * self.instances
 
     @property
     def stride(self) -> int:
-        """From an AND gate's hash numbers to the next one's: kernels work on four instances under one hash key."""
+        """Hash numbers from an AND gate to the next: kernels work on four instances under one hash key."""
         return self.instances if self.instances < 4 else -(-self.instances // 4) * 4
 
     @property
@@ -48,7 +48,12 @@ class Piece:
 
 
 def pieces(netlist: Netlist, instances: int) -> Iterator[Piece]:
-    """Yield the whole program for some instances worked on together, in pieces of at most `ROWS` rows."""
+    """Yield the whole program for some instances worked on together, in pieces of at most `ROWS` rows.
+
+    Args:
+        netlist: The circuit.
+        instances: Number of instances worked on together, from 1 to `ROWS`.
+    """
     program, before = netlist.program, netlist.ands_before
     start, end = 0, len(program)
     while start < end:
@@ -58,14 +63,27 @@ def pieces(netlist: Netlist, instances: int) -> Iterator[Piece]:
 
 
 def chunks(netlist: Netlist, batch: int) -> Iterator[slice]:
-    """Yield ranges of instances that are worked on together."""
+    """Yield ranges of instances that are worked on together.
+
+    Args:
+        netlist: The circuit; its slots limit the size of a range.
+        batch: Number of instances.
+    """
     size = max(1, min(batch, ROWS, LIVE_LABELS // netlist.slots))
     for start in range(0, batch, size):
         yield slice(start, min(start + size, batch))
 
 
 def schedule(netlist: Netlist, batch: int) -> Iterator[tuple[slice, Iterator[Piece]]]:
-    """Yield all the work on a batch, in order: instances worked on together, and the pieces of their circuit."""
+    """Yield all the work on a batch, in order.
+
+    Args:
+        netlist: The circuit.
+        batch: Number of instances.
+
+    Yields:
+        A range of instances worked on together, and the pieces of their circuit.
+    """
     for part in chunks(netlist, batch):
         yield part, pieces(netlist, part.stop - part.start)
 
@@ -73,10 +91,17 @@ def schedule(netlist: Netlist, batch: int) -> Iterator[tuple[slice, Iterator[Pie
 def walk(
     netlist: Netlist, inputs: Sequence[Blocks], batch: int, true_label: Blocks, run: Callable[[Blocks, Piece], None]
 ) -> Blocks:
-    """Walk the gates: labels uint64[width, batch, 2] of each input in, labels uint64[outputs, batch, 2] out.
+    """Walk the gates of a netlist, from labels of the inputs to labels of the outputs.
 
-    `true_label` is the label of the constant 1, uint64[2]; that of 0 is 0. `run(state, piece)` does the gates of a
-    piece on state, uint64[slots, 2 instances].
+    Args:
+        netlist: The circuit.
+        inputs: Labels of each input argument, uint64[width, batch, 2].
+        batch: Number of instances.
+        true_label: Label of the constant 1, uint64[2]; that of 0 is 0.
+        run: run(state, piece) does the gates of a piece on state, uint64[slots, 2 instances], in place.
+
+    Returns:
+        Labels of the outputs, uint64[outputs, batch, 2].
     """
     outputs = np.empty((len(netlist.outputs), batch, 2), dtype=np.uint64)
     for part, work in schedule(netlist, batch):

@@ -32,6 +32,7 @@ def matrices(count: int, k: int = 4) -> int:
 
 def test_the_committed_file_is_up_to_date() -> None:
     assert cost_document.TARGET.read_text(encoding="utf-8") == cost_document.document(), "run: make cost"
+    assert cost_document.TREES_TARGET.read_text(encoding="utf-8") == cost_document.trees(), "run: make cost"
 
 
 def test_a_module_without_a_formula_is_refused() -> None:

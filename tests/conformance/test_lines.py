@@ -20,8 +20,8 @@ def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
 
 
 def test_a_line_that_is_slow_and_loses_segments(nodes: Nodes) -> None:
-    """No loss ends a session. On a busy machine one may end by itself, so one job in three is enough."""
-    assert any(passage(nodes, LINES["40 ms, 1 % of segments lost"]).sessions == 1 for _ in range(3))
+    """No loss ends a session before either party has the result."""
+    assert passage(nodes, LINES["40 ms, 1 % of segments lost"]).computing == 1
 
 
 @pytest.mark.campaign

@@ -16,7 +16,7 @@ from parties import cli
 from parties.jobs import kinds
 from parties.models.load import load_model
 from parties.operator.interface import JobView
-from parties.tables.delimited import columns
+from parties.sources.delimited import csv_columns as columns
 from parties.tables.schema import Schema
 from smc.engines import Profile, engine_of
 from smc.local import run_local
@@ -340,7 +340,7 @@ def of_all_rows(fields: dict[str, Any]) -> Any:
 
     def party(session: Session) -> Any:
         own = task.own_rows(counts(task, rows if session.party == 0 else []))
-        return task.run(engine_of(session, Profile("clear")), own, task.beginning, lambda step: None)
+        return task.run(engine_of(session, Profile("clear")), own, task.states.beginning, lambda step: None)
 
     return task.document(run_local(party)[0])
 

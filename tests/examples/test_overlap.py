@@ -61,7 +61,7 @@ def test_the_number_is_that_of_the_intersection(case: tuple[int, set[int], set[i
 @pytest.mark.parametrize("size", [1, 7, 1000])
 @pytest.mark.parametrize("profile", [Profile("yao"), Profile("gmw"), Profile("gmw", "ferret")], ids=str)
 def test_the_estimate_is_what_is_measured(size: int, profile: Profile) -> None:
-    counted = forecast(Overlap(OverlapSettings(size=size)).program(Inputs()), profile)
+    counted = forecast(Overlap(OverlapSettings(size=size)).cost(Inputs()).program, profile)
     meters: dict[int, Any] = {}
 
     def program(session: Any) -> int:
@@ -101,7 +101,7 @@ def processes(installed: dict[str, str], tmp_path: Path) -> Iterator[Processes]:
 
 
 def test_command_and_estimate(processes: Processes, tmp_path: Path) -> None:
-    assert "  overlap " in smc(tmp_path, "--help")
+    assert "  overlap " in smc(tmp_path, "--help-all")
     assert "--elements N,N,..." in smc(tmp_path, "overlap", "--help")
     estimates = json.loads(smc(tmp_path, "estimate", "overlap", "--size", "100", "--json"))["estimates"]
     counted = next(row for row in estimates if (row["engine"], row["garbling"]) == ("yao", "three-halves"))

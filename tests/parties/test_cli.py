@@ -11,7 +11,7 @@ import click
 import pytest
 
 from parties.cli import COMMANDS, cli, run
-from parties.jobs.kinds import BUILT_IN
+from parties.jobs import kinds
 from parties.link.identity import Identity
 from tests.support.places import ENVIRONMENT
 from tests.support.ports import free_port
@@ -89,7 +89,7 @@ def test_what_of_grpc_was_left_out_can_still_be_had() -> None:
 
 def test_what_the_protocol_needs_is_loaded_after_the_peer_is_called() -> None:
     loaded = loaded_by(
-        "import parties.commands.kinds, parties.jobs.small.millionaires, parties.jobs.tree.id3, parties.link.opening"
+        "import parties.commands.kinds, parties.jobs.kinds.millionaires, parties.jobs.kinds.id3, parties.link.opening"
     )
     assert not loaded & SLOW
     assert {"grpc", "pydantic"} <= loaded
@@ -100,14 +100,13 @@ def test_settings_load_only_the_kinds_that_a_file_has_tables_of(tmp_path: Path) 
     file.write_text("[equality]\nbits = 8\n")
     code = "from pathlib import Path\nfrom parties.party_file import load\nload(None)\n"
     loaded = loaded_by(f"{code}assert load(Path({str(file)!r})).of_kind('equality').bits == 8")
-    places = {name: place.partition(":")[0] for name, (place, _) in BUILT_IN.items()}
-    assert {name for name, place in places.items() if place in loaded} == {"equality"}
+    assert {name for name in kinds.BUILT_IN if kinds.place(name) in loaded} == {"equality"}
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_of_the_list_is_there(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert isinstance(cli.get_command(click.Context(cli), name), click.Command)
-    assert run(["--help"]) == 0
+    assert run(["--help-all"]) == 0
     shown = capsys.readouterr().out
     assert f"  {name} " in shown
     assert COMMANDS[name][1] in " ".join(shown.split())

@@ -1,4 +1,4 @@
-"""The table of typed columns in docs/tables.md is what the types are."""
+"""The table of typed columns in docs/tables-schema.md is what the types are."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def test_a_profile_of_unknown_names_is_refused(wrong: dict[str, Any]) -> None:
 
 
 def test_the_document_lists_the_same_engines() -> None:
-    text = (ROOT / "docs" / "protocols.md").read_text().partition("\n## Engines")[2].partition("\n## ")[0]
+    text = (ROOT / "docs" / "protocols-engines.md").read_text().partition("\n## Engines")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| (\w+) \| ([^|]+) \| ([^|]+) \|", text, re.MULTILINE)
     assert {(name, circuits.split(",")[0], integers) for name, circuits, integers in rows if name in RECIPES} == {
         (name, {"clear": "the bits themselves"}.get(recipe.circuits, recipe.circuits), recipe.integers)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from parties.tables.rows import load
+from parties.sources.cells import load
 from parties.tables.schema import Schema
 from protocols.counts import Counts, Indices, RowCounts, Rows
 from protocols.id3 import Level, Problem, id3

@@ -7,12 +7,13 @@ in the same way.
 
 from __future__ import annotations
 
-import queue
 import sys
 import threading
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -23,12 +24,13 @@ from parties.cli import EXIT_CODES
 from parties.jobs import kinds, profiles
 from parties.jobs.choosing import usual
 from parties.jobs.inputs import Inputs, Opened
-from parties.jobs.kind import Kind
+from parties.jobs.kind import Kind, digest
 from parties.jobs.running import note_code
 from parties.link.handshake import make_hello
 from parties.link.identity import Identity
 from parties.link.opening import Link, link_over, outbox_for
 from parties.link.options import LinkOptions
+from parties.link.outbox import Outbox
 from parties.link.transport import Stream
 from parties.node.proposal import propose, read_job
 from parties.sources.settings import TableSettings
@@ -133,27 +135,72 @@ class OpenedOnce(ExitStack):
         return nullcontext(self._kept[inputs.party])
 
 
-def joined(options: Sequence[LinkOptions], hellos: Sequence[Any], faults: Mapping[int, Fault]) -> list[Stream]:
-    """Both ends of a stream in memory: a thread each way takes what is sent, as gRPC's do. `faults` are of parties."""
+class Ways:
+    """What is on its way from each party to the other, and who waits for it; None is the end.
+
+    `is_still`: whether both parties wait and nothing is on its way. So each would wait until its time is over.
+    """
+
+    def __init__(self, boxes: Sequence[Outbox]) -> None:
+        self._boxes = boxes
+        self._frames: tuple[deque[bytes | None], ...] = (deque(), deque())
+        self._waiting: set[int] = set()
+        self._changed = threading.Condition()
+
+    def put(self, party: int, frame: bytes | None) -> None:
+        with self._changed:
+            self._frames[party].append(frame)
+            self._changed.notify_all()
+
+    def take(self, party: int) -> bytes | None:
+        """What comes to a party."""
+        frames = self._frames[1 - party]
+        with self._changed:
+            self._waiting.add(party)
+            self._changed.wait_for(lambda: frames)
+            self._waiting.remove(party)
+            return frames.popleft()
+
+    def is_still(self) -> bool:
+        with self._changed:
+            if len(self._waiting) < 2 or any(self._frames):
+                return False
+            return not any(box._frames or box._under_way for box in self._boxes)
+
+
+def joined(
+    options: Sequence[LinkOptions], hellos: Sequence[Any], faults: Mapping[int, Fault], in_vain: bool = True
+) -> list[Stream]:
+    """Both ends of a stream in memory: a thread each way takes what is sent, as gRPC's do. `faults` are of parties.
+
+    Where both parties wait for each other, the stream ends at once, unless they shall wait `in_vain`.
+    """
     boxes = [outbox_for(one, hello) for one, hello in zip(options, hellos, strict=True)]
-    ways: list[queue.SimpleQueue[bytes | None]] = [queue.SimpleQueue(), queue.SimpleQueue()]
+    ways = Ways(boxes)
     left = [0, 1]
 
     def cancel() -> None:
-        for stream, way in zip(streams, ways, strict=True):
+        for party, stream in enumerate(streams):
             stream.end()
-            way.put(None)
+            ways.put(party, None)
 
     def carry(party: int) -> None:
         for frame in faults[party](boxes[party], cancel) if party in faults else boxes[party]:
-            ways[party].put(frame)
+            ways.put(party, frame)
         left.remove(party)
-        ways[party].put(None)
+        ways.put(party, None)
         if not left:
             for stream in streams:
                 stream.ended.set()
 
-    streams = [Stream(iter(ways[1 - party].get, None), boxes[party], cancel) for party in (0, 1)]
+    def watch() -> None:
+        while not streams[0].ended.wait(0.02):
+            if ways.is_still():
+                cancel()
+
+    streams = [Stream(iter(partial(ways.take, party), None), boxes[party], cancel) for party in (0, 1)]
+    if not in_vain:
+        threading.Thread(target=watch, daemon=True).start()
     for party in (0, 1):
         threading.Thread(target=carry, args=(party,), daemon=True).start()
     return streams
@@ -166,14 +213,14 @@ def endings(
     lie: Lie | None = None,
     liar: int = 1,
     believed: bool = False,
-    timeout: float = 10.0,
+    timeout: float = PATIENCE,
     faults: Mapping[int, Fault] = MappingProxyType({}),
     kept: OpenedOnce | None = None,
 ) -> tuple[Ending, Ending]:
     """How parties 0 and 1 end of whom one lies, or whose frames suffer `faults`.
 
     Whoever is lied to or suffers also writes and draws what it shows, as its command does, which takes a while.
-    No party waits longer than `timeout` seconds for a message.
+    No party waits longer than `timeout` seconds for a message. Without faults, two that wait for each other end sooner.
     """
     task, inputs = case.task(directory)
     alice, bob = identities["alice"], identities["bob"]
@@ -184,7 +231,7 @@ def endings(
         LinkOptions(bob, alice.certificate, **ways[1], **waits),
     ]
     hellos = [make_hello(party, task.specification()) for party in (0, 1)]
-    streams = joined(options, hellos, faults)
+    streams = joined(options, hellos, faults, in_vain=bool(faults))
     ends = (Ending(), Ending())
 
     def run(party: int) -> None:
@@ -194,7 +241,7 @@ def endings(
                 link_over(streams[party], options[party], hellos[party]) as link,
             ):
                 state = computed(link, ours.data, ends[party], lie if party == liar else None)
-                link.finish(task.digest(state))
+                link.finish(digest(task, state))
             ends[party].shown = shown(state, party)
         except SmcError as error:
             ends[party].code = next(code for kind, code in EXIT_CODES.items() if isinstance(error, kind))
@@ -209,7 +256,7 @@ def endings(
         session.channel = channel if lying is not None or not believed else Lying(session.channel, _truth)
         profile = profiles.named(task.specification()) or usual(task.settings)
         note_code(session, task)
-        return task.run(engine_of(session, profile), data, task.beginning, lambda step: None)
+        return task.run(engine_of(session, profile), data, task.states.beginning, lambda step: None)
 
     def shown(state: Any, party: int) -> Any:
         document = task.document(state)
@@ -219,7 +266,7 @@ def endings(
             for one in type(task).files():
                 if not one.needs:
                     one.content(document)
-        assert task.is_done(task.decode(task.encode(state)))
+        assert task.states.is_done(task.states.decode(task.states.encode(state)))
         return document
 
     threads = [threading.Thread(target=run, args=(party,), daemon=True) for party in (0, 1)]

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import os
 import time
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from parties.jobs.kind import Document, Inputs, Kind, KindSettings, OnStep, State, Step
+from parties.jobs.kind import Counted, Description, Document, Inputs, Kind, KindSettings, OnStep, State, States, Step
 from parties.jobs.settings import BooleanEngine, public
-from smc.counting import Program
 from smc.engines import Engine
 from smc.primitives import bits as bitpack
 
@@ -30,7 +30,7 @@ class Coins(Kind):
     """Toss coins, twice."""
 
     name = "coins"
-    title = "Coins"
+    about = Description("Coins")
     Settings = CoinSettings
     each = 1  # openings of a step
 
@@ -40,16 +40,16 @@ class Coins(Kind):
 
     def opened(self, state: State, step: int | None = None) -> dict[str, int]:
         """See `Kind.opened`."""
-        return {"coins": BATCH * (1 if step is not None else self.steps(state))}
+        return {"coins": BATCH * (1 if step is not None else self.states.steps(state))}
 
-    def program(self, inputs: Inputs) -> Program:
-        """See `Kind.program`."""
-        return lambda engine: self.run(engine, None, None, lambda step: None)
+    def cost(self, inputs: Inputs, extra: Any = None) -> Counted:
+        """See `Kind.cost`."""
+        return Counted(lambda engine: self.run(engine, None, None, lambda step: None))
 
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
         """See `Kind.run`."""
         state = list(start or [])
-        for number in range(self.steps(state), STEPS):
+        for number in range(self.states.steps(state), STEPS):
             on_step(Step(number, BATCH, state or None, f"toss {number}"))
             state = [*state, *(self.toss(engine) for _ in range(self.each))]
             if data is not None:  # it is not only counted
@@ -61,17 +61,19 @@ class Coins(Kind):
         (opened,) = engine.reveal(engine.random(WIDTH, BATCH))
         return bitpack.to_integers(np.asarray(opened, dtype=np.uint8))
 
-    def steps(self, state: State) -> int:
-        """See `Kind.steps`."""
-        return len(state or []) // self.each
+    @cached_property
+    def states(self) -> States:
+        """See `Kind.states`."""
 
-    def is_done(self, state: State) -> bool:
-        """See `Kind.is_done`."""
-        return self.steps(state) == STEPS
+        def steps(state: State) -> int:
+            return len(state or []) // self.each
 
-    def cut(self, state: State, steps: int) -> State:
-        """See `Kind.cut`."""
-        return (state or [])[: steps * self.each] or None
+        return States(
+            None,
+            steps,
+            lambda state: steps(state) == STEPS,
+            lambda state, at: (state or [])[: at * self.each] or None,
+        )
 
     def document(self, state: State) -> Document:
         """See `Kind.document`."""

@@ -38,5 +38,6 @@ def unknown(line: str) -> set[str]:
         if found is None:
             return {name}
         command = found
-    options = {name for parameter in command.params for name in parameter.opts} | {"--help", "--version"}
+    params = command.get_params(click.Context(command))
+    options = {name for parameter in params for name in parameter.opts} | {"--help", "--version"}
     return {word.partition("=")[0] for word in words if word.startswith("--")} - options

@@ -14,7 +14,7 @@ import pytest
 
 from parties.models.load import load_any, predicted
 from parties.notebook import JointBoostClassifier, JointForestClassifier, JointID3Classifier
-from parties.tables.delimited import columns
+from parties.sources.delimited import csv_columns as columns
 from parties.tables.schema import Schema
 from parties.tables.types import Domain, read_type
 from tests.support.places import ROOT

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
+from parties.jobs.kind import digest
 from parties.node.executor import Event, Finished, Leaving, Order, Reached, Written
 from parties.node.openings import Stored
 from smc.channel import Channel, MemoryChannel
@@ -87,7 +88,9 @@ class Job:
     def opened_once(self) -> None:
         """Both have one result, and no opening had two shares of a party."""
         task = self.orders[0].job.task
-        assert task.digest(task.decode(self.disks[0].state)) == task.digest(task.decode(self.disks[1].state))
+        assert digest(task, task.states.decode(self.disks[0].state)) == digest(
+            task, task.states.decode(self.disks[1].state)
+        )
         assert self.sent[0].keys() == self.sent[1].keys()
         for sent in self.sent:
             assert {len(shares) for shares in sent.values()} == {1}

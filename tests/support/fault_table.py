@@ -28,17 +28,36 @@ REFUSED = JointRefusalError.__name__
 
 HEAD = """# Faults of frames
 
-What becomes of a session when a frame is lost, late, repeated, behind the next one, cut short, too long, no frame at
-all, has a bit turned, when the stream is closed in its place, or when nothing comes any more. TLS lets nobody on the
-line change a frame: this is a peer that leaves the protocol, or a program that is broken. Written by `make faults`: so
-many of each party's frames: {most} (if one, the middle; else at equal distances); {runs:,} sessions over the link's own
-frames and deadlines, joined in memory.
+This page shows the end of a session after a fault of one frame. TLS lets nobody on the line change
+a frame. The faults are therefore those of a peer that leaves the protocol, or of a broken program.
 
-`3`: the honest party ends with exit code 3 and one line, and shows no result. `0`: it has the result, and so has the
-other. `refused`: both end by one refusal that the protocol has, as of a joint table that may not be told. Anything else
-is unexplained, and fails the run: another exit code, two results, a wait without end. A job of nodes goes on later from
-what is on both disks, and opens nothing twice: `tests/conformance/attacks/test_breaks.py` breaks every kind that spends
-at any message, and `tests/conformance/attacks/test_blame.py` has lies at any step.
+| fault | meaning |
+|---|---|
+| `delay` | The frame is late. |
+| `drop` | The frame is lost. |
+| `withhold` | Nothing comes any more. |
+| `close` | The stream is closed in place of the frame. |
+| `repeat` | The frame comes again. |
+| `reorder` | The frame comes behind the next one. |
+| `truncate` | The frame is cut short. |
+| `oversize` | The frame is too long. |
+| `garble` | The bytes are no frame at all. |
+| `flip` | A bit of the frame is turned. |
+
+You repeat this with `make faults`, which writes the page. It puts a fault into this many frames of
+each party: {most} (one is the middle frame; several lie at equal distances). There are {runs:,}
+sessions, over the link's own frames and deadlines, joined in memory.
+
+| end | meaning |
+|---|---|
+| `3` | The honest party ends with exit code 3 and one line. It shows no result. |
+| `0` | The honest party has the result, and so has the other. |
+| `refused` | Both end by one refusal of the protocol, as for a joint table that may not be disclosed. |
+
+Anything else is unexplained and fails the run: another exit code, two results, a wait without end.
+A job of nodes goes on later from the data on both disks, and opens nothing twice.
+`tests/conformance/attacks/test_breaks.py` breaks every kind that spends, at any message.
+`tests/conformance/attacks/test_blame.py` has lies at any step.
 
 """
 

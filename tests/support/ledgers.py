@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
-from parties.jobs.tree.id3 import Id3
+from parties.jobs.kinds.id3 import Id3
 from parties.jobs.tree.settings import Id3Settings
 from parties.link.identity import Identity
 from parties.node.acts.ledger import Ledger
@@ -152,12 +152,12 @@ class Pair:
                 ledger.runs.begin(identifier, party.who.peer_name)
                 steps = [lambda ledger=ledger: ledger.runs.met(identifier, 0, "mixed")]
                 steps += [
-                    lambda t=t, ledger=ledger: ledger.runs.reached(identifier, TASK.encode(t), Cost(1, 2, 3, 4))
+                    lambda t=t, ledger=ledger: ledger.runs.reached(identifier, TASK.states.encode(t), Cost(1, 2, 3, 4))
                     for t in STAGES
                 ]
                 steps += [
                     lambda t=tree, ledger=ledger: ledger.runs.computed(
-                        identifier, TASK.encode(t), Cost(5, 6, 7, 8), REPORT
+                        identifier, TASK.states.encode(t), Cost(5, 6, 7, 8), REPORT
                     )
                 ]
                 for step in steps[:last]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.support.cable import Line
-from tests.support.nodes import RESEARCH, Nodes, clear_tree, job, submit, verified
+from tests.support.nodes import RESEARCH, NodeProcess, Nodes, clear_tree, job, submit, verified
 from tests.support.places import ROOT
 from tests.support.waiting import eventually
 
@@ -37,14 +37,21 @@ BREAKS: dict[str, Callable[[Nodes], None]] = {
     "cut amid a job, for 5 s": lambda nodes: (nodes.cable.cut(), time.sleep(5), nodes.cable.mend())[0],
 }
 
-HEAD = """# What lines do to nodes
+HEAD = """# Effects of lines on nodes
 
-Two nodes as processes of their own, with a relay between them that holds bytes back: it delays them (half of a round
-trip each way), lets so many pass a second, holds up everything behind a lost segment until it would be sent again (200
-ms and a round trip), or carries a connection no more that was silent, as firewalls do, without a word to either end.
-Written by `make lines`: a plain tree of two tables of {rows} rows, from its proposal to its end at both, and how often
-its session was begun. Every tree is the one that the clear engine finds, and either party's log verifies. The machine
-had {cores} cores and a load of {load:.0f}.
+Two nodes run as processes of their own, with a relay between them. The relay holds bytes back in
+one of these ways:
+
+- It delays them, by half of a round trip each way.
+- It limits the bytes that pass a second.
+- It holds up everything behind a lost segment until it would be sent again (200 ms and a round
+  trip).
+- It stops carrying a connection that was silent, as firewalls do. Neither end gets a notice.
+
+You repeat this with `make lines`, which writes the page. The job is a plain tree of two tables of
+{rows} rows. Seconds run from its proposal to its end at both nodes. Sessions are how often its
+session was begun. Every tree is the one that the clear engine finds, and either party's log
+verifies. The machine had {cores} cores and a load of {load:.0f}.
 
 | line | seconds | sessions |
 |---|---:|---:|
@@ -53,10 +60,14 @@ had {cores} cores and a load of {load:.0f}.
 
 @dataclass(frozen=True)
 class Passage:
-    """What became of a job on a line: seconds from proposal to end, sessions begun."""
+    """What became of a job on a line: seconds from proposal to end, sessions begun.
+
+    `computing` leaves out those that a node begins after its result, for a signature of the other that is late.
+    """
 
     seconds: float
     sessions: int
+    computing: int
 
 
 def tables(rows: int, seed: int = 5) -> tuple[tuple[str, str], str]:
@@ -102,8 +113,14 @@ def passage(nodes: Nodes, line: Line, trouble: Callable[[Nodes], None] | None = 
     assert nodes.a.client.result(identifier).tree["tree"] == clear_tree(nodes)
     assert verified(nodes.a)["ok"]
     assert verified(nodes.b)["ok"]
-    begun = [entry for entry in nodes.a.client.audit(1000) if entry.job == identifier and entry.kind == "started"]
-    return Passage(seconds, len(begun))
+    kinds = [kinds_of(node, identifier) for node in (nodes.a, nodes.b)]
+    computing = max(one[: one.index("finished")].count("started") for one in kinds)
+    return Passage(seconds, kinds[0].count("started"), computing)
+
+
+def kinds_of(node: NodeProcess, identifier: str) -> list[str]:
+    """The kinds of a job's audit entries, the earliest first."""
+    return [entry.kind for entry in reversed(node.client.audit(1000)) if entry.job == identifier]
 
 
 def main() -> int:

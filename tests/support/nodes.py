@@ -16,8 +16,8 @@ from parties.models.trees.tree import to_json
 from parties.node.readiness import ALIVE_SECONDS
 from parties.operator.client import NodeClient
 from parties.operator.interface import ENDED, JobView
+from parties.sources.cells import load
 from parties.tables import schema
-from parties.tables.rows import load
 from protocols.counts import RowCounts
 from protocols.edges import Questions
 from protocols.id3 import Problem, id3
@@ -27,6 +27,7 @@ from smc.local import run_local
 from tests.support.cable import Cable
 from tests.support.places import ENVIRONMENT
 from tests.support.ports import free_port
+from tests.support.processes import here
 from tests.support.waiting import PATIENCE, eventually
 
 RESEARCH = '[[policy]]\nname = "research"\neffect = "permit"\npurpose = "research"\n'
@@ -187,17 +188,25 @@ def submit(node: NodeProcess, **fields: Any) -> str:
 
 
 def verified(node: NodeProcess) -> dict[str, Any]:
-    """The audit log as the command says, with the kinds of jobs that the node has."""
-    done = subprocess.run(
-        [sys.executable, "-m", "parties", "audit", "verify", "--config", "party.toml", "--json"],
+    """The audit log as the command says, with the kinds of jobs that the node has.
+
+    In this process where the node has the same surroundings: quicker by the start of a program.
+    """
+    words = ["audit", "verify", "--config", "party.toml", "--json"]
+    if node.environment is ENVIRONMENT:
+        done = here(node.directory, *words)
+        assert done.code == 0, done.out + done.err
+        return json.loads(done.out)
+    process = subprocess.run(
+        [sys.executable, "-m", "parties", *words],
         cwd=node.directory,
         env=node.environment,
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return json.loads(done.stdout)
+    assert process.returncode == 0, process.stdout + process.stderr
+    return json.loads(process.stdout)
 
 
 def clear_tree(nodes: Nodes, **parameters: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from parties.jobs.kind import Inputs, Opened, Step
+from parties.jobs.kind import Description, Inputs, Opened, Step
 from parties.jobs.settings import public
 from parties.jobs.spending import ConcentratedLoss, Loss, PureLoss, exact
 from tests.support.coins import BATCH, Coins, CoinSettings
@@ -30,7 +30,7 @@ class Noisy(Coins):
     """Spend privacy, and toss coins."""
 
     name = "noisy"
-    title = "Noisy coins"
+    about = Description("Noisy coins")
     Settings = NoisySettings
     settings: NoisySettings
 

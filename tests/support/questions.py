@@ -83,7 +83,7 @@ def state_of(task: Release, rows: Sequence[Sequence[Row]], profile: str = "clear
 
     one, other = run_local(party)
     assert one == other
-    assert task.decode(task.encode(one)) == one
+    assert task.states.decode(task.states.encode(one)) == one
     return one
 
 

@@ -73,6 +73,6 @@ def finds(what: Any) -> Callable[..., executor.Finished]:
         if isinstance(what, BaseException):
             raise what
         link.finish()
-        return executor.Finished(TASK.encode(what), link.session().meter.total, {"total": {}, "phases": {}})
+        return executor.Finished(TASK.states.encode(what), link.session().meter.total, {"total": {}, "phases": {}})
 
     return run

@@ -10,7 +10,8 @@ from parties.alone.attacks.reconstruction import Count
 from parties.alone.publish.hiding.table_text import HIDDEN
 from parties.alone.publish.hiding.tabulation import TOTAL
 from parties.base.text import quoted
-from parties.tables.delimited import Columns, columns
+from parties.sources.cells import cells
+from parties.tables.delimited import Columns
 from smc.errors import InputError
 
 
@@ -21,7 +22,7 @@ def counts_of(names: list[str], path: Path) -> list[Count]:
     header is the columns' names and one more has a line for every count. `InputError` for another file, or a cell that
     is neither a number of rows nor hidden.
     """
-    table = columns(path)
+    table = cells(path)
     header = [*table.values]
     lines = _listed(table, names) if header[:-1] == names and len(names) != 1 else _crossed(table, names)
     counts = []
@@ -33,8 +34,8 @@ def counts_of(names: list[str], path: Path) -> list[Count]:
 
 def _listed(table: Columns, names: list[str]) -> Iterator[tuple[tuple[str, ...], str, str]]:
     *_, last = table.values
-    cells = zip(*(table.values[name] for name in names), strict=True)
-    for row, (values, text) in enumerate(zip(cells, table.values[last], strict=True)):
+    values_of = zip(*(table.values[name] for name in names), strict=True)
+    for row, (values, text) in enumerate(zip(values_of, table.values[last], strict=True)):
         yield values, text, table.where(row, last)
 
 

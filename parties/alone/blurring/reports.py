@@ -11,6 +11,7 @@ from parties.alone.blurring.noise import Gaussian, Uniform
 from parties.alone.blurring.plan import BlurPlan
 from parties.alone.blurring.table import read
 from parties.base.arrays import Floats
+from parties.base.report import Report
 from parties.base.text import instead, printable, quoted
 from parties.sources.opened import RowQuery
 from smc.errors import InputError
@@ -40,14 +41,14 @@ def distributions(rows: RowQuery, plan: BlurPlan, by: str | None) -> list[dict[s
     return reports
 
 
-def distributions_text(reports: list[dict[str, Any]]) -> str:
-    """Write lines of text, a bar each; many intervals are taken together."""
-    lines = []
-    for report in reports:
-        group = "" if report["group"] is None else f", {printable(report['group'])}"
-        end = "" if report["converged"] else ", not converged"
-        lines.append(f"{printable(report['column'])}{group}: {report['rows']:,} rows, {report['rounds']} rounds{end}")
-        pairs = list(zip(report["labels"], report["probabilities"], strict=True))
+def distributions_report(data: list[dict[str, Any]]) -> Report:
+    """Return the distributions, a bar for each value or interval; many intervals are taken together."""
+    report = Report(data)
+    for each in data:
+        group = "" if each["group"] is None else f", {each['group']}"
+        end = "" if each["converged"] else ", not converged"
+        report.line(f"{each['column']}{group}: {each['rows']:,} rows, {each['rounds']} rounds{end}")
+        pairs = list(zip(each["labels"], each["probabilities"], strict=True))
         step = -(-len(pairs) // SHOWN)
         merged = []
         for i in range(0, len(pairs), step):
@@ -59,8 +60,8 @@ def distributions_text(reports: list[dict[str, Any]]) -> str:
         width = max(len(printable(label)) for label, _ in merged)
         for label, share in merged:
             bar = "█" * round(BAR * share / most)
-            lines.append(f"  {printable(label):>{width}}  {share:6.1%}  {bar}".rstrip())
-    return "\n".join(lines) + "\n"
+            report.line(f"  {printable(label):>{width}}  {share:6.1%}  {bar}".rstrip())
+    return report
 
 
 def attack(rows: RowQuery, plan: BlurPlan, truth: RowQuery | None) -> dict[str, Any]:
@@ -99,24 +100,24 @@ def attack(rows: RowQuery, plan: BlurPlan, truth: RowQuery | None) -> dict[str, 
     return {"rows": matrix.shape[1], "directions": len(names), "strong": cleaned.strong, "columns": columns}
 
 
-def attack_text(report: dict[str, Any]) -> str:
-    """Write lines of text."""
-    lines = [
-        f"{report['rows']:,} rows; {report['strong']} of {report['directions']} directions are stronger than noise "
-        "alone"
-    ]
-    for row in report["columns"]:
-        lines.append(
-            f"{printable(row['column'])}: interval {row['interval']:,.6g} at {row['confidence']:.1%}; by "
+def attack_report(data: dict[str, Any]) -> Report:
+    """Return the attack in words."""
+    report = Report(data)
+    report.line(
+        f"{data['rows']:,} rows; {data['strong']} of {data['directions']} directions are stronger than noise alone"
+    )
+    for row in data["columns"]:
+        report.line(
+            f"{row['column']}: interval {row['interval']:,.6g} at {row['confidence']:.1%}; by "
             f"entropy {row['entropy_after']:,.6g} is left of {row['entropy_before']:,.6g} ({row['lost']:.1%} lost)"
         )
         if "error_filtered" in row:
             share = 1 - row["error_filtered"] / row["error_published"] if row["error_published"] else 0.0
-            lines.append(
+            report.line(
                 f"  error {row['error_published']:,.6g} as published, {row['error_filtered']:,.6g} filtered "
                 f"({share:.0%} of the noise removed)"
             )
-    return "\n".join(lines) + "\n"
+    return report
 
 
 def _one(plan: BlurPlan, name: str, values: Any) -> dict[str, Any]:

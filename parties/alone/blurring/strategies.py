@@ -13,7 +13,6 @@ from typing import Literal, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from parties.alone.blurring.assignment import assign
 from parties.alone.blurring.domain import Domain, Observation
 from parties.alone.blurring.estimation import Estimate, reconstruct
 from parties.alone.blurring.response import Response, reassign
@@ -163,3 +162,13 @@ def _by_group(column: Column, published: Floats, groups: Places, rng: np.random.
         rows = groups == group
         codes[rows] = column.codes(published[rows], rng)
     return codes
+
+
+def assign(published: Floats, probabilities: Floats) -> NDArray[np.int32]:
+    """Return the interval of each row, int32[rows]: in the order of published values, equal ones in theirs."""
+    ends = np.rint(np.cumsum(probabilities) * len(published)).astype(np.int64)
+    ends[-1] = len(published)
+    intervals = np.empty(len(published), dtype=np.int32)
+    places = np.searchsorted(ends, np.arange(len(published)), side="right")
+    intervals[np.argsort(published, kind="stable")] = places
+    return intervals

@@ -33,8 +33,8 @@ from parties.alone.local.device import Device
 from parties.alone.local.mechanism import Mechanism
 from parties.alone.local.plan import LocalPlan
 from parties.base import files
+from parties.base.report import Report
 from parties.base.settings import Count, Finite, Settings, explained
-from parties.base.text import printable
 from smc.errors import InputError
 
 DIGITS = 6  # of an epsilon, behind the point, for people: what is spent is rounded up and what is left down
@@ -183,14 +183,15 @@ def document(account: Account, device: Device) -> dict[str, Any]:
     return {**spent, **deltas, "questions": list(rows.values())}
 
 
-def text(report: dict[str, Any]) -> str:
-    """Return the document for a terminal."""
-    lines = [summary(report)]
-    for row in report["questions"]:
+def report_of(data: dict[str, Any]) -> Report:
+    """Return the document in words."""
+    report = Report(data)
+    report.line(summary(data))
+    for row in data["questions"]:
         about = "each drawn afresh" if row["values"] is None else f"different values: {row['values']}"
         delta = f", delta {row['delta']:.15g}" if row["delta"] else ""
-        lines.append(f"{printable(row['question'])}: {row['spent']:.15g}{delta}, reports: {row['reports']}, {about}")
-    return "\n".join(lines) + "\n"
+        report.line(f"{row['question']}: {row['spent']:.15g}{delta}, reports: {row['reports']}, {about}")
+    return report
 
 
 def summary(report: dict[str, Any]) -> str:

@@ -11,14 +11,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from parties.alone.local.mechanism import Mechanism
 from parties.alone.local.rappor_decoding import LEVEL
-from parties.base import console
-
-if TYPE_CHECKING:
-    from rich.table import Table
+from parties.base.report import Report
 
 LEAST_OF_NOISE = 0.004  # epsilon
 SHORT = 1.25  # so many times the least error is mentioned for a shorter report
@@ -83,16 +80,16 @@ def document(kinds: Kinds, reports: int, values: int | None) -> dict[str, Any]:
     return {"reports": reports, **({} if values is None else {"values": values}), "mechanisms": rows}
 
 
-def table(advice: dict[str, Any]) -> Table:
-    """Return the mechanisms, the best first."""
-    values = advice.get("values")
-    shares = ("found from", "reports for an even share") if values else ()
-    listing = console.columns(("mechanism",), ("error", *shares, "bytes"))
-    for row in advice["mechanisms"]:
-        cells = [f"{row['error']:.2%}" if values else f"{row['error']:.4g}"]
-        cells += [f"{row['found_from']:.2%}", f"{row['reports_for_even_share']:,}"] if values else []
-        listing.add_row(row["mechanism"], *cells, f"{row['bytes']:,}")
-    return listing
+def report_of(advice: dict[str, Any]) -> Report:
+    """Return the mechanisms, the best first, and what it finds."""
+    report = Report(advice)
+    shares = {"error": ">{error:.4g}"}
+    if advice.get("values"):
+        even = {"reports for an even share": ">{reports_for_even_share:,}"}
+        shares = {"error": ">{error:.2%}", "found from": ">{found_from:.2%}", **even}
+    report.table({"mechanism": "{mechanism}", **shares, "bytes": ">{bytes:,}"}, advice["mechanisms"])
+    report.lines(("", verdict(advice)))
+    return report
 
 
 def verdict(advice: dict[str, Any]) -> str:

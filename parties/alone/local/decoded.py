@@ -12,7 +12,7 @@ from parties.alone.local.mechanism import Estimates, Mechanism
 from parties.alone.local.plan import LocalPlan
 from parties.alone.local.shuffled import shuffled_epsilon
 from parties.base import pictures
-from parties.base.templates import environment
+from parties.base.report import Report
 from parties.base.text import printable
 from protocols.release.promise import much
 from smc.errors import InputError
@@ -66,22 +66,21 @@ def document(
     }
 
 
-def text(report: dict[str, Any]) -> str:
-    """Return the document for a terminal."""
-    lines = [f"{report['question']}: {report['reports']:,} reports by {report['mechanism']}", _privacy(report), ""]
-    if not report["estimates"]:
-        lines.append("no candidate is proved to be there")
-    width = max((len(printable(row["name"])) for row in report["estimates"]), default=0)
-    for row in report["estimates"]:
+def report_of(data: dict[str, Any]) -> Report:
+    """Return the document in words."""
+    report = Report(data)
+    report.line(f"{data['question']}: {data['reports']:,} reports by {data['mechanism']}")
+    report.lines([*_privacy(data), ""])
+    if not data["estimates"]:
+        report.line("no candidate is proved to be there")
+    for row in data["estimates"]:
         if row["value"] is None:
-            lines.append(f"{printable(row['name']):<{width}}  nobody spoke of it")
-        else:
-            lines.append(
-                f"{printable(row['name']):<{width}}  {figure(report, row['value']):>9}  "
-                f"between {figure(report, row['low'])} and {figure(report, row['high'])}"
-                + (f", projected {figure(report, row['projected'])}" if "projected" in row else "")
-            )
-    return "\n".join(lines) + "\n"
+            report.fact(row["name"], " nobody spoke of it")
+            continue
+        projected = f", projected {figure(data, row['projected'])}" if "projected" in row else ""
+        between = f"between {figure(data, row['low'])} and {figure(data, row['high'])}"
+        report.fact(row["name"], f" {figure(data, row['value']):>9}  {between}{projected}")
+    return report
 
 
 def figure(report: dict[str, Any], value: float) -> str:
@@ -91,11 +90,24 @@ def figure(report: dict[str, Any], value: float) -> str:
 
 def page(report: dict[str, Any]) -> str:
     """Return the document as one HTML page: nothing is fetched from elsewhere, no script runs."""
-    template = environment("parties.alone.local").get_template("decoded.html")
-    drawn = [row for row in report["estimates"] if row["value"] is not None]
-    picture = intervals_svg(report) if drawn else ""
-    particulars = {"picture": picture, "privacy": _privacy(report), "figure": figure, "printable": printable}
-    return str(template.render(report=report, **particulars))
+    page, rows = Report(report), []
+    page.line(f"{report['reports']:,} reports by {report['mechanism']}; {' '.join(_privacy(report))}.")
+    for row in report["estimates"]:
+        known = row["value"] is not None
+        figures = (
+            [figure(report, row[key]) for key in ("value", "low", "high")] if known else ["nobody spoke of it", "", ""]
+        )
+        rows.append((row["name"], *figures))
+    if any(row["value"] is not None for row in report["estimates"]):
+        page.section("Estimates", "The intervals hold the truth 95 times in 100, each for itself.")
+        page.picture(intervals_svg(report), "The estimates with their intervals; the table below has the figures")
+    page.section("Figures")
+    if rows:
+        heads = {"mean" if report["unit"] == "mean" else "what": "", "estimate": ">", "from": ">", "to": ">"}
+        page.table(heads, rows)
+    else:
+        page.line("No candidate is proved to be there.")
+    return page.html(report["question"])
 
 
 def intervals_svg(report: dict[str, Any]) -> str:
@@ -129,16 +141,17 @@ def intervals_svg(report: dict[str, Any]) -> str:
         return pictures.svg(drawing, Title=f"{printable(report['question'])}: estimates with intervals")
 
 
-def _privacy(report: dict[str, Any]) -> str:
+def _privacy(report: dict[str, Any]) -> list[str]:
     each, ever = report["epsilon"], report["lasting_epsilon"]
     each_bound = "no bound" if each is None else f"epsilon {each:.4g}" + _but(report.get("delta"))
     lasts = "no bound" if ever is None else f"epsilon {ever:.4g}" + _but(report.get("lasting_delta"))
-    text = f"a report: {each_bound}; all reports of a person on one value: {lasts}"
+    texts = [f"a report: {each_bound}; all reports of a person on one value: {lasts}"]
     if "shuffled" in report:
         known = report["shuffled"]["epsilon"]
         bound = "nothing is known of so few reports" if known is None else f"epsilon {known:.4g}"
-        text += f"\nshuffled, at a delta of {report['shuffled']['delta']:g}: {bound}, if {report['shuffled']['if']}"
-    return "\n".join([text, *much(each if ever is None else ever)])
+        delta = f"at a delta of {report['shuffled']['delta']:g}"
+        texts.append(f"shuffled, {delta}: {bound}, if {report['shuffled']['if']}")
+    return [*texts, *much(each if ever is None else ever)]
 
 
 def _but(delta: float | None) -> str:

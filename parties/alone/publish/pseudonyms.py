@@ -11,9 +11,8 @@ import numpy as np
 import pyarrow as pa
 import sqlglot.expressions as exp
 
-from parties.alone.publish.keys.cell_keys import ColumnKey, Subject
 from parties.alone.publish.keys.ciphers import pad, read, spell, unpad
-from parties.alone.publish.keys.keyring import HANDLE_BYTES, Keyring
+from parties.alone.publish.keys.keyring import HANDLE_BYTES, ColumnKey, Keyring, Subject
 from parties.alone.publish.masks import cell
 from parties.alone.publish.reading import encode, require, text_of
 from parties.alone.publish.settings import PublishPlan

@@ -21,55 +21,60 @@ class BoostSettings(TabularSettings):
     """`smc boost`."""
 
     target: Name | None = public(
-        None, "Target", "Classes, or a column of numbers to regress on", none="target in the schema", column=True
+        None, "Target", "Class column, or a column of numbers to predict", none="target in the schema", column=True
     )
     columns: Columns | None = public(
-        None, "Columns", "The columns to predict from, with commas between them", none="all of the schema", column=True
+        None, "Columns", "Columns to predict from, separated by commas", none="all of the schema", column=True
     )
     numeric: Columns | None = public(
         None,
         "Columns of numbers",
-        "Lists of numbers in the schema that are asked by edges, or regressed on",
+        "Columns of numbers in the schema: split at edges, or the target of a regression",
         none="those that the schema types as numbers",
         column=True,
     )
     objective: Literal["auto", "logistic", "softmax", "squared"] = public(
-        "auto", "Objective", "What trees lower; auto: squared for a target of numbers, else by the number of classes"
+        "auto", "Objective", "Loss that trees reduce; auto = squared for numbers, else by the number of classes"
     )
     rounds: Annotated[int, Field(strict=True, ge=1, le=1000)] | None = public(
         None,
         "Rounds",
-        "Trees, each corrects those before; of several classes a tree for each",
+        "Number of boosting rounds: one tree each, or one per class of several",
         left_out=f"{MOST_ROUNDS}, or as many as open {DEFAULT_BITS:,} bits by their splits",
     )
-    depth: Annotated[int, Field(strict=True, ge=1, le=10)] = public(4, "Depth", "Levels of splits of a tree")
+    depth: Annotated[int, Field(strict=True, ge=1, le=10)] = public(4, "Depth", "Depth of each tree")
     bins: Annotated[int, Field(strict=True, ge=2, le=256)] = public(
-        32, "Bins", "A column's numbers in so many ranges at most, where the schema gives no edges"
+        32, "Bins", "Maximum number of ranges of a column of numbers without edges in the schema", advanced=True
     )
     rate: Annotated[float, Field(strict=True, gt=0, le=1, allow_inf_nan=False)] | None = public(
-        None, "Rate", "What part of its best weight a leaf gets", left_out="10 / rounds, from 0.3 to 1"
+        None,
+        "Rate",
+        "Learning rate: part of its best weight that a leaf gets",
+        left_out="10 / rounds, from 0.3 to 1",
+        advanced=True,
     )
-    regularisation: Amount = public(1.0, "Lambda", "Added to a leaf's curvature: pulls its weight to 0", alias="lambda")
-    gamma: Amount = public(0.0, "Gamma", "A split's gain must be greater")
+    regularisation: Amount = public(1.0, "Lambda", "L2 regularisation of the leaf weights", alias="lambda")
+    gamma: Amount = public(0.0, "Gamma", "Minimum gain of a split", advanced=True)
     min_child_weight: Annotated[float, Field(strict=True, ge=1, le=1_000_000, allow_inf_nan=False)] = public(
         5.0,
         "Least curvature",
-        "Of each child, of both parties' rows: a row counts 1 with squares, at most a quarter with two classes",
+        "Minimum curvature of each child: a row counts 1 (squares) or up to 1/4 (two classes)",
+        advanced=True,
     )
     epsilon: Epsilon | None = public(
         None,
         "Leaves' epsilon",
-        "Differential privacy of the leaves' weights, in all rounds; which splits are best is told without noise",
+        "Privacy loss of all leaf weights; the best splits are opened without noise",
         unless="exact",
     )
     delta: Delta | None = public(
-        None, "Delta", "The chance that epsilon does not hold", none="a thousandth of one over all rows, or less"
+        None, "Delta", "Probability that epsilon fails", none="a thousandth of one over all rows, or less"
     )
     adjacency: Adjacency = neighbours()
     exact: Annotated[bool, Field(strict=True)] = public(
-        False, "Exact", "No noise, in the place of epsilon: this tells each party the other's sums in every leaf"
+        False, "Exact", "No noise, instead of epsilon: each party then learns the other's sums in every leaf"
     )
     max_rows: RowBound = row_bound()
     at_most: AtMost | None = of_people()
-    svg: LocalPath | None = output("Draw which columns the trees ask.")
-    xgboost: LocalPath | None = output("Write the model as XGBoost's JSON.")
+    svg: LocalPath | None = output("Draw the columns that the trees use as SVG.")
+    xgboost: LocalPath | None = output("Write the model as XGBoost's JSON.", advanced=True)

@@ -21,10 +21,12 @@ from parties.jobs.evaluate import models
 from parties.jobs.kind import Document
 from parties.jobs.release.kind import Release
 from parties.jobs.release.ordered import MOST_BINS, ordered_bins, two_values
+from parties.jobs.release.question import Question
 from parties.jobs.settings import BooleanSettings, own_file, public
 from parties.jobs.tabular_settings import Name, TabularSettings
 from parties.models.boosted import BoostedModel
 from parties.models.linear import LinearModel
+from parties.models.load import columns_of, numbers_of
 from parties.models.trees.tree import TreeFile
 from parties.tables.delimited import MISSING
 from parties.tables.schema import Schema
@@ -37,18 +39,18 @@ class TargetSettings(BooleanSettings, TabularSettings):
     """What is judged, and against which labels."""
 
     target: Name | None = public(
-        None, "Target", "The column that scores should tell: two values", none="the model's", column=True
+        None, "Target", "Column that the scores predict; it has two values", none="the model's", column=True
     )
     target_value: Name | None = public(
-        None, "Value that is meant", "The value of the target that high scores stand for", none="yes"
+        None, "Value that is meant", "Value of the target that high scores predict", none="yes"
     )
-    scores: Name | None = public(None, "Scores", "The column of scores", none="those of the model", column=True)
-    model_file: LocalPath | None = own_file("Model", "The model whose scores are judged: its JSON file.", alias="model")
+    scores: Name | None = public(None, "Scores", "Column of scores", none="those of the model", column=True)
+    model_file: LocalPath | None = own_file("Model", "Model whose scores are judged, a JSON file.", alias="model")
     classifier: Annotated[str, Field(max_length=MOST_MODEL)] | None = public(
-        None, "Classifier", "The model whose scores are judged, as text", none="scores are a column", node=True
+        None, "Classifier", "Model whose scores are judged, as text", none="scores are a column", node=True
     )
     bins: Annotated[int, Field(strict=True, ge=2, le=MOST_BINS)] = public(
-        20, "Bins", "Of a model's scores, equally wide; those of a column are in the schema"
+        20, "Bins", "Number of equal bins of a model's scores; a score column has the schema's"
     )
 
 
@@ -135,11 +137,11 @@ class Scoring(Release):
             target = settings.target or model.target
             if target != model.target:
                 raise InputError(f"target: the model's is {quoted(model.target)}, not {quoted(target)}")
-            for name in (target, *models.columns(model)):
+            for name in (target, *columns_of(model)):
                 if name not in schema.attributes:
                     raise InputError(f"model: {models.ANOTHER}: there is no column {quoted(name)}")
             settings = settings.model_copy(update={"target": target})
-            schema = schema.numeric(models.numbers(model))
+            schema = schema.numeric(numbers_of(model))
         return super().canonical(settings, schema)
 
     @classmethod
@@ -149,7 +151,7 @@ class Scoring(Release):
         columns = super().named(settings)
         if settings.classifier is None:
             return columns
-        return tuple(dict.fromkeys([*columns, *models.columns(_model(settings.classifier))]))
+        return tuple(dict.fromkeys([*columns, *columns_of(_model(settings.classifier))]))
 
     @property
     def model(self) -> models.Model | None:
@@ -159,7 +161,7 @@ class Scoring(Release):
     @property
     @override
     def number_columns(self) -> tuple[str, ...]:
-        return models.numbers(self.model) if self.model is not None else ()
+        return numbers_of(self.model) if self.model is not None else ()
 
     @override
     def parameters(self) -> Document:
@@ -201,3 +203,17 @@ class Scoring(Release):
         groups = () if by is None else tuple(v for v in self.schema.attributes[by] if v != MISSING)
         of_groups = tuple(i for i, v in enumerate(self.schema.attributes[by]) if v != MISSING) if by else ()
         return Scored(target, positive, edges, words, groups, self, column, by, (of_groups, labels, places))
+
+    def decided(
+        self, known: Scored, learnt: str, numbers: int, count: Any, decide: Any, about: dict[str, Any]
+    ) -> Question:
+        """Return the question whose answer is one bit."""
+
+        def show(state: Any) -> dict[str, Any]:
+            scores = known.column or self.words_of_model
+            return {"target": known.target, "scores": scores, **about, "answer": bool(state[0])}
+
+        return Question(
+            learnt + self.where.words(), numbers, count, decide, show, opens="decision", bits=1,
+            subject=known.target, target=known.target,
+        )  # fmt: skip

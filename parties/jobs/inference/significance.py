@@ -30,12 +30,12 @@ class SignificanceSettings(DecisionSettings):
     """Those of every test."""
 
     level: Annotated[float, Field(strict=True, ge=1e-9, le=0.5)] = public(
-        0.05, "Level", "The chance that a difference is claimed where there is none"
+        0.05, "Level", "Significance level: probability of a difference reported where there is none"
     )
     epsilon: Epsilon | None = public(
         None,
         "Epsilon",
-        "With it both learn a p-value of numbers with noise, not yes or no only",
+        "Open a p-value of noisy numbers, not only yes or no",
         none="yes or no only",
     )
     adjacency: Adjacency = neighbours()
@@ -43,7 +43,7 @@ class SignificanceSettings(DecisionSettings):
 
 def alternative(words: str) -> AnyField:
     """Return the field `alternative`."""
-    return public("two-sided", "Alternative", f"What else could be: {words}; two-sided is either")
+    return public("two-sided", "Alternative", f"Alternative: {words}; two-sided: either")
 
 
 class Significance(Release):
@@ -51,8 +51,6 @@ class Significance(Release):
 
     With epsilon both learn what the statistic is made of, with noise, and a p-value that counts the noise in.
     """
-
-    noun = "test"
 
     @property
     def sign(self) -> int:

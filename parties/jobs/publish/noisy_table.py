@@ -20,7 +20,6 @@ from parties.jobs.spending import KEPT_BY_NODES
 from smc.errors import InputError
 
 if TYPE_CHECKING:
-    from smc.counting import Program
     from smc.engines import Engine
 
 
@@ -58,16 +57,11 @@ class NoisyTable(TableForm):
         return {"whether a number with noise is small": cells, "number with noise": visible}
 
     @override
-    def program(self, hidden: int = 0) -> Program:
-        """See `TableForm.program`: a hidden cell costs what others do."""
-        zeros = np.zeros((2, self.cells), dtype=np.int64)
-        return lambda engine: self._computed(engine, zeros)
-
-    @override
-    def counted(self, hidden: int) -> Counted | None:
+    def cost(self, hidden: int) -> Counted:
         if hidden:
             raise InputError("--hidden: with epsilon a hidden cell costs what others do: leave it out")
-        return None
+        zeros = np.zeros((2, self.cells), dtype=np.int64)
+        return Counted(lambda engine: self._computed(engine, zeros))
 
     @override
     def run(self, engine: Engine, data: Numbers, start: State, on_step: OnStep) -> State:

@@ -13,7 +13,7 @@ from typing_extensions import override
 from parties.base.settings import AtMost, LocalPath, required
 from parties.base.text import listed, quoted
 from parties.jobs import privacy_models as models
-from parties.jobs.kind import Counted, Document, Estimate, Extra, Inputs
+from parties.jobs.kind import Counted, Description, Document, Extra, Inputs
 from parties.jobs.settings import AnyField, ManyGatesSettings, of_people, output, own_file, public
 from parties.jobs.tabular import BySchema
 from parties.jobs.tabular_settings import Columns, Name, RowBound, TabularSettings, check_names, row_bound
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 def recoded(unless: str = "") -> AnyField:
     """Return the field `recode`; `unless`: the setting that may give it."""
-    words = "The columns by which somebody could be found, with commas between them"
+    words = "Quasi-identifiers to recode, separated by commas"
     return public(None, "Recoded columns", words, column=True, unless=unless)
 
 
@@ -36,19 +36,17 @@ class RecodedSettings(ManyGatesSettings, TabularSettings):
     """The settings that both ways to recode have."""
 
     recode: Columns | None = recoded()
-    keep: Columns | None = public(
-        None, "Kept columns", "The columns that are published as they are", none="none", column=True
-    )
+    keep: Columns | None = public(None, "Kept columns", "Columns published unchanged", none="none", column=True)
     sensitive: Name | None = public(
-        None, "Sensitive column", "The column that l and t are about; published as it is", none="none", column=True
+        None, "Sensitive column", "Column that l and t protect; published unchanged", none="none", column=True
     )
-    k: models.K | None = models.fewest_rows(None, "No class of rows that look alike has fewer rows")
-    l: models.L = models.diverse("No class has fewer values of the sensitive column")  # noqa: E741
+    k: models.K | None = models.fewest_rows(None, "each class of equal rows has at least k rows")
+    l: models.L = models.diverse("each class has at least l values of the sensitive column")  # noqa: E741
     diversity: models.Diversity = models.diversity("values")
-    t: models.T = models.close("In no class the sensitive values differ from those of all rows by more")
+    t: models.T = models.close("largest distance of a class's sensitive values from those of all rows")
     distance: models.Distance = models.distance("values")
     against: models.Against = models.against(
-        "k, l and t hold for each party's own rows in a class or only for those of both"
+        "k, l and t hold for each party's rows of a class", "for both parties' only"
     )
     max_rows: RowBound = row_bound()
     at_most: AtMost | None = of_people()
@@ -64,14 +62,12 @@ class RecodedExtra(Extra):
 class Recoded(BySchema):
     """One recoding of both parties' rows. Its columns: those that are recoded, those kept, the sensitive one."""
 
-    noun = "recoding"
+    about = Description(
+        "", "recoding", afterwards="Each party recodes its own rows with smc publish apply --recoding.", phases=True
+    )
     unread = "not published"
-    afterwards = "Each party recodes its own rows with smc publish apply --recoding."
-    phases = True
     Extra = RecodedExtra
     settings: RecodedSettings
-    estimate: Estimate = "typical"  # nobody knows the recoding
-
     # How a task comes about.
 
     @classmethod
@@ -189,11 +185,16 @@ class Recoded(BySchema):
     # What it costs.
 
     @override
-    def counted(self, extra: Any, inputs: Inputs) -> Counted:
-        """See `Kind.counted`: with a recoding exactly."""
-        if extra.recoding is None:
-            return super().counted(extra, inputs)
+    def cost(self, inputs: Inputs, extra: Any = None) -> Counted:
+        """See `Kind.cost`: with a recoding exactly."""
+        if extra is None or extra.recoding is None:
+            return self.typical_cost
         return Counted(self.with_recoding(extra.recoding), "exact", "this recoding")
+
+    @property
+    @abstractmethod
+    def typical_cost(self) -> Counted:
+        """The cost of a typical recoding: nobody knows the recoding."""
 
     @abstractmethod
     def with_recoding(self, path: Path) -> Program:

@@ -25,16 +25,12 @@ from parties.jobs.sentences import nothing_else_of_rows
 from smc.errors import InputError, JointRefusalError
 
 if TYPE_CHECKING:
-    from smc.counting import Program
     from smc.engines import Engine
 
 
 @dataclass(frozen=True)
 class SealedTable(TableForm):
     """The exact numbers, for an analyst alone."""
-
-    estimate = "at most"  # fewer cells leave if some are hidden
-    assumed = "a table of which no cell is hidden"
 
     @property
     @override
@@ -85,9 +81,12 @@ class SealedTable(TableForm):
         }
 
     @override
-    def program(self, hidden: int = 0) -> Program:
+    def cost(self, hidden: int) -> Counted:
+        """See `TableForm.cost`: fewer cells leave if some are hidden."""
         from protocols.publish.small_cells import cell_states, chosen
 
+        if hidden >= self.cells:
+            raise InputError(f"--hidden: the table has {self.cells} cells, totals too; some must be left")
         mask, zeros = np.arange(self.cells) < hidden, np.zeros((2, self.cells), dtype=np.int64)
 
         def program(engine: Engine) -> object:
@@ -95,13 +94,9 @@ class SealedTable(TableForm):
             chosen(engine, states, mask if engine.party == 0 else None)
             return self._leave(engine, zeros[1], mask)
 
-        return program
-
-    @override
-    def counted(self, hidden: int) -> Counted | None:
-        if hidden >= self.cells:
-            raise InputError(f"--hidden: the table has {self.cells} cells, totals too; some must be left")
-        return Counted(self.program(hidden), "exact", f"a table with {hidden} hidden cells") if hidden else None
+        if hidden:
+            return Counted(program, "exact", f"a table with {hidden} hidden cells")
+        return Counted(program, "at most", "a table of which no cell is hidden")
 
     @override
     def run(self, engine: Engine, data: Numbers, start: State, on_step: OnStep) -> State:

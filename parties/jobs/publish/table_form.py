@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from parties.base.arrays import Numbers
-from parties.jobs.kind import Counted, Document, Estimate, OnStep, State
+from parties.jobs.kind import Counted, Document, OnStep, State
 from parties.jobs.publish.table_layout import Layout
 
 if TYPE_CHECKING:
-    from smc.counting import Program
     from smc.engines import Engine
 
 
@@ -23,8 +22,6 @@ class TableForm(ABC):
     layout: Layout
     digest: Callable[[], str]
     remarks: ClassVar[tuple[str, ...]] = ()
-    assumed: ClassVar[str] = ""  # for what an estimate is counted
-    estimate: ClassVar[Estimate] = "exact"
 
     @property
     def cells(self) -> int:
@@ -59,12 +56,8 @@ class TableForm(ABC):
         """Return what is opened, and how often, once the state is that."""
 
     @abstractmethod
-    def program(self, hidden: int = 0) -> Program:
-        """Return the conversation of a table with so many hidden cells."""
-
-    @abstractmethod
-    def counted(self, hidden: int) -> Counted | None:
-        """Return what such a table costs; None if it is what the kind itself counts. `InputError` if it cannot be."""
+    def cost(self, hidden: int) -> Counted:
+        """Return the cost of a table with so many hidden cells; of any table for 0. `InputError` if it has none."""
 
     @abstractmethod
     def run(self, engine: Engine, data: Numbers, start: State, on_step: OnStep) -> State:

@@ -18,34 +18,42 @@ from parties.jobs.tabular_settings import Name, RowBound, TabularSettings, row_b
 class JointTableSettings(BooleanSettings, TabularSettings):
     """`smc publish joint-table`."""
 
-    by: Name | None = public(None, "Rows by", "A row of the table for each value of this column", column=True)
+    by: Name | None = public(None, "Rows by", "Column whose values become the table's rows", column=True)
     across: Name | None = public(
-        None, "Columns by", "A column of the table for each value of this column", none="none", column=True
+        None, "Columns by", "Column whose values become the table's columns", none="none", column=True
     )
     summed: Name | None = public(
-        None, "Sum of", "Add up the numbers of this column", none="the rows are counted", alias="sum", column=True
+        None,
+        "Sum of",
+        "Sum this column instead of counting rows",
+        none="the rows are counted",
+        alias="sum",
+        column=True,
     )
     threshold: Annotated[int, Field(strict=True, ge=3, le=2**32)] = public(
-        3, "Threshold", "Cells and totals of fewer rows are hidden"
+        3, "Threshold", "Minimum rows of a cell or total; smaller ones are hidden"
     )
-    against: Against = against("the threshold is for each party's own rows or for those of both together")
+    against: Against = against("the threshold holds for each party's rows", "for both parties' together")
     zeros: Literal["hidden", "shown"] = public(
         "hidden",
         "Zeros",
-        "Whether an empty cell is hidden like a small one, or shown: then both learn which are empty",
+        "Empty cells: hidden like small ones, or shown to both parties",
     )
     to: LocalPath | None = own_file("To", "Seal the numbers to this certificate; neither party can read them.")
     analyst: Annotated[str, Field(max_length=20_000)] | None = public(
         None,
         "Analyst",
-        "The certificate that numbers are sealed to, as text",
+        "Certificate that the numbers are sealed to, as text",
         none="nobody: with epsilon, both see the numbers",
         node=True,
     )
     epsilon: Epsilon | None = public(
-        None, "Epsilon", "Open the numbers to both, with noise", none="no noise: they are sealed to the analyst"
+        None,
+        "Epsilon",
+        "Open the numbers to both parties, with noise of this epsilon",
+        none="no noise: they are sealed to the analyst",
     )
-    adjacency: Adjacency = neighbours("What noise hides")
+    adjacency: Adjacency = neighbours()
     max_rows: RowBound = row_bound()
     at_most: AtMost | None = of_people()
 

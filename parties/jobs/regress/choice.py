@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from smc.engines import Engine
 
 POINTS = 1_001  # of the grid of weights
+BLOCK = 1 << 20  # scores that are computed at once
 
 
 class Chosen(Method):
@@ -76,14 +77,15 @@ class Choice(Chosen):
         """See `Method.own`: the scores of all weights."""
         if rows is None:
             return np.zeros((POINTS, 1), dtype=np.int64)
-        scores = [rows.counts @ self._scores(rows, weight) for weight in self.grid]
-        return np.array(scores, dtype=np.int64)[:, None]
+        each = rows.margins(np.array([1.0, 0.0]))  # of the weight 1; of a weight w it is w times as much
+        blocks = np.array_split(self.grid, 1 + POINTS * len(each) // BLOCK)
+        return np.concatenate([self._scores(each, block) @ rows.counts for block in blocks])[:, None]
 
-    def _scores(self, rows: TrainingRows, weight: float) -> NDArray[np.int64]:
-        """Return each line's score of a weight, from 0 to `BEST`."""
+    def _scores(self, each: Floats, weights: Floats) -> NDArray[np.int64]:
+        """Return the score of each line for each weight, from 0 to `BEST`: int64[weights, lines]."""
         loss, reach = self.settings.objective, float(self.grid[-1])
         worst = float(loss.value(np.array([-reach]))[0]) + self.regularisation / 2 * reach**2
-        lost = loss.value(rows.margins(np.array([weight, 0.0]))) + self.regularisation / 2 * weight**2
+        lost = loss.value(weights[:, None] * each) + self.regularisation / 2 * weights[:, None] ** 2
         scores: NDArray[np.int64] = np.clip((1 - lost / worst) * self.BEST, 0, self.BEST).astype(np.int64)
         return scores
 

@@ -29,55 +29,58 @@ class RegressSettings(BooleanSettings, TabularSettings):
     target: Name | None = public(
         None,
         "Target",
-        "The class column, of two classes; of least squares and ridge, a column of numbers",
+        "Class column with two classes; a column of numbers for least squares and ridge",
         none="target in the schema",
         column=True,
     )
     columns: Columns | None = public(
-        None, "Columns", "The columns to predict from, with commas between them", none="all of the schema", column=True
+        None, "Columns", "Columns to predict from, separated by commas", none="all of the schema", column=True
     )
     numeric: Columns | None = public(
         None,
         "Columns of numbers",
-        "Which of them are numbers, bounded by the values in the schema",
+        "Columns that are numbers, bounded by their values in the schema",
         none="all are categories",
         column=True,
     )
     method: Method = public(
         "gradient",
         "Method",
-        "Noisy gradient descent; noise on the mean of two own minimisers; noisy choices of weights; "
-        "of a target of numbers, from noisy second moments",
+        "How noise enters: gradient descent, output, choices of weights, or second moments",
     )
-    loss: LossName = public("logistic", "Loss", "What a wrong score costs")
+    loss: LossName = public("logistic", "Loss", "Loss function")
     huber: Annotated[float, Field(strict=True, gt=0, lt=1, allow_inf_nan=False)] = public(
-        0.5, "Huber's width", "Of Huber's loss: half the width of its rounded corner"
+        0.5, "Huber's width", "Half the width of the rounded corner of Huber's loss", advanced=True
     )
     regularisation: Annotated[float, Field(strict=True, gt=0, le=1, allow_inf_nan=False)] | None = public(
         None, "Lambda", "Regularisation: lambda / 2 |w|^2", none="by public numbers", alias="lambda"
     )
     epsilon: Epsilon | None = public(
-        None, "Epsilon", "Privacy loss: one row changes the chance of any result by a factor of at most e^epsilon"
+        None, "Epsilon", "Privacy loss: one row changes any result's probability by at most e^epsilon"
     )
     delta: Delta | None = public(
-        None, "Delta", "The chance that epsilon does not hold", none="a thousandth of one over all rows, or less"
+        None, "Delta", "Probability that epsilon fails", none="a thousandth of one over all rows, or less"
     )
     adjacency: Adjacency = neighbours()
     steps: Annotated[int, Field(strict=True, ge=1, le=MOST_STEPS)] | None = public(
-        None, "Steps", "Of gradient descent, or choices: epsilon is divided among them", none="by public numbers"
+        None,
+        "Steps",
+        "Steps of gradient descent, or choices; they share epsilon",
+        none="by public numbers",
+        advanced=True,
     )
     rate: Annotated[float, Field(strict=True, gt=0, le=1000, allow_inf_nan=False)] | None = public(
-        None, "Rate", "Length of a step, times the gradient", none="by public numbers"
+        None, "Rate", "Step size: factor of the gradient", none="by public numbers", advanced=True
     )
     clip: Annotated[float, Field(strict=True, ge=0.01, le=1, allow_inf_nan=False)] | None = public(
-        None, "Clip", "No row's gradient is longer", none="by public numbers"
+        None, "Clip", "Longest gradient of a row; a longer one is shortened", none="by public numbers", advanced=True
     )
     max_rows: RowBound = row_bound()
     at_most: AtMost | None = of_people()
     least_rows: RowBound | None = public(
-        None, "Least rows", "Public bound: no party has fewer rows; the method output needs it", none="none"
+        None, "Least rows", "Minimum rows of a party, public; required by method output", none="none", advanced=True
     )
-    svg: LocalPath | None = output("Draw the weights.")
+    svg: LocalPath | None = output("Draw the weights as SVG.")
 
     @property
     def objective(self) -> Loss:

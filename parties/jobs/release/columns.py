@@ -27,9 +27,9 @@ class SetSettings(GaussianSettings):
     """Those of a question about the values of columns together."""
 
     columns: Columns | None = public(
-        None, "Columns", "The columns that are counted, with commas between them", none="all of the schema", column=True
+        None, "Columns", "Columns to count, separated by commas", none="all of the schema", column=True
     )
-    ways: Ways | None = public(None, "Ways", "How many columns are counted together: 1, 2 or 3", none="2")
+    ways: Ways | None = public(None, "Ways", "Number of columns counted together: 1, 2 or 3", none="2")
 
 
 def ordered(chosen: Columns | None, schema: Schema) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ import numpy as np
 from typing_extensions import override
 
 from parties.base.settings import required
-from parties.jobs.kind import Document, File, Inputs, KindSettings, OnStep, Opened, State, Step
+from parties.jobs.kind import Counted, Document, File, Inputs, KindSettings, OnStep, Opened, State, Step
 from parties.jobs.release import presenting, reading
 from parties.jobs.release.noise import Noise, gauss, laplace, noisy_max
 from parties.jobs.release.predicates import Predicate, canonical_text, parse
@@ -35,7 +35,6 @@ from smc.errors import InputError
 
 if TYPE_CHECKING:
     from protocols.counts import Rows
-    from smc.counting import Program
     from smc.engines import Engine
 
 COUNTABLE = 1 << 14  # numbers of a question whose cost is counted in a few seconds
@@ -46,7 +45,6 @@ class Release(BySchema):
 
     Settings: ClassVar[type[KindSettings]] = ReleaseSettings
     draws: ClassVar[bool] = False  # whether the answer is a picture, too
-    by_oneself = True
     counts_several: ClassVar[bool] = False  # whether there may be several predicates
 
     @override
@@ -244,15 +242,13 @@ class Release(BySchema):
 
     # What it costs.
 
-    @property
     @override
-    def is_countable(self) -> bool:
-        return self.query.numbers <= COUNTABLE
-
-    @override
-    def program(self, inputs: Inputs) -> Program:
-        numbers = np.zeros(self.query.numbers, dtype=np.int64)
-        return self.query.program or (lambda engine: self.query.open(engine, numbers))
+    def cost(self, inputs: Inputs, extra: Any = None) -> Counted:
+        numbers = self.query.numbers
+        return Counted(
+            self.query.program or (lambda engine: self.query.open(engine, np.zeros(numbers, dtype=np.int64))),
+            is_countable=max(numbers, sum(part.numbers for part in self.query.parts)) <= COUNTABLE,
+        )
 
     # How it is run.
 
@@ -326,9 +322,9 @@ class Release(BySchema):
         if not cls.draws:
             return super().files()
         drawn = File(
-            f"{cls.noun}.svg", "image/svg+xml", lambda result: cls.picture(result) or "", "svg", ("matplotlib",)
+            f"{cls.about.noun}.svg", "image/svg+xml", lambda result: cls.picture(result) or "", "svg", ("matplotlib",)
         )
-        return (*super().files(), drawn, File(f"{cls.noun}.csv", "text/csv", cls.table, "csv"))
+        return (*super().files(), drawn, File(f"{cls.about.noun}.csv", "text/csv", cls.table, "csv"))
 
     @classmethod
     def table(cls, document: Document) -> str:

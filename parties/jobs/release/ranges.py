@@ -27,7 +27,7 @@ class RoundedSettings(ReleaseSettings):
     """Those of an answer that is a number of a column."""
 
     round_to: Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)] | None = public(
-        None, "Rounded to", "Steps of the answer, such as 5 for ages: it is a range then", none="every number"
+        None, "Rounded to", "Answer with a range of this width, such as 5 for ages", none="every number"
     )
 
 

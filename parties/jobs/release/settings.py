@@ -20,14 +20,15 @@ SHARE = 1000  # delta is at most one in so many times the greatest number of row
 Delta = Annotated[float, Field(strict=True, gt=0, lt=1, allow_inf_nan=False)]
 
 
-def neighbours(hidden: str = "What is hidden", besides: str = "") -> AnyField:
+def neighbours() -> AnyField:
     """Return the field `adjacency`."""
-    return public("add-remove", "Neighbours", f"{hidden}: that a row is there at all, or what one row says{besides}")
+    words = "Neighbouring tables: one row added or removed, or one replaced (mostly twice the noise)"
+    return public("add-remove", "Neighbours", words, advanced=True)
 
 
 def loss(unless: str = "") -> AnyField:
     """Return the field `epsilon`."""
-    words = "Privacy loss: one row changes the chance of any answer by a factor of at most e^epsilon"
+    words = "Privacy loss: one row changes any answer's probability by at most e^epsilon"
     return public(None, "Epsilon", words, unless=unless)
 
 
@@ -36,7 +37,7 @@ def condition() -> AnyField:
     return public(
         None,
         "Only rows where",
-        "Only rows such as 'age in [young, middle] and sex = male'",
+        "Use only these rows, such as 'age in [young, middle] and sex = male'",
         none="all rows",
         joined="; ",
         examples=["age in [young, middle] and sex = male"],
@@ -56,7 +57,7 @@ class NoisySettings(BooleanSettings, TabularSettings):
 
     where: Where | None = condition()
     epsilon: Epsilon | None = loss()
-    adjacency: Adjacency = neighbours(besides=" (twice the noise, as a rule)")
+    adjacency: Adjacency = neighbours()
     max_rows: RowBound = row_bound()
     at_most: AtMost | None = of_people()
 
@@ -66,15 +67,15 @@ class ReleaseSettings(NoisySettings):
 
     epsilon: Epsilon | None = loss(unless="exact")
     exact: Annotated[bool, Field(strict=True)] = public(
-        False, "Exact", "No noise, in the place of epsilon: this tells each party the other's number"
+        False, "Exact", "No noise, instead of epsilon: each party then learns the other's number"
     )
 
 
 class DrawnSettings(ReleaseSettings):
     """What commands have besides whose answer is drawn."""
 
-    svg: LocalPath | None = output("Draw the numbers with their intervals.")
-    csv: LocalPath | None = output("Write the numbers with their intervals as CSV.")
+    svg: LocalPath | None = output("Draw the numbers with their intervals as SVG.")
+    csv: LocalPath | None = output("Write the numbers with their intervals as CSV.", advanced=True)
 
 
 class GaussianSettings(ReleaseSettings):
@@ -83,7 +84,7 @@ class GaussianSettings(ReleaseSettings):
     delta: Delta | None = public(
         None,
         "Delta",
-        "With it the noise is Gaussian: the chance that epsilon does not hold",
+        "Gaussian noise with this delta: the probability that epsilon fails",
         none="none, epsilon always holds",
     )
 
@@ -92,7 +93,7 @@ class GroupSettings(ReleaseSettings):
     """Those of a question that may be answered for each of several groups of rows."""
 
     by: Columns | None = public(
-        None, "Groups", "A group for each value of these columns", none="all rows are one group", column=True
+        None, "Groups", "Columns whose values form the groups", none="all rows are one group", column=True
     )
 
 

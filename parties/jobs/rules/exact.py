@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
 
 from parties.jobs.inputs import Inputs
-from parties.jobs.kind import Document, Estimate, OnStep, State, Step
+from parties.jobs.kind import Counted, Document, OnStep, State, States, Step
 from parties.jobs.rules.joint import Items, RulesOfBoth, shown
 from parties.jobs.sentences import nothing_else_of_rows
 from parties.jobs.stopping import StoppingKind
 from smc.errors import InputError, JointRefusalError
 
 if TYPE_CHECKING:
-    from smc.counting import Program
-    from smc.engines import Engine, Profile
+    from smc.engines import Engine
 
 
 @dataclass(frozen=True)
@@ -34,8 +33,33 @@ class ExactRules(RulesOfBoth, StoppingKind):
     """Rules that are decided in secret, length by length (Apriori): both learn which hold, and no number."""
 
     enlarged, smaller = "the sets are", "raise --support"
-    estimate: Estimate = "typical"
-    beginning: State = Found()
+
+    @cached_property
+    @override
+    def states(self) -> States:
+        def steps(state: Found) -> int:
+            return len(state.levels) + (state.rules is not None)
+
+        def cut(state: Found, at: int) -> Found:
+            if at > len(state.levels):
+                return state
+            return Found(state.by_support, state.levels[:at]) if at else Found()
+
+        def decode(value: Any) -> Found:
+            levels = tuple(tuple(tuple(items) for items in level) for level in value["levels"])
+            rules = value["rules"]
+            return Found(
+                value["by_support"], levels, None if rules is None else tuple((tuple(a), tuple(b)) for a, b in rules)
+            )
+
+        return States(
+            Found(),
+            steps,
+            lambda state: state.rules is not None,
+            cut,
+            lambda state: asdict(state) if steps(state) else None,
+            lambda value: Found() if value is None else decode(value),
+        )
 
     @override
     def check(self) -> None:
@@ -74,8 +98,8 @@ class ExactRules(RulesOfBoth, StoppingKind):
     @override
     def opened(self, state: State, step: int | None = None) -> dict[str, int]:
         """See `Kind.opened`: a bit for each candidate, and first which bound is the larger."""
-        steps = range(self.steps(state)) if step is None else [step]
-        return {"decision": sum(self._asked(self.cut(state, at)) + (at == 0) for at in steps)}
+        steps = range(self.states.steps(state)) if step is None else [step]
+        return {"decision": sum(self._asked(self.states.cut(state, at)) + (at == 0) for at in steps)}
 
     @override
     def bits(self, step: Step) -> int:
@@ -92,17 +116,18 @@ class ExactRules(RulesOfBoth, StoppingKind):
     # What it costs.
 
     @override
-    def program(self, inputs: Inputs) -> Program:
-        """See `Kind.program`: as many sets and rules as are typical."""
+    def cost(self, inputs: Inputs, extra: Any = None) -> Counted:
+        """See `Kind.cost`: of as many sets and rules as are typical; at most of all candidates that there can be."""
         from protocols import association_costs
 
-        return lambda engine: association_costs.count(engine, self.problem, self.likely)
-
-    @property
-    @override
-    def assumed(self) -> str:
         *sets, rules = self.likely
-        return f"{sum(sets):,} sets of values and {rules:,} rules that are decided"
+        return Counted(
+            lambda engine: association_costs.count(engine, self.problem, self.likely),
+            "typical",
+            f"{sum(sets):,} sets of values and {rules:,} rules that are decided",
+            lambda profile: association_costs.most_bytes(self.problem, profile),
+            self.pairs <= 1 << 18,
+        )
 
     @cached_property
     def likely(self) -> list[int]:
@@ -118,22 +143,10 @@ class ExactRules(RulesOfBoth, StoppingKind):
 
         return association_costs.most(self.problem)
 
-    @override
-    def most(self, profile: Profile) -> int:
-        """See `Kind.most`: all candidates that there can be."""
-        from protocols import association_costs
-
-        return association_costs.most_bytes(self.problem, profile)
-
     @property
     @override
     def bits_at_most(self) -> int | None:
         return None if self.settings.most is None else sum(self.largest) + 1
-
-    @property
-    @override
-    def is_countable(self) -> bool:
-        return self.pairs <= 1 << 18
 
     # How it is run.
 
@@ -145,14 +158,14 @@ class ExactRules(RulesOfBoth, StoppingKind):
         count, rows = data
         state: Found = start
         on_step = self.stopping(engine, on_step)
-        while not self.is_done(state):
+        while not self.states.is_done(state):
             try:
                 candidates = self.problem.candidates(state.levels)
             except InputError as error:  # both know: the candidates follow from what is opened
                 raise JointRefusalError(str(error)) from None
             if candidates:
                 length = len(state.levels) + 1
-                on_step(Step(self.steps(state), len(candidates), state, f"{len(candidates):,} sets of {length}"))
+                on_step(Step(self.states.steps(state), len(candidates), state, f"{len(candidates):,} sets of {length}"))
                 with engine.session.phase(f"sets of {length}"):
                     if state.by_support is None:
                         state = replace(state, by_support=association.by_support(engine, self.problem, rows))
@@ -161,43 +174,13 @@ class ExactRules(RulesOfBoth, StoppingKind):
                 state = replace(state, levels=(*state.levels, tuple(level)))
                 continue
             rules = association.rules_of(state.levels)
-            on_step(Step(self.steps(state), len(rules), state, f"{len(rules):,} rules"))
+            on_step(Step(self.states.steps(state), len(rules), state, f"{len(rules):,} rules"))
             with engine.session.phase("rules"):
                 held = association.holding(engine, self.problem, rules, count, rows) if rules else []
             state = replace(state, rules=tuple(held))
         return state
 
     # Its states.
-
-    @override
-    def steps(self, state: Found) -> int:
-        return len(state.levels) + (state.rules is not None)
-
-    @override
-    def is_done(self, state: Found) -> bool:
-        return state.rules is not None
-
-    @override
-    def cut(self, state: Found, steps: int) -> State:
-        if steps > len(state.levels):
-            return state
-        return Found(state.by_support, state.levels[:steps]) if steps else Found()
-
-    @override
-    def encode(self, state: Found) -> Any:
-        if not self.steps(state):
-            return None
-        return {"by_support": state.by_support, "levels": state.levels, "rules": state.rules}
-
-    @override
-    def decode(self, value: Any) -> State:
-        if value is None:
-            return Found()
-        levels = tuple(tuple(tuple(items) for items in level) for level in value["levels"])
-        rules = value["rules"]
-        return Found(
-            value["by_support"], levels, None if rules is None else tuple((tuple(a), tuple(b)) for a, b in rules)
-        )
 
     # What it brings.
 
@@ -209,5 +192,5 @@ class ExactRules(RulesOfBoth, StoppingKind):
             "sets": [self.named(items) for items in sets],
             "rules": [{"if": self.named(items_if), "then": self.named(then)} for items_if, then in rules],
             "of": len(state.rules or ()),
-            **self.about,
+            **self.what_was_asked,
         }

@@ -11,7 +11,7 @@ import numpy as np
 from typing_extensions import override
 
 from parties.base.text import listed, quoted, visible
-from parties.jobs.kind import Document, File, Inputs, KindSettings, Opened
+from parties.jobs.kind import Description, Document, File, Inputs, KindSettings, Opened
 from parties.jobs.release import presenting
 from parties.jobs.rules.drawing import draw_svg
 from parties.jobs.rules.settings import RulesSettings
@@ -30,10 +30,13 @@ Items = tuple[int, ...]
 class RulesOfBoth(BySchema):
     """Which values go together, and which rules follow, in the rows of both parties?"""
 
-    name, title, noun, Settings = "rules", "Association rules", "rules", RulesSettings
-    example = "--data mine.csv --schema schema.toml --support 0.1 --confidence 0.8 --config party.toml"
-    estimate_example = "--schema schema.toml "
-    afterwards = "The rules are public to both: each party applies them to its own rows."
+    name, Settings = "rules", RulesSettings
+    about = Description(
+        "Association rules",
+        "rules",
+        example="--support 0.1 --confidence 0.8",
+        afterwards="The rules are public to both: each party applies them to its own rows.",
+    )
     settings: RulesSettings
     streamed = True
 
@@ -166,7 +169,7 @@ class RulesOfBoth(BySchema):
         return [f"{column}={value}" for column, value in (self.items[item] for item in items)]
 
     @property
-    def about(self) -> Document:
+    def what_was_asked(self) -> Document:
         """What was asked, for a result."""
         names = ("transaction", "support", "confidence", "lift", "k", "show", "at_most")
         return {name: value for name in names if (value := getattr(self.settings, name)) is not None}

@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from parties.base.settings import required
 from parties.jobs.inputs import Inputs
-from parties.jobs.kind import Document, Estimate, OnStep, State, Step
+from parties.jobs.kind import Counted, Document, OnStep, State, States, Step
 from parties.jobs.release.noise import Noise, laplace, noisy_max
 from parties.jobs.release.question import number
 from parties.jobs.rules.joint import Items, RulesOfBoth, shown
@@ -22,7 +22,6 @@ from smc.errors import InputError
 
 if TYPE_CHECKING:
     from protocols.release.laws import Law
-    from smc.counting import Program
     from smc.engines import Engine
 
 MOST_SAMPLES = 1 << 16  # of noise: sets that may become candidates
@@ -43,8 +42,6 @@ class NoisyRules(RulesOfBoth):
     chosen, and that of all, however long it is or they are, and no others matter: `protocols.release.frequent_sets`.
     A row that is replaced leaves a basket for another: each number changes by 1 at most, that of all baskets, too.
     """
-
-    estimate: Estimate = "at most"
 
     @cached_property
     def first(self) -> int:
@@ -109,11 +106,11 @@ class NoisyRules(RulesOfBoth):
         return choice.law(most_samples(self.problem, self.first)), numbers.law(self.first + 1)
 
     @override
-    def program(self, inputs: Inputs) -> Program:
-        """See `Kind.program`: as many candidates as there can be."""
+    def cost(self, inputs: Inputs, extra: Any = None) -> Counted:
+        """See `Kind.cost`: of as many candidates as there can be."""
         from protocols.release.frequent_sets import count_at_most
 
-        return lambda engine: count_at_most(engine, self.problem, self.first, self.laws)
+        return Counted(lambda engine: count_at_most(engine, self.problem, self.first, self.laws), "at most")
 
     # How it is run.
 
@@ -127,13 +124,13 @@ class NoisyRules(RulesOfBoth):
         sets, numbers = noisy_sets(engine, self.problem, self.first, self.laws, count, rows)
         return Chosen(tuple(sets), tuple(numbers))
 
+    @cached_property
     @override
-    def encode(self, state: Chosen | None) -> Any:
-        return None if state is None else {"sets": state.sets, "numbers": state.numbers}
-
-    @override
-    def decode(self, value: Any) -> State:
-        return None if value is None else Chosen(tuple(map(tuple, value["sets"])), tuple(value["numbers"]))
+    def states(self) -> States:
+        return States(
+            encode=lambda state: state and {"sets": state.sets, "numbers": state.numbers},
+            decode=lambda value: value and Chosen(tuple(map(tuple, value["sets"])), tuple(value["numbers"])),
+        )
 
     # What it brings.
 
@@ -152,7 +149,7 @@ class NoisyRules(RulesOfBoth):
             "rows": numbers[-1],
             "rules": [{"if": self.named(a), "then": self.named(b), **held[a, b]} for a, b in rules],
             "of": len(held),
-            **self.about,
+            **self.what_was_asked,
             "epsilon": self.settings.epsilon,
             "adjacency": self.settings.adjacency,
             **noise.fields(),

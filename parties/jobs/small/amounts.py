@@ -27,14 +27,14 @@ ROWS = "rows"  # all of a table's rows are counted
 class AmountSettings(BooleanSettings):
     """A private number of at most `bits` bits: typed, or a number of rows."""
 
-    value: Count | None = private("Own number", "Own number, private", metavar="NUMBER")
+    value: Count | None = private("Own number", "Your number, private", metavar="NUMBER")
     bits: Annotated[int, Field(strict=True, ge=1, le=64)] = public(
-        32, "Width in bits", "Public width of both numbers, in bits"
+        32, "Width in bits", "Width of both numbers in bits, public"
     )
     of: str | None = public(
         None,
         "What is counted",
-        f"What is counted in each party's table: {ROWS!r}, or those with COLUMN=VALUE",
+        f"Count each party's rows: {ROWS!r} for all, or COLUMN=VALUE",
         none="a number that each operator types",
         node=True,
     )
@@ -57,13 +57,9 @@ class Batched(Kind):
         """Return the conversation for so many at once."""
 
     @override
-    def program(self, inputs: Inputs) -> Program:
-        return self.batch_program(1, inputs)
-
-    @override
-    def counted(self, extra: Any, inputs: Inputs) -> Counted:
-        """See `Kind.counted`: so many at once."""
-        return Counted(self.batch_program(extra.batch, inputs), "exact")
+    def cost(self, inputs: Inputs, extra: Any = None) -> Counted:
+        """See `Kind.cost`: of so many at once."""
+        return Counted(self.batch_program(1 if extra is None else extra.batch, inputs))
 
 
 class Amounts(Batched):

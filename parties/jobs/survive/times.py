@@ -27,18 +27,16 @@ MOST_ARMS = 16
 
 def arm_column(none: str = "") -> AnyField:
     """Return the field `arm`."""
-    return public(None, "Arm", "The column whose values are the groups that are compared", none=none, column=True)
+    return public(None, "Arm", "Column of the groups to compare", none=none, column=True)
 
 
 class TimesSettings(BooleanSettings, TabularSettings):
     """The columns that say when, and whether the event came."""
 
-    time: Name | None = public(
-        None, "Time", "The column of times to the event, or to the end of follow-up", column=True
-    )
-    event: Name | None = public(None, "Event", "The column that says whether the event came", column=True)
+    time: Name | None = public(None, "Time", "Column of the time to the event or to the end of follow-up", column=True)
+    event: Name | None = public(None, "Event", "Column that marks whether the event happened", column=True)
     event_value: Name | None = public(
-        None, "Value of an event", "Its value where the event came; rows with the other one are censored", none="yes"
+        None, "Value of an event", "Value of rows with the event; rows with the other value are censored", none="yes"
     )
 
 

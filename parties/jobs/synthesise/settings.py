@@ -21,21 +21,27 @@ RowCount = Annotated[int, Field(strict=True, ge=1, le=2**31)]
 class SynthesiseSettings(ManyGatesSettings, NoisySettings):
     """`smc synthesise`."""
 
-    delta: Delta | None = public(None, "Delta", "The chance that epsilon does not hold; far below one over the rows")
+    delta: Delta | None = public(None, "Delta", "Probability that epsilon fails; choose it far below 1 / rows")
     columns: Columns | None = public(
         None,
         "Columns",
-        "The columns of the synthetic rows, with commas between them",
+        "Columns of the synthetic rows, separated by commas",
         none="all of the schema",
         column=True,
     )
     select: Literal["aim", "mst"] = public(
-        "aim", "Selection", "How marginals are chosen: aim asks a model again and again, mst joins columns to a tree"
+        "aim",
+        "Selection",
+        "Choice of marginals: aim improves a model step by step, mst joins columns to a tree",
+        advanced=True,
     )
-    ways: Ways = public(2, "Ways", "How many columns together aim is to get right: 1, 2 or 3")
+    ways: Ways = public(2, "Ways", "Number of columns that AIM preserves together: 1, 2 or 3")
     generator: Literal["graphical", "relaxed"] = public(
-        "graphical", "Generator", "What makes rows of the marginals: a graphical model, or relaxed projection"
+        "graphical",
+        "Generator",
+        "Makes rows from the marginals: a graphical model, or relaxed projection",
+        advanced=True,
     )
-    model_cells: Cells = public(MOST_CELLS, "Model", "How many cells the model of aim may have")
-    rows: RowCount | None = public(None, "Rows", "How many rows are made", none="as many as there seem to be")
+    model_cells: Cells = public(MOST_CELLS, "Model", "Maximum number of cells of AIM's model", advanced=True)
+    rows: RowCount | None = public(None, "Rows", "Number of synthetic rows", none="as many as there seem to be")
     csv: LocalPath | None = output("Write the synthetic rows as CSV.")

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from typing_extensions import override
 
 from parties.base.text import listed, quoted
-from parties.jobs.inputs import Inputs
-from parties.jobs.kind import OnStep, State, Step
+from parties.jobs.kind import Counted, OnStep, State, States, Step
 from parties.jobs.sentences import nothing_else_of_rows
 from parties.jobs.stopping import StoppingKind
 from parties.jobs.tree import leaf_rules
@@ -192,33 +191,24 @@ class ExactTree(JointTree, StoppingKind):
         computed |= self.problem.prune is not None
         return max(self.questions.domains, default=1) if computed else 1
 
+    @cached_property
     @override
-    def program(self, inputs: Inputs) -> Program:
-        """See `Kind.program`: for a typical tree."""
-        from protocols import cost_model
-
-        return lambda engine: cost_model.typical(engine, self.problem, LARGEST_COUNTED // self.scored)
-
-    @property
-    @override
-    def assumed(self) -> str:
+    def typical_cost(self) -> Counted:
+        """The cost of a typical tree, counted by what was measured."""
         from protocols import cost_model
 
         splits = [str(number) for number in cost_model.typical_splits(self.problem) if number] or ["no"]
-        return f"a tree with {', '.join(splits[:12])}{' ...' if len(splits) > 12 else ''} splits on its levels"
-
-    @property
-    @override
-    def is_countable(self) -> bool:
-        """See `Kind.is_countable`; by what was measured."""
-        from protocols import cost_model
-
         counted = cost_model.counted_typically(self.problem, LARGEST_COUNTED // self.scored)
-        return counted * self.scored <= LARGEST_COUNTED and self.classes <= 200
+        return Counted(
+            lambda engine: cost_model.typical(engine, self.problem, LARGEST_COUNTED // self.scored),
+            "typical",
+            f"a tree with {', '.join(splits[:12])}{' ...' if len(splits) > 12 else ''} splits on its levels",
+            self._most,
+            counted * self.scored <= LARGEST_COUNTED and self.classes <= 200,
+        )
 
-    @override
-    def most(self, profile: Profile) -> int | None:
-        """See `Kind.most`: of shards none is known, as how a batch is cut depends on the tree."""
+    def _most(self, profile: Profile) -> int | None:
+        """Return the bytes of any tree at most: of shards none is known, as how a batch is cut depends on the tree."""
         from protocols import cost_model
 
         if profile.shards > 1:
@@ -268,43 +258,20 @@ class ExactTree(JointTree, StoppingKind):
 
     # Its states.
 
-    @property
+    @cached_property
     @override
-    def beginning(self) -> State:
-        from protocols.tree import Open
+    def states(self) -> States:
+        """The levels that are decided."""
+        from protocols.tree import Open, cut, decided_levels, decode, encode, open_depth
 
-        return Open()
-
-    @override
-    def steps(self, state: State) -> int:
-        """See `Kind.steps`: decided levels."""
-        from protocols.tree import decided_levels
-
-        return decided_levels(state)
-
-    @override
-    def is_done(self, state: State) -> bool:
-        from protocols.tree import open_depth
-
-        return open_depth(state) is None
-
-    @override
-    def cut(self, state: State, steps: int) -> State:
-        from protocols.tree import cut
-
-        return cut(state, min(steps, self.steps(state)))
-
-    @override
-    def encode(self, state: State) -> Any:
-        from protocols.tree import encode
-
-        return encode(state)
-
-    @override
-    def decode(self, value: Any) -> State:
-        from protocols.tree import decode
-
-        return decode(value)
+        return States(
+            Open(),
+            decided_levels,
+            lambda tree: open_depth(tree) is None,
+            lambda tree, steps: cut(tree, min(steps, decided_levels(tree))),
+            encode,
+            decode,
+        )
 
     @override
     def tree_file(self, state: State) -> TreeFile:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from typing_extensions import override
 
-from parties.jobs.inputs import Inputs
-from parties.jobs.kind import OnStep, State, Step
+from parties.jobs.kind import Counted, OnStep, State, States, Step
 from parties.jobs.tree.exact import ExactTree
 from smc.errors import InputError
 
@@ -111,29 +111,26 @@ class HoldoutTree(ExactTree):
             with engine.repeated(times):
                 verdicts(engine, self.problem, zeros, zeros)
 
+    @cached_property
     @override
-    def program(self, inputs: Inputs) -> Program:
-        from protocols import cost_model
-
-        tree = super().program(inputs)
-        levels = [splits for splits in cost_model.typical_splits(self.problem) if splits]
-
-        def program(engine: CountingEngine) -> None:
-            tree(engine)
-            self._count(engine, levels[::-1])
-
-        return program
-
-    @override
-    def most(self, profile: Profile) -> int | None:
+    def typical_cost(self) -> Counted:
         from protocols import cost_model
         from smc.counting import forecast
 
-        most = super().most(profile)
-        if most is None:
-            return None
-        levels = cost_model.most_splits(self.problem)
-        return most + forecast(lambda engine: self._count(engine, levels), profile).bytes
+        tree = super().typical_cost
+        levels = [splits for splits in cost_model.typical_splits(self.problem) if splits]
+
+        def program(engine: CountingEngine) -> None:
+            tree.program(engine)
+            self._count(engine, levels[::-1])
+
+        def most(profile: Profile) -> int | None:
+            if (of_tree := tree.most(profile)) is None:
+                return None
+            every = cost_model.most_splits(self.problem)
+            return of_tree + forecast(lambda engine: self._count(engine, every), profile).bytes
+
+        return replace(tree, program=program, most=most)
 
     @override
     def with_result(self, state: State) -> Program:
@@ -176,39 +173,32 @@ class HoldoutTree(ExactTree):
 
     # Its states.
 
-    @property
+    @cached_property
     @override
-    def beginning(self) -> State:
-        return Judged(super().beginning)
-
-    @override
-    def steps(self, state: State) -> int:
-        return super().steps(state.tree) + len(state.levels)
-
-    @override
-    def is_done(self, state: State) -> bool:
+    def states(self) -> States:
+        """The levels of the tree, then those that are judged."""
         from protocols.holdout import heights
 
-        return super().is_done(state.tree) and len(state.levels) == heights(state.tree)
+        trees = super().states
 
-    @override
-    def cut(self, state: State, steps: int) -> State:
-        from protocols.tree import cut, decided_levels
+        def cut(state: Judged, steps: int) -> Judged:
+            levels = trees.steps(state.tree)
+            return Judged(trees.cut(state.tree, min(steps, levels)), state.levels[: max(0, steps - levels)])
 
-        levels = decided_levels(state.tree)
-        return Judged(cut(state.tree, min(steps, levels)), state.levels[: max(0, steps - levels)])
-
-    @override
-    def encode(self, state: State) -> Any:
-        if state == self.beginning:
-            return None
-        return {"tree": super().encode(state.tree), "levels": [list(level) for level in state.levels]}
-
-    @override
-    def decode(self, value: Any) -> State:
-        if value is None:
-            return self.beginning
-        return Judged(super().decode(value["tree"]), tuple(map(tuple, value["levels"])))
+        return States(
+            beginning := Judged(trees.beginning),
+            lambda state: trees.steps(state.tree) + len(state.levels),
+            lambda state: trees.is_done(state.tree) and len(state.levels) == heights(state.tree),
+            cut,
+            lambda state: (
+                None
+                if state == beginning
+                else {"tree": trees.encode(state.tree), "levels": [list(level) for level in state.levels]}
+            ),
+            lambda value: (
+                beginning if value is None else Judged(trees.decode(value["tree"]), tuple(map(tuple, value["levels"])))
+            ),
+        )
 
     @override
     def tree_file(self, state: State) -> TreeFile:

@@ -13,7 +13,7 @@ from typing_extensions import override
 from parties.base.settings import merge
 from parties.base.text import listed, quoted
 from parties.jobs.inputs import Inputs, Opened
-from parties.jobs.kind import Counted, Document, Estimate, File, State, Step
+from parties.jobs.kind import Counted, Description, Document, File, State, Step
 from parties.jobs.settings import ENGINE, KindSettings, public_parameters
 from parties.jobs.spending import KEPT_BY_NODES, Loss
 from parties.jobs.tabular import BySchema
@@ -37,21 +37,21 @@ class JointTree(BySchema):
     """A decision tree of both parties' rows together, or several."""
 
     name = "id3"
-    title = "Decision tree"
+    about = Description(
+        "Decision tree",
+        "tree",
+        example="--target play --out tree.json",
+        afterwards="smc predict --tree tree.json --data rows.csv classifies rows with it, on this machine alone.",
+        integers=True,
+        phases=True,
+        page="tree",
+    )
     Settings: ClassVar[type[ExactSettings]] = Id3Settings
     Extra = Id3Extra
-    example = "--data mine.csv --schema schema.toml --target play --out tree.json --config party.toml"
-    estimate_example = "--schema schema.toml --max-rows 2000 "
-    noun = "tree"
-    afterwards = "smc predict --tree tree.json --data rows.csv classifies rows with it, on this machine alone."
-    integers = True
-    phases = True
     picture = staticmethod(result.picture)
-    page = "tree"
     settings: Any  # of `Settings`
     target = ""  # of a task, the class column
     specified: ClassVar[tuple[str, ...]]  # its parameters in a specification, beside the schema and the profile
-    estimate: Estimate = "typical"  # nobody knows the tree
 
     def __init__(self, settings: ExactSettings, schema: Schema, target: str) -> None:
         super().__init__(settings, schema)
@@ -172,7 +172,7 @@ class JointTree(BySchema):
             "target": self.target,
             **{name: getattr(self.settings, name) for name in self.specified},
             **{name: value for name in OPTIONAL if (value := getattr(self.settings, name)) is not None},
-            **self.engine_fields(),
+            **self._engine_fields(),
         }
 
     # What is said of it.
@@ -232,15 +232,11 @@ class JointTree(BySchema):
         tally = self.settings.max_rows * predictors * levels * TALLY_SECONDS
         return {**super().own_seconds(), "counting rows": tally}
 
-    @abstractmethod
-    def with_result(self, state: State) -> Program:
-        """Return the conversation that ends in this state."""
-
     @override
-    def counted(self, extra: Any, inputs: Inputs) -> Counted:
-        """See `Kind.counted`: with a tree exactly."""
-        if extra.tree is None:
-            return super().counted(extra, inputs)
+    def cost(self, inputs: Inputs, extra: Any = None) -> Counted:
+        """See `Kind.cost`: with a tree exactly."""
+        if extra is None or extra.tree is None:
+            return self.typical_cost
         from parties.models.trees.tree import TreeFile
 
         tree_file = TreeFile.load(extra.tree)
@@ -248,6 +244,15 @@ class JointTree(BySchema):
             return Counted(self.with_result(self.state_of(tree_file)), "exact", "this tree")
         except InputError as error:
             raise InputError(f"{extra.tree}: {error}") from None
+
+    @property
+    @abstractmethod
+    def typical_cost(self) -> Counted:
+        """The cost of a typical tree: nobody knows the tree."""
+
+    @abstractmethod
+    def with_result(self, state: State) -> Program:
+        """Return the conversation that ends in this state."""
 
     # How it is run.
 

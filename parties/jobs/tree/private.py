@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import override
 
 from parties.base.console import size
-from parties.jobs.kind import OnStep, State
+from parties.jobs.kind import Counted, OnStep, State
 from parties.jobs.sentences import changed
 from parties.jobs.spending import Loss, PureLoss, exact
 from parties.jobs.tree import leaf_rules
@@ -19,7 +19,6 @@ from parties.jobs.tree.several import SeveralTrees
 from smc.errors import InputError
 
 if TYPE_CHECKING:
-    from parties.jobs.inputs import Inputs
     from parties.models.trees.tree import TreeFile
     from protocols.counts import Rows
     from protocols.grower import Level
@@ -176,24 +175,30 @@ class PrivateTree(SeveralTrees):
 
         return lambda engine: tree_openings.with_forest(engine, self.problem, state)
 
+    @cached_property
     @override
-    def program(self, inputs: Inputs) -> Program:
-        """See `Kind.program`: for typical trees."""
+    def typical_cost(self) -> Counted:
+        """The cost of typical trees, counted by what was measured; of shards no bound is known."""
         from protocols.release import tree_costs
 
-        return lambda engine: tree_costs.typical(engine, self.problem, self._part)
+        problem = self.problem
+        counts = (1 + min(problem.max_depth, len(problem.domains))) * tree_costs.node_counts(problem, problem.domains)
+        is_countable = counts <= LARGEST_COUNTED and self.classes <= 200
 
-    @property
-    @override
-    def assumed(self) -> str:
-        from protocols.release import tree_costs
+        def most(profile: Profile) -> int | None:
+            return tree_costs.most_bytes(problem, profile, self._part) if is_countable and profile.shards == 1 else None
 
-        splits = [f"{number:,}" for _, number in tree_costs.typical_levels(self.problem) if number] or ["no"]
-        trees = "a tree" if self.problem.trees == 1 else f"{self.problem.trees} trees together"
-        shape = f"{trees} with {', '.join(splits)} splits on {'its' if self.problem.trees == 1 else 'their'} levels"
-        if not (self.problem.stop and self.problem.levels and self.classes > 1):
-            return shape
-        return f"{shape} ({size(self.least)} if noise leaves the root unsplit)"
+        def of() -> str:
+            splits = [f"{number:,}" for _, number in tree_costs.typical_levels(problem) if number] or ["no"]
+            trees = "a tree" if problem.trees == 1 else f"{problem.trees} trees together"
+            words = f"{trees} with {', '.join(splits)} splits on {'its' if problem.trees == 1 else 'their'} levels"
+            if problem.stop and problem.levels and self.classes > 1:
+                words += f" ({size(self.least)} if noise leaves the root unsplit)"
+            return words
+
+        return Counted(
+            lambda engine: tree_costs.typical(engine, problem, self._part), "typical", of, most, is_countable
+        )
 
     @property
     def least(self) -> int:
@@ -202,32 +207,13 @@ class PrivateTree(SeveralTrees):
         from protocols.tree import Leaf
         from smc.counting import forecast
 
-        profile = profiles.named(self.specification()) or profiles.contenders(self.integers)[0]
+        profile = profiles.named(self.specification()) or profiles.contenders(self.about.integers)[0]
         return forecast(self.with_result((Leaf(0),) * self.problem.trees), profile).bytes
 
     @property
     def _part(self) -> int:
         """Counts of rows that a level is counted in parts of."""
         return LARGEST_COUNTED // (1 + self.problem.max_depth)
-
-    @property
-    @override
-    def is_countable(self) -> bool:
-        """See `Kind.is_countable`; by what was measured."""
-        from protocols.release import tree_costs
-
-        levels = 1 + min(self.problem.max_depth, len(self.problem.domains))
-        counts = levels * tree_costs.node_counts(self.problem, self.problem.domains)
-        return counts <= LARGEST_COUNTED and self.classes <= 200
-
-    @override
-    def most(self, profile: Profile) -> int | None:
-        """See `Kind.most`; of shards none is known."""
-        from protocols.release import tree_costs
-
-        if not self.is_countable or profile.shards > 1:
-            return None
-        return tree_costs.most_bytes(self.problem, profile, self._part)
 
     @override
     def tree_file(self, state: State) -> TreeFile:

@@ -24,10 +24,8 @@ Splits = Literal["multiway", "binary", "ordered"]
 
 def criterion(default: Criterion, when: str = "") -> AnyField:
     """Return the field `criterion`."""
-    words = (
-        "How attributes compare: by the class's entropy once they are known, its Gini impurity, or C4.5's gain ratio"
-    )
-    return public(default, "Criterion", when + words)
+    words = "Split criterion: conditional entropy, Gini impurity, or C4.5's gain ratio"
+    return public(default, "Criterion", when + words, advanced=True)
 
 
 def splits(default: Splits | None, left_out: str = "") -> AnyField:
@@ -35,36 +33,34 @@ def splits(default: Splits | None, left_out: str = "") -> AnyField:
     return public(
         default,
         "Splits",
-        "A branch for every value or range, or two: for those before one of them in the schema, and those from it on, "
-        "or of three categories for any one and the others; then again by another; ordered: two of numbers, dates and "
-        "times, a branch for every value of other columns",
+        "multiway = a branch per value; binary = two; ordered = binary for numbers and dates only",
         left_out=left_out,
+        advanced=True,
     )
 
 
 MOST_SHARDS = 64  # processes of a party
-WORTH = "A node is a leaf if no split of it is worth it: by description length, a chi-square test, or errors"
+WORTH = "Make a leaf where no split is worth it: description length, chi-square, or errors"
 
 
 class ExactSettings(TabularSettings):
     """Those that exact trees have, one or a forest."""
 
-    target: str | None = public(None, "Target", "The class column", none="target in the schema", column=True)
+    target: str | None = public(None, "Target", "Class column", none="target in the schema", column=True)
     columns: tuple[str, ...] | None = public(
-        None, "Columns", "The columns to predict from, with commas between them", none="all of the schema", column=True
+        None, "Columns", "Columns to predict from, separated by commas", none="all of the schema", column=True
     )
     tolerance: Annotated[float, Field(strict=True, gt=0, le=1, allow_inf_nan=False)] = public(
-        0.001,
-        "Tolerance",
-        "Attributes whose conditional entropy is so near the best are as good: the delta of ID3-delta. Of a column "
-        "that is asked in two, three edges are compared at a node; a plain tree compares all",
+        0.001, "Tolerance", "delta of ID3-delta: splits this near the best entropy count as equally good", advanced=True
     )
     criterion: Criterion = criterion("entropy")
-    min_rows: Count = public(0, "Fewest rows", "Nodes with at most so many rows, of both together, become leaves")
+    min_rows: Count = public(
+        0, "Fewest rows", "Nodes with at most this many rows of both parties become leaves", advanced=True
+    )
     max_depth: Count | None = public(
         None,
         "Most levels",
-        "Deepest level of the tree",
+        "Maximum depth of the tree",
         none="no limit",
         left_out="chosen by public numbers; with plain no limit",
     )
@@ -73,27 +69,28 @@ class ExactSettings(TabularSettings):
     splits: Splits | None = splits(None, "binary (plain: multiway; epsilon: ordered)")
     prune: Literal["off", "mdl", "chi2", "pessimistic"] = public("off", "Pruning", WORTH)
     weights: Annotated[tuple[Name, ...], Field(min_length=1)] | None = public(
-        None, "Weights", "CLASS:TIMES for classes whose rows count so many times", none="every row counts once"
+        None,
+        "Weights",
+        "Weights of classes, CLASS:TIMES: each row of the class counts TIMES",
+        none="every row counts once",
+        advanced=True,
     )
     shards: Annotated[int, Field(strict=True, ge=1, le=MOST_SHARDS)] | None = public(
-        None,
-        "Shards",
-        "Each party computes in so many processes at once, each with a connection of its own to the peer's",
-        none="one",
+        None, "Shards", "Processes of each party at once, each with its own connection", none="one", advanced=True
     )
     most_bytes: MostBytes | None = most_bytes_field("a level of the tree")
     plain: Annotated[bool, Field(strict=True)] = public(
-        False, "Plain", "ID3-delta as published, without rules for its leaves: they may speak of one person"
+        False, "Plain", "ID3-delta as published, no minimum per leaf: a leaf may describe one person"
     )
     k: models.K | None = models.fewest_rows(
-        None, "No leaf speaks of fewer rows, unless of none", left_out="5; with plain or epsilon none"
+        None, "a leaf has at least k rows, or none", left_out="5; with plain or epsilon none"
     )
-    l: models.L = models.diverse("No leaf speaks of rows with fewer classes")  # noqa: E741
+    l: models.L = models.diverse("the rows of a leaf have at least l classes")  # noqa: E741
     diversity: models.Diversity = models.diversity("classes")
-    t: models.T = models.close("No leaf's classes are distributed otherwise than those of all rows by more")
+    t: models.T = models.close("largest distance of a leaf's classes from those of all rows")
     distance: models.Distance = models.distance("classes")
     against: models.Against = models.against(
-        "k, l and t hold for each party's own rows, k and l then for both together too, or only for both together"
+        "k, l and t hold for each party's rows, k and l for both too", "for both only"
     )
 
     @model_validator(mode="after")
@@ -108,60 +105,71 @@ class Id3Settings(ExactSettings):
     """`smc id3`."""
 
     prune: Literal["off", "mdl", "chi2", "pessimistic", "holdout"] = public(  # type: ignore[assignment]
-        "off", "Pruning", f"{WORTH}; or, once the tree is grown and opened, by errors on rows held out"
+        "off", "Pruning", "Make a leaf where no split is worth it, by this test; holdout prunes the opened tree"
     )
     holdout: Annotated[float, Field(strict=True, gt=0, lt=1, allow_inf_nan=False)] = public(
-        0.3, "Held out", "With prune holdout: the share of each party's rows that the tree is pruned by, not grown on"
+        0.3, "Held out", "With prune holdout: share of each party's rows kept for pruning", advanced=True
     )
     epsilon: Epsilon | None = public(
-        None, "Epsilon", "Differential privacy of each row: every choice with noise", none="no noise"
+        None, "Epsilon", "Differential privacy of each row: every choice is made with noise", none="no noise"
     )
     support_epsilon: Annotated[Epsilon, Field(le=MOST_EPSILON)] | None = public(
         None,
         "Leaf counts' epsilon",
-        "Without epsilon: how many rows each leaf has, by class, with noise of this epsilon",
+        "Without epsilon: count the rows of each leaf by class, with noise of this epsilon",
         none="they are not counted",
+        advanced=True,
     )
     adjacency: Adjacency = public(
-        "add-remove", "Neighbours", "Epsilon is for tables that differ by a row added or removed, or by one replaced"
+        "add-remove", "Neighbours", "Neighbouring tables: one row added or removed, or one row replaced", advanced=True
     )
     quality: Literal["max", "gini", "entropy"] = public(
-        "max", "Quality", "With epsilon: how attributes compare; max, the rows that majorities get right, costs least"
+        "max",
+        "Quality",
+        "With epsilon: split quality; max = rows the majorities get right, the cheapest",
+        advanced=True,
     )
-    stop: Literal["on", "off"] = public("on", "Stop", "With epsilon: whether a node may choose to be a leaf")
+    stop: Literal["on", "off"] = public(
+        "on", "Stop", "With epsilon: allow a node to become a leaf early", advanced=True
+    )
     leaf_epsilon: Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)] | None = public(
-        None, "Leaves' epsilon", "The part of epsilon for the classes of the leaves", none="as much as a level"
+        None,
+        "Leaves' epsilon",
+        "Part of epsilon spent on the classes of the leaves",
+        none="as much as a level",
+        advanced=True,
     )
     trees: Annotated[int, Field(strict=True, ge=1, le=1000)] = public(
-        1, "Trees", "With epsilon: so many trees, each of rows of its own, that vote"
+        1, "Trees", "With epsilon: number of trees that vote, each learnt from rows of its own"
     )
     out: LocalPath | None = output("Write the tree as JSON.")
-    dot: LocalPath | None = output("Write the tree in Graphviz's DOT.")
-    rules: LocalPath | None = output("Write the tree as rules in words, one a leaf.")
-    svg: LocalPath | None = output("Draw the tree.")
+    dot: LocalPath | None = output("Write the tree in Graphviz's DOT.", advanced=True)
+    rules: LocalPath | None = output("Write the tree as rules in words, one per leaf.", advanced=True)
+    svg: LocalPath | None = output("Draw the tree as SVG.")
 
 
 class ForestSettings(ExactSettings):
     """`smc forest`."""
 
     trees: Annotated[int, Field(strict=True, ge=1, le=1000)] = public(
-        100, "Trees", "So many trees, each of rows drawn anew by each party in secret, that vote"
+        100, "Trees", "Number of trees that vote, each learnt from secretly drawn rows"
     )
     attributes: Annotated[int, Field(strict=True, ge=1, le=10_000)] | None = public(
         None,
         "Attributes a node",
-        "Each node chooses from so many of the questions that it has left, drawn anew for each",
+        "Splits that each node chooses from, drawn at random for each node",
         none="the square root of all, rounded up",
+        advanced=True,
     )
-    seed: Count = public(0, "Seed", "Public, of these draws: another seed, another forest")
+    seed: Count = public(0, "Seed", "Public seed of the draws; another seed gives another forest", advanced=True)
     criterion: Criterion = criterion("gini")
     splits: Splits = splits("binary")
     usual: ClassVar[str] = "lean"
     t: Literal[1] = 1  # every tree has rows of its own: no leaf is compared with all
     distance: Literal["variational"] = "variational"
     out: LocalPath | None = output("Write the trees as JSON.")
-    rules: LocalPath | None = output("Write the trees as rules in words, one a leaf.")
-    svg: LocalPath | None = output("Draw the first tree.")
+    rules: LocalPath | None = output("Write the trees as rules in words, one per leaf.", advanced=True)
+    svg: LocalPath | None = output("Draw the first tree as SVG.")
 
 
 class Id3Extra(Extra):

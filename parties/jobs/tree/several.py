@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from typing_extensions import override
 
-from parties.jobs.kind import State
+from parties.jobs.kind import State, States
 from parties.jobs.tree.joint import JointTree
 from parties.jobs.tree.result import indexed, named
 
@@ -17,44 +18,21 @@ if TYPE_CHECKING:
 class SeveralTrees(JointTree):
     """As many trees as `settings.trees` says."""
 
-    @property
+    @cached_property
     @override
-    def beginning(self) -> State:
-        from protocols.tree import Open
+    def states(self) -> States:
+        """As many steps as the deepest tree has levels."""
+        from protocols.tree import Open, cut, decided_levels, decode, encode, open_depth
 
-        return (Open(),) * self.settings.trees
-
-    @override
-    def steps(self, state: State) -> int:
-        """See `Kind.steps`: as many as the deepest tree has."""
-        from protocols.tree import decided_levels
-
-        return max(map(decided_levels, state))
-
-    @override
-    def is_done(self, state: State) -> bool:
-        from protocols.tree import open_depth
-
-        return all(open_depth(tree) is None for tree in state)
-
-    @override
-    def cut(self, state: State, steps: int) -> State:
-        from protocols.tree import cut
-
-        return tuple(cut(tree, min(steps, self.steps(state))) for tree in state)
-
-    @override
-    def encode(self, state: State) -> Any:
-        """See `Kind.encode`: a list of trees, null for the beginning."""
-        from protocols.tree import encode
-
-        return None if state == self.beginning else [encode(tree) for tree in state]
-
-    @override
-    def decode(self, value: Any) -> State:
-        from protocols.tree import decode
-
-        return self.beginning if value is None else tuple(map(decode, value))
+        beginning = (Open(),) * self.settings.trees
+        return States(
+            beginning,
+            lambda trees: max(map(decided_levels, trees)),
+            lambda trees: all(open_depth(tree) is None for tree in trees),
+            lambda trees, steps: tuple(cut(tree, min(steps, max(map(decided_levels, trees)))) for tree in trees),
+            lambda trees: None if trees == beginning else [encode(tree) for tree in trees],
+            lambda value: beginning if value is None else tuple(map(decode, value)),
+        )
 
     def named(self, state: State) -> list[Node]:
         """Return the trees with the schema's names."""

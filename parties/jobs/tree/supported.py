@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from typing_extensions import override
 
-from parties.jobs.inputs import Inputs
-from parties.jobs.kind import OnStep, State, Step
+from parties.jobs.kind import Counted, OnStep, State, States, Step
 from parties.jobs.release.noise import Noise, laplace
 from parties.jobs.sentences import changed, nothing_else_of_rows
 from parties.jobs.spending import Loss, PureLoss, exact
@@ -98,29 +97,26 @@ class SupportedTree(ExactTree):
         with engine.repeated(times):
             noisy_leaf_counts(engine, self.problem, zeros, self.noise.law(leaves * self.classes))
 
+    @cached_property
     @override
-    def program(self, inputs: Inputs) -> Program:
-        from protocols import cost_model
-
-        tree, splits = super().program(inputs), sum(cost_model.typical_splits(self.problem))
-        leaves = 1 + round(splits * (cost_model.mean_domain(self.problem) - 1))
-
-        def program(engine: CountingEngine) -> None:
-            tree(engine)
-            self._counts(engine, max(1, leaves))
-
-        return program
-
-    @override
-    def most(self, profile: Profile) -> int | None:
+    def typical_cost(self) -> Counted:
         from protocols import cost_model
         from smc.counting import forecast
 
-        most = super().most(profile)
-        if most is None:
-            return None
-        leaves = cost_model.most_nodes(self.problem)
-        return most + forecast(lambda engine: self._counts(engine, leaves), profile).bytes
+        tree, splits = super().typical_cost, sum(cost_model.typical_splits(self.problem))
+        leaves = 1 + round(splits * (cost_model.mean_domain(self.problem) - 1))
+
+        def program(engine: CountingEngine) -> None:
+            tree.program(engine)
+            self._counts(engine, max(1, leaves))
+
+        def most(profile: Profile) -> int | None:
+            if (of_tree := tree.most(profile)) is None:
+                return None
+            every = cost_model.most_nodes(self.problem)
+            return of_tree + forecast(lambda engine: self._counts(engine, every), profile).bytes
+
+        return replace(tree, program=program, most=most)
 
     @override
     def with_result(self, state: State) -> Program:
@@ -157,37 +153,29 @@ class SupportedTree(ExactTree):
 
     # Its states.
 
-    @property
+    @cached_property
     @override
-    def beginning(self) -> State:
-        return Supported(super().beginning)
+    def states(self) -> States:
+        """The levels of the tree, then the counts of its leaves."""
+        trees = super().states
 
-    @override
-    def steps(self, state: State) -> int:
-        return super().steps(state.tree) + (state.counts is not None)
+        def steps(state: Supported) -> int:
+            return trees.steps(state.tree) + (state.counts is not None)
 
-    @override
-    def is_done(self, state: State) -> bool:
-        return state.counts is not None
+        def encode(state: Supported) -> Any:
+            return {"tree": trees.encode(state.tree), "counts": state.counts and [list(row) for row in state.counts]}
 
-    @override
-    def cut(self, state: State, steps: int) -> State:
-        from protocols.tree import cut
+        def decode(value: Any) -> Supported:
+            return Supported(trees.decode(value["tree"]), value["counts"] and tuple(map(tuple, value["counts"])))
 
-        return state if steps >= self.steps(state) else Supported(cut(state.tree, steps))
-
-    @override
-    def encode(self, state: State) -> Any:
-        if state == self.beginning:
-            return None
-        return {"tree": super().encode(state.tree), "counts": state.counts and [list(row) for row in state.counts]}
-
-    @override
-    def decode(self, value: Any) -> State:
-        if value is None:
-            return self.beginning
-        counts = value["counts"]
-        return Supported(super().decode(value["tree"]), counts and tuple(tuple(row) for row in counts))
+        return States(
+            beginning := Supported(trees.beginning),
+            steps,
+            lambda state: state.counts is not None,
+            lambda state, n: state if n >= steps(state) else Supported(trees.cut(state.tree, n)),
+            lambda state: None if state == beginning else encode(state),
+            lambda value: beginning if value is None else decode(value),
+        )
 
     @override
     def tree_file(self, state: State) -> TreeFile:

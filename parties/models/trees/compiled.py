@@ -1,44 +1,73 @@
-"""A tree as arrays, so that many rows are led through it at once: a step a level, whatever the number of rows."""
+"""A tree of any kind as choices by codes, and as arrays: many rows are led through it at once, a step a level."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from parties.base.text import did_you_mean, listed, quoted
-from parties.models.trees.tree import Leaf, NoBranchError, Node, Split, places
-from parties.tables.categories import Column, spell
+from parties.models.trees.tree import Leaf, Node
 
 Indices = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """A question: for each code of a column, the position of the branch that a row takes.
+
+    A branch is another choice, or what the tree ends in: a leaf, or a number.
+    """
+
+    column: str
+    goes: Sequence[int] | Indices
+    branches: Sequence[Any]
+
+    def sides(self, codes: Mapping[int, int]) -> list[tuple[Any, list[int]]]:
+        """Return each branch with the categories that lead there, from the code of every known category."""
+        sides: list[list[int]] = [[] for _ in self.branches]
+        for category, code in codes.items():
+            sides[self.goes[code]].append(category)
+        return list(zip(self.branches, sides, strict=True))
+
+
+def choice(tree: Node) -> Choice | Leaf:
+    """Return a tree as choices; a value's code is its position in those of its attribute."""
+    if isinstance(tree, Leaf):
+        return tree
+    branches = [choice(branch) for branch in tree.branches.values()]
+    goes = [int(i in tree.second) for i in range(len(tree.order))] if tree.edge else range(len(branches))
+    return Choice(tree.attribute, goes, branches)
 
 
 @dataclass(frozen=True, eq=False)
 class Compiled:
     """A tree's nodes in reading order.
 
-    `attribute` is the number of a node's attribute in `domains`, -1 in a leaf; `children[first + i]` is the node for
-    the attribute's value i; `label` is the number of a leaf's class in `labels`.
+    `attribute` is the position of a node's column in `columns`, -1 in a leaf; `children[first + i]` is the node for
+    the column's code i; `end` is the position in `ends` of what a leaf says.
     """
 
-    domains: dict[str, tuple[str, ...]]  # of the attributes that the tree asks for
-    labels: tuple[str, ...]  # of the leaves
+    columns: tuple[str, ...]  # that the tree asks for
+    ends: tuple[Any, ...]
     attribute: Indices
     first: Indices
     children: Indices
-    label: Indices
+    end: Indices
 
-    def predict(self, columns: Mapping[str, Column], rows: int) -> Indices:
-        """Return the class of every row, as its number in `labels`, int64[rows]; `columns` holds the attributes asked
-        for.
+    def route(
+        self,
+        cells: Mapping[str, NDArray[Any]],
+        rows: int,
+        refused: Callable[[int, str], Exception] | None = None,
+    ) -> Indices:
+        """Return for every row the position in `ends`, int64[rows], from the codes of each column, int[rows] each.
 
-        Only values on a row's path are looked at. `InputError` names the first row without a branch for its value.
+        Only codes on a row's path are looked at; `refused` is the error of a row and a column whose code is -1.
         """
-        codes = np.empty((len(self.domains), rows), dtype=np.int32)
-        for line, (name, values) in zip(codes, self.domains.items(), strict=True):
-            line[:] = columns[name].codes(values)
+        codes = np.array([cells[name] for name in self.columns], dtype=np.int64).reshape(len(self.columns), rows)
         place = np.zeros(rows, dtype=np.int64)
         moving = np.arange(rows) if self.attribute[0] >= 0 else np.arange(0)
         lost: list[tuple[int, str]] = []
@@ -49,44 +78,38 @@ class Compiled:
             known = code >= 0
             if not known.all():
                 first = int(np.flatnonzero(~known)[0])
-                lost.append((int(moving[first]), list(self.domains)[attributes[first]]))
+                lost.append((int(moving[first]), self.columns[attributes[first]]))
                 moving, at, code = moving[known], at[known], code[known]
             place[moving] = self.children[self.first[at] + code]
             moving = moving[self.attribute[place[moving]] >= 0]
-        if lost:
-            row, name = min(lost)
-            text, known_values = spell(columns[name].cells[row]), self.domains[name]
-            problem = f"the tree has no branch for {quoted(text)}{did_you_mean(text, known_values)}"
-            raise NoBranchError(f"{columns[name].where(row)}: {problem}; known: {listed(known_values)}")
-        return self.label[place]
+        if lost and refused is not None:
+            raise refused(*min(lost))
+        return self.end[place]
 
 
-def compiled(tree: Node) -> Compiled:
-    """Return the arrays of a tree."""
-    nodes = places(tree)
-    domains: dict[str, tuple[str, ...]] = {}
-    labels: dict[str, int] = {}
-    attribute, label = [], []
-    number: dict[str, int] = {}
-    below: list[list[int]] = [[] for _ in nodes]
-    for i, place in enumerate(nodes):
-        if place.parent is not None:
-            below[place.parent].append(i)
-        if isinstance(place.node, Split):
-            domains.setdefault(place.node.attribute, place.node.values)
-            attribute.append(number.setdefault(place.node.attribute, len(number)))
+def compiled(tree: Any) -> Compiled:
+    """Return the arrays of choices."""
+    columns: dict[str, int] = {}
+    ends: list[Any] = []
+    attribute: list[int] = []
+    end: list[int] = []
+    below: list[Indices] = []  # each node's branches, then its child for each code
+    goes: list[Sequence[int] | Indices] = []
+    waiting = [(tree, 0, -1)]
+    while waiting:
+        node, parent, branch = waiting.pop()
+        if branch >= 0:
+            below[parent][branch] = len(attribute)
+        is_choice = isinstance(node, Choice)
+        if is_choice:
+            waiting += [(node.branches[i], len(attribute), i) for i in reversed(range(len(node.branches)))]
         else:
-            attribute.append(-1)
-        label.append(labels.setdefault(place.node.label, len(labels)) if isinstance(place.node, Leaf) else -1)
-    for i, place in enumerate(nodes):
-        if isinstance(place.node, Split) and place.node.edge:  # a child for each value here too
-            below[i] = [below[i][position in place.node.second] for position in range(len(place.node.order))]
-    lengths = np.array([len(line) for line in below])
-    return Compiled(
-        domains,
-        tuple(labels),
-        np.array(attribute),
-        np.cumsum(lengths) - lengths,
-        np.array([child for line in below for child in line], dtype=np.int64),
-        np.array(label),
-    )
+            ends.append(node)
+        attribute.append(columns.setdefault(node.column, len(columns)) if is_choice else -1)
+        end.append(-1 if is_choice else len(ends) - 1)
+        below.append(np.zeros(len(node.branches) if is_choice else 0, dtype=np.int64))
+        goes.append(node.goes if is_choice else [])
+    children = [nodes[np.asarray(codes, dtype=np.int64)] for nodes, codes in zip(below, goes, strict=True)]
+    lengths = np.array([len(nodes) for nodes in children])
+    first = np.cumsum(lengths) - lengths
+    return Compiled(tuple(columns), tuple(ends), np.array(attribute), first, np.concatenate(children), np.array(end))

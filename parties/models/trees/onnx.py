@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from parties.base.extras import needing
-from parties.models.trees.compiled import Compiled, compiled
+from parties.models.trees.compiled import Compiled, choice, compiled
+from parties.models.trees.tree import domains
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -171,11 +172,11 @@ def to_onnx(
     features: dict[tuple[str, tuple[str, ...]], int] = {}  # a column, and the values that trees know of it
     steps = []
     for tree in trees:
-        arrays = compiled(tree)
-        for label in arrays.labels:
-            known.setdefault(label, len(known))
-        columns = [features.setdefault(domain, len(features)) for domain in arrays.domains.items()]
-        steps.append(_steps(arrays, columns, [known[label] for label in arrays.labels]))
+        arrays = compiled(choice(tree))
+        labels = [known.setdefault(leaf.label, len(known)) for leaf in arrays.ends]
+        columns = [features.setdefault(domain, len(features)) for domain in domains([tree]).items()]
+        sizes = [len(values) for values in domains([tree]).values()]
+        steps.append(_steps(arrays, sizes, columns, labels))
     numbers = [_feature(graph, name, values, (bins or {}).get(name)) for name, values in features]
     votes = graph.leaves(numbers, steps)
     return graph.model(_vote(graph, votes, len(trees), len(known)), about, labels=[*known, NO_CLASS])
@@ -209,14 +210,13 @@ def _vote(graph: Graph, votes: str, trees: int, classes: int) -> str:
     return graph.step("Where", graph.step("Less", least, graph.constant(0)), graph.constant(classes), most)
 
 
-def _steps(arrays: Compiled, features: Sequence[int], labels: Sequence[int]) -> list[Step]:
+def _steps(arrays: Compiled, sizes: Sequence[int], features: Sequence[int], labels: Sequence[int]) -> list[Step]:
     """Return a tree with two branches a node, whose attributes are these features and leaves these numbers.
 
     A split by k values becomes a search by halving: k comparisons "number <= limit", about log2 k of them on a way, the
     leftmost of which finds the unknown value. Neighbours that lead to one node, as all on one side of an edge do, are
     not told apart; and where one number stands between two that do, it alone is compared.
     """
-    sizes = [len(values) for values in arrays.domains.values()]
 
     def whole(position: int) -> Search:
         attribute = int(arrays.attribute[position])
@@ -257,5 +257,5 @@ def _steps(arrays: Compiled, features: Sequence[int], labels: Sequence[int]) -> 
             waiting.append((part(position, middle + 1, high), number, False))
             waiting.append((part(position, low, middle), number, True))
         else:
-            steps.append(Step(leaf=UNKNOWN if attribute >= 0 else labels[int(arrays.label[position])]))
+            steps.append(Step(leaf=UNKNOWN if attribute >= 0 else labels[int(arrays.end[position])]))
     return steps

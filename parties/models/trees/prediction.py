@@ -8,8 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from parties.base.text import did_you_mean, listed, quoted
-from parties.models.trees.tree import NoBranchError, Node, Split, places
+from parties.models.trees.compiled import choice, compiled
+from parties.models.trees.tree import NoBranchError, Node, domains
 from parties.tables.delimited import MISSING, Columns
 
 PARTS = 5  # of the rows of a predicted class, by a linear model's score
@@ -54,20 +57,20 @@ def predict(tree: Node, rows: Columns) -> list[str]:
 
     `InputError` if a column is missing, or names the line of a value that the tree has no branch for.
     """
-    attributes = [place.node.attribute for place in places(tree) if isinstance(place.node, Split)]
-    rows.require(list(dict.fromkeys(attributes)))
-    labels = []
-    for row in range(len(rows.lines)):
-        node = tree
-        while isinstance(node, Split):
-            value = rows.values[node.attribute][row]
-            if value not in node.values:
-                hint = did_you_mean(value, node.values)
-                where, known = rows.where(row, node.attribute), listed(node.values)
-                raise NoBranchError(f"{where}: the tree has no branch for {quoted(value)}{hint}; known: {known}")
-            node = node.below(value)
-        labels.append(node.label)
-    return labels
+    known = domains([tree])
+    rows.require(list(known))
+    codes = {}
+    for name, values in known.items():
+        index = {value: code for code, value in enumerate(values)}
+        codes[name] = np.array([index.get(text, -1) for text in rows.values[name]], dtype=np.int64)
+
+    def refused(row: int, name: str) -> NoBranchError:
+        text, values = rows.values[name][row], known[name]
+        problem = f"the tree has no branch for {quoted(text)}{did_you_mean(text, values)}"
+        return NoBranchError(f"{rows.where(row, name)}: {problem}; known: {listed(values)}")
+
+    arrays = compiled(choice(tree))
+    return [arrays.ends[end].label for end in arrays.route(codes, len(rows.lines), refused).tolist()]
 
 
 def vote(trees: Sequence[Node], rows: Columns) -> list[str]:

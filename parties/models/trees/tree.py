@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -205,6 +205,15 @@ def places(tree: Node) -> list[Place]:
             waiting.extend(reversed(below))
         nodes.append(place)
     return nodes
+
+
+def domains(trees: Sequence[Node]) -> dict[str, tuple[str, ...]]:
+    """Return the values of each attribute that trees ask for, in reading order."""
+    values: dict[str, tuple[str, ...]] = {}
+    for place in (place for tree in trees for place in places(tree)):
+        if isinstance(place.node, Split):
+            values.setdefault(place.node.attribute, place.node.values)
+    return values
 
 
 def size(tree: Node) -> Size:

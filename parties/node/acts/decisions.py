@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
+from parties.jobs.kind import asked
 from parties.node import proposal
 from parties.node.acts.parts import Parts
 from parties.node.acts.runs import Runs
@@ -42,7 +43,7 @@ class Decisions:
         `propose`, and if it asks for something to be typed."""
         record = self._jobs.find(beginning)
         terms, who = record.ours.proposal, self._jobs.who(record)
-        if terms.task.asked():
+        if asked(terms.task):
             raise InputError(f"job {record.id[:8]} asks for something to be typed: propose it by smc submit")
         if misfit := self._gate.misfit(terms, record.party):
             raise InputError(f"job {record.id[:8]} cannot be proposed as it was: {misfit}")
@@ -123,13 +124,13 @@ class Decisions:
                 raise InputError(f"this cannot run here: {misfit}; smc refuse {record.id[:8]} tells {record.peer} so")
             if verdict == "approved" and (refusal := self._accounts.too_much(record)):
                 raise InputError(refusal)
-            asked = self._parts.asked(record)
-            decision = self._gate.allows_now(*asked)
+            question = self._parts.asked(record)
+            decision = self._gate.allows_now(*question)
             if verdict == "approved" and decision.is_past_consent:
                 raise InputError(f"this cannot be approved: {decision.reason}")
             people = self._people(record if verdict == "approved" else None)
             last = verdict == "approved" and not self._lacks(people)
-            if last and (objection := self._gate.objection(*asked, word)):
+            if last and (objection := self._gate.objection(*question, word)):
                 raise InputError(f"this cannot be approved: {objection}")
             if verdict == "approved":
                 self._inputs.put(record.id, typed or {})
@@ -197,7 +198,7 @@ class Decisions:
             if record.ours.withdrawn is not None:
                 raise InputError(f"job {record.id[:8]}: its result is withdrawn already")
             job, signed, reason = record.ours.proposal, record.ours.signed, why.strip()
-            result = signed.result[job.task.noun]
+            result = signed.result[job.task.about.noun]
             word = withdrawal(self._log.peers.identity, job.digest, result, reason[:MAX_LINE], now())
             who = self._jobs.who(record)
             record = self._jobs.apply(record, withdrawn(who, "us", job.digest, word, acting.get()))
@@ -243,7 +244,7 @@ class Decisions:
     def _check_typed(self, record: Record, typed: Mapping[str, Any]) -> None:
         """Raise `InputError` unless what was typed is all that the job asks for, and fits."""
         job, inputs = record.ours.proposal, self._offers.inputs(record.party, record.table, typed)
-        names = [parameter.key for parameter in job.task.asked()]
+        names = [parameter.key for parameter in asked(job.task)]
         if unknown := [name for name in typed if name not in names]:
             raise InputError(f"{unknown[0]}: the job does not ask for it")
         if missing := job.task.missing(inputs):

@@ -201,4 +201,4 @@ def _is_right(theirs: Statement, who: Who) -> bool:
     assert word is not None
     assert signed is not None
     signer = who.signer(lambda certificate: word.is_signed_by(certificate, job.digest))
-    return word.result == signed.result.get(job.task.noun) and signer is not None
+    return word.result == signed.result.get(job.task.about.noun) and signer is not None

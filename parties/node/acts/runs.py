@@ -206,8 +206,8 @@ class Runs:
             if not record.repeats:  # a kind that spends and opens nothing would otherwise be for nothing
                 record = self._charge(record)
             job, current = record.ours.proposal, outcome.traffic(total)
-            result = outcome.result(job, job.task.decode(state), record.repeats)
-            entry = {"outcome": result[job.task.noun], "opened": result["opened"], "repeats": record.repeats}
+            result = outcome.result(job, job.task.states.decode(state), record.repeats)
+            entry = {"outcome": result[job.task.about.noun], "opened": result["opened"], "repeats": record.repeats}
             spent = outcome.added(record.spent, current)
             record = self._jobs.apply(record, kinds.Finished.model_validate({**entry, **spent}))
             theirs = None if record.theirs is None else record.theirs.signed
@@ -313,16 +313,18 @@ class Runs:
         Where it begins nothing is written, and nobody waits for the disk: it is kept, or nothing, as `met` has it.
         """
         task = record.ours.proposal.task
-        known, state = task.decode(record.tree), task.decode(encoded)
-        steps = task.steps(state)
-        common = min(task.steps(known), steps)
-        if task.cut(known, common) != task.cut(state, common):
-            raise ProtocolError(f"another {task.noun} than before: a party's rows have changed since the job began")
-        if record.depth == steps == task.steps(known):
+        known, state = task.states.decode(record.tree), task.states.decode(encoded)
+        steps = task.states.steps(state)
+        common = min(task.states.steps(known), steps)
+        if task.states.cut(known, common) != task.states.cut(state, common):
+            raise ProtocolError(
+                f"another {task.about.noun} than before: a party's rows have changed since the job began"
+            )
+        if record.depth == steps == task.states.steps(known):
             return record
         steps_ahead = range(record.depth, steps)
         opened = [kinds.Opened(depth=step, opened=task.opened(state, step)) for step in steps_ahead]
-        tree = task.encode(state) if steps > task.steps(known) else None  # this session has got further
+        tree = task.states.encode(state) if steps > task.states.steps(known) else None  # this session has got further
         return self._jobs.apply(record, *opened, Reached(steps, outcome.traffic(total), tree))
 
     def _charge(self, record: Record) -> Record:

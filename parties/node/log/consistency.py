@@ -88,7 +88,7 @@ def _different(record: Record, entries: Sequence[AuditEntry]) -> Iterator[str]:
             yield f"its withdrawal ({party})"
     opened = {entry.fields["depth"]: entry.fields["opened"] for entry in entries if entry.kind == "opened"}
     if not _is_result(record, opened, finished):
-        yield f"its {record.ours.proposal.task.noun}"
+        yield f"its {record.ours.proposal.task.about.noun}"
 
 
 def _last(entries: Iterable[AuditEntry], kind: str) -> Mapping[str, Any] | None:
@@ -106,12 +106,12 @@ def _is_result(record: Record, opened: Mapping[int, Any], finished: Mapping[str,
     """Return whether the state on disk is one that opened what the log says, and led to the result that it names."""
     task = record.ours.proposal.task
     try:
-        state = task.decode(record.tree)
-        if any(task.opened(state, step) != opened.get(step) for step in range(task.steps(state))):
+        state = task.states.decode(record.tree)
+        if any(task.opened(state, step) != opened.get(step) for step in range(task.states.steps(state))):
             return False
         if finished is None:
             return True
         result = outcome.result(record.ours.proposal, state)
-        return bool(result[task.noun] == finished["outcome"])
+        return bool(result[task.about.noun] == finished["outcome"])
     except Exception:  # whatever a state that nobody wrote does to the code that reads it
         return False

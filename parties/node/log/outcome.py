@@ -18,7 +18,7 @@ def result(job: Proposal, state: State, repeats: str = "") -> dict[str, Any]:
     return {
         "job": job.id,
         "digest": job.digest,
-        job.task.noun: hashlib.sha256(canonical(job.task.document(state)).encode()).hexdigest(),
+        job.task.about.noun: hashlib.sha256(canonical(job.task.document(state)).encode()).hexdigest(),
         "opened": job.task.opened(state),
         **({"repeats": repeats} if repeats else {}),
     }

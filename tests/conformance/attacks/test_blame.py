@@ -31,7 +31,6 @@ ALIKE = (  # sums or decisions of one form: `make test` takes others of them
     "release edges exact", "evaluate auc", "quantile exact", "scorecard", "survive curve",
     "test chi2", "test proportions", "test trend",
 )  # fmt: skip
-SECONDS = 2.0  # to wait for a message: where a lie leaves both waiting, the end is the same after more
 NAMES = [pytest.param(name, marks=pytest.mark.campaign if name in ALIKE else ()) for name in CASES]
 
 
@@ -100,7 +99,7 @@ def test_a_lie_is_the_liars_fault(name: str, tmp_path: Path, identities: dict[st
     for seed in range(8) if EXPLORING else ((0, 3), (1, 2))[list(CASES).index(name) % 2]:
         liar, believed = seed & 1, bool(seed & 2)
         lie = lies(true[liar].sent, 1000 * sorted(CASES).index(name) + seed)
-        both = endings(CASES[name], tmp_path, identities, lie, liar, believed, timeout=SECONDS, kept=kept)
+        both = endings(CASES[name], tmp_path, identities, lie, liar, believed, kept=kept)
         assert fair(both[1 - liar], both[liar]), (seed, both[1 - liar].line, both[liar].line)
 
 
@@ -120,7 +119,7 @@ def test_a_reveal_turned_round_is_noticed(name: str, tmp_path: Path, identities:
             head, share = payload[:DIGEST_BYTES], payload[DIGEST_BYTES:]
             return head + bytes([share[0] ^ 1]) + share[1:]
 
-        both = endings(CASES[name], tmp_path, identities, lie, liar, timeout=SECONDS)
+        both = endings(CASES[name], tmp_path, identities, lie, liar)
         assert told
         assert fair(both[1 - liar], both[liar]), both[1 - liar]
         assert both[1 - liar].code == 3 or name.startswith(NO_RESULT), both[1 - liar]
@@ -137,5 +136,5 @@ def test_a_message_of_another_length_or_label(
             def lie(number: int, step: str, payload: bytes, at: int = at, change: object = change) -> bytes:
                 return change(payload) if number == at else payload  # type: ignore[operator]
 
-            honest, _ = endings(CASES[name], tmp_path, identities, lie, 1, timeout=SECONDS, kept=kept)
+            honest, _ = endings(CASES[name], tmp_path, identities, lie, 1, kept=kept)
             assert honest.code == 3, (at, honest)

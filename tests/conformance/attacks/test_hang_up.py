@@ -18,7 +18,7 @@ import pytest
 from numpy.typing import NDArray
 
 from parties.jobs.kind import Inputs
-from parties.jobs.release.count import Count
+from parties.jobs.kinds.release.count import Count
 from parties.link.identity import create
 from parties.node import executor
 from parties.node.executor import Order

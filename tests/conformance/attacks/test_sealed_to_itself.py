@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from parties.alone.publish.sealing import sealed
+from parties.jobs.kinds.publish.joint_table import JointTable
 from parties.jobs.publish import analyst
-from parties.jobs.publish.table import JointTable
 from parties.link.identity import Identity, create, load_identity, load_key
 from parties.node.gate import Gate, Judgement, Surroundings
 from parties.node.offers import Offer, Offers

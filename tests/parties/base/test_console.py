@@ -8,6 +8,7 @@ import pytest
 from rich.console import Console
 
 from parties.base import console
+from parties.base.report import Column, Table
 from smc.meter import Cost, Meter
 
 
@@ -60,9 +61,8 @@ def test_the_lines_of_a_cost_add_up_and_measuring_stands_apart() -> None:
 
 def test_no_cell_is_cut_on_a_narrow_terminal() -> None:
     screen = Console(file=io.StringIO(), width=20)
-    table = console.columns(("phase",), ("AND gates",), "cost")
-    table.add_row("a phase with a long name", "123,456,789")
-    console.show(table, screen)
+    cells = [("a phase with a long name", "123,456,789")]
+    console.show(Table([Column("phase"), Column("AND gates", "number")], cells, "cost").screen(), screen)
     lines = screen.file.getvalue().splitlines()  # type: ignore[attr-defined]
     assert len(lines) == 3
     assert "a phase with a long name" in lines[2]
@@ -75,8 +75,8 @@ def test_sentences_are_wrapped_on_a_terminal_and_elsewhere(width: int) -> None:
     sentence, long = "some words " * 12, "x" * 70
     shown = {}
     for is_terminal in (True, False):
-        table = console.columns(("column",), (), wrapped=("holds", "look at"))
-        table.add_row("age", sentence, long)
+        columns = [Column("column"), Column("holds", "sentence"), Column("look at", "sentence")]
+        table = Table(columns, [("age", sentence, long)]).screen()
         screen = Console(file=io.StringIO(), width=width, force_terminal=is_terminal, color_system=None)
         console.show(table, screen, in_pages=True)
         shown[is_terminal] = screen.file.getvalue().splitlines()  # type: ignore[attr-defined]

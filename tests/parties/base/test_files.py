@@ -14,10 +14,9 @@ from typing import Any
 import pytest
 
 from parties.base import files
-from parties.jobs.small.circuit import Circuit, CircuitSettings
+from parties.jobs.kinds.circuit import Circuit, CircuitSettings
 from parties.sources import PlaceSettings, open_rows
 from parties.sources.cells import cells
-from parties.tables import delimited
 from smc.errors import InputError
 from tests.support.places import ENVIRONMENT
 from tests.support.waiting import PATIENCE
@@ -183,7 +182,7 @@ def test_a_device_without_an_end_is_not_read(read: Callable[[Path], Any], why: s
         read(Path("/dev/zero"))
 
 
-@pytest.mark.parametrize("read", [cells, delimited.columns, lambda path: open_rows(PlaceSettings(source=str(path)))])
+@pytest.mark.parametrize("read", [cells, lambda path: open_rows(PlaceSettings(source=str(path)))])
 def test_a_pipe_that_nobody_writes_to_is_not_waited_for(tmp_path: Path, read: Callable[[Path], Any]) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(InputError, match=r"pipe: it is a pipe, not a file; tables are read more than once$"):

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from parties.base.settings import Settings, merge, required, validated
 from parties.jobs import kinds
-from parties.jobs.publish.joint import JointSettings
+from parties.jobs.kinds.publish.joint import JointSettings
 from parties.jobs.tree.settings import Id3Settings
 from parties.link.settings import LinkSettings
 from parties.party_file import load

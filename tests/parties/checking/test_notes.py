@@ -26,8 +26,8 @@ def test_what_epsilon_eight_permits() -> None:
 
 
 def test_the_table_of_epsilons_in_the_document() -> None:
-    """docs/release.md: the factor, and half of the most that p + q can be (note 004)."""
-    text = (ROOT / "docs" / "release.md").read_text()
+    """docs/release-guarantee.md: the factor, and half of the most that p + q can be (note 004)."""
+    text = (ROOT / "docs" / "release-guarantee.md").read_text()
     rows = re.findall(r"^\| ([0-9.]+) \| ([0-9.]+) \| ([0-9.]+) % \|$", text, re.MULTILINE)
     assert [row[0] for row in rows] == ["0.1", "0.5", "1", "2", "4", "8"]
     for epsilon, factor, guess in rows:

@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from parties import cli
+from parties.jobs.inputs import Inputs
 from parties.jobs.tree.exact import ExactTree
 from parties.jobs.tree.settings import Id3Settings
 from parties.models.trees.tree import Leaf, TreeFile
+from parties.sources.cells import load
 from parties.tables import schema
 from parties.tables.example import demo
-from parties.tables.rows import load
 from protocols.counts import RowCounts
 from protocols.id3 import id3
 from smc.counting.rates import CELL_SECONDS, ENGINE_SECONDS
@@ -208,10 +209,10 @@ def test_a_tree_has_a_typical_cost_and_a_bound(
 def test_a_column_of_many_values_makes_it_too_large() -> None:
     values = [str(number) for number in range(51)]
     wide, few = (schema.Schema({**{f"a{i}": values for i in range(n)}, "class": ["no", "yes"]}) for n in (60, 7))
-    assert not ExactTree(Id3Settings(max_rows=2_000_000, plain=True), wide, "class").is_countable
-    assert ExactTree(Id3Settings(max_rows=2_000_000, plain=True), few, "class").is_countable, "in parts"
+    assert not ExactTree(Id3Settings(max_rows=2_000_000, plain=True), wide, "class").cost(Inputs()).is_countable
+    assert ExactTree(Id3Settings(max_rows=2_000_000, plain=True), few, "class").cost(Inputs()).is_countable, "in parts"
     small = ExactTree(Id3Settings(max_rows=2000), few, "class")
-    assert small.most(Profile("mixed")) is not None
+    assert small.cost(Inputs()).most(Profile("mixed")) is not None
 
 
 def test_a_synthesis_says_what_fitting_models_takes_and_what_bounds_it(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 import pytest
+from click.testing import CliRunner
 
+from parties.base.report import Report
 from parties.commands.options import FILE
-from parties.commands.signature import argument, by_signature, command, option
+from parties.commands.signature import argument, by_signature, command, option, settings
 
 SHARED: Any = click.option("--json", "as_json", is_flag=True, help="As JSON.")
 
@@ -81,3 +85,52 @@ def test_plain_defaults_stay() -> None:
 
 def test_the_example_ends_the_help() -> None:
     assert tried.epilog == "Example:  smc try one.csv --count 1"
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Two numbers."""
+
+    low: int = option("The least.")
+    high: int | None = option("The greatest.")
+
+
+def words(shout: bool = option("In capitals."), word: str | None = argument()) -> str:
+    """Return a word."""
+    return (word or "none").upper() if shout else word or "none"
+
+
+@command("together", "smc together 1 --low 1")
+def together(
+    before: int = option("Before them.", default=0),
+    bounds: Bounds = settings(Bounds),
+    named: str = settings(words),
+    after: int = option("Behind them.", default=0),
+) -> Report:
+    """Try options that belong together."""
+    report = Report({"before": before, "low": bounds.low, "high": bounds.high, "named": named, "after": after})
+    report.all_facts()
+    report.exit_code = bounds.low
+    return report
+
+
+def test_options_that_belong_together_stand_where_their_parameter_does() -> None:
+    assert [one.name for one in together.params] == ["before", "low", "high", "shout", "word", "after", "as_json"]
+    assert {one.name for one in together.params if one.required} == {"low"}
+
+
+@pytest.mark.parametrize(
+    ("typed", "out"),
+    [
+        (["--low", "3"], "before 0\nlow    3\nhigh   -\nnamed  none\nafter  0\n"),
+        (
+            ["word", "--shout", "--low", "3", "--high", "4", "--after", "5"],
+            "before 0\nlow    3\nhigh   4\nnamed  WORD\nafter  5\n",
+        ),
+    ],
+)
+def test_a_command_prints_the_report_that_it_returns(typed: list[str], out: str) -> None:
+    done = CliRunner().invoke(together, typed, standalone_mode=False)
+    assert (done.output, done.return_value) == (out, 3)
+    done = CliRunner().invoke(together, [*typed, "--json"], standalone_mode=False)
+    assert json.loads(done.output)["low"] == done.return_value == 3

@@ -13,8 +13,9 @@ from typing_extensions import override
 
 from parties.cli import run
 from parties.commands import through_node
+from parties.jobs.kind import shown_parameters
+from parties.jobs.kinds.millionaires import Millionaires
 from parties.jobs.small.amounts import AmountSettings
-from parties.jobs.small.millionaires import Millionaires
 from parties.operator import client
 from parties.operator.interface import Asked, JobResult, JobView
 from smc.errors import InputError, JobMismatchError, LinkError
@@ -31,7 +32,7 @@ class Node(FakeNode):
 
     @override
     def add(self, identifier: str = "", **fields: Any) -> JobView:
-        public = Millionaires(AmountSettings(value=1, bits=fields.pop("bits", 32))).shown_parameters()
+        public = shown_parameters(Millionaires(AmountSettings(value=1, bits=fields.pop("bits", 32))))
         usual = {"protocol": "millionaires", "parameters": public, "asked": [VALUE]}
         return super().add(identifier, **usual | fields)
 

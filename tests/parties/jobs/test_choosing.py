@@ -18,7 +18,7 @@ from parties.base.settings import merge
 from parties.jobs import choosing, kinds, profiles
 from parties.jobs.choosing import UNNOTICED, Choice, check_memory, choice, choice_for, settled, usual
 from parties.jobs.inputs import Inputs, MachineError
-from parties.jobs.small.millionaires import Millionaires
+from parties.jobs.kinds.millionaires import Millionaires
 from parties.jobs.tree.exact import ExactTree
 from parties.jobs.tree.settings import ForestSettings, Id3Settings
 from parties.link import measurement, pace
@@ -125,7 +125,9 @@ def test_a_small_job_is_settled_without_a_measurement_and_a_large_one_is_not() -
     assert one.profile.engine == "yao"
     for shape in choosing.LINKS:
         least = min(counted.seconds(shape) for counted in one.forecasts)
-        lost = forecast(Millionaires(Millionaires.Settings()).program(Inputs()), one.profile).seconds(shape) - least
+        lost = (
+            forecast(Millionaires(Millionaires.Settings()).cost(Inputs()).program, one.profile).seconds(shape) - least
+        )
         assert lost <= measuring_seconds(shape) + UNNOTICED
     assert settled(MANY.forecasts) is None
 
@@ -180,7 +182,7 @@ def test_a_tree_of_all_cases_takes_the_fewest_bytes_near_and_the_fewest_rounds_o
     task = ExactTree(Id3Settings(max_rows=28_056, plain=True), agreed, "depth")
     near, far = Profile("lean", form="size"), Profile("lean", "ferret", form="depth")
     suited = [Profile("mixed", garbling="three-halves"), near, far]  # the others come nowhere near
-    found = Choice(None, tuple(forecasts(task.program(Inputs()), suited)))
+    found = Choice(None, tuple(forecasts(task.cost(Inputs()).program, suited)))
     assert found.quickest(LinkShape.parse("loopback")) == near
     assert found.quickest(LinkShape.parse("100mbit,40ms")) == far
 
@@ -190,7 +192,7 @@ def test_a_command_is_foretold_without_announcements_which_a_node_makes() -> Non
     command, node = (predicted(task, Inputs(), "lan", at_node=at_node) for at_node in (False, True))
     assert command is not None
     assert node is not None
-    assert command.bytes == forecast(task.program(Inputs()), command.profile).bytes
+    assert command.bytes == forecast(task.cost(Inputs()).program, command.profile).bytes
     assert node.bytes == command.bytes + 2
 
 
@@ -210,9 +212,9 @@ def test_every_kind_has_a_usual_profile_that_suits_it(name: str) -> None:
     kind = kinds.find(name)
     known = {**AUTO}
     assert kind.Settings().engine == "auto"
-    assert choice(known, None, kind.integers, usual(kind.Settings())).profile == usual(kind.Settings())
+    assert choice(known, None, kind.about.integers, usual(kind.Settings())).profile == usual(kind.Settings())
     assert usual(kind.Settings()).recipe.security is not None
-    if not kind.integers:
+    if not kind.about.integers:
         assert not usual(kind.Settings()).arithmetic
 
 

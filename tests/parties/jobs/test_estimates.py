@@ -159,7 +159,7 @@ def measured(task: Kind, both: list[Inputs], profile: Profile) -> list[tuple[Cos
             before.append(session.meter.total.bits_opened)
 
         with task.open(both[session.party]) as opened:
-            task.run(engine_of(session, profile), opened.data, task.beginning, on_step)
+            task.run(engine_of(session, profile), opened.data, task.states.beginning, on_step)
         assert not before or before[0] == 0, "nothing is opened before the first step begins"
         total = session.meter.total
         after = [*before[1:], total.bits_opened]
@@ -191,7 +191,7 @@ def test_an_estimate_is_what_it_says(
     both = [inputs(party, drawn(chance)) for party in (0, 1)]
     fields = {"protocol": name, **({} if name == "circuit" else {"table": "days"}), **asked}
     task = propose(read_job(fields), both[0]).task
-    ahead = task.counted(type(task).Extra(), both[0])
+    ahead = task.cost(both[0], type(task).Extra())
     assert ahead.estimate == word
     costs, most = forecast(ahead.program, profile).costs, ahead.most(profile)
     try:
@@ -248,7 +248,7 @@ DECIDING: list[tuple[str, dict[str, Any], bool]] = [  # whether as many bits are
 def opens_bits(task: Kind) -> None:
     """Whether it opens bits is said by all that say it."""
     assert (task.bits_at_most == 0) == (not task.past_budget), "only what has noise alone opens none"
-    assert task.bits_at_most != 0 or task.bits(Step(0, 1, task.beginning, "")) == 0
+    assert task.bits_at_most != 0 or task.bits(Step(0, 1, task.states.beginning, "")) == 0
 
 
 @pytest.mark.parametrize(("name", "asked", "fixed"), DECIDING)

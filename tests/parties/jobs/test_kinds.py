@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
+
 import pytest
 
 from examples.overlap import Overlap
+from parties.base import plugins
 from parties.cli import run
 from parties.jobs import kinds
+from parties.jobs.kind import Kind
 from parties.node.proposal import read_job
 from smc.errors import InputError
 from tests.support.registry import registered
@@ -48,7 +52,7 @@ def test_an_unknown_kind_of_the_peer_is_a_line() -> None:
         ("examples.overlap:overlap", "is no kind of job: it must be a class made from parties.jobs.kind.Kind"),
         ("examples.overlap:OverlapSettings", "is no kind of job"),
         ("parties.jobs.kind:Kind", "lacks .*document.*reveals.*run"),
-        ("parties.jobs.small.millionaires:Millionaires", "calls itself 'millionaires', its entry point 'theirs'"),
+        ("parties.jobs.kinds.millionaires:Millionaires", "calls itself 'millionaires', its entry point 'theirs'"),
     ],
 )
 def test_an_entry_point_that_is_no_kind(place: str, message: str) -> None:
@@ -64,7 +68,7 @@ def test_a_broken_package_hides_no_other_kind(capsys: pytest.CaptureFixture[str]
         for command in (["--help"], ["estimate", "--help"]):
             assert run(command) == 0
             shown = " ".join(capsys.readouterr().out.split())
-            assert "millionaires Who has more?" in shown
+            assert "millionaires Compare two numbers" in shown
             assert "overlap How many elements" in shown
             assert "theirs the kind of job 'theirs' (no_such_package:Kind) cannot be loaded" in shown
         assert run(["theirs"]) == 2
@@ -73,7 +77,7 @@ def test_a_broken_package_hides_no_other_kind(capsys: pytest.CaptureFixture[str]
 
 def test_a_name_of_ours_stays_ours() -> None:
     with registered(("id3", "examples.overlap:Overlap")):
-        assert kinds.find("id3").__module__ == "parties.jobs.tree.id3"
+        assert kinds.find("id3").__module__ == "parties.jobs.kinds.id3"
         assert kinds.names() == tuple(kinds.BUILT_IN)
 
 
@@ -86,9 +90,22 @@ def test_a_name_that_two_packages_give_is_refused() -> None:
         assert kinds.find("overlap") is Overlap
 
 
-@pytest.mark.parametrize("name", kinds.names())
+@pytest.mark.parametrize("name", [*kinds.names(), *kinds.GROUPS])
 def test_the_line_of_a_kind_is_one_sentence(name: str) -> None:
     line = kinds.line(name)
     assert line.endswith((".", "?"))
-    assert "\n" not in line
-    assert kinds.find(name).__name__ == kinds.BUILT_IN[name][0].partition(":")[2]
+    assert line == importlib.import_module(kinds.place(name)).__doc__.partition("\n")[0]
+
+
+@pytest.mark.parametrize("name", kinds.BUILT_IN)
+def test_a_kind_is_the_one_class_of_its_file_with_its_name(name: str) -> None:
+    module = importlib.import_module(kinds.place(name))
+    (kind,) = [kind for kind in plugins.made_in(module, Kind) if kind.name == name]
+    assert kinds.find(name) is kind
+    assert " ".join(module.__name__.split(".")[3:]).replace("_", "-") == name
+
+
+def test_a_file_without_its_kind_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(kinds.BUILT_IN, "survive", kinds.GROUPS["survive"])
+    with pytest.raises(InputError, match=r"survive/__init__\.py: no class in it is the kind of job 'survive'"):
+        kinds.find("survive")

@@ -8,8 +8,8 @@ import pytest
 
 from parties.base.settings import merge
 from parties.jobs import profiles
+from parties.jobs.kinds.millionaires import Millionaires
 from parties.jobs.settings import public_parameters
-from parties.jobs.small.millionaires import Millionaires
 from parties.jobs.tree.settings import Id3Settings
 from smc.recipes import BOOLEAN_ENGINES, ENGINES, RECIPES, Form, Garbling, OTKind
 

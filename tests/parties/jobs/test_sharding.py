@@ -186,6 +186,7 @@ def test_a_peer_has_us_dial_no_host_but_its_own_and_those_we_name(
         place = Address("127.0.0.3", listener.getsockname()[1])
         elsewhere = lambda _, numbers: [(_Dead(LinkError("")), door(place)) for _ in numbers]  # noqa: E731
         monkeypatch.setattr(Processes, "_listening", elsewhere)
+        monkeypatch.setattr(shard_processes, "WAIT_SECONDS", 3.0)  # for one who hangs up at once
         theirs, ours = parties.run(program, program, shards_at=shards_at)
     assert bool(came) == dialled
     if not dialled:

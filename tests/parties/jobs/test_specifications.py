@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from parties.base.canonical import canonical
 from parties.jobs import kinds
-from parties.jobs.kind import Inputs
+from parties.jobs.kind import Inputs, asked
 from parties.jobs.settings import public_parameters
 from parties.jobs.spending import ConcentratedLoss
 from parties.node.gate import Surroundings, request
@@ -274,7 +274,7 @@ PUBLIC = {
 }
 JOBS = st.sampled_from(sorted(PUBLIC)).flatmap(
     lambda name: st.tuples(
-        st.just(name), PUBLIC[name], engines(ENGINES if kinds.find(name).integers else BOOLEAN_ENGINES)
+        st.just(name), PUBLIC[name], engines(ENGINES if kinds.find(name).about.integers else BOOLEAN_ENGINES)
     )
 )
 
@@ -301,7 +301,7 @@ def test_the_peer_reads_the_same_task(
     assert canonical(theirs.specification()) == canonical(ours.specification())
     assert theirs.parameters() == ours.parameters()
     assert (theirs.subject, theirs.columns, theirs.question) == (ours.subject, ours.columns, ours.question)
-    assert (theirs.reads_table, theirs.asked()) == (ours.reads_table, ours.asked())
+    assert (theirs.reads_table, asked(theirs)) == (ours.reads_table, asked(ours))
     assert theirs.reveals("bob") == ours.reveals("bob")
     told = theirs.parameters()
     for key, value in {**what, **how}.items():

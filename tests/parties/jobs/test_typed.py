@@ -14,8 +14,8 @@ import pytest
 from parties.base.canonical import canonical
 from parties.jobs import kinds
 from parties.jobs.kind import Inputs, Kind, typed_value
+from parties.jobs.kinds.circuit import Circuit
 from parties.jobs.settings import private_parameters
-from parties.jobs.small.circuit import Circuit
 from parties.node.log.statement import Statement
 from parties.node.proposal import propose, read_job
 from smc.errors import InputError, ProtocolError
@@ -58,7 +58,13 @@ def test_nothing_private_is_told(name: str, inputs: Callable[[dict[str, Any]], I
     for task in (ours.task, kinds.find(name).planned(typed)):
         assert not private & task.specification().keys()
         assert not private & task.parameters().keys()
-        said = [*task.reveals("bob"), task.question, task.subject, canonical(task.specification()), task.assumed]
+        said = [
+            *task.reveals("bob"),
+            task.question,
+            task.subject,
+            canonical(task.specification()),
+            task.cost(Inputs()).assumed,
+        ]
         shown = json.dumps(task.parameters()) + " ".join(said)
         for text in (str(NUMBER), "deadbeef", "DEADBEEF"):
             assert text not in shown

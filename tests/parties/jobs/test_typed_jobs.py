@@ -130,7 +130,9 @@ def test_a_tree_asks_typed_columns_by_their_edges(more: dict[str, Any], table: T
     nobody = task.own_rows(empty)  # type: ignore[attr-defined]
 
     def program(session: Session) -> Any:
-        return task.run(make_engine(session, "clear"), (rows, nobody)[session.party], task.beginning, lambda step: None)
+        return task.run(
+            make_engine(session, "clear"), (rows, nobody)[session.party], task.states.beginning, lambda step: None
+        )
 
     state = run_local(program)[0]
     document = task.document(state)

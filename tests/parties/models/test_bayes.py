@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from parties.cli import run
 from parties.models.bayes import NaiveBayesModel
 from parties.models.load import load_model
-from parties.tables.delimited import Columns, columns
+from parties.sources.delimited import csv_columns as columns
+from parties.tables.delimited import Columns
 from smc.errors import InputError
 
 GOOD: dict[str, Any] = {

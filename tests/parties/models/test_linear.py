@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from parties.models.load import load_model
-from parties.tables.delimited import columns
+from parties.sources.delimited import csv_columns as columns
 from smc.errors import InputError
 
 GOOD: dict[str, Any] = {
@@ -33,8 +33,7 @@ def test_a_row_is_of_the_second_class_above_zero(tmp_path: Path) -> None:
     lines = ["strong,4", "strong,2", "strong,9", "weak,4", "strong,?", "strong,1.5", "strong,1.6", "weak,-3"]
     (tmp_path / "rows.csv").write_text("wind,hours\n" + "\n".join(lines) + "\n")
     model, rows = loaded(tmp_path), columns(tmp_path / "rows.csv")
-    scores = [model.score(rows, row) for row in range(len(lines))]
-    assert scores == pytest.approx([1.25, 0.25, 1.25, -0.5, 0.25, 0, 0.05, -2.5])
+    assert model.scores(rows) == pytest.approx([1.25, 0.25, 1.25, -0.5, 0.25, 0, 0.05, -2.5])
     assert model.predict(rows) == ["no", "no", "no", "yes", "no", "yes", "no", "yes"]
 
 
@@ -49,6 +48,12 @@ def test_a_row_is_of_the_second_class_above_zero(tmp_path: Path) -> None:
 def test_a_cell_that_the_model_does_not_know(line: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text(f"wind,hours\n{line}\n")
     with pytest.raises(InputError, match=f"line 2.*{message}"):
+        loaded(tmp_path).predict(columns(tmp_path / "rows.csv"))
+
+
+def test_the_first_line_with_an_unknown_cell_is_named(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("wind,hours\nweak,1\nweak,one\nweek,two\n")
+    with pytest.raises(InputError, match=r"line 3, column 'hours': 'one' is no number"):
         loaded(tmp_path).predict(columns(tmp_path / "rows.csv"))
 
 

@@ -35,15 +35,15 @@ def trees(depth: int) -> st.SearchStrategy[Tree]:
 @given(trees(3), st.integers(0, 4))
 def test_a_checkpoint_survives_the_disk(tree: Tree, depth: int) -> None:
     stage = cut(tree, depth)
-    assert TASK.decode(TASK.encode(stage)) == stage
+    assert TASK.states.decode(TASK.states.encode(stage)) == stage
 
 
 @pytest.mark.parametrize(
     ("tree", "levels"), [(Open(), 0), (Leaf(1), 1), (STAGES[1], 1), (TREE, 3), (Split(0, (Leaf(0), Leaf(1))), 2)]
 )
 def test_the_levels_that_are_decided(tree: Tree, levels: int) -> None:
-    assert TASK.steps(tree) == levels
-    assert [TASK.steps(cut(tree, depth)) for depth in range(levels + 1)] == list(range(levels + 1))
+    assert TASK.states.steps(tree) == levels
+    assert [TASK.states.steps(cut(tree, depth)) for depth in range(levels + 1)] == list(range(levels + 1))
 
 
 def met(*states: Tree, openings: tuple[Stored, Stored] = (Stored(), Stored())) -> list[tuple[Tree, Stored]]:
@@ -55,7 +55,7 @@ def met(*states: Tree, openings: tuple[Stored, Stored] = (Stored(), Stored())) -
         return *found, total.rounds, total.bytes_sent + total.bytes_received
 
     both = run_local(program, kernels=())
-    behind = TASK.steps(states[0]) != TASK.steps(states[1])
+    behind = TASK.states.steps(states[0]) != TASK.states.steps(states[1])
     assert {one[2:] for one in both} == {(ROUNDS + behind, BYTES + 64 * behind)}, "as it is estimated"
     return [one[:2] for one in both]
 
@@ -86,7 +86,7 @@ def cut_short(pair: Pair, tree: Tree) -> str:
     ledger = pair.parties[0].ledger
     ledger.runs.begin(job, "bob")
     ledger.runs.met(job, 0, "mixed")
-    ledger.runs.reached(job, TASK.encode(tree), COST)
+    ledger.runs.reached(job, TASK.states.encode(tree), COST)
     ledger.runs.broke(job, "the link broke", COST)
     ledger.runs.over(job)
     ledger.runs.begin(job, "bob")
@@ -98,16 +98,16 @@ def test_a_checkpoint_never_goes_back(pair: Pair) -> None:
     job = cut_short(pair, cut(TREE, 2))
     alice = pair.parties[0]
     alice.ledger.runs.met(job, 1, "mixed")
-    alice.ledger.runs.reached(job, TASK.encode(cut(TREE, 1)), COST)
+    alice.ledger.runs.reached(job, TASK.states.encode(cut(TREE, 1)), COST)
     alice.crash()
-    assert TASK.decode(alice.ledger.jobs.find(job).tree) == cut(TREE, 2)
+    assert TASK.states.decode(alice.ledger.jobs.find(job).tree) == cut(TREE, 2)
 
 
 def test_the_traffic_of_all_sessions_is_recorded(pair: Pair) -> None:
     job = cut_short(pair, cut(TREE, 2))
     ledger = pair.parties[0].ledger
     ledger.runs.met(job, 2, "mixed")
-    ledger.runs.computed(job, TASK.encode(TREE), Cost(10, 20, 30, 40), REPORT)
+    ledger.runs.computed(job, TASK.states.encode(TREE), Cost(10, 20, 30, 40), REPORT)
     finished = next(entry for entry in ledger.log.entries(100, None) if entry.kind == "finished")
     total = [Cost(1, 2, 3, 4), Cost(10, 20, 30, 40)]
     for name in ("bytes_sent", "bytes_received", "rounds"):
@@ -121,13 +121,13 @@ def test_another_tree_the_second_time_ends_the_job(pair: Pair, last: str) -> Non
     ledger = pair.parties[0].ledger
     ledger.runs.met(job, 2, "mixed")
     steps = {
-        "reached": lambda: ledger.runs.reached(job, TASK.encode(Split(1, (Open(), Open(), Open()))), COST),
-        "computed": lambda: ledger.runs.computed(job, TASK.encode(OTHER), COST, REPORT),
+        "reached": lambda: ledger.runs.reached(job, TASK.states.encode(Split(1, (Open(), Open(), Open()))), COST),
+        "computed": lambda: ledger.runs.computed(job, TASK.states.encode(OTHER), COST, REPORT),
     }
     with pytest.raises(SmcError):
         steps[last]()
     record = ledger.jobs.find(job)
-    assert TASK.decode(record.tree) == TREE
+    assert TASK.states.decode(record.tree) == TREE
     assert record.ours.signed is None
 
 
@@ -136,7 +136,7 @@ def test_a_level_that_is_opened_again_is_recorded_again(pair: Pair) -> None:
     job = cut_short(pair, cut(TREE, 2))
     ledger = pair.parties[0].ledger
     ledger.runs.met(job, 1, "mixed")
-    ledger.runs.reached(job, TASK.encode(cut(TREE, 2)), COST)
+    ledger.runs.reached(job, TASK.states.encode(cut(TREE, 2)), COST)
     depths = [entry.fields["depth"] for entry in ledger.log.entries(100, None) if entry.kind == "opened"]
     assert sorted(depths) == [0, 1, 1]
 
@@ -160,7 +160,7 @@ def begun(pair: Pair, job: str, depth: int, stages: list[Tree]) -> None:
     try:
         ledger.runs.met(job, depth, "mixed")
         for stage in stages:
-            ledger.runs.reached(job, TASK.encode(stage), COST)
+            ledger.runs.reached(job, TASK.states.encode(stage), COST)
         ledger.runs.broke(job, "the link broke", COST)
     finally:
         ledger.runs.over(job)

@@ -104,7 +104,7 @@ def test_a_job_that_was_ended_while_the_peer_was_dialled_opens_nothing(pair: Pai
     with pytest.raises(SmcError):
         ledger.runs.met(job, 0, "mixed")
     with pytest.raises(SmcError):
-        ledger.runs.reached(job, TASK.encode(STAGES[1]), Cost(1, 2, 3, 4))
+        ledger.runs.reached(job, TASK.states.encode(STAGES[1]), Cost(1, 2, 3, 4))
     assert not {entry.kind for entry in ledger.log.entries(100, None)} & {"started", "opened"}
 
 

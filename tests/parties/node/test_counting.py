@@ -52,7 +52,7 @@ def begins(party: Party, job: str, bits: int, step: int = 0) -> None:
 
 
 def reaches(party: Party, job: str, bits: int, step: int = 0) -> None:
-    party.ledger.runs.reached(job, TASK.encode(STAGES[step]), COST, step, bits)
+    party.ledger.runs.reached(job, TASK.states.encode(STAGES[step]), COST, step, bits)
 
 
 def booked(party: Party) -> list[tuple[str | None, int, int]]:

@@ -17,6 +17,7 @@ from parties.base.console import MEASURING
 from parties.jobs import profiles
 from parties.jobs.choosing import Choice, choice_for
 from parties.jobs.inputs import AwayError, Inputs
+from parties.jobs.kind import digest
 from parties.link.identity import Identity
 from parties.node import checkpoint, executor
 from parties.node.executor import Event, Order
@@ -120,7 +121,7 @@ def test_a_level_that_cannot_be(claimed: int) -> None:
         told = np.array([claimed, -1, 0, 0], dtype=np.int64)
         session.send("checkpoint.levels", told)  # type: ignore[attr-defined]
         session.receive("checkpoint.levels", np.int64, (4,))  # type: ignore[attr-defined]
-        session.send("checkpoint.digest", np.frombuffer(TASK.digest(start), dtype=np.uint8))  # type: ignore[attr-defined]
+        session.send("checkpoint.digest", np.frombuffer(digest(TASK, start), dtype=np.uint8))  # type: ignore[attr-defined]
         session.receive("checkpoint.digest", np.uint8, (32,))  # type: ignore[attr-defined]
         return start
 
@@ -225,7 +226,7 @@ def test_what_is_secret_or_long_is_not_shown(inputs: Inputs, identities: dict[st
 
 
 AUTO = propose(read_job({"protocol": "millionaires", "engine": "auto", "bits": 8}), Inputs())
-NAMES = [str(profile) for profile in profiles.contenders(AUTO.task.integers, 1)]
+NAMES = [str(profile) for profile in profiles.contenders(AUTO.task.about.integers, 1)]
 NONE = len(NAMES)  # for what a party does not know
 
 

@@ -44,7 +44,8 @@ def test_the_end_of_a_window_tells_by_itself_and_the_next_is_longer() -> None:
     eventually(lambda: found + sum(told) == 51)
     assert alone == [False], "a flood that goes on is told one by one again"
     assert len(told) >= 2
-    time.sleep(0.5)  # longer than the next window, in which nothing is repeated: it is over
+    ends = folding._windows[KEY].ends  # of the next window, in which nothing is repeated
+    eventually(lambda: time.monotonic() > ends)
     assert folding.add(KEY, {})
 
 

@@ -103,7 +103,7 @@ def test_what_is_computed_after_the_end_is_forgotten(pair: Pair) -> None:
     bob.ledger.decisions.cancel(job, "enough")
     pair.deliver()
     assert alice.state(job) == "cancelled"
-    alice.ledger.runs.computed(job, TASK.encode(TREE), Cost(1, 2, 3, 4), REPORT)
+    alice.ledger.runs.computed(job, TASK.states.encode(TREE), Cost(1, 2, 3, 4), REPORT)
     assert alice.ledger.jobs.find(job).ours.signed is None
     assert not {"finished", "signed"} & set(kinds(pair))
 
@@ -117,7 +117,7 @@ def test_a_different_signature_that_came_first_is_noticed(pair: Pair, first: int
         party.ledger.runs.met(job, 0, "mixed")
     for party, tree in sides if first == 0 else sides[::-1]:
         if party.state(job) == "running":
-            party.ledger.runs.computed(job, TASK.encode(tree), Cost(1, 2, 3, 4), REPORT)
+            party.ledger.runs.computed(job, TASK.states.encode(tree), Cost(1, 2, 3, 4), REPORT)
         party.ledger.runs.over(job)
         pair.deliver()
     assert [party.state(job) for party in pair.parties] == ["failed", "failed"]
@@ -206,9 +206,9 @@ def test_half_a_change_is_not_kept_in_memory(pair: Pair, monkeypatch: pytest.Mon
     with monkeypatch.context() as patched:
         patched.setattr(AuditLog, "add", full)
         with pytest.raises(OSError, match="space"):
-            alice.ledger.runs.computed(job, TASK.encode(TREE), Cost(1, 2, 3, 4), REPORT)
+            alice.ledger.runs.computed(job, TASK.states.encode(TREE), Cost(1, 2, 3, 4), REPORT)
     assert alice.ledger.jobs.find(job) == before
     assert "opened" not in kinds(pair)
-    alice.ledger.runs.computed(job, TASK.encode(TREE), Cost(1, 2, 3, 4), REPORT)
+    alice.ledger.runs.computed(job, TASK.states.encode(TREE), Cost(1, 2, 3, 4), REPORT)
     assert kinds(pair).count("opened") == 3
     assert alice.ledger.log.verify().ok

@@ -57,7 +57,9 @@ def life(pair: Pair) -> Iterator[str]:
         lambda pair, party: pair.parties[party].ledger.runs.met(job, 0, "mixed"),
         lambda pair, party: pair.parties[party].ledger.runs.write_opening(job, Written(0, 0, b"share", bytes(16))),
         lambda pair, party: pair.parties[party].ledger.runs.opening_leaves(job, Leaving(0, 0)),
-        lambda pair, party: pair.parties[party].ledger.runs.computed(job, TASK.encode(TREE), Cost(5, 6, 7, 8), REPORT),
+        lambda pair, party: pair.parties[party].ledger.runs.computed(
+            job, TASK.states.encode(TREE), Cost(5, 6, 7, 8), REPORT
+        ),
     ]
     for step in steps:
         for party in (0, 1):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, cast
 
 import pytest
@@ -28,13 +29,13 @@ def test_a_command_is_told_what_was_counted(task: Kind, inputs: Inputs) -> None:
     """Of the profile that is quickest on the link; a step is a phase that is in no other."""
     told = predicted(task, inputs, "wan", at_node=False)
     assert told is not None
-    counted = forecast(task.program(inputs), told.profile)
+    counted = forecast(task.cost(inputs).program, told.profile)
     assert told.profile == choice_for(task, inputs).quickest(LinkShape.parse("wan"))
     assert (told.bytes, told.rounds) == (counted.bytes, tuple(cost.rounds for cost in counted.costs))
     assert told.seconds == counted.seconds(LinkShape.parse("wan"))
     assert len(told.steps) == len({path.partition("/")[0] for path in counted.meters[0].phases})
     assert 0 < sum(told.steps) <= told.bytes
-    assert told.estimate == task.estimate
+    assert told.estimate == task.cost(Inputs()).estimate
     at_node = predicted(task, inputs, "wan")
     assert at_node is not None
     assert at_node.bytes > told.bytes  # openings are announced
@@ -62,15 +63,15 @@ def test_a_bound_is_the_largest_of_all_profiles_or_none() -> None:
 def test_the_bound_is_that_of_any_profile_it_could_have(monkeypatch: pytest.MonkeyPatch) -> None:
     """At a node; of a command there is none while the link has not decided, and then that profile's."""
     asked: list[Profile] = []
-    most = type(TREE).most
-
-    def noted(self: Any, profile: Profile) -> int | None:
-        asked.append(profile)
-        return most(self, profile)
-
-    monkeypatch.setattr(type(TREE), "most", noted)
     inputs = inputs_of(SCHEMA)
-    choice = Choice(None, tuple(forecasts(TREE.program(inputs), profiles.contenders(TREE.integers)[:2])))
+    cost = TREE.cost(inputs)
+
+    def noted(profile: Profile) -> int | None:
+        asked.append(profile)
+        return cost.most(profile)
+
+    monkeypatch.setattr(type(TREE), "cost", lambda *_: replace(cost, most=noted))
+    choice = Choice(None, tuple(forecasts(TREE.cost(inputs).program, profiles.contenders(TREE.about.integers)[:2])))
     monkeypatch.setattr(prediction, "choice_for", lambda *_: choice)
     assert len(choice.possible) == 2
     first, second = choice.possible
@@ -85,6 +86,6 @@ def test_the_bound_is_that_of_any_profile_it_could_have(monkeypatch: pytest.Monk
         monkeypatch.setattr(prediction, "_recent", type(prediction._recent)(9))
         told = predicted(TREE, inputs, "lan", at_node, decided)
         assert told is not None
-        assert told.estimate == ("typical" if decided is None else TREE.estimate)
+        assert told.estimate == ("typical" if decided is None else TREE.cost(Inputs()).estimate)
         assert told.profile == (decided or choice.quickest(LinkShape.parse("lan")))
         assert set(asked) == shown

@@ -53,6 +53,6 @@ def test_categories_by_randomised_response() -> None:
 def test_bad_parameters() -> None:
     rows, classes = np.array([[1.0], [2.0]]), [0, 1]
     with pytest.raises(InputError, match="strategy: there is no 'byclas'"):
-        BlurredTreeClassifier(strategy="byclas").fit(rows, classes)  # type: ignore[arg-type]
+        BlurredTreeClassifier(strategy="byclas").fit(rows, classes)
     with pytest.raises(InputError, match="noise: there is no column 'age'"):
         BlurredTreeClassifier({"age": ColumnBlur(noise="none")}).fit(rows, classes)

@@ -7,6 +7,7 @@ import pickle
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +23,18 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
 
 from parties.base.extras import install_line
-from parties.models.trees.prediction import predict
+from parties.models.trees.prediction import predict, vote
 from parties.models.trees.tree import Leaf, Node, Split, size
+from parties.notebook import JointForestClassifier
 from parties.notebook.estimator import JointID3Classifier
+from parties.notebook.exports import export_onnx
 from parties.tables.delimited import Columns
 from parties.tables.example import demo
 from parties.tables.schema import Schema
 from protocols.counts import RowCounts
 from smc.errors import InputError
+from tests.support.onnx_runs import run
+from tests.support.trees import rows_of
 
 DEMO = demo()
 WEATHER = pd.concat([pd.read_csv(DEMO.clinic_a), pd.read_csv(DEMO.clinic_b)], ignore_index=True)
@@ -386,3 +391,13 @@ def test_rules_and_noise_are_those_of_the_command() -> None:
     ):
         with pytest.raises(InputError, match=message):
             JointID3Classifier(**given_).fit(frame, classes)  # type: ignore[arg-type]
+
+
+def test_equal_votes_are_decided_as_smc_predict_and_onnx_decide_them() -> None:
+    """By the first of the trees, whatever the order of the classes."""
+    frame = pd.DataFrame({"a": ["x", "y"] * 10, "class": ["n", "y"] * 10})
+    forest = JointForestClassifier(target="class", trees=2, seed=1, plain=True).fit(frame)
+    forest.tree_file_ = replace(forest.tree_file_, tree=Leaf("y"), others=(Leaf("n"),))
+    assert forest.predict(frame[:3]).tolist() == ["y"] * 3 == vote(forest.trees_, rows_of(a=["x", "y", "x"]))
+    cells = frame[["a"]][:3].to_numpy(dtype=object)
+    assert run(export_onnx(forest), cells) == ["y"] * 3

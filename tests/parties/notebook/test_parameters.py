@@ -6,8 +6,17 @@ import inspect
 
 import pytest
 
-from parties.jobs.survive.curve import Curve
-from parties.notebook import JointBoostClassifier, JointForestClassifier, JointRules, JointSurvival
+from parties.jobs.kinds.survive.curve import Curve
+from parties.notebook import (
+    Anonymiser,
+    BlurredTreeClassifier,
+    JointBoostClassifier,
+    JointForestClassifier,
+    JointRules,
+    JointSurvival,
+    Preparer,
+    Pseudonymiser,
+)
 from parties.notebook.study import JointStudy
 
 
@@ -35,7 +44,25 @@ def test_parameters_are_kept_as_they_are() -> None:
         JointRules("s.toml", columns, 0.3)
 
 
-@pytest.mark.parametrize("made", [JointSurvival, JointForestClassifier, JointRules], ids=lambda made: made.__name__)
+def test_a_class_without_a_peer_has_its_own_parameters_alone() -> None:
+    assert [*inspect.signature(Preparer).parameters] == ["target", "schema", "exclude"]
+    found = inspect.signature(Anonymiser).parameters
+    assert [name for name, one in found.items() if one.kind is not one.KEYWORD_ONLY] == ["models"]
+    defaults = {name: found[name].default for name in ("algorithm", "utility", "max_suppressed", "drop", "public")}
+    assert [*defaults.values()] == ["flash", "discernibility", 0.0, (), None]
+    required = [name for name, one in inspect.signature(Pseudonymiser).parameters.items() if one.default is one.empty]
+    assert required == ["columns", "master", "keys"]
+    with pytest.raises(TypeError, match="missing a required argument: 'master'"):
+        Pseudonymiser({})
+    assert BlurredTreeClassifier(prune=False).get_params()["min_rows"] == 1
+
+
+CLASSES = [
+    JointSurvival, JointForestClassifier, JointRules, Anonymiser, BlurredTreeClassifier, Preparer, Pseudonymiser
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("made", CLASSES, ids=lambda made: made.__name__)
 def test_every_parameter_is_described(made: type[JointStudy]) -> None:
     text = made.__doc__ or ""
     for name in inspect.signature(made).parameters:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from parties.base.settings import merge
-from parties.jobs.tree.id3 import Id3
+from parties.jobs.kinds.id3 import Id3
 from parties.jobs.tree.settings import Id3Settings
 from parties.operator.budget import Price
 from parties.operator.cautions import ONE_PERSON, cautions, done_before, unusual

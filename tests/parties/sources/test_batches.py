@@ -21,15 +21,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parties.alone.regression.losses import Logistic
-from parties.jobs.cluster.cluster import Cluster
 from parties.jobs.inputs import Inputs
-from parties.jobs.regress.joint import RegressJoint
-from parties.jobs.release.marginals import Marginals
+from parties.jobs.kinds.cluster import Cluster
+from parties.jobs.kinds.regress.joint import RegressJoint
+from parties.jobs.kinds.release.marginals import Marginals
 from parties.sources import queried, source
 from parties.sources.databases import Scratch
 from parties.sources.mapping import rules
 from parties.sources.opening import open_table
-from parties.sources.plain import PlainSource
 from parties.sources.settings import ColumnSettings, TableSettings
 from parties.sources.source import Source
 from parties.tables.schema import Schema
@@ -72,7 +71,7 @@ def reference(rows: list[Any]) -> RowCounts:
 
 
 def write(folder: Path, rows: list[Any], kind: str) -> Path:
-    path = folder / f"rows.{'csv' if kind in ('csv', 'plain') else 'parquet'}"
+    path = folder / f"rows.{'csv' if kind == 'csv' else 'parquet'}"
     if path.suffix == ".csv":
         with path.open("w", encoding="utf-8", newline="") as stream:
             lines = csv.writer(stream)
@@ -92,10 +91,6 @@ def opened(rows: list[Any], kind: str, max_rows: int = 100, **more: Any) -> Iter
         table = TableSettings(
             source=str(write(Path(folder), rows, kind)), schema=Path("s.toml"), max_rows=max_rows, **more
         )
-        if kind == "plain":
-            wanted = rules({}, SCHEMA, list(SCHEMA.attributes), table.format)
-            yield PlainSource(table, wanted, max_rows, table.least_rows)
-            return
         with open_table(table, SCHEMA, "y", streamed=True) as found:
             yield found
 
@@ -164,7 +159,7 @@ def sums(rows: Any) -> list[Any]:
 @settings(max_examples=60, deadline=None)
 @given(
     ROWS,
-    st.sampled_from(["parquet", "float32", "csv", "plain"]),
+    st.sampled_from(["parquet", "float32", "csv"]),
     st.sampled_from([1, 3, 1000]),
     st.sampled_from([0, 1 << 20]),
     st.sampled_from([0, 1 << 20]),
@@ -190,7 +185,7 @@ def test_pieces_are_the_rows(rows: list[Any], kind: str, piece: int, held: int, 
 def test_the_fingerprint_is_of_the_rows(rows: list[Any], other: Any) -> None:
     """Equal in any engine, order and pieces; another for a row that is another, more or less."""
     prints = []
-    cases: list[tuple[str, int, list[Any]]] = [("parquet", 3, rows), ("csv", 1000, rows[::-1]), ("plain", 2, rows)]
+    cases: list[tuple[str, int, list[Any]]] = [("parquet", 3, rows), ("csv", 1000, rows[::-1]), ("float32", 2, rows)]
     changed = [*rows[1:], other]
     for kind, piece, some in [*cases, ("parquet", 3, changed), ("parquet", 3, [*rows, other]), ("csv", 5, rows[1:])]:
         patch = patched(piece, 0, 0)

@@ -62,7 +62,7 @@ def test_the_bundled_rows_as_parquet_give_the_same_table(tmp_path: Path) -> None
     ours, theirs = (encoded(cells(file, 99), agreed, target) for file in (path, demo().clinic_a))
     assert np.array_equal(ours.rows, theirs.rows)
     assert np.array_equal(ours.classes, theirs.classes)
-    proposals = [schema.propose(file, target, read=cells).schema for file in (path, demo().clinic_a)]
+    proposals = [schema.propose(cells(file), target).schema for file in (path, demo().clinic_a)]
     assert proposals[0].digest() == proposals[1].digest()
 
 
@@ -78,7 +78,7 @@ def test_what_is_wrong_is_told_with_its_row_or_column(tmp_path: Path) -> None:
     nested = parquet(tmp_path / "n.parquet", a=[["x"], ["y"]], b=[1, 2])
     with pytest.raises(InputError, match=r"n\.parquet, column 'a': a column of type .* holds no categories"):
         encoded(cells(nested, 9), agreed, "b")
-    found = schema.propose(nested, read=cells)
+    found = schema.propose(cells(nested))
     assert list(found.schema.attributes) == ["b"]
     assert "left out column 'a': a column of type" in found.notes[0]
     broken = tmp_path / "broken.parquet"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
-import sys
+import re
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -22,12 +22,13 @@ from hypothesis import strategies as st
 
 from parties.sources import ColumnSettings, PlaceSettings, TableSettings, from_frame, open_rows, open_table
 from parties.sources.databases import Scratch
-from parties.sources.plain import PlainSource
+from parties.sources.mapping import rules
 from parties.sources.source import Source
 from parties.tables.schema import Schema
 from protocols.tree import Open
 from smc.errors import InputError
-from tests.support.agreement import SCHEMA, TARGET, Sample, assert_same_counts, reference, sample, tree_of
+from tests.support.agreement import SCHEMA, TARGET, Sample, assert_same_counts, reference, tree_of
+from tests.support.plain_rows import plain_rows
 
 SMALL = Schema({"a": ("1", "2", "?"), "b": ("x", "y")}, "b")
 
@@ -44,24 +45,8 @@ def opened(source: object, schema: Schema = SCHEMA, target: str = TARGET, **more
     return open_table(table, schema, target)
 
 
-def without_engine(source: object, schema: Schema = SCHEMA, target: str = TARGET, **more: Any) -> Source:
-    """As where DuckDB is not installed."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(sys.modules, "duckdb", None)
-        found = opened(source, schema, target, **more)
-    assert isinstance(found, PlainSource)
-    return found
-
-
-WAYS = pytest.mark.parametrize("open_csv", [opened, without_engine])
-
-
 def from_csv(rows: Sample, folder: Path) -> Source:
     return opened(rows.csv)
-
-
-def from_csv_alone(rows: Sample, folder: Path) -> Source:
-    return without_engine(rows.csv)
 
 
 def from_parquet(rows: Sample, folder: Path) -> Source:
@@ -129,7 +114,7 @@ def from_ibis(rows: Sample, folder: Path) -> Source:
     return from_frame(connection.table("visits").semi_join(known, "id"), SCHEMA, TARGET)
 
 
-KINDS = [from_csv, from_csv_alone, from_parquet, from_folder, from_pattern, from_database, from_only_table]
+KINDS = [from_csv, from_parquet, from_folder, from_pattern, from_database, from_only_table]
 KINDS += [from_pandas, from_polars, from_arrow, from_ibis]
 
 
@@ -142,9 +127,8 @@ def test_every_kind_counts_alike(kind: Callable[[Sample, Path], Source], rows: S
 
 def test_the_joint_tree_is_the_same_also_with_cryptography(rows: Sample) -> None:
     expected = tree_of(rows.counts, SCHEMA, TARGET)
-    with opened(rows.csv) as source, without_engine(rows.csv) as other:
+    with opened(rows.csv) as source:
         assert tree_of(source, SCHEMA, TARGET, "mixed") == expected
-        assert tree_of(other, SCHEMA, TARGET) == expected
 
 
 def test_some_columns_in_schema_order(rows: Sample) -> None:
@@ -189,10 +173,9 @@ def test_memory_and_threads_are_bounded() -> None:
     engine.close()
 
 
-# CSV as parties.tables.delimited reads it.
+# CSV, see also test_delimited.
 
 
-@WAYS
 @pytest.mark.parametrize(
     "text",
     [
@@ -209,24 +192,22 @@ def test_memory_and_threads_are_bounded() -> None:
         "a,b\r1,x\r2,y\r",
     ],
 )
-def test_csv_is_read_as_ever(text: str, open_csv: Callable[..., Source], tmp_path: Path) -> None:
+def test_csv_is_read_as_ever(text: str, tmp_path: Path) -> None:
     path = tmp_path / "it's*.csv"
     path.write_text(text, encoding="utf-8", newline="")
-    with open_csv(path, SMALL, "b") as source:
+    with opened(path, SMALL, "b") as source:
         assert_same_counts(source, reference(path, SMALL, "b"), SMALL, "b")
 
 
-@WAYS
-def test_blank_lines_of_a_single_column_are_no_rows(open_csv: Callable[..., Source], tmp_path: Path) -> None:
+def test_blank_lines_of_a_single_column_are_no_rows(tmp_path: Path) -> None:
     only = Schema({"b": ("x", "?")}, "b")
     path = tmp_path / "one.csv"
     path.write_text('b\nx\n\n""\n\n')
-    with open_csv(path, only, "b") as source:
+    with opened(path, only, "b") as source:
         assert source.level(Open(), attributes=True).classes.tolist() == [[1, 1]]
         assert_same_counts(source, reference(path, only, "b"), only, "b")
 
 
-@WAYS
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
@@ -248,12 +229,10 @@ def test_blank_lines_of_a_single_column_are_no_rows(open_csv: Callable[..., Sour
         (b"a,b\n1,x\n2,x\n1,y\n?,y\n", r"4 rows, more than 3, the agreed bound \(max_rows\)"),
     ],
 )
-def test_what_is_wrong_with_a_csv_file(
-    content: bytes, complaint: str, open_csv: Callable[..., Source], tmp_path: Path
-) -> None:
+def test_what_is_wrong_with_a_csv_file(content: bytes, complaint: str, tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_bytes(content)
-    with pytest.raises(InputError, match=complaint) as caught, open_csv(path, SMALL, "b", max_rows=3) as source:
+    with pytest.raises(InputError, match=complaint) as caught, opened(path, SMALL, "b", max_rows=3) as source:
         source.check()
     assert str(caught.value).startswith(str(path))
     assert "\n" not in str(caught.value)
@@ -286,7 +265,7 @@ CELLS = [
     st.sampled_from([None, (10, 20.5), ()]),
 )
 @settings(max_examples=40)
-def test_both_ways_to_count_agree(cells: list[str], absent: tuple[str, ...], edges: Any) -> None:
+def test_cells_are_placed_as_one_by_one(cells: list[str], absent: tuple[str, ...], edges: Any) -> None:
     """What a cell means, or what is said of the first one that means nothing."""
     categories = ("x", "y", "9") if edges is None else tuple("abc"[: len(edges) + 1])
     schema = Schema({"a": (*categories, *absent), "b": ("t",)}, "b")
@@ -294,35 +273,30 @@ def test_both_ways_to_count_agree(cells: list[str], absent: tuple[str, ...], edg
     mapping |= {"missing": "unknown"} if absent == ("unknown",) else {}
     mapping |= {} if edges is None else {"edges": edges}
 
-    def found(open_csv: Callable[..., Source]) -> Any:
-        try:
-            with open_csv(path, schema, "b", columns={"a": mapping}) as source:
-                return source.check(), sorted(source.distinct().tolist()), source.fingerprint(b"key")
-        except InputError as error:
-            return str(error)
-
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "x.csv"
         with path.open("w", newline="", encoding="utf-8") as stream:
             csv.writer(stream).writerows([["a", "b"], *([cell, "t"] for cell in cells)])
-        assert found(opened) == found(without_engine)
+        table = TableSettings.model_validate({"source": str(path), "schema": "s.toml", "columns": {"a": mapping}})
+        try:
+            expected = plain_rows(table, rules(table.columns, schema, ["a", "b"], table.format))
+        except InputError as error:
+            with pytest.raises(InputError, match=re.escape(str(error))):
+                open_table(table, schema, "b")
+            return
+        if isinstance(expected, str):
+            with pytest.raises(InputError) as caught, open_table(table, schema, "b") as source:
+                source.check()
+            assert str(caught.value).endswith(f", column 'a': {expected}")
+        else:
+            with open_table(table, schema, "b") as source:
+                assert (source.check(), sorted(source.distinct().tolist())) == (len(cells), expected)
 
 
-def test_distinct_rows_are_merged_on_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks, spellings and pending rows at their bounds: nothing is counted twice or lost."""
-    for name, bound in (("BLOCK", 7), ("PENDING", 5), ("SPELLINGS", 2)):
-        monkeypatch.setattr(f"parties.sources.plain.{name}", bound)
-    found = sample(tmp_path)
-    with without_engine(found.csv) as source:
-        assert_same_counts(source, found.counts)
-        assert source.distinct()[:, -1].sum() == len(found.rows)
-
-
-@WAYS
-def test_no_level_is_counted_with_values_that_the_schema_lacks(open_csv: Callable[..., Source], tmp_path: Path) -> None:
+def test_no_level_is_counted_with_values_that_the_schema_lacks(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_text("a,b\n1,z\n")
-    with open_csv(path, SMALL, "b") as source, pytest.raises(InputError, match="'z'"):
+    with opened(path, SMALL, "b") as source, pytest.raises(InputError, match="'z'"):
         source.level(Open(), attributes=False)
 
 
@@ -392,16 +366,6 @@ def test_a_frame_with_mapped_columns() -> None:
     ("name", "content", "complaint"),
     [
         ("x.parquet", b"PAR1" + b"x" * 2000, "this is no Parquet file, or it was cut short"),
-        (
-            "x.csv",
-            b"a,b\r\r\n1,x\r\r\n" * 300,
-            "not valid CSV, or its line ends are mixed: all must be LF, or all CRLF",
-        ),
-        (
-            "x.csv",
-            b"a,b\r\n" + b"1,x\r\n" * 150 + b"1,x\n" + b"1,x\r\n" * 150,
-            "not valid CSV, or its line ends are mixed: all must be LF, or all CRLF",
-        ),
     ],
 )
 def test_damage_is_told_in_our_words(name: str, content: bytes, complaint: str, tmp_path: Path) -> None:

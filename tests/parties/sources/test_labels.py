@@ -8,7 +8,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from parties.sources import labels, opening
 from parties.sources.labels import labelled
 from parties.sources.settings import TableSettings
 from parties.tables.schema import Schema
@@ -25,14 +24,8 @@ def refused(path: Path) -> UnfitError:
     return caught.value
 
 
-@pytest.mark.parametrize("has_engine", [True, False])
-def test_a_bad_cell_has_its_line_and_what_is_wrong(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_engine: bool
-) -> None:
+def test_a_bad_cell_has_its_line_and_what_is_wrong(tmp_path: Path) -> None:
     """Of a table with more rows than a job may have, which no model minds."""
-    if not has_engine:
-        monkeypatch.setattr(labels, "counted_here", lambda table: True)
-        monkeypatch.setattr(opening, "counted_here", lambda table: True)
     path = tmp_path / "np.csv"
     path.write_text("Sex,Rings\n" + "F,3\n" * 18 + "F,abc\nM,12\n")
     error = refused(path)

@@ -17,7 +17,6 @@ from hypothesis import settings as limits
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from parties.base import extras
 from parties.base.settings import MOST_OF_A_PERSON
 from parties.sources import TableSettings, open_table
 from parties.sources.source import LeftOut
@@ -236,18 +235,6 @@ def test_no_rows_are_chosen_without_a_key(tmp_path: Path) -> None:
 def test_settings_go_together(said: dict[str, Any], reason: str) -> None:
     with pytest.raises(ValidationError, match=reason):
         settings_of(None, source="x.csv", **said)
-
-
-def test_python_alone_says_that_it_takes_an_engine(
-    tmp_path: Path, identity: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = written(drawn(10), tmp_path / "x.csv")
-    monkeypatch.setattr("parties.sources.opening.installed", lambda *names: False)
-    monkeypatch.setattr(extras, "installed", lambda *names: False)
-    monkeypatch.setitem(__import__("sys").modules, "parties.sources.choosing", None)
-    with pytest.raises(InputError) as caught:
-        counted(settings_of(identity, source=str(path)))
-    assert "\n" not in str(caught.value)
 
 
 def test_the_state_of_a_table_says_who_takes_part() -> None:

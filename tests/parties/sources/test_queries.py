@@ -22,7 +22,7 @@ from parties.base.files import check_outputs
 from parties.commands import check
 from parties.commands.own_table import on_table
 from parties.commands.rows import words_of
-from parties.jobs.tree.id3 import Id3
+from parties.jobs.kinds.id3 import Id3
 from parties.node import settings
 from parties.party_file import files_of
 from parties.sources import TableSettings, open_table
@@ -198,7 +198,7 @@ def test_commands_do_not_overlook_consent(tmp_path: Path) -> None:
     (tmp_path / "schema.toml").write_text('target = "y"\n[attributes]\nsex = ["f", "m"]\ny = ["a", "b"]\n')
     table = settings_of(source=str(tmp_path / "x.csv"), schema=tmp_path / "schema.toml", consent="agreed")
     task, rows, _ = Id3.alone(on_table(Id3.Settings(), None, False, {"t": table}), 0)
-    assert rows.level(task.beginning, True).classes.tolist() == [[2, 0]]
+    assert rows.level(task.states.beginning, True).classes.tolist() == [[2, 0]]
 
 
 def test_smc_check_tells_how_many_are_left_out(files: Any, joined: pandas.DataFrame, tmp_path: Path) -> None:

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from parties.tables import example, rows, schema
-from parties.tables.delimited import columns
+from parties.sources import cells
+from parties.sources.delimited import csv_columns as columns
+from parties.tables import example, schema
 from parties.tables.schema import Schema
 from tests.support.places import SHARED
 
@@ -19,7 +20,7 @@ def test_the_demo_is_quinlans_table_and_neither_half_shows_the_tree() -> None:
     demo = example.demo()
     agreed = schema.load(demo.schema)
     target = agreed.choose_target()
-    halves = [rows.load(path, agreed, target, 14) for path in (demo.clinic_a, demo.clinic_b)]
+    halves = [cells.load(path, agreed, target, 14) for path in (demo.clinic_a, demo.clinic_b)]
     assert [len(half.classes) for half in halves] == [7, 7]
     joined = np.concatenate([half.rows for half in halves])
     classes = np.concatenate([half.classes for half in halves])

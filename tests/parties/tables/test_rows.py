@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from parties.tables import rows
+from parties.sources import cells
 from parties.tables.rows import Table
 from parties.tables.schema import Schema
 from smc.errors import InputError
@@ -22,7 +22,7 @@ def write(directory: Path, text: str | bytes) -> Path:
 
 
 def load(directory: Path, text: str | bytes, max_rows: int = 100) -> Table:
-    return rows.load(write(directory, text), AGREED, "play", max_rows)
+    return cells.load(write(directory, text), AGREED, "play", max_rows)
 
 
 def test_rows_become_indices_in_schema_order(tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ def test_a_party_may_have_no_rows(tmp_path: Path) -> None:
 
 
 def test_a_schema_may_have_nothing_but_the_target(tmp_path: Path) -> None:
-    table = rows.load(write(tmp_path, "play\nyes\n\nno\n"), Schema({"play": ("yes", "no")}), "play", 9)
+    table = cells.load(write(tmp_path, "play\nyes\n\nno\n"), Schema({"play": ("yes", "no")}), "play", 9)
     assert table.rows.shape == (2, 0)
     assert table.classes.tolist() == [0, 1]
 
@@ -87,8 +87,8 @@ def test_the_bound_on_rows_is_exact(tmp_path: Path) -> None:
         ("outlook,play\n", ": the header lacks the column 'wind'; there are 'outlook', 'play'"),
         ("Outlook,Wind,play\n", ": the header lacks the columns 'outlook', 'wind' (did you mean 'Outlook'?); "
          "there are 'Outlook', 'Wind', 'play'"),
-        ("outlook;wind;play\nrain;weak;no\n", ": the header lacks the columns 'outlook', 'wind', 'play'"
-         "; ';' seems to be the separator: smc prepare finds out how a file is spelled, and what it writes is "
+        ("outlook;wind;play\nrain;weak;no\n", ": the header is one column; ';' seems "
+         "to be the separator: smc prepare finds out how a file is spelled, and what it writes is "
          "read by a command's --config, if it has one, as `separator` in a table's format; else write commas"),
         ("outlook,wind,outlook,play\n", ": the column 'outlook' stands twice in the header"),
         ("outlook,wind,play\nrain,weak\n", ", line 2: 2 fields, but the header has 3"),
@@ -114,9 +114,9 @@ def test_a_bad_file_is_one_line_with_its_place(tmp_path: Path, text: str | bytes
 
 def test_places_that_hold_no_table(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"cannot read .*none\.csv: there is no such file"):
-        rows.load(tmp_path / "none.csv", AGREED, "play", 9)
-    with pytest.raises(InputError, match=r"cannot read .*: it is a folder"):
-        rows.load(tmp_path, AGREED, "play", 9)
+        cells.load(tmp_path / "none.csv", AGREED, "play", 9)
+    with pytest.raises(InputError, match="there is no Parquet file"):
+        cells.load(tmp_path, AGREED, "play", 9)
 
 
 def test_a_bad_value_far_down_is_found_at_its_line(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parties.cli import run
+from parties.sources.cells import cells, load
 from parties.tables import schema
-from parties.tables.rows import load
 from parties.tables.schema import Schema
 from smc.errors import InputError
 
@@ -127,7 +127,7 @@ def test_unreadable_schemas(tmp_path: Path) -> None:
 def test_a_proposal_lists_what_occurs(tmp_path: Path) -> None:
     text = "doors, colour ,play,,only\n10,red,yes,7,c\n9,,no,8,c\n2, blue,yes,,c\n10,?,no,1,c\n"
     path = write(tmp_path, text, "x.csv")
-    proposal = schema.propose(path, "play")
+    proposal = schema.propose(cells(path), "play")
     assert list(proposal.schema.attributes.items()) == [
         ("doors", ("2", "9", "10")),
         ("colour", ("blue", "red", "?")),
@@ -143,27 +143,27 @@ def test_a_proposal_lists_what_occurs(tmp_path: Path) -> None:
 
 def test_a_proposal_does_not_depend_on_the_order_of_rows(tmp_path: Path) -> None:
     rows = ["b,1", "a,02", "a,2", "?,x"]
-    one = schema.propose(write(tmp_path, "p,q\n" + "\n".join(rows), "1.csv"))
-    two = schema.propose(write(tmp_path, "p,q\n" + "\n".join(reversed(rows)), "2.csv"))
+    one = schema.propose(cells(write(tmp_path, "p,q\n" + "\n".join(rows), "1.csv")))
+    two = schema.propose(cells(write(tmp_path, "p,q\n" + "\n".join(reversed(rows)), "2.csv")))
     assert one.schema.digest() == two.schema.digest()
 
 
 def test_columns_that_cannot_be_attributes_are_left_out_with_a_note(tmp_path: Path) -> None:
     rows = "".join(f'{i},{i % 64},"a\nb",y\n' for i in range(65))
     path = write(tmp_path, "id,bin,text,play\n" + rows, "x.csv")
-    proposal = schema.propose(path, "play")
+    proposal = schema.propose(cells(path), "play")
     assert list(proposal.schema.attributes) == ["bin", "play"]
     assert [note.split(":")[0] for note in proposal.notes] == ["left out column 'id'", "left out column 'text'"]
     assert "65 different values, more than 64" in proposal.notes[0]
-    assert list(schema.propose(path, exclude=["id", "text"], limit=65).schema.attributes) == ["bin", "play"]
-    assert schema.propose(path, exclude=["id", "text"]).notes == ()
-    assert list(schema.propose(path, "id", limit=65).schema.attributes) == ["id", "bin", "play"]
+    assert list(schema.propose(cells(path), exclude=["id", "text"], limit=65).schema.attributes) == ["bin", "play"]
+    assert schema.propose(cells(path), exclude=["id", "text"]).notes == ()
+    assert list(schema.propose(cells(path), "id", limit=65).schema.attributes) == ["id", "bin", "play"]
     with pytest.raises(InputError, match=r"column 'id' cannot be the target: it has 65 different values"):
-        schema.propose(path, "id")
+        schema.propose(cells(path), "id")
 
 
 def test_a_missing_class_is_told(tmp_path: Path) -> None:
-    proposal = schema.propose(write(tmp_path, "a,play\n1,yes\n2,\n3,?\n", "x.csv"), "play")
+    proposal = schema.propose(cells(write(tmp_path, "a,play\n1,yes\n2,\n3,?\n", "x.csv")), "play")
     assert proposal.schema.attributes["play"] == ("yes", "?")
     assert proposal.notes == ("target 'play' is missing in 2 rows: '?' is a class of its own",)
 
@@ -192,9 +192,9 @@ def test_proposals_that_make_no_sense(tmp_path: Path) -> None:
         ({"exclude": ["a", "play"]}, "no column is left"),
     ]:
         with pytest.raises(InputError, match=message):
-            schema.propose(path, **arguments)  # type: ignore[arg-type]
+            schema.propose(cells(path), **arguments)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="there are no rows to take values from"):
-        schema.propose(write(tmp_path, "a,play\n", "empty.csv"))
+        schema.propose(cells(write(tmp_path, "a,play\n", "empty.csv")))
 
 
 def test_generated_schema_is_plain_toml(tmp_path: Path) -> None:
@@ -205,4 +205,14 @@ def test_generated_schema_is_plain_toml(tmp_path: Path) -> None:
 
 def test_proposed_numbers_are_ordered_by_size(tmp_path: Path) -> None:
     path = write(tmp_path, "n\n10\n-1\n9.5\n?\n-10\n+2\nnan\n1e9\n٣\n", "x.csv")
-    assert schema.propose(path).schema.attributes["n"] == ("-10", "-1", "+2", "9.5", "10", "1e9", "nan", "٣", "?")
+    assert schema.propose(cells(path)).schema.attributes["n"] == (
+        "-10",
+        "-1",
+        "+2",
+        "9.5",
+        "10",
+        "1e9",
+        "nan",
+        "٣",
+        "?",
+    )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
+from typing import Any
+
+from parties.base.report import csv_text
 
 HIDDEN = "x"
 
@@ -13,6 +14,21 @@ def spelled(units: int, digits: int) -> str:
     """Return a number in units of 10^-digits, with that many digits after the point."""
     whole, rest = divmod(units, 10**digits)
     return f"{whole}.{rest:0{digits}}" if digits else str(whole)
+
+
+def covered(values: Any, mask: Any, digits: int, factor: int = 1) -> list[list[str]]:
+    """Return the cells of a table as texts, those in the mask hidden.
+
+    Args:
+        values: int64[rows, columns], in units of `factor` times 10^-`digits`.
+        mask: bool[rows, columns], the cells that are hidden.
+        digits: Digits after the point.
+        factor: Of the units.
+    """
+    return [
+        [HIDDEN if is_hidden else spelled(int(x) * factor, digits) for x, is_hidden in zip(line, over, strict=True)]
+        for line, over in zip(values, mask, strict=True)
+    ]
 
 
 def as_csv(
@@ -27,7 +43,4 @@ def as_csv(
         from parties.alone.publish.writing import escaped_text
 
         by, columns, rows = escaped_text([by])[0], escaped_text(columns), escaped_text(rows)
-    stream = io.StringIO()
-    lines = [[by, *columns], *([name, *line] for name, line in zip(rows, texts, strict=True))]
-    csv.writer(stream, lineterminator="\n").writerows(lines)
-    return stream.getvalue()
+    return csv_text([[by, *columns], *([name, *line] for name, line in zip(rows, texts, strict=True))])

@@ -18,14 +18,14 @@ import re
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from cryptography.hazmat.primitives.keywrap import InvalidUnwrap, aes_key_unwrap, aes_key_wrap
 
-from parties.alone.publish.keys.cell_keys import ColumnKey, Subject
-from parties.alone.publish.keys.ciphers import KEY_BYTES, VERSION_BYTES, Mode, cell_cipher
+from parties.alone.publish.keys.ciphers import KEY_BYTES, VERSION_BYTES, CellCipher, Mode, cell_cipher, derived
 from parties.alone.publish.keys.key_file import KeyFile, connected
 from parties.base import files
 from parties.base.canonical import dump
@@ -46,6 +46,33 @@ _TABLES = (
 )
 _RECORD = "number, at, what, fields, previous"
 _RECORD_KINDS = (int, str, str, str, str, str)
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """Whose cells a key is for."""
+
+    handle: bytes
+    key: bytes
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnKey:
+    """A version of a column's key."""
+
+    name: str
+    version: int
+    mode: Mode
+    cipher: CellCipher
+
+    @property
+    def associated(self) -> bytes:
+        """The associated data of the column's pseudonyms."""
+        return dump({"smc.pseudonym.v1": [self.name, self.version]}).encode()
+
+    def of(self, subject: Subject) -> CellCipher:
+        """Return the key for a subject's cells in this column."""
+        return derived(subject.key, self.mode, self.associated)
 
 
 class Keyring:

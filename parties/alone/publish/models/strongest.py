@@ -19,6 +19,10 @@ from parties.base.binomial import log_tail
 WORST = 0.01  # of the people: those that an attacker is surest of
 LEAST_WORST = 10  # people, at least
 CHANCE = 0.001  # of a finding where there is nothing to find
+FACTS = {  # of a headline, for a `Report`
+    "strongest attack": "{strongest[attack]}: {strongest[right]:.1%} right ({strongest[gain]:+.1%})",
+    "worst-hit people": "{worst_hit[right]} of {worst_hit[people]} right, the surest of {worst_hit[attack]}",
+}
 
 
 def surest(sure: Floats) -> Codes:
@@ -74,12 +78,3 @@ def headline(
             "found": is_found(hits, people, luck, len(right)),
         },
     }
-
-
-def words(figures: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return a headline in lines: a name, and a figure."""
-    strongest, worst = figures["strongest"], figures["worst_hit"]
-    return [
-        ("strongest attack", f"{strongest['attack']}: {strongest['right']:.1%} right ({strongest['gain']:+.1%})"),
-        ("worst-hit people", f"{worst['right']} of {worst['people']} right, the surest of {worst['attack']}"),
-    ]

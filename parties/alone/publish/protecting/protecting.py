@@ -28,6 +28,7 @@ from parties.alone.publish.settings import PublishPlan
 from parties.alone.publish.writing import writer_of
 from parties.base import files
 from parties.base.randomness import private
+from parties.base.report import Report
 from parties.base.settings import at_key, validated
 from parties.base.text import did_you_mean, quoted
 from parties.sources.opened import RowQuery
@@ -136,8 +137,8 @@ def write(rows: Rows, path: Path, escape_formulas: bool) -> None:
         writer.write(pa.table(arrays, names=names))
 
 
-def to_text(report: dict[str, Any]) -> str:
-    """Return the report in lines for people."""
+def report_of(data: dict[str, Any]) -> Report:
+    """Return what was done, lost and is left to fear."""
     from parties.alone.publish.recoding.report import NAMES, figure
 
     def worded(figures: dict[str, Any]) -> str:
@@ -150,11 +151,13 @@ def to_text(report: dict[str, Any]) -> str:
                 parts.append(f"{key.replace('_', ' ')} {figure(value)}")
         return ", ".join(parts)
 
-    lines = [("rows", figure(report["rows"])), ("published", figure(report["published"]))]
-    lines += [(step["method"], worded(step["figures"])) for step in report["steps"]]
-    lines += [("utility of " + name, worded(figures)) for name, figures in report["utility"].items()]
-    if "correlations_differ" in report:
-        lines.append(("correlations differ", "at most " + figure(report["correlations_differ"])))
-    lines += [("risk " + name, worded(figures)) for name, figures in report["risk"].items() if figures]
-    lines += [(name, worded(figures)) for name, figures in report.get("attacks", {}).items()]
-    return "".join(f"{name:{NAMES}} {value}\n" for name, value in lines)
+    report = Report(data, width=NAMES)
+    report.facts({"rows": "{rows:,}", "published": "{published:,}"})
+    groups = [(step["method"], step["figures"]) for step in data["steps"]]
+    groups += [("utility of " + name, figures) for name, figures in data["utility"].items()]
+    if "correlations_differ" in data:
+        groups.append(("correlations differ", {"at most": data["correlations_differ"]}))
+    groups += [("risk " + name, figures) for name, figures in data["risk"].items() if figures]
+    for name, figures in (*groups, *data.get("attacks", {}).items()):
+        report.fact(name, worded(figures))
+    return report

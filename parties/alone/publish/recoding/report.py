@@ -1,32 +1,101 @@
-"""The report of a publication as text for people."""
+"""The report of a publication for people: as text, and as a page."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from parties.base.text import printable
+from parties.base.pictures import style, svg
+from parties.base.report import Report
 
 NAMES = 27  # columns for the names of figures
+# Stand-ins for the page's colours: matplotlib knows numbers only.
+INK, RULE, LINE = "#010203", "#040506", "#070809"
+PAGE = {INK: "var(--muted)", RULE: "var(--rule)", LINE: "var(--link)"}
+MEANINGS = {
+    "linkage": "Somebody who knows that a person is in the table, and the person's quasi-identifiers, names the right "
+    "row with this probability (prosecutor); somebody who links all rows is right in this share of them (marketer).",
+    "membership": "How likely it is that somebody of the public table is in this one.",
+    "homogeneity": "Rows that look alike and have one sensitive value: who is among them is told.",
+    "inference": "How often the most frequent value is right: that of the table, and that of a person's class; and how "
+    "often naive Bayes is, learnt from the published rows, which guesses of people who are not among them, too.",
+    "strongest": "The strongest of the attacks on this value, and how much it gains beyond the most frequent value.",
+    "worst-hit": "The people in whose classes a value is raised most: of how many it is guessed rightly, and whether "
+    "that is more than chance makes.",
+    "skewness": "How many times more frequent a value is in some class than in the table, and how far the farthest "
+    "class is from the table.",
+    "similarity": "Classes whose sensitive values lie in one subtree: what kind of value somebody has is told.",
+}
+LOST = (
+    "The share of a column's values that a published cell may stand for, on average: 0% is the value itself, 100% says "
+    "nothing. A row that was left out counts 100%."
+)
+DIMENSIONS = (
+    "What is lost, on average over the columns, if only the first quasi-identifiers are recoded, so many of them: each "
+    "that an attacker is taken to know costs something of all."
+)
+CLASSES = "Rows that look alike are a class: the larger it is, the less a row in it can be anybody's."
 
 
-def to_text(report: Mapping[str, Any]) -> str:
+def report_of(data: Mapping[str, Any]) -> Report:
     """Return a line a figure; of what an attacker could do, one a figure and sensitive column."""
-    return "".join(f"{printable(line)}\n" for line in _lines(report))
-
-
-def _lines(report: Mapping[str, Any]) -> Iterator[str]:
-    for model in report["models"]:
+    report = Report(data, width=NAMES)
+    for model in data["models"]:
         verdict = "holds" if model["holds"] else "FAILS"
-        yield f"{verdict}: {model['model']} (reached: {figure(model['reached'])})"
-    for name, value in particulars(report):
-        yield f"{name:{NAMES}} {value}"
-    levels = report.get("levels", {})
-    for column, loss in report.get("lost", {}).items():
+        report.line(f"{verdict}: {model['model']} (reached: {figure(model['reached'])})")
+    for name, value in particulars(data):
+        report.fact(name, value)
+    levels = data.get("levels", {})
+    for column, loss in data.get("lost", {}).items():
         level = f", level {levels[column]}" if column in levels else ""
-        yield f"{'lost of ' + column:{NAMES}} {loss:.1%}{level}"
-    for name, figures in attacks(report["risks"]):
-        yield f"{name:{NAMES}} " + ", ".join(f"{key} {value}" for key, value in figures)
+        report.fact(f"lost of {column}", f"{loss:.1%}{level}")
+    for name, figures in attacks(data["risks"]):
+        report.fact(name, ", ".join(f"{key} {value}" for key, value in figures))
+    return report
+
+
+def to_html(data: Mapping[str, Any], name: str) -> str:
+    """Return the report on the rows called `name` as an HTML document."""
+    page, levels = Report(data), data.get("levels", {})
+    page.section("models", key="models")
+    rows = [(m["model"], "holds" if m["holds"] else "fails", figure(m["reached"])) for m in data["models"]]
+    page.table({"model": "", "verdict": "", "reached": ">"}, rows)
+    page.section("table", key="table")
+    for title, value in particulars(data):
+        page.fact(title, value)
+    if lost := data.get("lost", {}):
+        page.section("lost, by column", LOST, "lost")
+        level = {"level": ">{level}"} if levels else {}
+        shares = [{"column": column, "level": levels.get(column), "lost": share} for column, share in lost.items()]
+        page.table({"column": "{column}", **level, "": "|{lost:.1%}", "lost": ">{lost:.1%}"}, shares)
+    if points := data.get("dimensions", []):
+        page.section("the curse of dimensionality", DIMENSIONS, "dimensions")
+        _add_curve(page, points)
+    page.section("classes, by their rows", CLASSES, "classes")
+    most = max((part["classes"] for part in data["class_sizes"]), default=1)
+    sizes = [part | {"each": _range(part), "share": part["classes"] / most} for part in data["class_sizes"]]
+    columns = {"rows each": "{each}", "": "|{share:.1%}", "classes": ">{classes:,}", "rows": ">{rows:,}"}
+    page.table(columns, sizes)
+    page.section("what an attacker could do", key="risks")
+    if not data["risks"]:
+        page.line("No rows are published.")
+    for title, figures in attacks(data["risks"]):
+        page.heading(title, MEANINGS[title.split()[0].rstrip(",")])
+        page.table([("", ""), ("", ">")], figures)
+    return page.html(f"{name}: what was lost, and what is left to fear", is_wide=True)
+
+
+def _add_curve(page: Report, points: list[dict[str, Any]]) -> None:
+    if sum(point["lost"] is not None for point in points) > 1:
+        label = "Information lost against the number of quasi-identifiers; the table below has the figures"
+        page.picture(curve_svg(points), label)
+    lost = ["models not reached" if point["lost"] is None else f"{point['lost']:.1%}" for point in points]
+    rows = [(point["number"], point["column"], share) for point, share in zip(points, lost, strict=True)]
+    page.table({"number": "", "with": "", "lost": ">"}, rows)
+
+
+def _range(part: Mapping[str, Any]) -> str:
+    return figure([part["least"], part["most"]] if part["most"] > part["least"] else part["least"])
 
 
 def particulars(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -67,3 +136,32 @@ def figure(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4g}" if abs(value) < 1e6 else f"{value:.0f}"
     return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def curve_svg(points: Sequence[dict[str, Any]]) -> str:
+    """Return the points of `dimensions.curve` as an SVG element for a page that knows the variables of `PAGE`."""
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator, PercentFormatter
+
+    with style({"axes.edgecolor": RULE}):
+        figure = Figure(figsize=(4.2, 2.7), layout="constrained")
+        figure.patch.set_alpha(0)
+        axes = figure.add_subplot()
+        axes.patch.set_alpha(0)
+        axes.spines[["top", "right"]].set_visible(False)
+        known = [(point["number"], point["lost"]) for point in points if point["lost"] is not None]
+        axes.plot(*zip(*known, strict=True), color=LINE, marker="o", markersize=5, linewidth=2, clip_on=False)
+        axes.set_xlim(0.75, points[-1]["number"] + 0.25)
+        axes.set_ylim(0, 1)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+        axes.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
+        axes.set_xlabel("quasi-identifiers", color=INK)
+        axes.set_ylabel("information lost", color=INK)
+        axes.tick_params(colors=RULE, labelcolor=INK)
+        axes.grid(axis="y", color=RULE, linewidth=0.6)
+        axes.set_axisbelow(True)
+        picture = svg(figure, Creator=None, Format=None, Type=None)
+    picture = picture[picture.index("<svg") :]
+    for number, name in PAGE.items():
+        picture = picture.replace(number, name)
+    return picture

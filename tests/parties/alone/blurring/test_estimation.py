@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
-from parties.alone.blurring.assignment import assign
 from parties.alone.blurring.domain import Domain, Observation
 from parties.alone.blurring.estimation import chi_square, reconstruct
 from parties.alone.blurring.noise import Gaussian, Noise, Uniform
 from parties.alone.blurring.response import Response, reassign
+from parties.alone.blurring.strategies import assign
 from smc.errors import InputError
 
 

@@ -8,9 +8,7 @@ from typing import Any
 
 import pytest
 
-from parties.alone.comparing.drawing import draw_svg
-from parties.alone.comparing.page import to_html
-from parties.alone.comparing.presenting import to_text
+from parties.alone.comparing.presenting import draw_svg, report_of, to_html
 from parties.alone.comparing.reading import read
 from parties.sources.settings import PlaceSettings
 from smc.errors import InputError
@@ -88,14 +86,14 @@ def test_what_cannot_be_compared(files: Path, name: str, content: str, message: 
 
 
 def test_text() -> None:
-    lines = to_text(report()).splitlines()
+    lines = report_of(report()).text().splitlines()
     assert lines[0].split() == ["synthetic", "own"]
     assert lines[1].split() == ["rows", "2,000", "1,000"]
     assert next(line for line in lines if "wind" in line).split() == ["wind,", "sky,", "play", "0.125"]
     assert next(line for line in lines if "ID3" in line).split()[-2:] == ["75.0%", "87.5%"]
     assert next(line for line in lines if "of these copied" in line).split()[-2:] == ["7", "COPIES"]
     assert next(line for line in lines if "same row" in line).split()[-2:] == ["25.0%", "25.0%"]
-    assert "accuracy" not in to_text(report(models=False))
+    assert "accuracy" not in report_of(report(models=False)).text()
 
 
 @pytest.mark.parametrize(("columns", "models"), [(3, True), (40, False)])

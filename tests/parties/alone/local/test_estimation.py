@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from parties.alone.local.coins import Coins
-from parties.alone.local.decoded import document, text
+from parties.alone.local.decoded import document, report_of
 from parties.alone.local.estimation import on_simplex
 from parties.alone.local.plan import LocalPlan
 from parties.alone.local.subset import SubsetSelection
@@ -45,7 +45,7 @@ def test_of_many_values_most_of_the_error_goes() -> None:
     plan = LocalPlan(question="q", mechanism="subset", values=names, epsilon=1.0)
     told = document(plan, made, found, rows, projected=True)
     assert sum(row["projected"] for row in told["estimates"]) == pytest.approx(1)
-    assert ", projected " in text(told)
+    assert ", projected " in report_of(told).text()
 
 
 def test_shares_that_need_not_add_up_are_not_projected() -> None:

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from parties.jobs.boost.boost import Boost
 from parties.jobs.boost.settings import DEFAULT_BITS, BoostSettings
 from parties.jobs.kind import Step
+from parties.jobs.kinds.boost import Boost
 from parties.models.boosted import BoostedModel, _check, xgboost_features, xgboost_text
 from parties.models.load import load_model
 from parties.sources.settings import BudgetSettings
@@ -157,12 +157,12 @@ def test_a_run_goes_on_from_every_step() -> None:
     made, steps = task(rounds=2, depth=2), []
     state = run(made, steps=steps)
     assert [step.number for step in steps] == list(range(len(state)))
-    assert made.decode(json.loads(json.dumps(made.encode(state)))) == state
-    assert made.is_done(state)
+    assert made.states.decode(json.loads(json.dumps(made.states.encode(state)))) == state
+    assert made.states.is_done(state)
     for cut in range(len(state)):
-        assert not made.is_done(made.cut(state, cut))
+        assert not made.states.is_done(made.states.cut(state, cut))
         seen: list[Step] = []
-        assert run(made, start=made.cut(state, cut), steps=seen) == state
+        assert run(made, start=made.states.cut(state, cut), steps=seen) == state
         assert [step.number for step in seen] == list(range(cut, len(state)))
 
 
@@ -179,7 +179,7 @@ def test_what_is_opened_is_listed_and_counted() -> None:
             )
 
         state, _ = run_local(party)
-        costs = forecast(made.program(None), Profile("mixed")).costs  # type: ignore[arg-type]
+        costs = forecast(made.cost(None).program, Profile("mixed")).costs  # type: ignore[arg-type]
         for party_number, counted in enumerate(costs):
             for field in ("bytes_sent", "bytes_received", "messages", "rounds", "and_gates", "bits_opened"):
                 spent, said = getattr(meters[party_number], field), getattr(counted, field)
@@ -187,7 +187,7 @@ def test_what_is_opened_is_listed_and_counted() -> None:
         splits = sum(len(opened) for step, opened in enumerate(state) if made.opened(state, step)["best split"])
         leaves = made.opened(state)["exact number"]
         assert made.opened(state) == {"best split": splits, "exact number": leaves}
-        bits = sum(made.bits(Step(n, 0, made.cut(state, n), "")) for n in range(len(state)))
+        bits = sum(made.bits(Step(n, 0, made.states.cut(state, n), "")) for n in range(len(state)))
         of_leaves = leaves * (made._width + 1)
         assert bits == splits * (1 + (len(made.features.candidates) - 1).bit_length()) + of_leaves
         assert (bits == made.bits_at_most) if full else (bits <= made.bits_at_most)

@@ -15,11 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parties import cli
-from parties.jobs.cluster.cluster import Cluster
 from parties.jobs.cluster.kmeans import weighted
 from parties.jobs.cluster.lloyd import FEW, usual_cells, usual_rounds
 from parties.jobs.cluster.points import Axis, Grid, usual_parts
 from parties.jobs.inputs import Inputs
+from parties.jobs.kinds.cluster import Cluster
 from parties.jobs.release.noise import Noise
 from parties.tables.schema import Schema
 from protocols.release.centroids import UNIT, nearest, packed
@@ -183,7 +183,7 @@ def test_all_of_epsilon_is_spent_and_noise_fits(given_: dict[str, Any], adjacenc
 )
 def test_the_estimate_is_what_is_measured(given_: dict[str, Any]) -> None:
     task, meters = task_of(**given_), {}
-    counted = forecast(task.program(Inputs()), Profile("yao"))
+    counted = forecast(task.cost(Inputs()).program, Profile("yao"))
 
     def program(session: Any) -> Any:
         meters[session.party] = session.meter
@@ -193,7 +193,7 @@ def test_the_estimate_is_what_is_measured(given_: dict[str, Any]) -> None:
     one, other = run_local(program)
     assert one == other
     assert sum(task.opened(one).values()) == len(one)
-    assert sum(sum(task.opened(one, step).values()) for step in range(task.steps(one))) == len(one)
+    assert sum(sum(task.opened(one, step).values()) for step in range(task.states.steps(one))) == len(one)
     for party in (0, 1):
         for field in ("bytes_sent", "bytes_received", "messages", "rounds", "and_gates", "bits_opened"):
             assert getattr(counted.costs[party], field) == getattr(meters[party].total, field), field
@@ -207,10 +207,10 @@ def test_a_run_goes_on_from_any_round(given_: dict[str, Any], many: int, monkeyp
     task = task_of(epsilon=16.0, **given_)
     own = task.own_rows(counts(task, [{"x": "3", "sex": "male", "y": "1"}] * 5))
     whole, _ = run_local(lambda session: task.run(engine_of(session, Profile("clear")), own, None, lambda step: None))
-    assert (task.steps(whole), task.is_done(whole), task.steps(None)) == (many, True, 0)
+    assert (task.states.steps(whole), task.states.is_done(whole), task.states.steps(None)) == (many, True, 0)
     for steps in range(many):
         told: list[Any] = []
-        before = task.decode(json.loads(json.dumps(task.encode(task.cut(whole, steps)))))
+        before = task.states.decode(json.loads(json.dumps(task.states.encode(task.states.cut(whole, steps)))))
         again, _ = run_local(
             lambda session, start=before, told=told: task.run(
                 engine_of(session, Profile("clear")), own, start, told.append
@@ -218,7 +218,9 @@ def test_a_run_goes_on_from_any_round(given_: dict[str, Any], many: int, monkeyp
         )
         assert again == whole
         assert sorted({(step.number, step.state and tuple(step.state)) for step in told}) == [
-            (number, state and tuple(state)) for number in range(steps, many) for state in [task.cut(whole, number)]
+            (number, state and tuple(state))
+            for number in range(steps, many)
+            for state in [task.states.cut(whole, number)]
         ]
 
 

@@ -155,7 +155,7 @@ def test_deciles_are_no_extremes(at: float) -> None:
 
 
 def test_cost_is_counted_ahead() -> None:
-    assert forecast(task_of(exact=True).program(None), Profile("yao")).bytes > 0
+    assert forecast(task_of(exact=True).cost(None).program, Profile("yao")).bytes > 0
 
 
 @pytest.mark.parametrize(

@@ -143,7 +143,7 @@ def test_it_counts_the_bits_that_it_opens(columns: tuple[str, ...], first: int) 
 
 @pytest.mark.parametrize("measure", MEASURES)
 def test_cost_is_counted_ahead(measure: str) -> None:
-    assert forecast(task_of(measure=measure).program(None), Profile("yao")).bytes > 0
+    assert forecast(task_of(measure=measure).cost(None).program, Profile("yao")).bytes > 0
 
 
 @pytest.mark.parametrize(

@@ -128,7 +128,7 @@ def test_every_engine_says_the_same_and_costs_what_was_foreseen(name: str, engin
     task = task_of(name, engine=engine, **CASES[name][0])
     assert document(task, (rows[:50], rows[50:]), engine)["differ"] is (CASES[name][1](rows) < 0.05)
     assert task.opened([1]) == {"decision": 1}
-    assert forecast(task.program(None), Profile(engine)).bytes < 10_000_000
+    assert forecast(task.cost(None).program, Profile(engine)).bytes < 10_000_000
 
 
 @settings(max_examples=25, deadline=None)

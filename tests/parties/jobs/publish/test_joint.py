@@ -16,7 +16,8 @@ from parties.alone.publish.hierarchy import build
 from parties.alone.publish.models.model import KAnonymity
 from parties.alone.publish.recoding.mondrian import mondrian as own_mondrian
 from parties.alone.publish.recoding.recoding import load
-from parties.jobs.publish.joint import JointSettings, PublishJoint
+from parties.jobs.kind import digest
+from parties.jobs.kinds.publish.joint import JointSettings, PublishJoint
 from parties.jobs.publish.recoding import cuts_in, span
 from parties.sources import PlaceSettings
 from parties.tables.schema import Schema
@@ -116,11 +117,11 @@ def test_what_a_set_of_values_loses() -> None:
 
 def test_states_are_kept_and_cut() -> None:
     found = task()
-    assert found.decode(json.loads(json.dumps(found.encode(CUTS)))) == CUTS
-    assert found.decode(None) == found.beginning == ()
-    assert (found.steps(CUTS), found.cut(CUTS, 1), found.cut(CUTS, 0)) == (3, CUTS[:1], ())
-    assert [found.is_done(CUTS[:i]) for i in range(4)] == [False, False, False, True]
-    assert len({found.digest(CUTS[:i]) for i in range(4)}) == 4
+    assert found.states.decode(json.loads(json.dumps(found.states.encode(CUTS)))) == CUTS
+    assert found.states.decode(None) == found.states.beginning == ()
+    assert (found.states.steps(CUTS), found.states.cut(CUTS, 1), found.states.cut(CUTS, 0)) == (3, CUTS[:1], ())
+    assert [found.states.is_done(CUTS[:i]) for i in range(4)] == [False, False, False, True]
+    assert len({digest(found, CUTS[:i]) for i in range(4)}) == 4
 
 
 def test_where_widths_and_medians_are_the_same_it_is_mondrian_of_one_table() -> None:

@@ -13,7 +13,8 @@ import pytest
 
 from parties.alone.publish.recoding.recoding import load
 from parties.cli import run
-from parties.jobs.publish.lattice import LatticeSettings, PublishLattice
+from parties.jobs.kind import digest
+from parties.jobs.kinds.publish.lattice import LatticeSettings, PublishLattice
 from parties.tables.schema import Schema
 from protocols.publish.lattice import levels
 from protocols.publish.lattice_search import Found
@@ -104,11 +105,11 @@ def test_applying_the_file_leaves_out_what_the_protocol_counted(
 def test_states_are_kept_and_cut() -> None:
     found = task(against="public")
     state = Found((True, False), (1, 0), (True, False))
-    assert found.decode(json.loads(json.dumps(found.encode(state)))) == state
-    assert found.decode(found.encode(found.beginning)) == found.beginning
-    assert [found.steps(found.cut(state, n)) for n in range(6)] == [0, 1, 2, 3, 4, 4]
-    assert [found.is_done(found.cut(state, n)) for n in range(5)] == [False, False, False, False, True]
-    assert len({found.digest(found.cut(state, n)) for n in range(5)}) == 5
+    assert found.states.decode(json.loads(json.dumps(found.states.encode(state)))) == state
+    assert found.states.decode(found.states.encode(found.states.beginning)) == found.states.beginning
+    assert [found.states.steps(found.states.cut(state, n)) for n in range(6)] == [0, 1, 2, 3, 4, 4]
+    assert [found.states.is_done(found.states.cut(state, n)) for n in range(5)] == [False, False, False, False, True]
+    assert len({digest(found, found.states.cut(state, n)) for n in range(5)}) == 5
 
 
 def test_what_a_plan_says_is_taken(tmp_path: Path) -> None:

@@ -20,8 +20,9 @@ from parties.alone.publish.hiding.tabulation import with_totals
 from parties.alone.publish.sealing import sealed, sealing
 from parties.cli import run
 from parties.jobs.inputs import Inputs
+from parties.jobs.kind import digest
+from parties.jobs.kinds.publish.joint_table import JointTable
 from parties.jobs.publish import analyst
-from parties.jobs.publish.table import JointTable
 from parties.jobs.publish.table_settings import JointTableExtra, JointTableSettings
 from parties.jobs.release.noise import Noise
 from parties.link import identity
@@ -227,7 +228,7 @@ def test_the_estimate_is_what_is_measured(profile: str, way: str, certificate: s
     result, meters = found(made, [own_numbers(made, half) for half in rows], profile)
     hidden = result["hidden"].count("1")
     if way != "sealed":
-        ahead = made.counted(JointTableExtra(), Inputs())
+        ahead = made.cost(Inputs(), JointTableExtra())
         assert str(ahead) == "exact"
         counted = forecast(ahead.program, Profile(profile))
         for party in (0, 1):
@@ -235,20 +236,20 @@ def test_the_estimate_is_what_is_measured(profile: str, way: str, certificate: s
             assert {**cost, "seconds": 0} == {**said, "seconds": 0}
         assert sum(made.opened(result).values()) == 2 * 35 - hidden
         with pytest.raises(InputError, match="leave it out"):
-            made.counted(JointTableExtra(hidden=1), Inputs())
+            made.cost(Inputs(), JointTableExtra(hidden=1))
         return
     assert hidden > 5
-    ahead = made.counted(JointTableExtra(hidden=hidden), Inputs())
+    ahead = made.cost(Inputs(), JointTableExtra(hidden=hidden))
     assert str(ahead) == f"exact, for a table with {hidden} hidden cells"
     counted = forecast(ahead.program, Profile(profile))
     for party in (0, 1):
         cost, said = meters[party].total.as_dict(), counted.meters[party].total.as_dict()
         assert {**cost, "seconds": 0} == {**said, "seconds": 0}
-    assert forecast(made.program(Inputs()), Profile(profile)).bytes > counted.bytes
+    assert forecast(made.cost(Inputs()).program, Profile(profile)).bytes > counted.bytes
     assert sum(made.opened(result).values()) == 2 * 35 + 35 - hidden
     assert made.opened(None) == dict.fromkeys(made.opened(result), 0)
     with pytest.raises(InputError, match="some must be left"):
-        made.counted(JointTableExtra(hidden=35), Inputs())
+        made.cost(Inputs(), JointTableExtra(hidden=35))
 
 
 def test_noise_is_charged_and_shown() -> None:
@@ -313,7 +314,7 @@ def test_a_repeated_run_seals_the_same_shares(certificate: str) -> None:
     own = [own_numbers(made, rows) for rows in halves(people())]
     first, again, other = (found(made, own, seed=seed)[0] for seed in (1, 1, 2))
     assert first == again
-    assert made.digest(first) == made.digest(again)
+    assert digest(made, first) == digest(made, again)
     assert first["hidden"] == other["hidden"]
     assert first["masked"] != other["masked"]
     assert set(first["shares"]).isdisjoint(other["shares"])

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from parties.alone.regression.rows import RowStream, TrainingRows
+from parties.jobs.kinds.regress.joint import RegressJoint
 from parties.jobs.regress import coordinates
 from parties.jobs.regress.coordinates import GRID, Coordinates
-from parties.jobs.regress.joint import RegressJoint
 from parties.jobs.regress.settings import RegressSettings
 from parties.models.linear import LinearModel
 from parties.tables.schema import Schema
@@ -107,7 +107,9 @@ def test_scores_are_rows_that_the_model_has_right() -> None:
             right = 0
             for x, y, label in lines:
                 total = (
-                    model.intercept + model.columns["x"].added((-1, 0, 1)[x]) + model.columns["y"][("-1", "0", "1")[y]]
+                    model.intercepts[0]
+                    + model.columns["x"].read(("-1", "0", "1")[x])[0]
+                    + model.columns["y"].read(("-1", "0", "1")[y])[0]
                 )
                 right += int((total > 1e-7) == (label == 1))
             assert scores[place] == right
@@ -126,7 +128,7 @@ def test_a_line_through_both_parties_rows_is_found(profile: Profile) -> None:
         own = lines[session.party :: 2]
         data = made.method.own(made.own_rows(RowCounts([3, 3], 2, np.array(own)[:, :2], np.array(own)[:, 2])))
         engine = engine_of(session, profile)
-        state = made.run(engine, data, made.cut(made.decode([[0], [3], [4]]), 3), lambda step: None)
+        state = made.run(engine, data, made.states.cut(made.states.decode([[0], [3], [4]]), 3), lambda step: None)
         assert state[:3] == ((0,), (3,), (4,))  # intercept 0, x 2, y -2
         return state if profile.engine == "gmw" else made.run(engine, data, (), lambda step: None)
 

@@ -18,9 +18,9 @@ from parties.alone.regression.minimiser import minimise
 from parties.alone.regression.rows import TrainingRows
 from parties.jobs import kinds
 from parties.jobs.inputs import Inputs
+from parties.jobs.kinds.regress.joint import RegressJoint
 from parties.jobs.regress.choice import Choice
 from parties.jobs.regress.gradient import Gradient
-from parties.jobs.regress.joint import RegressJoint
 from parties.jobs.regress.output import Output
 from parties.jobs.regress.reading import rows_of
 from parties.jobs.regress.settings import RegressSettings, default_delta
@@ -65,7 +65,7 @@ def state_of(made: RegressJoint, profile: Profile | None = None, meters: dict[in
         if meters is not None:
             meters[session.party] = session.meter
         data = made.method.own(own_rows(made, session.party))
-        return made.run(engine_of(session, profile or Profile("clear")), data, made.beginning, lambda step: None)
+        return made.run(engine_of(session, profile or Profile("clear")), data, made.states.beginning, lambda step: None)
 
     one, other = run_local(party)
     assert one == other
@@ -205,8 +205,8 @@ def test_what_is_spent_is_epsilon(fields: dict[str, Any], epsilon: float, adjace
 @pytest.mark.parametrize("fields", [{"steps": 2}, OUTPUT, CHOICE, CHOICES], ids=str)
 def test_the_estimate_is_what_is_measured(fields: dict[str, Any], profile: Profile) -> None:
     made = task(**fields)
-    assert made.is_countable
-    counted = forecast(made.program(Inputs()), profile)
+    assert made.cost(Inputs()).is_countable
+    counted = forecast(made.cost(Inputs()).program, profile)
     meters: dict[int, Any] = {}
     found = state_of(made, profile, meters)
     for party in (0, 1):
@@ -223,9 +223,13 @@ def test_what_is_said_of_a_result(fields: dict[str, Any]) -> None:
     """JSON that predicts, text and picture; states are kept, cut and found again; the peer reads the same task."""
     made = task(**fields)
     state = state_of(made)
-    assert made.decode(json.loads(json.dumps(made.encode(state)))) == state
-    assert made.decode(made.encode(())) == made.beginning == made.cut(state, 0)
-    assert (made.steps(state), made.is_done(state), made.is_done(state[:-1])) == (made.method.steps, True, False)
+    assert made.states.decode(json.loads(json.dumps(made.states.encode(state)))) == state
+    assert made.states.decode(made.states.encode(())) == made.states.beginning == made.states.cut(state, 0)
+    assert (made.states.steps(state), made.states.is_done(state), made.states.is_done(state[:-1])) == (
+        made.method.steps,
+        True,
+        False,
+    )
     document = json.loads(json.dumps(made.document(state)))
     assert document == made.document(state)
     text, picture = made.text(document, 0), made.picture(document)
@@ -239,10 +243,8 @@ def test_what_is_said_of_a_result(fields: dict[str, Any]) -> None:
     weights, scale = made.method.weights(state), made.features.unit / 2**14
     town = {"town": "south"} if "town" in made.settings.columns else {}  # type: ignore[operator]
     score = weights[-1] + (weights[2] if town else 0) + weights[-2] * 1.0
-    found = model.intercept + sum(
-        column.added(40) if name == "age" else column[town[name]]  # type: ignore[union-attr,index]
-        for name, column in model.columns.items()
-    )
+    row = {"age": "40"} | town
+    found = model.intercepts[0] + sum(column.read(row[name])[0] for name, column in model.columns.items())
     assert found == pytest.approx(score * scale, abs=1e-6)
     assert RegressJoint.agreed(made.specification()).specification() == made.specification()
     assert "with noise that neither knows" in made.reveals("bob")[0]

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from parties.alone.regression.features import ONE
 from parties.alone.regression.moments import Moments
 from parties.jobs.inputs import Inputs
+from parties.jobs.kinds.regress.joint import RegressJoint
 from parties.jobs.regress import squares
-from parties.jobs.regress.joint import RegressJoint
 from parties.jobs.regress.settings import RegressSettings
 from parties.jobs.regress.squares import Squares
 from parties.jobs.release.noise import Noise
@@ -73,7 +73,7 @@ def state_of(
         if meters is not None:
             meters[session.party] = session.meter
         data = made.method.own(made.own_rows(parts[session.party]))
-        return made.run(engine_of(session, Profile(of)), data, made.beginning, lambda step: None)
+        return made.run(engine_of(session, Profile(of)), data, made.states.beginning, lambda step: None)
 
     one, other = run_local(party)
     assert one == other
@@ -205,7 +205,7 @@ def test_grouped_rows_have_the_same_moments() -> None:
 @pytest.mark.parametrize("engine", ["yao", "gmw"])
 def test_the_estimate_is_what_is_measured(engine: str) -> None:
     made, meters = task(columns=("age",)), dict[int, Any]()
-    counted = forecast(made.program(Inputs()), Profile(engine))
+    counted = forecast(made.cost(Inputs()).program, Profile(engine))
     schema = made.schema.attributes
     none = RowCounts([len(schema["age"])], len(schema["cost"]), np.zeros((0, 1), int), np.zeros(0, int))
     state_of(made, [none, none], meters, engine)

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from parties.jobs.release.choose import Choose
-from parties.jobs.release.top import Top
+from parties.jobs.kinds.release.choose import Choose
+from parties.jobs.kinds.release.top import Top
 from parties.tables.schema import Schema
 from smc.errors import InputError
 from tests.support.questions import counts, state_of

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from parties.jobs.release.correlation import correlations
+from parties.jobs.kinds.release.correlation import correlations
 from parties.jobs.release.noise import laplace
 from parties.jobs.release.values import Values
 from smc.errors import InputError

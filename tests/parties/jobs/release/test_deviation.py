@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parties.jobs.release.deviation import deviations
+from parties.jobs.kinds.release.deviation import deviations
 from parties.jobs.release.noise import laplace
 from parties.jobs.release.values import Values
 

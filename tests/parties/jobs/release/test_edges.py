@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parties.cli import cli
-from parties.jobs.release.edges import Edges, EdgesSettings, cut
+from parties.jobs.kinds.release.edges import Edges, EdgesSettings, cut
 from parties.tables import schema as schemas
 from parties.tables.schema import Schema
 from parties.tables.types import Domain, IntegerType, RealType
@@ -96,7 +96,7 @@ def test_every_engine_finds_them_and_the_cost_is_foreseen(profile: Profile, more
     state = run_local(program)[0]
     (column,) = task.document(state)["edges"]
     assert column["edges"] == pytest.approx(np.quantile(ages, [0.25, 0.5, 0.75]), abs=8)  # groups are six years wide
-    cost = forecast(task.program(None), profile)  # type: ignore[arg-type]
+    cost = forecast(task.cost(None).program, profile)  # type: ignore[arg-type]
     assert cost.costs[0].bytes_sent == meters[0].total.bytes_sent
     assert cost.costs[1].bytes_sent == meters[1].total.bytes_sent
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from parties.jobs.release.marginals import Marginals
+from parties.jobs.kinds.release.marginals import Marginals
 from smc.errors import InputError
 from tests.support.concentrated import epsilon_of_rho
 from tests.support.questions import SCHEMA, Row, asked, state_of

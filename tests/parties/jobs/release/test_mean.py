@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from parties.jobs.release.mean import means
+from parties.jobs.kinds.release.mean import means
 from parties.jobs.release.noise import laplace
 from parties.jobs.release.values import Values
 

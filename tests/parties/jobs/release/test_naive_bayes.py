@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from parties.jobs.inputs import Inputs
-from parties.jobs.release.naive_bayes import NaiveBayes, is_mostly_noise
+from parties.jobs.kinds.release.naive_bayes import NaiveBayes, is_mostly_noise
 from parties.tables.schema import Schema
 
 

@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from parties.commands.kinds import example_of
 from parties.jobs import kinds
 from parties.jobs.release.presenting import aligned, numbers_as_csv, text
 from parties.tables.schema import Schema
@@ -109,6 +110,6 @@ def test_nobodys_words_do_anything(name: str) -> None:
 def test_every_question_has_a_title_and_a_line() -> None:
     for name in kinds.BUILT_IN:
         if kinds.group(name) == "release":
-            assert kinds.find(name).example.endswith("--config party.toml")
+            assert example_of(kinds.find(name)).endswith("--config party.toml")
             assert kinds.line(name)
     assert "outcome" in SCHEMA.attributes

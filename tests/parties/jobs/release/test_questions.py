@@ -288,7 +288,7 @@ def test_the_cases_are_all_questions() -> None:
 def test_the_estimate_is_what_is_measured(name: str, exact: bool, profile: Profile) -> None:
     given_ = {key: value for key, value in ASKED[name].items() if not (exact and key == "delta")}
     task = asked(name, **given_, **({"exact": True} if exact else {}))
-    counted = forecast(task.program(Inputs()), profile)
+    counted = forecast(task.cost(Inputs()).program, profile)
     meters: dict[int, Any] = {}
     row = {"age": "old", "sex": "male", "visits": "2", "outcome": "bad"}
 
@@ -332,7 +332,7 @@ def test_what_is_said_of_a_question(name: str) -> None:
         picture = type(task).picture(document)
         assert (picture is not None) == task.draws
         names = [file.name for file in type(task).files()]
-        assert (f"{task.noun}.svg" in names) == task.draws
+        assert (f"{task.about.noun}.svg" in names) == task.draws
 
 
 def test_percentages_within_a_column_add_up_to_100_there() -> None:

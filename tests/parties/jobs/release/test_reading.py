@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parties.jobs.inputs import Inputs
-from parties.jobs.release.mean import Mean
+from parties.jobs.kinds.release.mean import Mean
+from parties.jobs.kinds.release.sum import Sum, SumSettings
 from parties.jobs.release.predicates import Predicate, parse
 from parties.jobs.release.reading import Cells, fingerprint, pairs, used
-from parties.jobs.release.sum import Sum, SumSettings
 from parties.sources.settings import TableSettings
 from parties.tables.schema import Schema
 from protocols.counts import RowCounts

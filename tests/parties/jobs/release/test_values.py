@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from parties.jobs.inputs import Inputs
 from parties.jobs.release import noise, values
 from parties.jobs.release.values import Values, read
 from smc.errors import InputError
@@ -104,5 +105,5 @@ def test_a_task_derives_numbers_and_noise_once(monkeypatch: pytest.MonkeyPatch, 
     task = asked(name, column="visits", by=("sex",))
     row = {"age": "old", "sex": "male", "visits": "2", "outcome": "good"}
     task.document(state_of(task, [[row], []]))
-    _ = task.reveals("them"), task.spends, task.is_countable
+    _ = task.reveals("them"), task.spends, task.cost(Inputs()).is_countable
     assert calls == {"decimal": len(SCHEMA.attributes["visits"]), "laplace": parts}

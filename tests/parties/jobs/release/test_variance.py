@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from parties.jobs import kinds
 from parties.jobs.inputs import Inputs
-from parties.jobs.release.variance import Variance, VarianceSettings
+from parties.jobs.kinds.variance import Variance, VarianceSettings
 from parties.tables.schema import Schema
 from smc.circuit import Netlist
 from smc.counting import forecast
@@ -71,7 +71,7 @@ def test_the_bound_itself_is_not_above(profile: str) -> None:
 @pytest.mark.parametrize("profile", [Profile("yao"), Profile("gmw")], ids=str)
 def test_the_estimate_is_what_is_measured(profile: Profile) -> None:
     task = task_of(2.5, where="sex = male")
-    counted = forecast(task.program(Inputs()), profile)
+    counted = forecast(task.cost(Inputs()).program, profile)
     meters: dict[int, Any] = {}
 
     def program(session: Any) -> Any:

@@ -74,7 +74,7 @@ class Lines:
 def document_of(task: Any, sides: Any, profile: str = "clear") -> Any:
     def party(session: Session) -> Any:
         own = task.own_rows(Lines(task, sides[session.party]))
-        return task.run(engine_of(session, Profile(profile)), own, task.beginning, lambda step: None)  # type: ignore[arg-type]
+        return task.run(engine_of(session, Profile(profile)), own, task.states.beginning, lambda step: None)  # type: ignore[arg-type]
 
     one, other = run_local(party)
     assert one == other

@@ -42,11 +42,11 @@ def task_of(schema: Schema = SCHEMA, **said: Any) -> Any:
 def state_of(task: Any, sides: Any, profile: Profile = Profile("clear")) -> Found:  # noqa: B008 (immutable)
     def party(session: Session) -> Any:
         own = task.own_rows(counts(task, sides[session.party]))
-        return task.run(engine_of(session, profile), own, task.beginning, lambda step: None)
+        return task.run(engine_of(session, profile), own, task.states.beginning, lambda step: None)
 
     one, other = run_local(party)
     assert one == other
-    assert task.decode(task.encode(one)) == one
+    assert task.states.decode(task.states.encode(one)) == one
     return one
 
 
@@ -163,14 +163,14 @@ def test_engines_agree_and_open_what_they_say(profile: Profile) -> None:
 
     def party(session: Session) -> Any:
         own = task.own_rows(counts(task, lines[:30] if session.party else lines[30:]))
-        found = task.run(engine_of(session, profile), own, task.beginning, steps.append)
+        found = task.run(engine_of(session, profile), own, task.states.beginning, steps.append)
         return found, session.meter.total.bits_opened
 
     (state, bits), _ = run_local(party)
     assert told(task.document(state)) == by_hand(lines, task)
     assert bits == task.opened(state)["decision"] == sum(task.bits(step) for step in steps) // 2
-    resumed = task.cut(state, 2)
-    assert task.steps(resumed) == 2
+    resumed = task.states.cut(state, 2)
+    assert task.states.steps(resumed) == 2
 
     def onward(session: Session) -> Any:
         own = task.own_rows(counts(task, lines[:30] if session.party else lines[30:]))
@@ -265,7 +265,9 @@ def test_a_run_stops_in_a_line_where_rules_are_too_many(monkeypatch: pytest.Monk
 
     def party(session: Session) -> Any:
         own = task.own_rows(counts(task, lines))
-        return task.run(engine_of(session, Profile("clear")), own, task.beginning, lambda step: sizes.append(step.size))
+        return task.run(
+            engine_of(session, Profile("clear")), own, task.states.beginning, lambda step: sizes.append(step.size)
+        )
 
     assert association.number_of_rules(run_local(party)[0].levels) == 50
     monkeypatch.setattr(association, "MOST_CANDIDATES", 49)
@@ -335,4 +337,4 @@ def number(lines: list[Line], items: frozenset[str]) -> int:
 
 
 def test_cost_is_counted_ahead() -> None:
-    assert forecast(task_of().program(None), Profile("gmw", "ferret")).bytes > 0
+    assert forecast(task_of().cost(None).program, Profile("gmw", "ferret")).bytes > 0

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from parties.jobs import kinds, stopping
+from parties.jobs.inputs import Inputs
 from parties.jobs.kind import LargerThanForecastError
 from parties.jobs.rules.exact import ExactRules
 from parties.tables.schema import Schema
@@ -46,15 +47,15 @@ def run(of: Any, start: Any) -> tuple[Any, Any, list[int]]:
 
 
 def test_both_stop_before_the_same_length_and_go_on_from_there() -> None:
-    whole, same, _ = run(task(), task().beginning)
+    whole, same, _ = run(task(), task().states.beginning)
     assert whole == same
     bounded = task(most_bytes=9_000)
-    left, right, _ = run(bounded, bounded.beginning)
+    left, right, _ = run(bounded, bounded.states.beginning)
     assert isinstance(left, LargerThanForecastError)
     assert (str(left), left.state, left.spent) == (str(right), right.state, right.spent)
     assert "the sets are larger than forecast: " in str(left)
-    steps = bounded.steps(left.state)
-    assert 0 < steps < bounded.steps(whole)
+    steps = bounded.states.steps(left.state)
+    assert 0 < steps < bounded.states.steps(whole)
     again, _, seen = run(bounded.allowing(10**9), left.state)
     assert again == whole
     assert seen[0] == steps, "nothing is opened twice"
@@ -63,7 +64,7 @@ def test_both_stop_before_the_same_length_and_go_on_from_there() -> None:
 def test_the_bound_is_four_times_the_forecast(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stopping, "LEAST_STOP", 1000)
     monkeypatch.setattr(ExactRules, "forecast", 3_000)
-    left, right, _ = run(task(), task().beginning)
+    left, right, _ = run(task(), task().states.beginning)
     assert isinstance(left, LargerThanForecastError)
     assert str(left) == str(right)
 
@@ -81,4 +82,4 @@ def test_a_schema_of_many_values_has_a_bound() -> None:
         kind.Settings.model_validate({"max_rows": 4000, "support": 0.01}), wide
     )
     assert np.sum(made.largest) > 1 << 20
-    assert made.most(Profile("yao")) > 0
+    assert made.cost(Inputs()).most(Profile("yao")) > 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from parties.jobs.inputs import Inputs
-from parties.jobs.small.majority import Majority, MajoritySettings
+from parties.jobs.kinds.majority import Majority, MajoritySettings
 from parties.tables.schema import Schema
 from smc.errors import InputError
 

@@ -9,10 +9,10 @@ import pytest
 import statsmodels.api as sm
 from statsmodels.duration.survfunc import SurvfuncRight, survdiff
 
+from parties.jobs.kinds.survive.compare import Compare, CompareSettings
+from parties.jobs.kinds.survive.curve import Curve, CurveSettings
 from parties.jobs.release.noise import laplace
 from parties.jobs.release.postprocessing import consistent
-from parties.jobs.survive.compare import Compare, CompareSettings
-from parties.jobs.survive.curve import Curve, CurveSettings
 from parties.jobs.survive.estimates import curve, log_rank, median
 from parties.tables.schema import Schema
 from parties.tables.types import DateType, Domain, FlagType, IntegerType
@@ -273,5 +273,5 @@ def test_costs_are_foreseen() -> None:
         return session.meter.total
 
     costs = run_local(party)
-    expected = forecast(task.program(None), Profile("yao")).costs  # type: ignore[arg-type]
+    expected = forecast(task.cost(None).program, Profile("yao")).costs  # type: ignore[arg-type]
     assert [(c.bytes_sent, c.rounds) for c in costs] == [(c.bytes_sent, c.rounds) for c in expected]

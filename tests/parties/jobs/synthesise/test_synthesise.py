@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from parties.jobs.kind import Inputs
+from parties.jobs.kinds.synthesise import Synthesise
 from parties.jobs.synthesise.rows import agreed
 from parties.jobs.synthesise.settings import SynthesiseSettings
 from parties.jobs.synthesise.state import GraphicalModel, Synthesis
-from parties.jobs.synthesise.synthesise import Synthesise
 from parties.tables.schema import Schema
 from protocols.counts import RowCounts
 from smc.engines import Profile, engine_of, make_engine
@@ -59,7 +59,7 @@ def runs(
         told = steps.append if session.party == 0 else lambda step: None
         data = task.own_rows(source(task, own[session.party]))
         engine = make_engine(session, "clear") if profile is None else engine_of(session, profile)
-        return task.run(engine, data, start or task.beginning, told)
+        return task.run(engine, data, start or task.states.beginning, told)
 
     one, other = run_local(party)
     assert one == other
@@ -70,14 +70,14 @@ def runs(
 def test_both_get_the_same_rows_and_they_are_like_the_true_ones(select: str) -> None:
     task, own = task_of(select=select), [rows_of(1, 900), rows_of(2, 800)]
     state, steps = runs(task, own, profile=Profile("gmw", "ferret"))
-    assert [step.number for step in steps] == list(range(task.steps(state)))
-    assert task.is_done(state)
-    assert task.decode(json.loads(json.dumps(task.encode(state)))) == state
+    assert [step.number for step in steps] == list(range(task.states.steps(state)))
+    assert task.states.is_done(state)
+    assert task.states.decode(json.loads(json.dumps(task.states.encode(state)))) == state
     for number, step in enumerate(steps):
-        assert task.cut(state, number) == step.state
-        assert task.decode(task.encode(step.state)) == step.state
-        assert task.steps(step.state) == number
-    assert task.cut(state, len(steps)) == state
+        assert task.states.cut(state, number) == step.state
+        assert task.states.decode(task.states.encode(step.state)) == step.state
+        assert task.states.steps(step.state) == number
+    assert task.states.cut(state, len(steps)) == state
     opened = [task.opened(state, number) for number in range(len(steps))]
     everything = task.opened(state)
     assert {key: sum(one[key] for one in opened) for key in everything} == everything
@@ -102,7 +102,7 @@ def test_a_run_goes_on_from_any_step() -> None:
     """From a state between: what was measured stays; the model is the same as if it had never been lost."""
     task, own = task_of(epsilon=4.0, columns=("a", "c")), [rows_of(3, 300), rows_of(4, 300)]
     state, _ = runs(task, own)
-    kept = task.cut(state, 3)
+    kept = task.states.cut(state, 3)
     again, more = runs(task, own, kept)
     assert again.measured[: len(kept.measured)] == kept.measured
     assert more[0].number == 3
@@ -166,9 +166,9 @@ def test_rows_of_values_that_do_not_exist_are_refused() -> None:
 
 
 def test_an_estimate_tells_for_what_it_is() -> None:
-    said = str(task_of().counted(None, Inputs()))
+    said = str(task_of().cost(Inputs()))
     assert said == "typical, for 13 rounds, and 2,000 rows"
-    assert str(task_of(select="mst", rows=7).counted(None, Inputs())) == "at most, for the largest pairs, and 7 rows"
+    assert str(task_of(select="mst", rows=7).cost(Inputs())) == "at most, for the largest pairs, and 7 rows"
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from parties.base.settings import merge
-from parties.jobs.tree.forest import Forest
+from parties.jobs.kinds.forest import Forest
 from parties.jobs.tree.settings import ForestSettings
 from parties.models.trees.tree import TreeFile
 from parties.tables.schema import Schema
@@ -37,7 +37,7 @@ def run(of: Any, start: Any = None, engine: str = "clear") -> tuple[Any, list[An
         source = RowCounts(of.domains, 2, rows, (rows[:, 0] > 1).astype(np.int64))
         own = of.own_rows(source, bytes([session.party]) * 32)
         steps = seen if session.party else []
-        begin = of.beginning if start is None else start
+        begin = of.states.beginning if start is None else start
         return of.run(engine_of(session, Profile(engine)), own, begin, steps.append)
 
     first, second = run_local(program)
@@ -49,10 +49,14 @@ def run(of: Any, start: Any = None, engine: str = "clear") -> tuple[Any, list[An
 def test_a_forest_is_written_read_and_gone_on_with(splits: str) -> None:
     of = task(splits=splits, plain=True)
     state, steps = run(of, engine="lean")
-    assert of.is_done(state)
+    assert of.states.is_done(state)
     assert of.state_of(TreeFile.parse(json.loads(json.dumps(of.document(state)), parse_int=float))) == state
     for step in steps:
-        assert of.decode(json.loads(json.dumps(of.encode(step.state)))) == step.state == of.cut(state, step.number)
+        assert (
+            of.states.decode(json.loads(json.dumps(of.states.encode(step.state))))
+            == step.state
+            == of.states.cut(state, step.number)
+        )
         assert run(of, step.state)[0] == state
     assert {kind: sum(of.opened(state, step.number)[kind] for step in steps) for kind in of.opened(state)} == of.opened(
         state

@@ -10,9 +10,9 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.tree import DecisionTreeClassifier
 
 from parties.jobs.kind import Inputs, Step
+from parties.jobs.kinds.id3 import Id3
 from parties.jobs.tree.exact import ExactTree
 from parties.jobs.tree.holdout import JUDGED, LABEL, HoldoutTree, Judged
-from parties.jobs.tree.id3 import Id3
 from parties.jobs.tree.settings import ForestSettings, Id3Settings
 from parties.models.trees.tree import TreeFile
 from parties.tables.schema import Schema
@@ -50,7 +50,7 @@ def run(of: Any, table: np.ndarray, profile: Profile = CLEAR, start: Any = None)
         meters[session.party] = session.meter
         own = table[session.party :: 2]
         data = of.own_rows(RowCounts(SIZES, 2, own[:, :-1], own[:, -1]), bytes([session.party]) * 32)
-        begin = of.beginning if start is None else start
+        begin = of.states.beginning if start is None else start
         return of.run(engine_of(session, profile), data, begin, steps.append if session.party else lambda step: None)
 
     first, second = run_local(program)
@@ -97,14 +97,14 @@ def test_all_grows_on_what_is_not_held_out() -> None:
 def test_it_costs_what_is_estimated_and_opens_what_is_said(profile: Profile) -> None:
     of, table = task(max_depth=3), rows(200, 4)
     state, meters, steps = run(of, table, profile)
-    exact, most = forecast(of.with_result(state), profile), of.most(profile)
+    exact, most = forecast(of.with_result(state), profile), of.cost(Inputs()).most(profile)
     for party in (0, 1):
         ours, theirs = exact.costs[party], meters[party].total
         for field in ("bytes_sent", "bytes_received", "messages", "rounds", "and_gates", "bits_opened"):
             assert getattr(ours, field) == getattr(theirs, field), field
     assert exact.bytes <= most
-    assert forecast(of.program(Inputs()), profile).bytes <= most
-    assert [step.number for step in steps] == list(range(of.steps(state)))
+    assert forecast(of.cost(Inputs()).program, profile).bytes <= most
+    assert [step.number for step in steps] == list(range(of.states.steps(state)))
     assert meters[0].total.bits_opened <= sum(of.bits(step) for step in steps) <= of.bits_at_most
     splits = sum(not isinstance(node, Leaf) for node, _ in walk(state.tree))
     assert sum(of.bits(step) for step in steps[-3:]) == 2 * splits, "whether it becomes a leaf, and its class"
@@ -115,17 +115,17 @@ def test_it_costs_what_is_estimated_and_opens_what_is_said(profile: Profile) -> 
 def test_states_are_written_cut_and_gone_on_from() -> None:
     of, table = task(max_depth=2), rows(200, 5)
     state, _, steps = run(of, table)
-    number = of.steps(state)
-    assert of.is_done(state)
-    assert of.decode(of.encode(state)) == state
-    assert of.encode(of.beginning) is None
-    assert of.decode(None) == of.beginning
+    number = of.states.steps(state)
+    assert of.states.is_done(state)
+    assert of.states.decode(of.states.encode(state)) == state
+    assert of.states.encode(of.states.beginning) is None
+    assert of.states.decode(None) == of.states.beginning
     for at in range(number):
-        part = of.cut(state, at)
+        part = of.states.cut(state, at)
         assert part == steps[at].state
-        assert of.steps(part) == at
-        assert not of.is_done(part)
-        assert of.decode(of.encode(part)) == part
+        assert of.states.steps(part) == at
+        assert not of.states.is_done(part)
+        assert of.states.decode(of.states.encode(part)) == part
         again, _, left = run(of, table, start=part)
         assert again == state
         assert [step.number for step in left] == list(range(at, number))
@@ -134,7 +134,7 @@ def test_states_are_written_cut_and_gone_on_from() -> None:
     assert TreeFile.parse(of.tree_file(state).fields()).tree == of.tree_file(state).tree
     with pytest.raises(InputError, match="leave out --tree"):
         of.state_of(of.tree_file(state))
-    assert of.cut(Judged(state.tree), 1) == of.cut(state, 1)
+    assert of.states.cut(Judged(state.tree), 1) == of.states.cut(state, 1)
 
 
 def test_consent_says_that_the_whole_tree_is_opened_first() -> None:
@@ -147,7 +147,8 @@ def test_consent_says_that_the_whole_tree_is_opened_first() -> None:
     assert of.specification() != task().specification()
     weighted = task(weights=("yes:3",)).own_rows(RowCounts(SIZES, 2, rows(20, 1)[:, :6], rows(20, 1)[:, 6]), b"")
     counts = [
-        part.level(of.beginning.tree, attributes=False).classes[0] for part in (weighted.growing, weighted.held_out)
+        part.level(of.states.beginning.tree, attributes=False).classes[0]
+        for part in (weighted.growing, weighted.held_out)
     ]
     plain = np.bincount(rows(20, 1)[:, 6], minlength=2)
     assert sum(counts).tolist() == [plain[0], 3 * plain[1]]  # type: ignore[attr-defined]

@@ -11,10 +11,10 @@ import pytest
 
 from parties.base.canonical import job_digest
 from parties.base.settings import merge
+from parties.jobs.kinds.id3 import Id3
+from parties.jobs.kinds.millionaires import Millionaires
 from parties.jobs.settings import public_parameters
-from parties.jobs.small.millionaires import Millionaires
 from parties.jobs.tree.exact import ExactTree
-from parties.jobs.tree.id3 import Id3
 from parties.jobs.tree.joint import JointTree
 from parties.jobs.tree.private import PrivateTree
 from parties.jobs.tree.result import indexed, named
@@ -259,11 +259,15 @@ def test_plain_goes_with_no_rule(rule: dict[str, Any]) -> None:
 def test_states_and_results_of_a_forest() -> None:
     job = noisy(trees=2)
     state = (id3.Split(0, (id3.Leaf(1), id3.Leaf(0))), id3.Leaf(1))
-    assert job.decode(json.loads(json.dumps(job.encode(state)))) == state
-    assert job.encode(job.beginning) is None
-    assert job.decode(None) == job.beginning == (id3.Open(), id3.Open())
-    assert [(job.steps(one), job.is_done(one)) for one in (job.beginning, state)] == [(0, False), (2, True)]
-    assert job.cut(state, 1) == (id3.Split(0, (id3.Open(), id3.Open())), id3.Leaf(1))
+    assert job.states.decode(json.loads(json.dumps(job.states.encode(state)))) == state
+    assert job.states.encode(job.states.beginning) is None
+    assert job.states.decode(None) == job.states.beginning == (id3.Open(), id3.Open())
+    assert [(job.states.steps(one), job.states.is_done(one)) for one in (job.states.beginning, state)] == [
+        (0, False),
+        (2, True),
+    ]
+    assert job.states.cut(state, 1) == (id3.Split(0, (id3.Open(), id3.Open())), id3.Leaf(1))
+    assert job.states.cut(state, 2) == state  # the deepest tree counts
     document = job.document(state)
     assert (document["epsilon"], document["adjacency"], document["quality"]) == (1, "add-remove", "max")
     assert len(document["trees"]) == 2

@@ -49,10 +49,10 @@ def run(of: ExactTree, start: Any) -> tuple[Any, Any, list[int]]:
 
 
 def test_both_stop_before_the_same_level_and_go_on_from_there() -> None:
-    whole, same, _ = run(task(), task().beginning)
+    whole, same, _ = run(task(), task().states.beginning)
     assert whole == same
     bounded = task(most_bytes=100_000)
-    left, right, _ = run(bounded, bounded.beginning)
+    left, right, _ = run(bounded, bounded.states.beginning)
     assert isinstance(left, LargerThanForecastError)
     assert str(left) == str(right)
     assert left.state == right.state
@@ -66,16 +66,16 @@ def test_both_stop_before_the_same_level_and_go_on_from_there() -> None:
 
 
 def test_the_bound_is_four_times_the_forecast_but_no_small_run_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole, _, _ = run(task(), task().beginning)
+    whole, _, _ = run(task(), task().states.beginning)
     assert not isinstance(whole, LargerThanForecastError)
     monkeypatch.setattr(stopping, "LEAST_STOP", 1000)
     monkeypatch.setattr(ExactTree, "forecast", 20_000)
-    left, right, _ = run(task(), task().beginning)
+    left, right, _ = run(task(), task().states.beginning)
     assert isinstance(left, LargerThanForecastError)
     assert str(left) == str(right)
     assert "so far, forecast 20.0 KB; stopped before level" in str(left)
     monkeypatch.setattr(ExactTree, "forecast", None)  # not countable: then nobody knows what is too large
-    assert run(task(), task().beginning)[0] == whole
+    assert run(task(), task().states.beginning)[0] == whole
 
 
 @pytest.mark.parametrize("answers", [(True, True), (True, False), (False, True), (False, False)])

@@ -9,8 +9,9 @@ import pytest
 
 from parties.base.canonical import job_digest
 from parties.base.settings import merge
+from parties.jobs.inputs import Inputs
+from parties.jobs.kinds.id3 import Id3
 from parties.jobs.spending import KEPT_BY_NODES
-from parties.jobs.tree.id3 import Id3
 from parties.jobs.tree.joint import JointTree
 from parties.jobs.tree.settings import Id3Settings
 from parties.tables.example import demo
@@ -120,7 +121,7 @@ def test_what_would_take_long_to_count_is_not_counted() -> None:
     wide = Schema({"class": ("no", "yes"), **{f"a{i}": tuple(map(str, range(40))) for i in range(30)}}, "class")
     for given, countable in (({}, True), ({"t": 0.5}, True), ({"t": 0.5, "against": "public"}, False)):
         settings = merge(Id3Settings(max_depth=4, splits="multiway"), given)
-        assert Id3.of(settings, wide, "class").is_countable == countable
+        assert Id3.of(settings, wide, "class").cost(Inputs()).is_countable == countable
 
 
 LEVELS = "at most 6 levels, chosen by public numbers: --max-depth asks for more, or for fewer"

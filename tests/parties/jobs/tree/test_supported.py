@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from parties.jobs.kind import Inputs
+from parties.jobs.kinds.id3 import Id3
 from parties.jobs.tree.exact import ExactTree
-from parties.jobs.tree.id3 import Id3
 from parties.jobs.tree.settings import Id3Settings
 from parties.jobs.tree.supported import Supported, SupportedTree
 from parties.models.trees.tree import Leaf, Support, TreeFile, places
@@ -50,7 +50,7 @@ def run(of: Any, profile: Profile, start: Any = None) -> tuple[list[Any], list[A
     def program(session: Any) -> Any:
         meters[session.party] = session.meter
         seen = steps if session.party else []
-        begin = of.beginning if start is None else start
+        begin = of.states.beginning if start is None else start
         return of.run(engine_of(session, profile), rows(session.party), begin, lambda step: seen.append(step.number))
 
     return list(run_local(program)), meters, steps
@@ -87,17 +87,17 @@ def test_the_tree_is_the_same_and_its_leaves_are_counted_near_the_truth(profile:
         "at epsilon 16 noise beyond that is rarer than e^-48"
     )
     assert steps == list(range(len(steps)))
-    assert of.steps(state) == len(steps)
+    assert of.states.steps(state) == len(steps)
     exact = forecast(of.with_result(state), profile)
     for party in (0, 1):
         one, other = exact.costs[party], meters[party].total
         assert (one.bytes_sent, one.bytes_received, one.rounds, one.and_gates) == (
             other.bytes_sent, other.bytes_received, other.rounds, other.and_gates
         )  # fmt: skip
-    most = of.most(profile)
+    most = of.cost(Inputs()).most(profile)
     assert most is not None
     assert exact.bytes <= most
-    assert forecast(of.program(Inputs()), profile).bytes <= most
+    assert forecast(of.cost(Inputs()).program, profile).bytes <= most
 
 
 def test_noise_is_there_and_of_its_scale() -> None:
@@ -119,22 +119,22 @@ def test_a_run_goes_on_with_the_counts_alone_and_opens_no_level_again() -> None:
     tree = whole[0].tree
     again, _, steps = run(of, Profile("lean"), Supported(tree))
     assert again[0].tree == tree
-    assert steps == [of.steps(Supported(tree))]
+    assert steps == [of.states.steps(Supported(tree))]
 
 
 def test_states_are_written_cut_and_counted() -> None:
     of = task()
     state = run(of, Profile("lean"))[0][0]
-    steps = of.steps(state)
-    assert of.is_done(state)
-    assert of.decode(of.encode(state)) == state
-    assert of.encode(of.beginning) is None
-    assert of.decode(None) == of.beginning
+    steps = of.states.steps(state)
+    assert of.states.is_done(state)
+    assert of.states.decode(of.states.encode(state)) == state
+    assert of.states.encode(of.states.beginning) is None
+    assert of.states.decode(None) == of.states.beginning
     for number in range(steps):
-        part = of.cut(state, number)
-        assert of.steps(part) == number
-        assert not of.is_done(part)
-        assert of.decode(of.encode(part)) == part
+        part = of.states.cut(state, number)
+        assert of.states.steps(part) == number
+        assert not of.states.is_done(part)
+        assert of.states.decode(of.states.encode(part)) == part
     total = of.opened(state)
     parts = [of.opened(state, number) for number in range(steps)]
     assert {name: sum(part[name] for part in parts) for name in total} == total

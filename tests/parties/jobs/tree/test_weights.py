@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from parties.base.settings import merge
+from parties.jobs.inputs import Inputs
+from parties.jobs.kinds.id3 import Id3
 from parties.jobs.tree.exact import ExactTree
-from parties.jobs.tree.id3 import Id3
 from parties.jobs.tree.settings import Id3Settings
 from parties.tables.schema import Schema
 from protocols.counts import RowCounts
@@ -36,7 +37,7 @@ def grown(job: ExactTree, rows: np.ndarray) -> Tree:
     def program(session: Session) -> Any:
         own = rows[session.party :: 2]
         data = job.own_rows(RowCounts(SIZES, 3, own[:, :-1], own[:, -1]))
-        return job.run(make_engine(session, "clear"), data, job.beginning, lambda step: None)
+        return job.run(make_engine(session, "clear"), data, job.states.beginning, lambda step: None)
 
     first, second = run_local(program)
     assert first == second
@@ -62,7 +63,7 @@ def test_the_tree_is_that_of_repeated_rows(seed: int, prune: str) -> None:
     def program(session: Session) -> Any:
         own = (mine, theirs)[session.party]
         data = both.own_rows(RowCounts(SIZES, 3, own[:, :-1], own[:, -1]))
-        return both.run(make_engine(session, "clear"), data, both.beginning, lambda step: None)
+        return both.run(make_engine(session, "clear"), data, both.states.beginning, lambda step: None)
 
     expected = run_local(program)[0]
     assert grown(task(prune=prune, **weights), rows) == expected
@@ -119,12 +120,12 @@ def test_a_run_costs_what_its_tree_says(more: dict[str, Any]) -> None:
         meters[session.party] = session.meter.total
         own = rows[session.party :: 2]
         data = job.own_rows(RowCounts(SIZES, 3, own[:, :-1], own[:, -1]))
-        return job.run(make_engine(session, "mixed"), data, job.beginning, lambda step: None)
+        return job.run(make_engine(session, "mixed"), data, job.states.beginning, lambda step: None)
 
     tree = run_local(program)[0]
     assert isinstance(tree, Split)
     counted = forecast(job.with_result(tree), Profile("mixed"))
     assert [meter.total.bytes_sent for meter in counted.meters] == [meters[party].bytes_sent for party in (0, 1)]
-    most = job.most(Profile("mixed"))
+    most = job.cost(Inputs()).most(Profile("mixed"))
     assert most is not None
     assert counted.bytes <= most

@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parties.models.trees.compiled import compiled
+from parties.models.trees.compiled import choice, compiled
 from parties.models.trees.prediction import predict
-from parties.tables.categories import column
+from parties.models.trees.tree import NoBranchError, Split
 from parties.tables.delimited import Columns
-from smc.errors import InputError
 from tests.support.trees import random_tree
 
 
@@ -25,16 +24,23 @@ def test_all_rows_at_once_go_where_each_goes_alone(seed: int, rows: int, depth: 
     tree = random_tree(rng, domains, ["no", "yes", "perhaps"], depth, leaves=0.2)
     cells = {n: [str(v) for v in rng.choice([*vs, "other"] if strange else vs, rows)] for n, vs in domains.items()}
     table = Columns(Path("rows"), cells, range(rows))
-    arrays = compiled(tree)
-    columns = {name: column(name, values) for name, values in cells.items()}
-    try:
-        expected = predict(tree, table)
-    except InputError as error:
-        with pytest.raises(InputError) as ours:
-            arrays.predict(columns, rows)
-        where, _, what = str(error).partition(": ")
-        assert where.split(", ")[1:] == [f"line {str(ours.value).split()[1]}", where.split(", ")[2]]
-        assert str(ours.value).endswith(what)
-        assert where.split(", ")[2] in str(ours.value)
-    else:
-        assert [arrays.labels[i] for i in arrays.predict(columns, rows)] == expected
+    expected: list[str] = []
+    for row in range(rows):
+        node = tree
+        while isinstance(node, Split):
+            value = cells[node.attribute][row]
+            if value not in node.branches:
+                with pytest.raises(NoBranchError) as refused:
+                    predict(tree, table)
+                said = f"rows, line {row}, column {node.attribute!r}: the tree has no branch for {value!r}"
+                assert str(refused.value).startswith(said)
+                assert str(refused.value).endswith(f"; known: {', '.join(map(repr, node.branches))}")
+                return
+            node = node.branches[value]
+        expected.append(node.label)
+    assert predict(tree, table) == expected
+    arrays = compiled(choice(tree))
+    codes = {}
+    for name, values in domains.items():
+        codes[name] = np.array([values.index(cell) if cell in values else -1 for cell in cells[name]], dtype=np.int64)
+    assert [arrays.ends[end].label for end in arrays.route(codes, rows)] == expected

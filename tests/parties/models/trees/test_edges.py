@@ -13,14 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parties.models.trees.compiled import compiled
 from parties.models.trees.drawing import draw_svg
 from parties.models.trees.onnx import to_onnx
 from parties.models.trees.prediction import predict
 from parties.models.trees.reading import merged, to_rules
 from parties.models.trees.text import to_text
 from parties.models.trees.tree import Leaf, Node, Split, TreeFile, size
-from parties.tables.categories import column
 from smc.errors import InputError
 from tests.support.onnx_runs import run
 from tests.support.trees import rows_of
@@ -80,9 +78,6 @@ def test_every_reader_leads_a_row_to_the_same_leaf(tree: Node) -> None:
     loaded = TreeFile.parse(json.loads(json.dumps(TreeFile(DIGEST, "t", 0.5, tree).fields()))).tree
     assert loaded == tree
     assert predict(loaded, rows_of(**cells)) == wanted
-    arrays = compiled(loaded)
-    found = arrays.predict({name: column(name, values) for name, values in cells.items()}, len(ROWS))
-    assert [arrays.labels[i] for i in found] == wanted
     assert run(to_onnx([loaded], list(cells), {}), np.array(ROWS, dtype=object)) == wanted
     simple = merged(tree)
     assert [

@@ -14,7 +14,7 @@ from parties.commands import alone
 from parties.models.trees import prediction
 from parties.models.trees.prediction import predict
 from parties.models.trees.tree import Leaf, TreeFile
-from parties.tables.delimited import columns
+from parties.sources.delimited import csv_columns as columns
 from smc.errors import InputError
 from tests.support.trees import TENNIS, rows_of, write
 

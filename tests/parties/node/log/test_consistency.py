@@ -30,7 +30,7 @@ def jobs(pair: Pair) -> dict[str, str]:
     ledger = pair.parties[0].ledger
     ledger.runs.begin(cut, "bob")
     ledger.runs.met(cut, 0, "mixed")
-    ledger.runs.reached(cut, TASK.encode(TASK.cut(TREE, 1)), Cost(1, 2, 3, 4))
+    ledger.runs.reached(cut, TASK.states.encode(TASK.states.cut(TREE, 1)), Cost(1, 2, 3, 4))
     ledger.runs.broke(cut, "the link broke", Cost(1, 2, 3, 4))
     ledger.runs.over(cut)
     cancelled = propose(pair)
@@ -72,9 +72,9 @@ def test_what_nobody_changed_is_whole(pair: Pair) -> None:
         ("done", lambda row: row["ours"]["proposal"].update(purpose="another"), "purpose"),
         ("waits", lambda row: row["ours"]["proposal"].update(tables=["nights", "days"]), "table"),
         ("waits", lambda row: row["ours"]["proposal"].update(proposed_at="2020-01-01T00:00:00Z"), "digest"),
-        ("done", lambda row: row.update(tree=TASK.encode(OTHER)), "tree"),
+        ("done", lambda row: row.update(tree=TASK.states.encode(OTHER)), "tree"),
         ("done", lambda row: row.update(tree=["nonsense"]), "tree"),
-        ("cut", lambda row: row.update(tree=TASK.encode(TASK.cut(OTHER, 2))), "tree"),
+        ("cut", lambda row: row.update(tree=TASK.states.encode(TASK.states.cut(OTHER, 2))), "tree"),
         ("waits", lambda row: row["ours"].update(verdict="refused"), "verdict (us)"),
         ("waits", lambda row: row.update(theirs={**row["ours"], "verdict": "approved"}), "verdict (peer)"),
         ("cut", lambda row: row["ours"].update(end="cancelled"), "end"),

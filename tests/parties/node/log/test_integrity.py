@@ -62,7 +62,7 @@ def _work(pair: Pair) -> None:
     pair.deliver()
     alice.runs.begin(cut, "bob")
     alice.runs.met(cut, 0, "mixed")
-    alice.runs.reached(cut, TASK.encode(TASK.cut(TREE, 1)), Cost(1, 2, 3, 4))
+    alice.runs.reached(cut, TASK.states.encode(TASK.states.cut(TREE, 1)), Cost(1, 2, 3, 4))
     pair.parties[0].opens(cut)
     alice.runs.broke(cut, "the link broke", Cost(1, 2, 3, 4))
     alice.runs.over(cut)

@@ -329,7 +329,7 @@ def test_no_other_result_is_withdrawn_of_a_job_that_has_left(noisy: Pair) -> Non
 
     def withdrawn(job: Proposal) -> bytes:
         assert computed.signed is not None
-        result = computed.signed.result[job.task.noun]
+        result = computed.signed.result[job.task.about.noun]
         word = withdrawal(bob.who.identity, job.digest, result, "a lie", "2026-01-01T00:00:00+00:00")
         return computed.model_copy(update={"proposal": job, "withdrawn": word}).to_bytes()
 

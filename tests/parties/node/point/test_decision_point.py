@@ -192,7 +192,7 @@ def test_settings_that_are_wrong(fields: dict[str, Any], problem: str) -> None:
 
 
 def test_settings_that_are_right() -> None:
-    """What docs/policy.md names; ours is shown only if both parts of it are there."""
+    """What docs/policy-points.md names; ours is shown only if both parts of it are there."""
     found = DecisionSettings.model_validate({"url": "https://pdp.example"})
     assert (found.seconds, found.certificate, found.key, found.token_file) == (2.0, None, None, None)
     found = DecisionSettings.model_validate(

@@ -90,7 +90,7 @@ def test_every_sensitive_cell_is_left_in_doubt(seed: int) -> None:
 
 
 def test_a_total_that_another_table_publishes_gives_a_cell_away() -> None:
-    """County B has one small cell, hidden with its total in docs/publish.md; then another table tells the total."""
+    """County B has one small cell, hidden with its total in docs/publish-tables.md; another table has the total."""
     benefits = np.array([[2, 4, 18, 20, 7, 1], [0, 0, 2, 9, 0, 0], [0, 6, 30, 15, 4, 0], [0, 0, 2, 0, 0, 0]])
     cube = np.stack([benefits // 2, benefits - benefits // 2], axis=2)
     tables = together(cube, CellRules(threshold=3))

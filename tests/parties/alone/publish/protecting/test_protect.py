@@ -13,7 +13,7 @@ import pytest
 from parties.cli import run
 
 pytestmark = pytest.mark.slow
-DOCS = Path(__file__).parents[5] / "docs/publish.md"
+DOCS = Path(__file__).parents[5] / "docs/publish-protect.md"
 ROLES = """
 source = "people.csv"
 [columns.region]
@@ -47,7 +47,7 @@ def rows(name: str) -> list[dict[str, str]]:
 
 def test_the_example_of_the_docs_runs(here: Path) -> None:
     del here
-    text = DOCS.read_text().split("## Methods of disclosure control")[1]
+    text = DOCS.read_text().split("# Methods of disclosure control")[1]
     block = re.search(r'    source = "people.csv"\n(?:    .*\n|\n)+', text)
     assert block is not None
     Path("protect.toml").write_text(block[0])

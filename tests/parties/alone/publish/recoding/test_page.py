@@ -15,7 +15,7 @@ from parties.alone.publish.cells import Cells
 from parties.alone.publish.models.model import KAnonymity
 from parties.alone.publish.recoding.anonymising import anonymised
 from parties.alone.publish.recoding.dimensions import curve, first
-from parties.alone.publish.recoding.page import to_html
+from parties.alone.publish.recoding.report import to_html
 from parties.alone.publish.settings import PublishPlan
 from tests.support.anonymity import rows_of, tables
 from tests.support.chromium import chromium

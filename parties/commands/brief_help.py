@@ -1,0 +1,60 @@
+"""Help in two lengths: --help shows the everyday options of a command, --help-all shows all of them."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable
+from typing import Any
+
+import click
+from typing_extensions import override
+
+_WIDTH = 78  # of a line of an example
+SHOWS_ALL = f"{__name__}.all"  # in the meta of a context: --help-all was typed
+
+
+class Advanced(click.Option):
+    """An option that --help leaves out."""
+
+
+class BriefCommand(click.Command):
+    """A command whose --help leaves out the options of the class `Advanced`."""
+
+    @override
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the parameters, --help-all among them if --help leaves any out."""
+        params = super().get_params(ctx)
+        return [*params, _HELP_ALL] if any(isinstance(param, Advanced) for param in params) else params
+
+    @override
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options that this help has."""
+        shown = [param for param in self.get_params(ctx) if ctx.meta.get(SHOWS_ALL) or not isinstance(param, Advanced)]
+        with formatter.section("Options"):
+            formatter.write_dl([record for param in shown if (record := param.get_help_record(ctx)) is not None])
+
+
+def _show_all(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        ctx.meta[SHOWS_ALL] = True
+        click.echo(ctx.get_help())
+        ctx.exit()
+
+
+_FIELDS: dict[str, Any] = {"is_flag": True, "is_eager": True, "expose_value": False, "callback": _show_all}
+_HELP_ALL = click.Option(["--help-all"], help="Show all options and exit.", **_FIELDS)
+
+
+def help_all(help_: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return a decorator that adds --help-all to a command's function."""
+    return click.option("--help-all", help=help_, **_FIELDS)
+
+
+def both_terminals(command: str) -> str:
+    """Return a joint command as an example for help: as one party types it, and as its peer does."""
+    ways = ("Example: ", "--listen 0.0.0.0:7001"), ("Its peer:", "--connect anna.example.org:7001")
+    lines = [
+        textwrap.fill(f"{head} {command} {way}", _WIDTH, subsequent_indent=" " * 10, break_on_hyphens=False)
+        for head, way in ways
+    ]
+    return "\b\n" + "\n".join(lines)

@@ -1,0 +1,146 @@
+"""`smc publish protect`, `invariant`, `mask` and `view`: rows published by other means than recoding."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from parties.base import console, files
+from parties.base.report import Report
+from parties.commands.outputs import FORCE, check_new
+from parties.commands.publish_log import Record
+from parties.commands.publish_options import ESCAPE, PLAN, HistoryOptions, Telling, note_beginning
+from parties.commands.rows import CONFIG, choose, paths
+from parties.commands.signature import command, option, settings
+from smc.errors import InputError
+
+
+@command("protect", "smc publish protect --plan protect.toml --out protected.csv")
+def protect_command(
+    plan_file: Path = PLAN,
+    out: Path = option("The published rows: CSV, or Parquet if named so."),
+    escape_formulas: bool = ESCAPE,
+    force: bool = FORCE,
+    report_file: Path | None = option("Write as JSON what was lost and is left to fear."),
+    record: Record = settings(Record),
+) -> Report:
+    """Swap, average, blur, sample or hide values by the plan's methods, and write the rows. Identifiers are dropped."""
+    from parties.alone.attacks.protected import attacks
+    from parties.alone.publish.protecting import protecting
+    from parties.alone.publish.reading import rows_of
+    from parties.alone.publish.settings import unrecorded
+    from parties.base.randomness import private
+    from parties.base.settings import at_key
+
+    plan = unrecorded(plan_file)
+    with at_key(str(plan_file)):
+        protecting.methods_of(plan)
+    check_new({"--out": out, "--report": report_file}, [plan_file, *paths(plan.source)], record.config_file, force)
+    choose(plan, record.config_file)
+    with record.of("protect") as log, console.progress("reading") as status:
+        with rows_of(plan) as opened:
+            source = protecting.read(opened, plan)
+        status.doing("protecting")
+        rows, data = protecting.protect(source, plan)
+        status.doing("attacking")
+        data["attacks"] = attacks(source, rows, plan.named("sensitive"), private())
+        protecting.write(rows, out, escape_formulas)
+        log.published(plan, list(rows.columns), [method.method for method in plan.methods], out)
+    report = protecting.report_of(data)
+    report.save(report_file)
+    report.written(out, report_file)
+    return report
+
+
+@command("invariant", "smc publish invariant --plan growing.toml --out july.csv")
+def invariant_command(
+    plan_file: Path = PLAN,
+    out: Path = option("The published rows: CSV, or Parquet if named so."),
+    escape_formulas: bool = ESCAPE,
+    force: bool = FORCE,
+    record: Record = settings(Record),
+    telling: Telling = settings(Telling),
+) -> Report:
+    """Publish a growing table again, and each row could always have one of the same m values.
+
+    People may come and go. Where a class lacks a value, a counterfeit row has it; how many of a class are, is told.
+    """
+    from parties.alone.publish.protecting.protecting import write
+    from parties.alone.publish.reading import rows_of
+    from parties.alone.publish.republishing import publication
+    from parties.alone.publish.settings import read
+    from parties.alone.publish.versions import put_down
+    from parties.base.randomness import private
+
+    plan = read(plan_file)
+    if plan.history is None:
+        raise InputError(f"{plan_file}: history: m-invariance takes [history], with file, row and m")
+    history = HistoryOptions(None, None, None).load(plan.history)
+    assert history is not None
+    inputs = [plan_file, *paths(plan.source)]
+    check_new({"--out": out, **telling.outputs}, inputs, record.config_file, force, {"--history": history.path})
+    choose(plan, record.config_file)
+    with record.of("invariant") as log, console.progress("reading"):
+        with rows_of(plan) as source:
+            release = publication(plan, source, history, private())
+        with put_down(history, release.version):
+            write(release.rows, out, escape_formulas)
+            log.published(plan, list(release.rows.columns), [model["model"] for model in release.report["models"]], out)
+    report = telling.told(release.report, out.name)
+    note_beginning(report, history)
+    report.written(out, plan.history.file)
+    return report
+
+
+@command("mask", "smc publish mask --plan publish.toml --out masked.csv")
+def mask(
+    plan_file: Path = PLAN,
+    out: Path = option("The rows: CSV, or Parquet if named so."),
+    escape_formulas: bool = ESCAPE,
+    force: bool = FORCE,
+    record: Record = settings(Record),
+) -> None:
+    """Write a table through the plan's masks. Its other columns stay as they are, but for identifiers.
+
+    Those without a mask are dropped, as are columns that the plan does not name.
+    """
+    from parties.alone.publish.pseudonyms import write
+    from parties.alone.publish.settings import unrecorded
+    from parties.sources import open_rows
+
+    plan = unrecorded(plan_file)
+    check_new({"--out": out}, [plan_file, *paths(plan.source)], record.config_file, force)
+    choose(plan, record.config_file)
+    with record.of("mask") as log, console.progress("masking"):
+        with open_rows(plan) as rows:
+            written = write(rows, plan, None, out, escape_formulas)
+        masks = [f"{name}: {column.mask.kind} mask" for name, column in plan.columns.items() if column.mask is not None]
+        log.published(plan, [name for name, column in plan.columns.items() if column.shown], masks, out)
+    console.err.print(f"written: {out} ({written.rows} rows)")
+
+
+@command("view", "smc publish view --plan publish.toml --name cards --role cashier")
+def view(
+    plan_file: Path = PLAN,
+    name: str = option("What the view is called."),
+    role: str | None = option("Whose view it is: columns that the plan unmasks for this role stand in clear."),
+    out: Path | None = option("Write the statement here  [standard output]"),
+    force: bool = FORCE,
+    config_file: Path | None = CONFIG,
+) -> None:
+    """The SQL statement of a view that shows a table through its masks, to be run by who owns the table.
+
+    With --config it shows no row that a table of party.toml there leaves out by `where` or consent.
+    """
+    from parties.alone.publish.settings import unrecorded
+    from parties.alone.publish.views import view as statement
+    from parties.sources import open_rows
+
+    plan = unrecorded(plan_file)
+    check_new({"--out": out}, [plan_file, *paths(plan.source)], config_file, force)
+    choose(plan, config_file)
+    with open_rows(plan) as rows:
+        text = statement(rows, plan, name, role)
+    if out is None:
+        console.out.print(text, end="")
+    else:
+        files.write_text(out, text)

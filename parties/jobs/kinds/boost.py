@@ -1,0 +1,505 @@
+"""Learn boosted trees, or one regression tree."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from typing_extensions import override
+
+from parties.base.arrays import Floats, Numbers
+from parties.base.text import quoted
+from parties.jobs.boost import result
+from parties.jobs.boost.columns import Features
+from parties.jobs.boost.growing import Growing, OwnRows
+from parties.jobs.boost.objectives import OBJECTIVES, Objective
+from parties.jobs.boost.settings import DEFAULT_BITS, MOST_ROUNDS, BoostSettings
+from parties.jobs.kind import (
+    Counted,
+    Description,
+    Document,
+    File,
+    Inputs,
+    KindSettings,
+    OnStep,
+    State,
+    States,
+    Step,
+    opened_steps,
+)
+from parties.jobs.release import values
+from parties.jobs.release.noise import Noise, gauss
+from parties.jobs.release.settings import default_delta
+from parties.jobs.sentences import changed, nothing_else_of_rows
+from parties.jobs.spending import EXACT, KEPT_BY_NODES, ConcentratedLoss, Loss, exact
+from parties.jobs.tabular import BySchema
+from parties.jobs.tabular_settings import check_names
+from parties.tables.schema import Schema
+from parties.tables.types import NumberType, type_of
+from protocols.boosting import FINE, Gains, best_splits
+from protocols.release.promise import check_delta
+from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from protocols.counts import Rows
+    from smc.counting.engines import CountingEngine
+    from smc.engines import Engine
+    from smc.primitives.bits import BitMatrix
+
+NOISY_POINT = 10  # bits behind the point of sums that are opened with noise
+COUNTABLE = 1 << 18  # candidates whose comparison is counted in a few seconds
+MOST_CLASSES = 64
+LEAVES = {True: "exact number", False: "number with noise"}
+
+
+class Boost(BySchema):
+    """Learn boosted trees, or one regression tree, from the rows of both parties.
+
+    Both parties learn the best splits, without a number for their gain. The weights of the leaves have noise, or
+    are exact.
+    """
+
+    name = "boost"
+    about = Description(
+        "Boosted trees",
+        "model",
+        example="--target outcome --epsilon 1 --out model.json",
+        afterwards="smc predict --model model.json --data rows.csv predicts by it, on this machine alone.",
+        integers=True,
+        phases=True,
+    )
+    Settings = BoostSettings
+    picture = staticmethod(result.picture)  # which columns the trees ask
+    settings: BoostSettings
+    past_budget = True  # which splits are best is opened without noise
+    streamed = True
+
+    # How a task comes about.
+
+    @classmethod
+    def canonical(cls, settings: Any, schema: Schema) -> Boost:
+        """Return the task of these settings: columns in the schema's order, what is left out filled in."""
+        if settings.exact == (settings.epsilon is not None):
+            raise InputError(
+                "epsilon: is missing: the leaves' weights are numbers: give a privacy loss, 1 for example, or exact"
+                if not settings.exact
+                else "exact: without noise there is no epsilon: give one or the other"
+            )
+        target = schema.choose_target(settings.target)
+        known = schema.features(target)
+        check_names("columns", settings.columns or (), known)
+        names = known if settings.columns is None else tuple(name for name in known if name in settings.columns)
+        if not names:
+            raise InputError("columns: name one at least besides the target")
+        check_names("numeric", settings.numeric or (), [*names, target])
+        numeric = {*(settings.numeric or ()), *(name for name in (*names, target) if _is_plain(schema, name))}
+        if settings.objective == "squared" and isinstance(type_of(schema.attributes[target]), NumberType):
+            numeric.add(target)  # number by number, whatever its edges
+        schema = schema.numeric(sorted(numeric))
+        used = Schema(schema.only([*names, target]).attributes)
+        more: dict[str, Any] = {
+            "target": target,
+            "columns": names,
+            "numeric": tuple(name for name in (*names, target) if name in numeric) or None,
+            "objective": _objective(settings.objective, used, target, target in numeric),
+        }
+        if settings.exact and settings.delta is not None:
+            raise InputError("exact: without noise there is no delta: give one or the other")
+        if not settings.exact:
+            more["delta"] = settings.delta or default_delta(settings.max_rows)
+            check_delta(more["delta"], 2 * settings.max_rows)
+        task = cls(settings.model_copy(update=more), used)
+        rounds = settings.rounds or task.rounds_that_fit
+        rate = settings.rate or round(min(max(0.3, 10 / rounds), 1.0), 2)
+        task = cls(task.settings.model_copy(update={"rounds": rounds, "rate": rate}), used)
+        _ = task.features, task.gains, task.scaled
+        return task
+
+    @classmethod
+    @override
+    def alone(cls, settings: KindSettings, party: int) -> tuple[Boost, Any, list[str]]:
+        """See `Kind.alone`: the rows are a file too."""
+        task, rows, remarks = super().alone(settings, party)
+        if settings.rounds is None:  # type: ignore[attr-defined]
+            remarks.append(f"{task.rounds} rounds: {task.told_of_splits}; --rounds says otherwise")
+        remark = f"exact, without noise, {task.bits_at_most:,} bits at most: {EXACT}" if task.exact else KEPT_BY_NODES
+        return task, rows, [*remarks, remark]
+
+    @property
+    @override
+    def number_columns(self) -> tuple[str, ...]:
+        return tuple(self.settings.numeric or ())
+
+    @property
+    @override
+    def columns(self) -> tuple[str, ...]:
+        return (*(self.settings.columns or ()), self.target)
+
+    @property
+    def target(self) -> str:
+        """The class column, or that of numbers."""
+        assert self.settings.target is not None
+        return self.settings.target
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The classes, none of a target of numbers."""
+        return () if self.settings.objective == "squared" else self.schema.attributes[self.target]
+
+    @cached_property
+    def features(self) -> Features:
+        """What a node can ask."""
+        names = self.settings.columns or ()
+        return Features.of(self.schema, names, [n for n in self.number_columns if n in names], self.settings.bins)
+
+    @cached_property
+    def gains(self) -> Gains:
+        """How splits compare."""
+        settings = self.settings
+        return Gains(settings.max_rows, settings.regularisation, settings.min_child_weight, settings.gamma)
+
+    @property
+    def objective(self) -> Objective:
+        """What trees lower."""
+        return OBJECTIVES[self.settings.objective]
+
+    @property
+    def rounds(self) -> int:
+        """How many."""
+        assert self.settings.rounds is not None
+        return self.settings.rounds
+
+    @property
+    def rounds_that_fit(self) -> int:
+        """How many are taken if nobody says: what a table may open must not stop a run."""
+        return max(1, min(MOST_ROUNDS, DEFAULT_BITS // (self.trees * self._splits_of_a_tree * self._bits_of_a_node)))
+
+    @property
+    def told_of_splits(self) -> str:
+        """The bits that all splits open at most, and whether that is why there are so many rounds."""
+        opened = self.rounds * self.trees * self._splits_of_a_tree * self._bits_of_a_node
+        fits = self.rounds == self.rounds_that_fit < MOST_ROUNDS and opened <= DEFAULT_BITS
+        why = f", as many as fit in {DEFAULT_BITS:,}" if fits else ""
+        return f"their splits open {opened:,} bits at most{why}"
+
+    @property
+    def trees(self) -> int:
+        """Trees of a round."""
+        return len(self.classes) if self.settings.objective == "softmax" else 1
+
+    @cached_property
+    def scaled(self) -> tuple[Fraction, Fraction]:
+        """Of a target of numbers the middle and the whole span, else 0 and 1."""
+        if self.classes:
+            return Fraction(0), Fraction(1)
+        known = values.read(self.target, self.schema.attributes[self.target], "a number", "target")
+        return known.middle, (known.greatest - known.least) or Fraction(1)
+
+    # Noise on the leaves.
+
+    @cached_property
+    def noise(self) -> Noise | None:
+        """The noise on each leaf's two sums, in units of 2^-NOISY_POINT; None if they are exact.
+
+        A row is in one leaf of each tree of a round. It changes the sums there, all in all, by the root of the
+        objective's bound in the Euclidean norm, and by a unit each because they are rounded; replaced, twice that.
+        """
+        settings = self.settings
+        if settings.exact:
+            return None
+        assert settings.epsilon is not None
+        assert settings.delta is not None
+        squared = self.objective.squared(self.trees) * settings.together**2 * (1 << 2 * NOISY_POINT)
+        moved = math.isqrt(math.ceil(squared)) + 1 + math.isqrt(2 * self.trees * settings.together) + 1
+        change = (moved * (2 if settings.adjacency == "replace" else 1)) ** 2
+        noise = gauss(exact(settings.epsilon), exact(settings.delta), self.rounds * change, settings.adjacency)
+        each = change / (2 * noise.scale**2)
+        loss = ConcentratedLoss("discrete Gaussian", each, adjacency=settings.adjacency, times=self.rounds)
+        return replace(noise, loss=loss)
+
+    @property
+    def point(self) -> int:
+        """Bits behind the point of leaves' sums that are opened."""
+        return FINE if self.noise is None else NOISY_POINT
+
+    @property
+    def _width(self) -> int:
+        """Bits of an own sum of a leaf, with its sign."""
+        return ((self.settings.max_rows << self.point) + 1).bit_length() + 1
+
+    def weigh(self, sums: Numbers) -> Floats:
+        """Return the weights of leaves, from their sums as they were opened: -rate G / (H + lambda).
+
+        With noise, H is at least what each child must have, and a weight within public bounds.
+        """
+        slopes, curvatures = sums.T / (1 << self.point)
+        if self.noise is not None:
+            curvatures = np.maximum(curvatures, self.settings.min_child_weight)
+        best = -slopes / np.maximum(curvatures + self.settings.regularisation, 2.0**-FINE)
+        best = best if self.noise is None else np.clip(best, -self.objective.most, self.objective.most)
+        assert self.settings.rate is not None
+        weights: Floats = self.settings.rate * best
+        return weights
+
+    # What is said of it.
+
+    @property
+    @override
+    def subject(self) -> str:
+        return self.target
+
+    @property
+    @override
+    def exact(self) -> bool:
+        return self.settings.exact
+
+    @property
+    @override
+    def spends(self) -> tuple[Loss, ...]:
+        return () if self.noise is None else (self.noise.loss,)
+
+    @property
+    @override
+    def question(self) -> str:
+        trees = "a tree" if self.rounds == 1 else f"{self.rounds} boosted trees"
+        return f"{trees} for {self.target} from the rows of both parties"
+
+    @override
+    def reveals(self, peer: str) -> list[str]:
+        settings = self.settings
+        many = self.rounds * self.trees
+        trees = f"{many} trees" if many > 1 else "a tree"
+        if settings.exact:
+            leaves = f"And for every leaf the sums that its weight is made of, exactly: {EXACT}."
+        else:
+            leaves = (
+                "And for every leaf the sums that its weight is made of, with noise that neither knows. "
+                f"{changed(self.at_most, settings.adjacency == 'replace')} changes how likely these sums are by a "
+                f"factor of at most e^{settings.epsilon:g}, but for a chance of {settings.delta:g} (differential "
+                "privacy); which splits are best has no noise."
+            )
+        return [
+            f"We and {peer} both learn {trees} for {self.target} of both tables' rows together: at each node which "
+            "split is best, or that none is.",
+            leaves,
+            f"{self.rounds} {'round' if self.rounds == 1 else 'rounds'}: {self.told_of_splits}.",
+            *nothing_else_of_rows(peer, settings.max_rows),
+        ]
+
+    @override
+    def opened(self, state: State, step: int | None = None) -> dict[str, int]:
+        counts = {"best split": 0, LEAVES[self.exact]: 0}
+        growing = self._growing(None)
+        for number, opened in enumerate(state):
+            if step in (None, number):
+                counts["best split" if growing.splitting else LEAVES[self.exact]] += len(opened)
+            growing.step(opened)
+        return counts
+
+    @override
+    def bits(self, step: Step) -> int:
+        """See `Kind.bits`: which split is best, of each open node; two sums of each leaf, if they are exact."""
+        growing = self._grown(step.state or ())
+        if growing.splitting:
+            return growing.open_nodes * self._bits_of_a_node
+        return 2 * growing.leaves * (self._width + 1) if self.exact else 0
+
+    @property
+    def _bits_of_a_node(self) -> int:
+        return 1 + (len(self.features.candidates) - 1).bit_length()
+
+    @property
+    def _splits_of_a_tree(self) -> int:
+        return (1 << self.settings.depth) - 1
+
+    @property
+    def _bits_of_a_tree(self) -> int:
+        leaves = 2 * (self._splits_of_a_tree + 1) * (self._width + 1) if self.exact else 0
+        return self._splits_of_a_tree * self._bits_of_a_node + leaves
+
+    @property
+    @override
+    def bits_at_most(self) -> int:
+        return self.rounds * self.trees * self._bits_of_a_tree
+
+    @property
+    @override
+    def bits_at_least(self) -> int:
+        """See `Kind.bits_at_least`: all that may be opened, half a run is worth nothing."""
+        return self.bits_at_most
+
+    # What it costs.
+
+    @override
+    def cost(self, inputs: Inputs, extra: Any = None) -> Counted:
+        def program(engine: CountingEngine) -> None:
+            engine.answers = self._answers()
+            self.run(engine, None, (), lambda step: None)
+
+        nodes = self.rounds * self.trees << self.settings.depth
+        is_countable = nodes * len(self.features.candidates) <= COUNTABLE * 64
+        return Counted(program, "at most", "trees whose nodes are all split", is_countable=is_countable)
+
+    def _answers(self) -> Iterator[list[BitMatrix]]:
+        """Yield what a run opens whose nodes are all split, by the first candidate."""
+        from protocols.boosting import opened_bits
+        from protocols.release.numbers import sum_width
+
+        growing = self._growing(None)
+        while len(growing.rounds) < self.rounds:
+            if growing.splitting:
+                nodes = growing.open_nodes
+                yield [opened_bits(np.zeros(nodes, dtype=np.int64), len(self.features.candidates))]
+                growing.step([0] * nodes)
+                continue
+            leaves = growing.leaves
+            width = self._width + 1 if self.noise is None else sum_width(self._width, self._law)
+            yield [np.zeros((width, 2 * leaves), dtype=np.uint8)]
+            growing.step([0] * (2 * leaves))
+
+    # How it is run.
+
+    @override
+    def own_rows(self, source: Rows) -> OwnRows:
+        order, features = [*self.schema.features(self.target), self.target], self.features
+        places = [order.index(column.name) for column in features.columns]
+        domain, middle_and_span = self.schema.attributes[self.target], self.scaled
+        targets, is_row = np.arange(len(domain), dtype=np.float64), np.ones(len(domain), dtype=bool)
+        if not self.classes:
+            numbers = values.read(self.target, domain, "a number", "target").numbers
+            middle, span = middle_and_span
+            is_row = np.array([number is not None for number in numbers])
+            targets = np.array([0.0 if number is None else float((number - middle) / span) for number in numbers])
+        bins, goals, times = [], [], []
+        for lines in source.batches():
+            lines = lines if is_row.all() else lines[is_row[lines[:, -2]]]
+            bins.append(features.codes(lines[:, places]))
+            goals.append(targets[lines[:, -2]])
+            times.append(lines[:, -1])
+        if not bins:
+            return OwnRows(np.zeros((0, len(places)), dtype=np.uint8), np.zeros(0), np.zeros(0, dtype=np.int64))
+        return OwnRows(np.concatenate(bins), np.concatenate(goals), np.concatenate(times).astype(np.int64))
+
+    @override
+    def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
+        """See `Kind.run`; `data` are this party's own rows, None to count."""
+        rows = (
+            data
+            if data is not None
+            else OwnRows(
+                np.zeros((0, len(self.features.columns)), dtype=np.uint8), np.zeros(0), np.zeros(0, dtype=np.int64)
+            )
+        )
+        growing, state, session = self._grown(start, rows), tuple(start), engine.session
+        while len(growing.rounds) < self.rounds:
+            number = len(growing.rounds)
+            words = f"round {number + 1} of {self.rounds}, "
+            words += f"level {growing.level + 1}" if growing.splitting else "leaves"
+            size = growing.open_nodes if growing.splitting else growing.leaves
+            on_step(Step(len(state), size, state, words))
+            with session.phase("splits" if growing.splitting else "leaves"):
+                opened = self._level(engine, growing) if growing.splitting else self._leaves(engine, growing)
+            growing.step(opened)
+            state = (*state, tuple(opened))
+        return state
+
+    def _level(self, engine: Engine, growing: Growing) -> list[int]:
+        nodes, left = growing.own_sums()
+        chosen = best_splits(engine, self.gains, nodes[:, 0], nodes[:, 1], left[..., 0], left[..., 1])
+        return [int(candidate) for candidate in chosen]
+
+    def _leaves(self, engine: Engine, growing: Growing) -> list[int]:
+        from protocols.release.exact import exact_sums
+        from protocols.release.numbers import noisy_sums
+
+        sums = growing.own_leaves().reshape(-1)
+        if self.noise is None:
+            return [int(number) for number in exact_sums(engine, sums, self._width, signed=True)]
+        shift = FINE - self.point
+        sums = (sums + (1 << (shift - 1))) >> shift
+        return [int(number) for number in noisy_sums(engine, sums, self._width, self._law, signed=True)]
+
+    @cached_property
+    def _law(self) -> Any:
+        assert self.noise is not None
+        return self.noise.law(self.rounds * self.trees << (self.settings.depth + 1))
+
+    def _growing(self, rows: OwnRows | None) -> Growing:
+        return Growing(self.features, self.objective, self.trees, self.settings.depth, self.weigh, rows)
+
+    def _grown(self, state: State, rows: OwnRows | None = None) -> Growing:
+        growing = self._growing(rows)
+        for opened in state:
+            growing.step(opened)
+        return growing
+
+    # Its states: what was opened, step by step.
+
+    @cached_property
+    @override
+    def states(self) -> States:
+        return opened_steps(lambda state: len(self._grown(state).rounds) == self.rounds)
+
+    # What it brings.
+
+    @override
+    def document(self, state: State) -> Document:
+        """See `Kind.document`: the content of a model file."""
+        settings = self.settings
+        about: Document = {"model": "boosted trees", "objective": settings.objective}
+        about |= {"rounds": self.rounds, "depth": settings.depth, "rate": settings.rate}
+        about |= {"lambda": settings.regularisation, "gamma": settings.gamma}
+        about["min_child_weight"] = settings.min_child_weight
+        if self.noise is None:
+            about["exact"] = True
+        else:
+            about |= {"epsilon": settings.epsilon, "delta": settings.delta, "adjacency": settings.adjacency}
+            about |= self.noise.fields(Fraction(1, 1 << self.point))
+        about |= {} if self.at_most is None else {"at_most": self.at_most}
+        about |= {"schema_digest": self.schema.digest(), "target": self.target}
+        rounds = self._grown(state).rounds
+        middle, span = map(float, self.scaled)
+        if self.classes:
+            about["classes"] = list(self.classes)
+        else:
+            about |= {"least": middle - span / 2, "greatest": middle + span / 2}
+        return about | result.fields(self.features, rounds, middle, span)
+
+    @classmethod
+    @override
+    def text(cls, document: Document, party: int) -> str:
+        return result.text(document)
+
+    @classmethod
+    @override
+    def files(cls) -> tuple[File, ...]:
+        from parties.models.boosted import xgboost_text
+
+        drawn = File(f"{cls.about.noun}.svg", "image/svg+xml", cls.picture, "svg", ("matplotlib",))
+        return (*super().files(), drawn, File("xgboost.json", "application/json", xgboost_text, "xgboost"))
+
+
+def _is_plain(schema: Schema, name: str) -> bool:
+    """Return whether the schema types a column as numbers, each of which is a category."""
+    kind = type_of(schema.attributes.get(name, ()))
+    return isinstance(kind, NumberType) and kind.edges is None and kind.width is None
+
+
+def _objective(wanted: str, schema: Schema, target: str, is_number: bool) -> str:
+    """Return the objective that is meant. `InputError` if the target does not suit it."""
+    classes = len(schema.attributes[target])
+    if wanted == "auto":
+        wanted = "squared" if is_number else "logistic" if classes == 2 else "softmax"
+    if wanted == "squared":
+        if not is_number:
+            raise InputError(f"target: {quoted(target)} is not of numbers: name it in numeric if its values are")
+    elif classes < 2 or (wanted == "logistic" and classes != 2) or classes > MOST_CLASSES:
+        most = "two" if wanted == "logistic" else f"2 to {MOST_CLASSES}"
+        has = "class" if classes == 1 else "classes"
+        raise InputError(f"target: {quoted(target)} has {classes} {has}; {wanted} is for {most}")
+    return wanted

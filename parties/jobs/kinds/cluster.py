@@ -1,0 +1,377 @@
+"""Find clusters of rows, with noise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import cached_property
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from typing_extensions import override
+
+from parties.base.arrays import Numbers
+from parties.base.settings import required
+from parties.base.text import listed
+from parties.jobs.cluster import result
+from parties.jobs.cluster.doubt import grid_may_be_noise, round_may_be_noise
+from parties.jobs.cluster.lloyd import LEAST_ROUNDS, Lloyd, ends, least_count, planned, split, usual_rounds
+from parties.jobs.cluster.points import Axis, Grid, OwnPoints, usual_parts
+from parties.jobs.cluster.settings import ClusterSettings
+from parties.jobs.kind import Description, Document, OnStep, State, States, Step
+from parties.jobs.release.kind import Release
+from parties.jobs.release.postprocessing import consistent
+from parties.jobs.release.question import Part, Question
+from parties.jobs.spending import exact
+from parties.tables.types import NumberType, decimal_text, exactly, type_of
+from protocols.release.centroids import UNIT, moved
+from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from parties.tables.schema import Schema
+    from protocols.counts import Rows
+    from protocols.release.centroids import Points
+    from protocols.release.clusters import Own, Rounds
+    from smc.engines import Engine
+
+ON_GRID = 4  # columns at most, if no method is named: of eight a grid of 16,384 cells has three parts each
+AFTER_GRID = 9  # columns at most, for which a round that follows a grid was measured
+CELLS_PER_CLUSTER = 4  # of that grid, at least
+ROWS_OF_A_ROUND = 12  # times epsilon, for each number of that round
+GROWTH = Fraction(3, 2)  # of epsilon, from round to round
+GRID_SHARE = Fraction(3, 10)  # of epsilon, where a round follows a grid
+
+
+class Cluster(Release):
+    """Find k clusters of the rows of both parties. Both learn the noisy centroids, and assign their own rows.
+
+    Up to four columns: one noisy count for each cell of a grid (--method grid). K-means then runs on these
+    counts at no further cost. More columns: rounds of k-means with noisy sums (in-process). A small epsilon for
+    the number of rows: a grid and then one round (hybrid).
+    """
+
+    name = "cluster"
+    about = Description("Clusters", "clusters", example="--columns age,visits --bounds 18:90,0:20 --k 4 --epsilon 1 ")
+    streamed = True
+    Settings = ClusterSettings
+    draws = True
+    settings: ClusterSettings
+
+    # How a task comes about.
+
+    @classmethod
+    @override
+    def canonical(cls, settings: Any, schema: Schema) -> Cluster:
+        """See `Release.canonical`: columns in the schema's order, bounds with them."""
+        columns = required(settings.columns, f"{cls.name}.columns")
+        schema = schema.numeric(columns)
+        if settings.bounds is None and (bounds := _schema_bounds(columns, schema)):
+            settings = settings.model_copy(update={"bounds": bounds})
+        if settings.bounds is None:
+            raise InputError(
+                f"bounds: are missing: give LOW:HIGH for each of {listed(columns)}, not taken from the rows"
+            )
+        if len(settings.bounds) != len(columns):
+            raise InputError(f"bounds: there are {len(settings.bounds)} for {len(columns)} columns")
+        order = list(schema.attributes)
+        pairs = sorted(
+            zip(columns, settings.bounds, strict=True),
+            key=lambda pair: order.index(pair[0]) if pair[0] in order else -1,
+        )
+        names, bounds = zip(*pairs, strict=True)
+        method = settings.method or _usual_method(settings, len(names))
+        update = {"columns": names, "bounds": bounds, "method": method}
+        return super().canonical(settings.model_copy(update=update), schema)
+
+    @property
+    @override
+    def number_columns(self) -> tuple[str, ...]:
+        return tuple(self.settings.columns or ())
+
+    @override
+    def ask(self) -> Question:
+        _ = required(self.settings.k, f"{self.name}.k"), self.axes
+        if self.begins_on_grid:
+            for key in ("iterations", "shares"):
+                if getattr(self.settings, key) is not None:
+                    raise InputError(f"{key}: is for the method in-process; a grid has no such rounds")
+            if self.k > self.grid.cells:
+                raise InputError(f"k: {self.k} clusters are more than the {self.grid.cells} cells of the grid")
+        elif self.settings.parts is not None:
+            raise InputError("parts: is for the method grid")
+        for part in self.rounds:
+            part.check()
+        size = 1 + len(self.axes)
+
+        def nothing(centroids: Points) -> Points:
+            """Return the sums of no points: what is sent does not depend on them."""
+            return np.zeros((len(centroids), size), dtype=np.int64)
+
+        no_rows = np.zeros(self.rounds[0].numbers, dtype=np.int64)
+        return Question(
+            self._learnt(),
+            self.rounds[0].numbers,
+            self._own,
+            lambda engine, numbers: self.run(engine, numbers, None, lambda step: None),
+            self._shown,
+            tuple(part.noise for part in self.rounds if part.noise is not None),
+            "exact number" if self.exact else "number with noise",
+            target=self.columns[-1],  # so that rows are read in the schema's order
+            program=None
+            if self.on_grid
+            else lambda engine: self.query.open(engine, nothing if not self.begins_on_grid else (no_rows, nothing)),
+            parts=self.rounds,
+        )
+
+    # What is agreed on.
+
+    @property
+    def k(self) -> int:
+        """The number of clusters."""
+        assert self.settings.k is not None
+        return self.settings.k
+
+    @property
+    def on_grid(self) -> bool:
+        """True if cells are counted."""
+        return self.settings.method == "grid"
+
+    @property
+    def begins_on_grid(self) -> bool:
+        """True if cells are counted first, or alone."""
+        return self.settings.method != "in-process"
+
+    @cached_property
+    def axes(self) -> tuple[Axis, ...]:
+        """The columns of numbers, of the rows that are meant."""
+        pairs = zip(self.settings.columns or (), self.settings.bounds or (), strict=True)
+        return tuple(
+            Axis.read(column, self.schema.attributes[column], self.where.values(column, self.schema), bounds)
+            for column, bounds in pairs
+        )
+
+    @cached_property
+    def grid(self) -> Grid:
+        """The cells that are counted."""
+        parts = self.settings.parts
+        if parts is None:
+            epsilon = Fraction(1) if self.exact else self.epsilon
+            share = epsilon if self.on_grid else epsilon * GRID_SHARE
+            parts = usual_parts(self.settings.max_rows, share / self.settings.together, len(self.axes))
+        return Grid.over(self.axes, parts)
+
+    @property
+    @override
+    def passes(self) -> int:
+        return len(self.rounds)
+
+    @cached_property
+    def rounds(self) -> tuple[Part, ...]:
+        """The numbers of each round; a grid is one."""
+        if not self.begins_on_grid:
+            return self.lloyd.parts
+        noise = self.noise(2 if self.replaced else 1, Fraction(1) if self.on_grid else GRID_SHARE)
+        cells = Part(self.grid.cells, self.settings.max_rows, False, noise)
+        return (cells,) if self.on_grid else (cells, self._last)
+
+    @property
+    def _last(self) -> Part:
+        """The round after a grid."""
+        from protocols.release.clusters import change
+
+        size = len(self.axes)
+        noise = self.noise(change(size, self.replaced), 1 - GRID_SHARE)
+        return Part(self.k * (1 + size), self.settings.max_rows * UNIT, True, noise)
+
+    @cached_property
+    def lloyd(self) -> Lloyd:
+        """The rounds in process."""
+        epsilon = None if self.exact else self.epsilon
+        growth = Fraction(1) if self.settings.shares == "even" else GROWTH
+        settings, size = self.settings, (self.k, len(self.axes))
+        return planned(
+            settings.max_rows, epsilon, *size, settings.iterations, growth, settings.adjacency, settings.together
+        )
+
+    # What is said of it.
+
+    def _learnt(self) -> str:
+        """Return what both learn, a phrase."""
+        numbers = ", ".join(
+            f"{axis.column} from {bounds.replace(':', ' to ')}"
+            for axis, bounds in zip(self.axes, self.settings.bounds or (), strict=True)
+        )
+        if self.on_grid:
+            how = f"how many rows of both tables{self.where.words()} each of {self.grid.cells:,} cells of {numbers} has"
+        elif self.begins_on_grid:
+            how = (
+                f"how many rows of both tables{self.where.words()} each of {self.grid.cells:,} cells of {numbers} has, "
+                "and then once how many each cluster has, and the sums of these numbers in it"
+            )
+        else:
+            how = (
+                f"in {len(self.rounds)} rounds how many rows of both tables{self.where.words()} each cluster has "
+                f"(in the first, each of {self.lloyd.cells:,} parts of the box), and the sums of {numbers} in each"
+            )
+        return f"{self.k} clusters, which follow from what both see: {how}"
+
+    @override
+    def bits(self, step: Step) -> int:
+        """See `Kind.bits`: those of a round."""
+        return self.rounds[step.number].bits
+
+    @property
+    @override
+    def bits_at_most(self) -> int:
+        return sum(part.bits for part in self.rounds)
+
+    @override
+    def opened(self, state: State, step: int | None = None) -> dict[str, int]:
+        return super().opened(state) if step is None else {self.query.opens: self.rounds[step].numbers}
+
+    # How it is run.
+
+    def _own(self, rows: Rows) -> Numbers | Own | tuple[Numbers, Own]:
+        """Return the counts of the cells, or the sums at any centroids, or both."""
+        order = [*self.schema.features(self.target), self.target]
+        wanted = [
+            (column, np.array([value in values for value in self.schema.attributes[column]]))
+            for column, values in self.where.wanted
+        ]
+        points = OwnPoints(self.axes, rows, order, wanted)
+        if not self.begins_on_grid:
+            return points.sums
+        counts = np.zeros(self.grid.cells, dtype=np.int64)
+        for places, numbers in points:
+            counts += self.grid.count(places, numbers)
+        return counts if self.on_grid else (counts, points.sums)
+
+    @override
+    def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> list[int]:
+        """See `Kind.run`; `data` is what `_own` returns. A step is a round."""
+        from protocols.release.clusters import noisy_lloyd
+
+        before = split(start or (), self.rounds)
+        if self.begins_on_grid and not before:
+            on_step(Step(0, self.grid.cells, start, f"adding noise to {self.grid.cells:,} cells"))
+            before = (tuple(self.rounds[0].opened(engine, data if self.on_grid else data[0])),)
+        if self.on_grid:
+            return list(before[0])
+
+        def tell(opened: Rounds) -> None:
+            words = f"round {len(opened) + 1} of {len(self.rounds)}"
+            on_step(Step(len(opened), self.rounds[len(opened)].numbers, list(chain(*opened)) or None, words))
+
+        laws = [None if part.noise is None else part.noise.law(part.numbers) for part in self.rounds]
+        sums, places = (data[1], self.after_grid) if self.begins_on_grid else (data, self.lloyd.places)
+        rounds = noisy_lloyd(engine, sums, places, laws, self.rounds[-1].width, tell, before)
+        return list(chain(*rounds))
+
+    # Its states: what was opened, round after round.
+
+    @cached_property
+    @override
+    def states(self) -> States:
+        """What was opened, round after round."""
+
+        def steps(state: State) -> int:
+            return 0 if state is None else len(split(state, self.rounds))
+
+        return States(
+            None,
+            steps,
+            lambda state: steps(state) == len(self.rounds),
+            lambda state, at: state[: ends(self.rounds)[at]] if at else None,
+        )
+
+    # What it brings.
+
+    def _shown(self, state: Sequence[int]) -> Document:
+        """Return the clusters, the one with the most rows first."""
+        from parties.jobs.cluster.kmeans import rows_of
+
+        opened = split(state, self.rounds)
+        if self.on_grid:
+            places, rows = self._of_grid(opened)
+        elif self.begins_on_grid:
+            places = moved(self.after_grid(opened[:1]), opened[1], least_count(self.rounds[-1]))
+            rows = rows_of(opened[1], len(self.axes), 2 * self.settings.max_rows)
+        else:
+            places, rows = self.lloyd.followed(opened)
+        about: Document = {"method": self.settings.method}
+        about |= (
+            {"cells": self.grid.cells}
+            if self.begins_on_grid
+            else {"iterations": len(self.rounds), "first": self.lloyd.cells}
+        )
+        if not self.exact:
+            about["epsilons"] = [float(noise.epsilon) for noise in self.query.mechanisms]
+            about["mostly_noise"] = self.k > 1 and self._may_be_noise(opened, places)
+        return {**about, **result.fields(self.axes, places, rows)}
+
+    def _may_be_noise(self, opened: Rounds, places: Points) -> bool:
+        """Return whether one centroid may be as good as several."""
+        last = self.rounds[-1]
+        assert last.noise is not None
+        variance = float(last.noise.variance)
+        if self.on_grid:
+            return grid_may_be_noise(self.grid.places, opened[0], places, variance)
+        sums = np.array(opened[-1], dtype=np.int64).reshape(-1, 1 + len(self.axes))
+        return round_may_be_noise(sums, least_count(last), variance)
+
+    def _of_grid(self, opened: Rounds) -> tuple[Points, Numbers]:
+        """Return the centroids of the noisy grid, and the rows of each."""
+        from parties.jobs.cluster.kmeans import weighted
+
+        counts = consistent(np.array(opened[0], dtype=np.int64), 2 * self.settings.max_rows)
+        return weighted(self.grid.places, counts, self.k)
+
+    def after_grid(self, opened: Rounds) -> Points:
+        """Return where a round begins: at the centroids of the noisy grid."""
+        return self._of_grid(opened)[0]
+
+    @classmethod
+    @override
+    def text(cls, document: Document, party: int) -> str:
+        return result.text(document)
+
+    @classmethod
+    @override
+    def picture(cls, document: Document) -> str:
+        """See `Kind.picture`: of two columns the regions, else a line for each cluster."""
+        from parties.jobs.cluster.drawing import draw_svg  # matplotlib takes its time to load
+
+        return draw_svg(document)
+
+    @classmethod
+    @override
+    def table(cls, document: Document) -> str:
+        return result.clusters_as_csv(document)
+
+
+def _usual_method(settings: ClusterSettings, dimensions: int) -> Literal["grid", "in-process", "hybrid"]:
+    """Return how clusters of so many columns are found, by public numbers.
+
+    A grid of many columns says where clusters are, and not their means: where there is epsilon for two rounds only, one
+    follows it, unless that would be mostly noise, or so many clusters are too many for two parts a column.
+    """
+    clusters, epsilon = settings.k or 1, Fraction(0) if settings.epsilon is None else exact(settings.epsilon)
+    rows = settings.max_rows * epsilon / settings.together
+    if dimensions <= ON_GRID:
+        return "grid"
+    wants_rounds = (settings.iterations, settings.shares) != (None, None)
+    if dimensions > AFTER_GRID or CELLS_PER_CLUSTER * clusters > 1 << dimensions or not rows or wants_rounds:
+        return "in-process"
+    if usual_rounds(settings.max_rows, rows / settings.max_rows, clusters, dimensions) > LEAST_ROUNDS:
+        return "in-process"
+    return "hybrid" if rows >= ROWS_OF_A_ROUND * clusters * (dimensions + 1) else "grid"
+
+
+def _schema_bounds(columns: Sequence[str], schema: Schema) -> tuple[str, ...] | None:
+    """Return the bounds that the schema gives these columns; None if it gives one of them none."""
+    types = [type_of(schema.attributes.get(name, ())) for name in columns]
+    numbers = [column for column in types if isinstance(column, NumberType)]
+    if len(numbers) < len(types):
+        return None
+    return tuple(f"{decimal_text(exactly(c.low))}:{decimal_text(exactly(c.high))}" for c in numbers)

@@ -1,0 +1,1 @@
+"""Judge scores and models, or compare the two tables."""

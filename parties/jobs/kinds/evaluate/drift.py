@@ -1,0 +1,84 @@
+"""Test whether the two tables differ, column by column."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+from pydantic import Field
+from typing_extensions import override
+
+from parties.base.text import listed, quoted
+from parties.jobs.kind import Description, Document
+from parties.jobs.release.kind import Release
+from parties.jobs.release.presenting import about, aligned, shown
+from parties.jobs.release.question import Question, own_vector
+from parties.jobs.release.reading import marginals
+from parties.jobs.release.settings import DecisionSettings
+from parties.jobs.settings import public
+from parties.jobs.tabular_settings import Columns
+from protocols import drift
+from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from parties.base.arrays import Numbers
+    from smc.engines import Engine
+
+MOST_VALUES = 4096  # of all columns
+
+
+class DriftSettings(DecisionSettings):
+    """`smc evaluate drift`."""
+
+    columns: Columns | None = public(None, "Columns", "Columns to compare, separated by commas", column=True)
+    level: Annotated[float, Field(strict=True, ge=1e-6, le=0.5)] = public(
+        0.05, "Level", "Significance level: probability that equal columns are reported as different"
+    )
+
+
+class Drift(Release):
+    """Test whether the tables of the two parties differ, column by column. Both learn yes or no for each, exactly.
+
+    The test is chi-square, of homogeneity of party by value, also for scores. Only one bit for each column is
+    opened.
+    """
+
+    name = "evaluate drift"
+    about = Description("Drift between tables", "answer", example="--columns age,score")
+    Settings = DriftSettings
+    streamed = True
+
+    @override
+    def ask(self) -> Question:
+        columns, rows = self.named(self.settings), self.settings.max_rows
+        drift.check_rows(rows)
+        sizes = [len(self.where.values(column, self.schema)) for column in columns]
+        for column, size in zip(columns, sizes, strict=True):
+            if size < 2:
+                raise InputError(f"columns: {quoted(column)} has one value only: nothing can differ")
+        if sum(sizes) > MOST_VALUES:
+            raise InputError(f"columns: they have {sum(sizes):,} values, at most {MOST_VALUES:,} are compared")
+        ends = np.cumsum(sizes)[:-1]
+
+        def decide(engine: Engine, numbers: Numbers) -> list[int]:
+            return [int(bit) for bit in drift.differ(engine, np.split(numbers, ends), self.settings.level, rows)]
+
+        def show(state: Any) -> Mapping[str, Any]:
+            return {"level": self.settings.level, "differ": dict(zip(columns, map(bool, state), strict=True))}
+
+        sets = [(column,) for column in columns]
+        return Question(
+            f"whether the tables of both differ in {listed(columns)}{self.where.words()}: a chi-square test of each, "
+            f"at the level {self.settings.level:g}",
+            sum(sizes), lambda counts: own_vector(*marginals(counts, self.schema, columns[0], self.where, sets)),
+            decide, show, opens="decision", bits=len(columns), subject=listed(columns), target=columns[0],
+        )  # fmt: skip
+
+    @classmethod
+    @override
+    def text(cls, document: Document, party: int) -> str:
+        lines = aligned([[shown(name), "differs" if bit else "alike"] for name, bit in document["differ"].items()], 2)
+        return (
+            "\n".join([*lines, f"chi-square tests, level {document['level']:g}", *map(shown, about(document))]) + "\n"
+        )

@@ -1,0 +1,161 @@
+"""Judge scores or a model, with noise."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from pydantic import Field
+from typing_extensions import override
+
+from parties.base.text import quoted
+from parties.jobs.evaluate.figures import Figures, stability
+from parties.jobs.evaluate.scored import Scored, Scoring, TargetSettings
+from parties.jobs.kind import Description, Document
+from parties.jobs.release.noise import Noise
+from parties.jobs.release.postprocessing import consistent
+from parties.jobs.release.presenting import INTERVAL, about, aligned, shown
+from parties.jobs.release.question import Part, Question, own_vector, sums
+from parties.jobs.release.settings import DrawnSettings
+from parties.jobs.settings import public
+from parties.jobs.tabular_settings import Name
+from smc.errors import InputError
+
+
+class ReportSettings(TargetSettings, DrawnSettings):
+    """`smc evaluate report`."""
+
+    by: Name | None = public(
+        None,
+        "Groups",
+        "Column of groups: compares the scores of its first value with the others'",
+        none="none",
+        column=True,
+    )
+    cutoff: Annotated[float, Field(strict=True, ge=0, le=1)] = public(
+        0.5, "Cutoff", "Scores from here on count as positive, rounded up to the next bin"
+    )
+
+
+class Report(Scoring):
+    """Judge scores, or a model, on the rows of both parties. Both learn the figures, with noise unknown to either.
+
+    For each bin of the score the rows with either label are opened, with noise of scale 1 / epsilon on each
+    number. Epsilon is spent once. The area under the ROC curve, the distance of Kolmogorov and Smirnov,
+    calibration, confusion, lift and the stability of groups follow from these numbers at no further cost. Their
+    intervals include the noise.
+    """
+
+    name = "evaluate report"
+    about = Description(
+        "Report on a model",
+        "evaluation",
+        example="--model model.json --epsilon 1",
+        job_example="--scores score --target outcome --epsilon 1",
+    )
+    Settings: ClassVar[type[DrawnSettings]] = ReportSettings
+    draws = True
+
+    @override
+    def ask(self) -> Question:
+        known, rows = self.scored(self.settings.scores, self.settings.by), self.settings.max_rows
+        if known.edges[0] < 0 or known.edges[-2] > 1:
+            low, high = float(known.edges[0]), float(known.edges[-1])
+            raise InputError(
+                f"scores: {quoted(str(known.column))} goes from {low:g} to {high:g} in the schema, "
+                "scores are from 0 to 1"
+            )
+        number = max(1, len(known.groups)) * 2 * (len(known.edges) - 1)
+        noise = self.noise(2 if self.replaced else 1)
+        of_groups = f", by {known.by}" if known.by else ""
+        return sums(
+            f"how many rows of both tables{self.where.words()} with either value of {known.target} are in each of "
+            f"{len(known.edges) - 1} bins of {known.words}{of_groups}",
+            [Part(number, rows, False, noise)],
+            lambda counts: own_vector(known.count(counts)),
+            lambda state: self.shown(state, known, noise),
+            subject=known.target,
+            target=known.target,
+        )
+
+    def shown(self, state: Sequence[int], known: Scored, noise: Noise | None) -> Mapping[str, Any]:
+        """Return the result."""
+        variance = 0.0 if noise is None else noise.variance
+        noisy = np.array(state, dtype=np.int64).reshape(max(1, len(known.groups)), 2, -1)
+        counts = consistent(noisy, 2 * self.settings.max_rows).astype(np.float64)
+        figures = Figures(counts.sum(axis=0), variance * len(counts))
+        edges = np.array([float(edge) for edge in known.edges])
+        distance, place = figures.distance()
+        start = int(np.searchsorted(edges[:-1], self.settings.cutoff))
+        result = {
+            "target": known.target,
+            "value": known.positive,
+            "scores": known.column or self.words_of_model,
+            "rows": {
+                "negative": round(float(figures.counts[0].sum())),
+                "positive": round(float(figures.counts[1].sum())),
+            },
+            "auc": figures.area(),
+            "ks": {**distance, "at": float(edges[place + 1])},
+            "confusion": {"from": float(edges[start]) if start < len(edges) - 1 else None, **figures.confusion(start)},
+            "roc": figures.roc(edges),
+            "calibration": figures.calibration(edges),
+            "lift": figures.lift(edges),
+        }
+        if len(known.groups) > 1:
+            of_groups = counts.sum(axis=1)
+            result["stability"] = [
+                {"group": group, "than": known.groups[0], **stability(of_groups[0], rows, variance)}
+                for group, rows in zip(known.groups[1:], of_groups[1:], strict=True)
+            ]
+        return result
+
+    @classmethod
+    @override
+    def text(cls, document: Document, party: int) -> str:
+        confusion = document["confusion"]
+        figures = [["", "value", INTERVAL]]
+        names = {"area under the ROC curve": document["auc"], "Kolmogorov-Smirnov": document["ks"]}
+        names |= {name: confusion[name] for name in ("accuracy", "precision", "recall")}
+        names |= {f"stability of {shown(line['group'])}": line for line in document.get("stability", ())}
+        for name, line in names.items():
+            value = "-" if line["value"] is None else f"{line['value']:.4f}"
+            figures.append([name, value, f"{line['low']:.4f} to {line['high']:.4f}"])
+        table = [["score from", "rows", "share", INTERVAL, "lift"]]
+        lifts = {line["from"]: line["value"] for line in document["lift"]}
+        for line in document["calibration"]:
+            value = "-" if line["value"] is None else f"{line['value']:.3f}"
+            interval = f"{line['low']:.3f} to {line['high']:.3f}"
+            table.append([f"{line['from']:g}", f"{line['rows']:,}", value, interval, f"{lifts[line['from']]:.2f}"])
+        cells = ("true_positives", "false_positives", "false_negatives", "true_negatives")
+        start = "no score" if confusion["from"] is None else f"scores from {confusion['from']:g}"
+        lines = [
+            f"{shown(document['scores'])}, for {shown(document['target'])} = {shown(document['value'])}",
+            *aligned(figures, 1),
+            f"{start} called positive: "
+            + ", ".join(f"{confusion[name]['value']:,} {name.replace('_', ' ')}" for name in cells),
+            *aligned(table, 1),
+        ]
+        return "\n".join([*lines, *map(shown, about(document))]) + "\n"
+
+    @classmethod
+    @override
+    def picture(cls, document: Document) -> str | None:
+        from parties.jobs.evaluate.drawing import draw_svg  # matplotlib takes its time to load
+
+        return draw_svg(document)
+
+    @classmethod
+    @override
+    def table(cls, document: Document) -> str:
+        """Return calibration and lift of all bins as CSV."""
+        stream = io.StringIO()
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(["from", "to", "rows", "share", "low", "high", "lift"])
+        lifts = {line["from"]: line["value"] for line in document["lift"]}
+        for line in document["calibration"]:
+            writer.writerow([*line.values(), lifts[line["from"]]])
+        return stream.getvalue()

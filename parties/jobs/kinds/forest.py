@@ -1,0 +1,150 @@
+"""Learn a random forest: many trees that vote."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from typing_extensions import override
+
+from parties.jobs.kind import Counted, State
+from parties.jobs.tree.exact import LARGEST_COUNTED, ExactTree
+from parties.jobs.tree.joint import JointTree
+from parties.jobs.tree.settings import ForestSettings
+from parties.jobs.tree.several import SeveralTrees
+from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from parties.models.trees.tree import TreeFile
+    from protocols.counts import Rows
+    from protocols.problem import Problem
+    from protocols.tree import Forest as Trees
+    from smc.counting import Program
+    from smc.engines import Engine, Profile
+
+
+class Forest(SeveralTrees, ExactTree):
+    """Learn many decision trees that vote, from the rows of both parties. Both learn the trees, and nothing else."""
+
+    name = "forest"
+    about = replace(
+        JointTree.about,
+        title="Random forest",
+        noun="forest",
+        example="--trees 100 --target play --out forest.json",
+        afterwards="smc predict --tree forest.json --data rows.csv classifies rows by its vote, on this machine alone.",
+    )
+    Settings = ForestSettings
+    specified: ClassVar[tuple[str, ...]] = (
+        "trees",
+        "attributes",
+        "seed",
+        *(name for name in ExactTree.specified if name not in ("t", "distance")),
+    )
+    edges = None  # all, of which each node draws some
+
+    @override
+    def completed(self) -> Any:
+        """See `ExactTree.completed`: also how many attributes a node chooses from."""
+        settings = super().completed()
+        if settings.attributes is None:
+            number = math.isqrt(max(1, len(self.questions.domains)) - 1) + 1
+            settings = settings.model_copy(update={"attributes": number})
+        return settings
+
+    @cached_property
+    @override
+    def problem(self) -> Problem:
+        settings = self.settings
+        return replace(super().problem, trees=settings.trees, drawn=settings.attributes, seed=settings.seed)
+
+    @override
+    def check_noise(self) -> None:
+        """See `ExactTree.check_noise`: no setting does."""
+
+    @property
+    @override
+    def question(self) -> str:
+        rules = " under rules for their leaves" if self.problem.rules.any else ""
+        return f"{self.settings.trees} decision trees that vote on {self.target}, from the rows of both parties{rules}"
+
+    @override
+    def reveals(self, peer: str) -> list[str]:
+        rest = super().reveals(peer)[1:]
+        trees = f"{self.settings.trees} decision trees" if self.settings.trees > 1 else "a decision tree"
+        return [
+            f"We and {peer} both learn {trees} for {self.target}, each of rows that both have drawn from their own, "
+            "with replacement and in secret.",
+            *rest,
+        ]
+
+    @override
+    def opened(self, state: State, step: int | None = None) -> dict[str, int]:
+        from protocols.openings import opened
+
+        return opened(self.problem, state, step)
+
+    # What it costs, and how it is run.
+
+    @cached_property
+    @override
+    def typical_cost(self) -> Counted:
+        """The cost of as many typical trees, level by level in parts; at most that of each by itself."""
+        from protocols import cost_model
+
+        tree, trees = super().typical_cost, self.settings.trees
+
+        def most(profile: Profile) -> int | None:
+            of_one = tree.most(profile)
+            return None if of_one is None else trees * of_one
+
+        return replace(
+            tree,
+            program=lambda engine: cost_model.typical_forest(engine, self.problem, LARGEST_COUNTED // self.scored),
+            of=f"{trees} times {tree.of}",
+            most=most,
+        )
+
+    @property
+    @override
+    def single(self) -> Problem:
+        return replace(self.problem, trees=1, drawn=None)
+
+    @override
+    def with_result(self, state: State) -> Program:
+        from protocols import cost_model
+
+        return lambda engine: cost_model.with_forest(engine, self.problem, state)
+
+    @override
+    def own_rows(self, source: Rows, secret: bytes = b"") -> Any:
+        """See `JointTree.own_rows`: drawn for each tree, by `secret`."""
+        from protocols.bootstrap import Bootstrapped
+
+        drawn = Bootstrapped(self.domains, self.classes, source, self.settings.trees, secret)
+        return self.by_questions(drawn)
+
+    @override
+    def grown(self, engine: Engine, data: Any, start: State, on_level: Any) -> State:
+        from protocols import id3
+
+        return id3.grown(engine, self.problem, data, on_level, start)
+
+    @override
+    def reached(self, trees: Trees) -> State:
+        return trees
+
+    @override
+    def tree_file(self, state: State) -> TreeFile:
+        from parties.models.trees.tree import TreeFile
+
+        first, *others = self.named(state)
+        return TreeFile(self.schema.digest(), self.target, self.settings.tolerance, first, None, tuple(others))
+
+    @override
+    def state_of_trees(self, tree_file: TreeFile) -> State:
+        if tree_file.noise is not None or len(tree_file.trees) != self.settings.trees:
+            raise InputError(f"this is not a result of {self.settings.trees} trees without noise")
+        return self.indexed(tree_file)

@@ -1,0 +1,217 @@
+"""Find the class that most rows have."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Field
+from typing_extensions import override
+
+from parties.base.settings import AtMost, merge
+from parties.base.text import listed, quoted
+from parties.jobs.kind import Description, Document, Inputs, KindSettings, OnStep, Opened, State, Step, typed_value
+from parties.jobs.sentences import nothing_else
+from parties.jobs.settings import BooleanSettings, of_people, private, public
+from parties.jobs.small.amounts import Batched
+from parties.tables.schema import Schema
+from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from smc.counting import Program
+    from smc.engines import Engine
+
+Classes = Annotated[
+    tuple[Annotated[str, Field(min_length=1, max_length=200)], ...], Field(min_length=1, max_length=4096)
+]
+
+
+class MajoritySettings(BooleanSettings):
+    """`smc majority`."""
+
+    counts: str | None = private("Counts", "Your count of each class, separated by commas", metavar="N,N,...")
+    classes: Classes | None = public(
+        None,
+        "Classes",
+        "Classes in order, separated by commas",
+        none="in a node's job those of a table's target",
+    )
+    target: str | None = public(
+        None, "Target", "Column whose values are counted", none="target in the schema", node=True, column=True
+    )
+    bits: Annotated[int, Field(strict=True, ge=1, le=62)] = public(
+        32, "Width in bits", "Width of all counts in bits, public"
+    )
+    at_most: AtMost | None = of_people(node=True)
+
+
+class Majority(Batched):
+    """Find the class that most rows of both parties have. Both learn the class, and nothing else. Among equal
+    classes the first wins.
+    """
+
+    name = "majority"
+    about = Description("Majority", example="--classes yes,no --counts 120,45")
+    Settings = MajoritySettings
+    settings: MajoritySettings
+
+    @classmethod
+    @override
+    def proposed(cls, settings: KindSettings, inputs: Inputs) -> Majority:
+        """See `Kind.proposed`: the classes of a table's column, unless they are given and the counts are typed."""
+        assert isinstance(settings, MajoritySettings)
+        if inputs.schema is None or (settings.classes is not None and settings.target is None):
+            return cls.agreed(cls(settings).specification())
+        target = inputs.schema.choose_target(settings.target)
+        if settings.classes is not None:
+            raise InputError("classes: they are those of the target column; give one or the other")
+        chosen = {"target": target, "classes": inputs.schema.attributes[target]}
+        return cls(merge(settings, chosen))
+
+    @classmethod
+    @override
+    def agreed(cls, specification: Mapping[str, Any]) -> Majority:
+        task = cls(cls._settings_in(specification))
+        classes = task.settings.classes
+        if classes is None:
+            raise InputError("classes: is missing: name them, with commas between them")
+        if len(classes) < 2:
+            raise InputError("classes: there must be two at least")
+        if len(set(classes)) < len(classes):
+            raise InputError("classes: name each class once")
+        if task.settings.target is not None:
+            Schema.from_public({"attributes": [{"name": task.settings.target, "values": list(classes)}]})
+        return task
+
+    @classmethod
+    @override
+    def planned(cls, settings: KindSettings) -> Majority:
+        return cls.agreed(cls(settings).specification())
+
+    @override
+    def specification(self) -> Document:
+        about = {"target": self.settings.target, "classes": list(self.classes) or None}
+        return {**super().specification(), **{name: value for name, value in about.items() if value is not None}}
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The classes in the agreed order."""
+        return self.settings.classes or ()
+
+    @property
+    @override
+    def subject(self) -> str:
+        return self.settings.target or ""
+
+    @property
+    @override
+    def question(self) -> str:
+        where = f" of {self.settings.target}" if self.settings.target else ""
+        return f"which class{where} most rows of both parties have: {listed(self.classes)}"
+
+    @property
+    @override
+    def columns(self) -> tuple[str, ...]:
+        return (self.settings.target,) if self.settings.target is not None else ()
+
+    @property
+    @override
+    def reads_table(self) -> bool:
+        return self.settings.target is not None
+
+    @override
+    def parameters(self) -> dict[str, Any]:
+        """See `Kind.parameters`: but for what is the subject. Classes that are no target's are one text."""
+        others = {name: value for name, value in super().parameters().items() if name not in ("target", "classes")}
+        return others if self.reads_table else {"classes": ", ".join(self.classes) or None, **others}
+
+    @override
+    def reveals(self, peer: str) -> list[str]:
+        return [
+            f"We and {peer} both learn which class is the most frequent in both parties' counts together.",
+            *nothing_else(peer, "counts", f"each has at most {self.settings.bits} bits"),
+        ]
+
+    @override
+    def bits(self, step: Step) -> int:
+        """See `Kind.bits`: of rows."""
+        return self.bits_at_most
+
+    @property
+    @override
+    def bits_at_most(self) -> int:
+        return (len(self.classes) - 1).bit_length() if self.reads_table else 0
+
+    @property
+    @override
+    def bits_at_least(self) -> int:
+        return self.bits_at_most
+
+    @override
+    def opened(self, state: State, step: int | None = None) -> dict[str, int]:
+        """See `Kind.opened`: of one class nothing is asked."""
+        return {"class of the majority": 0 if state is None or len(self.classes) == 1 else 1}
+
+    @override
+    def misfit(self, inputs: Inputs) -> str | None:
+        if not self.reads_table:
+            return None
+        table, schema = inputs.required()
+        assert self.settings.target is not None
+        if table.max_rows >> self.settings.bits:
+            return f"bits of the job must hold {table.max_rows}, the public bound of the table here"
+        return schema.misfit(Schema({self.settings.target: self.classes}))
+
+    @override
+    def batch_program(self, batch: int, inputs: Inputs) -> Program:
+        import numpy as np
+
+        from protocols.majority import majority
+
+        return lambda engine: majority(engine, np.zeros((len(self.classes), batch), dtype=np.int64), self.settings.bits)
+
+    @override
+    def own(self, typed: Mapping[str, Any]) -> list[int]:
+        """See `Kind.own`: one count for every class."""
+        text = str(typed_value(type(self), typed, "counts"))
+        parts = [part.strip() for part in text.split(",")]
+        if not all(re.fullmatch("[0-9]{1,19}", part) for part in parts):
+            raise InputError("--counts: must be whole numbers from 0 up, with commas between them")
+        if len(parts) != len(self.classes):
+            raise InputError(f"--counts: {len(parts)} counts, but there are {len(self.classes)} classes")
+        if any(int(part) >> self.settings.bits for part in parts):
+            raise InputError(f"--counts: a count does not fit {self.settings.bits} bits")
+        return [int(part) for part in parts]
+
+    @contextmanager
+    @override
+    def open(self, inputs: Inputs) -> Iterator[Opened]:
+        """See `Kind.open`: what was typed, or the counts of the target's values."""
+        if not self.reads_table:
+            yield Opened(self.own(inputs.typed))
+            return
+        assert self.settings.target is not None
+        with inputs.value_counts(self.settings.target) as counts:
+            yield replace(counts, data=counts.data.tolist())
+
+    @override
+    def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
+        """See `Kind.run`; `data` are the counts of the classes."""
+        import numpy as np
+
+        from protocols.majority import majority
+
+        on_step(Step(0, 1, start, "comparing"))
+        return int(majority(engine, np.array(data, dtype=np.int64)[:, None], self.settings.bits)[0])
+
+    @override
+    def document(self, state: State) -> Document:
+        return {"result": self.classes[state]}
+
+    @classmethod
+    @override
+    def text(cls, document: Document, party: int) -> str:
+        return f"{quoted(document['result'])[1:-1]}\n"

@@ -1,0 +1,1 @@
+"""Anonymise rows and tables for publication, yours or both parties'."""

@@ -1,0 +1,185 @@
+"""Find one recoding for the rows of both parties."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from typing_extensions import override
+
+from parties.base.text import listed
+from parties.jobs.kind import Counted, Document, OnStep, State, States, Step
+from parties.jobs.publish.recoded import Recoded, RecodedSettings
+from parties.jobs.sentences import nothing_else_of_rows
+from parties.jobs.settings import public
+from parties.jobs.stopping import MostBytes, StoppingKind, most_bytes_field
+from parties.tables.schema import Schema
+
+if TYPE_CHECKING:
+    from protocols.publish.problem import Problem
+    from smc.counting import Program
+    from smc.engines import Engine
+
+TYPICAL_CLASSES = 1000  # of the recoding that stands for the unknown one when costs are counted ahead
+COUNTABLE = 1000  # values of all columns to recode: such a run is counted in a few seconds
+SHOWN = 20  # classes on a terminal
+
+
+class JointSettings(RecodedSettings):
+    """`smc publish joint`."""
+
+    score: Literal["balance", "ncp"] = public(
+        "balance", "Score", "Cut where rows divide evenly, or where the certainty penalty is smallest", advanced=True
+    )
+    most_bytes: MostBytes | None = most_bytes_field("a level of classes")
+
+
+class PublishJoint(Recoded, StoppingKind):
+    """Find one recoding of the rows of both parties, so that each class of equal rows is large enough. No count is
+    shown.
+
+    Both learn the recoding, and nothing else. Each party then recodes and writes its own rows with smc publish
+    apply.
+    """
+
+    name = "publish joint"
+    about = replace(Recoded.about, title="Joint recoding", example="--recode age,sex,zip --keep disease --k 10")
+    Settings = JointSettings
+    settings: JointSettings
+    enlarged, smaller = "the recoding is", "raise --k"
+    # How a task comes about.
+
+    @classmethod
+    def canonical(cls, settings: JointSettings, schema: Schema) -> PublishJoint:
+        """Return the task of these settings, columns in the schema's order. `InputError` names what is wrong."""
+        task = cls(*cls.ordered(settings, schema))
+        task.problem  # noqa: B018 (its checks)
+        return task
+
+    @cached_property
+    def problem(self) -> Problem:
+        """The protocol's view, with the score."""
+        return replace(super().problem, score=self.settings.score)
+
+    # What is said of it.
+
+    @override
+    def reveals(self, peer: str) -> list[str]:
+        return [
+            f"We and {peer} both learn one recoding of {listed(self.settings.recode or ())} for both tables' rows: "
+            "the ranges of values of every class.",
+            *nothing_else_of_rows(peer, self.settings.max_rows),
+            *self.promises(peer),
+        ]
+
+    @override
+    def opened(self, state: State, step: int | None = None) -> dict[str, int]:
+        from protocols.publish.openings import opened
+
+        return opened(len(self.columns), state, step)
+
+    @override
+    def bits(self, step: Step) -> int:
+        """See `Kind.bits`: of each class, twice, whether it is cut, in which column and where; first if any can be."""
+        from protocols.publish.openings import Asked
+
+        domains = self.problem.domains
+        begun, times = (0 if step.number else 1 + len(self.columns)), min(2, len(domains))
+        return begun + step.size * times * (1 + sum(Asked(domains, (), ()).widths))
+
+    @property
+    @override
+    def bits_at_most(self) -> int:
+        """See `Kind.bits_at_most`: as many classes as values, or rows, allow; all are asked, and those they are of."""
+        settings, classes = self.settings, math.prod(self.problem.domains)
+        if settings.against == "public":
+            classes = min(classes, 2 * settings.max_rows // (settings.k or 1))
+        return self.bits(Step(0, max(1, 2 * classes - 1), (), ""))
+
+    # What it costs.
+
+    @cached_property
+    @override
+    def typical_cost(self) -> Counted:
+        """The cost of as many classes as are typical; at most as many as rows allow are asked for all columns."""
+        from protocols.publish import cost_model
+
+        weight = 1
+        if self.settings.against == "public" and self.problem.models.any:  # decided by circuits, edge by edge
+            weight = 20 if self.settings.t < 1 or self.settings.diversity == "entropy" else 4
+        return Counted(
+            lambda engine: cost_model.with_classes(engine, self.problem, TYPICAL_CLASSES),
+            "typical",
+            f"a recoding with {TYPICAL_CLASSES:,} classes, or as many as the rows allow",
+            lambda profile: cost_model.most_bytes(self.problem, profile),
+            sum(self.problem.domains) * weight <= COUNTABLE,  # by what was measured
+        )
+
+    @override
+    def with_recoding(self, path: Path) -> Program:
+        from parties.jobs.publish import recoding
+        from protocols.publish import cost_model
+
+        cuts = recoding.cuts_in(path, self.schema, self.settings.recode or ())
+        return lambda engine: cost_model.with_cuts(engine, self.problem, cuts)
+
+    # How it is run.
+
+    @override
+    def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
+        """See `Kind.run`; `data` are this party's distinct rows."""
+        from protocols.publish.mondrian import Progress, mondrian
+
+        watched = self.stopping(engine, on_step)
+
+        def tell(now: Progress) -> None:
+            classes = "class" if now.boxes == 1 else "classes"
+            watched(Step(len(now.cuts), now.boxes, now.cuts, f"level {len(now.cuts)}: {now.boxes:,} {classes} to cut"))
+
+        return mondrian(engine, self.problem, data, tell, start, self.columns)
+
+    # Its states: the cuts, level by level.
+
+    @cached_property
+    @override
+    def states(self) -> States:
+        """The cuts, level by level; the last one cuts nothing."""
+        from protocols.publish.cuts import decode, encode
+
+        return States(
+            (),
+            len,
+            lambda state: bool(state) and all(cut is None for cut in state[-1]),
+            lambda state, steps: state[:steps],
+            encode,
+            lambda value: decode(value or ()),
+        )
+
+    # What it brings.
+
+    @override
+    def document(self, state: State) -> Document:
+        """See `Kind.document`: the content of a recoding file, the cuts besides."""
+        from parties.jobs.publish import recoding
+        from protocols.publish.cuts import encode
+
+        boxes = recoding.boxes(state, self.schema, self.settings.recode or ())
+        return recoding.document(self, {"cuts": encode(state)}, boxes=boxes)
+
+    @classmethod
+    @override
+    def text(cls, document: Document, party: int) -> str:
+        from parties.jobs.publish import recoding
+
+        columns = [name for name, about in document["columns"].items() if about["role"] == "quasi-identifier"]
+        boxes: Sequence[Any] = document["boxes"]
+        lines = [f"{len(boxes):,} classes, {recoding.promise(document)}"]
+        for box in boxes[:SHOWN]:
+            lines.append("  " + ", ".join(f"{name} {span['label']}" for name, span in zip(columns, box, strict=True)))
+        if len(boxes) > SHOWN:
+            lines.append(f"  and {len(boxes) - SHOWN:,} more")
+        return "\n".join(lines) + "\n"

@@ -1,0 +1,240 @@
+"""Make one table of the rows of both parties, small cells hidden.
+
+Neither party ever sees a number without noise: see `noisy_table` and `sealed_table`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from typing_extensions import override
+
+from parties.base.arrays import Numbers
+from parties.base.canonical import job_digest
+from parties.base.settings import required
+from parties.base.text import listed, quoted
+from parties.jobs.kind import (
+    Counted,
+    Description,
+    Document,
+    Inputs,
+    KindSettings,
+    OnStep,
+    Opened,
+    State,
+    Step,
+)
+from parties.jobs.publish import analyst
+from parties.jobs.publish.noisy_table import NoisyTable
+from parties.jobs.publish.sealed_table import SealedTable
+from parties.jobs.publish.table_form import TableForm
+from parties.jobs.publish.table_layout import NAME, Layout
+from parties.jobs.publish.table_result import text
+from parties.jobs.publish.table_settings import JointTableExtra, JointTableSettings
+from parties.jobs.release import reading
+from parties.jobs.spending import Loss
+from parties.jobs.tabular import BySchema
+from parties.jobs.tabular_settings import check_names
+from parties.tables.schema import Schema
+from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from smc.engines import Engine
+
+
+class JointTable(BySchema):
+    """Make one table of counts or sums, with totals, from the rows of both parties. Cells with few rows are hidden.
+
+    With --to the numbers are sealed to the certificate of a third party, who reads them with smc publish open.
+    Further cells are then hidden, so that totals do not reveal the small ones. With --epsilon both learn the
+    numbers with noise, and the noise also decides which cells are hidden.
+    """
+
+    name = NAME
+    about = Description(
+        "Joint table",
+        "table",
+        example="--by county --across benefit --to analyst.crt --out sealed.json ",
+        job_example="--by county --across benefit --epsilon 1",
+        afterwards="If it is sealed, the analyst opens it with smc publish open.",
+    )
+    Settings = JointTableSettings
+    Extra = JointTableExtra
+    settings: JointTableSettings
+    told_exactly = "whoever holds the analyst's key and one party's rows has the other's numbers"
+
+    # How a task comes about.
+
+    @classmethod
+    @override
+    def planned(cls, settings: Any) -> JointTable:
+        """See `Kind.planned`: the analyst's certificate is a file, too."""
+        if settings.to is not None:
+            settings = settings.model_copy(update={"to": None, "analyst": analyst.in_file(settings.to)})
+        return super().planned(settings)
+
+    @classmethod
+    @override
+    def alone(cls, settings: KindSettings, party: int) -> tuple[JointTable, Any, list[str]]:
+        """See `Kind.alone`: the rows are a file too."""
+        task = cls.planned(settings)
+        if party == 0 and (lacking := task.form.lacking):
+            raise InputError(lacking)
+        if task.form.lacks_file():
+            raise InputError("--out is missing: the sealed table is a file, to be given to who can open it")
+        counts, _ = task.rows_in_file(task.schema, task.layout.target)
+        return task, task.layout.own_numbers(counts), list(task.form.remarks)
+
+    @property
+    @override
+    def number_columns(self) -> tuple[str, ...]:
+        return () if self.settings.summed is None else (self.settings.summed,)
+
+    @classmethod
+    def canonical(cls, settings: JointTableSettings, schema: Schema) -> JointTable:
+        """Return the task of these settings, by a schema with more columns perhaps. `InputError` names what is
+        wrong."""
+        named = {"by": required(settings.by, f"{cls.name}.by"), "across": settings.across, "sum": settings.summed}
+        columns = {key: column for key, column in named.items() if column is not None}
+        schema = schema.numeric([column for key, column in columns.items() if key == "sum"])
+        for key, column in columns.items():
+            check_names(key, [column], schema.attributes)
+            if key != "sum" and len(schema.attributes[column]) < 2:
+                raise InputError(f"{key}: {quoted(column)} has one value only: leave it out")
+        if len(set(columns.values())) < len(columns):
+            raise InputError("a column can be used once: by, across, or sum")
+        if (settings.analyst is None) == (settings.epsilon is None):
+            raise InputError(
+                "give epsilon, and both learn the numbers with noise, or the certificate that they are sealed to "
+                "(--to, analyst in a job): without either there is no table, with both there would be two"
+            )
+        if settings.analyst is not None:
+            settings = settings.model_copy(update={"analyst": analyst.canonical_text(settings.analyst)})
+        else:
+            noisy: dict[str, object] = {"against": "public", "zeros": "hidden"}
+            for key, only in noisy.items():
+                if key in settings.model_fields_set and getattr(settings, key) != only:
+                    raise InputError(
+                        f"{key}: with epsilon cells are shown or hidden by the noisy rows of both: leave it out"
+                    )
+            settings = settings.model_copy(update=noisy)
+        task = cls(settings, Schema(schema.only(list(columns.values())).attributes))
+        task.layout.check()
+        return task
+
+    @cached_property
+    def layout(self) -> Layout:
+        """The table that is counted."""
+        return Layout(self.settings, self.schema)
+
+    @cached_property
+    def form(self) -> TableForm:
+        """How its numbers leave."""
+        form = SealedTable if self.settings.epsilon is None else NoisyTable
+        return form(self.layout, lambda: job_digest(self.specification()))
+
+    # What is said of it.
+
+    @property
+    @override
+    def subject(self) -> str:
+        return self.layout.axes[-1]
+
+    @property
+    @override
+    def question(self) -> str:
+        what = "rows" if self.settings.summed is None else f"the sum of {self.settings.summed}"
+        few = f"cells of fewer than {self.settings.threshold:,} rows hidden"
+        return f"a table of {what} by {listed(self.layout.axes)}, {few}{self.form.words}"
+
+    @override
+    def parameters(self) -> dict[str, Any]:
+        """See `Kind.parameters`: the analyst by name and fingerprint."""
+        values = super().parameters()
+        return {**values, "analyst": None if values["analyst"] is None else analyst.told(values["analyst"])}
+
+    @override
+    def reveals(self, peer: str) -> list[str]:
+        return self.form.reveals(peer, self.at_most)
+
+    @override
+    def opened(self, state: State, step: int | None = None) -> dict[str, int]:
+        return self.form.opened(state)
+
+    @override
+    def bits(self, step: Step) -> int:
+        return self.form.bits
+
+    @property
+    @override
+    def bits_at_most(self) -> int:
+        return self.form.bits
+
+    @property
+    @override
+    def bits_at_least(self) -> int:
+        return self.form.bits
+
+    @property
+    @override
+    def spends(self) -> tuple[Loss, ...]:
+        return tuple(noise.loss for noise in (self.layout.noise, self.layout.rows_noise) if noise is not None)
+
+    @property
+    @override
+    def exact(self) -> bool:
+        """See `Kind.exact`: numbers are sealed as they are, and which cells are small is opened as it is."""
+        return isinstance(self.form, SealedTable)
+
+    @property
+    @override
+    def analyst(self) -> str:
+        return "" if self.settings.analyst is None else analyst.of(self.settings.analyst)
+
+    @override
+    def misfit(self, inputs: Inputs) -> str | None:
+        """See `Kind.misfit`: our table names who may read it."""
+        table, _ = inputs.required()
+        if self.analyst and self.analyst not in table.analysts:
+            what = f"the table here is sealed to nobody with the fingerprint {self.analyst}"
+            return f"{what}: its owner must name it under `analysts` of the table in party.toml"
+        return super().misfit(inputs) or (self.form.lacking if inputs.party == 0 else "") or None
+
+    # What it costs.
+
+    @override
+    def cost(self, inputs: Inputs, extra: Any = None) -> Counted:
+        """See `Kind.cost`: for a number of hidden cells exactly."""
+        return self.form.cost(0 if extra is None else extra.hidden)
+
+    # How it is run.
+
+    @override
+    def own_rows(self, source: Any) -> Numbers:
+        return self.layout.own_numbers(source)
+
+    @contextmanager
+    @override
+    def open(self, inputs: Inputs) -> Iterator[Opened]:
+        with inputs.counts(self.layout.target, self.columns, self.schema) as source:
+            numbers = self.own_rows(source)
+            yield Opened(numbers, reading.fingerprint(source.fingerprint, numbers))
+
+    @override
+    def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
+        """See `Kind.run`; `data` are this party's numbers."""
+        return self.form.run(engine, data, start, on_step)
+
+    # What it brings.
+
+    @override
+    def document(self, state: State) -> Document:
+        return self.form.document(state)
+
+    @classmethod
+    @override
+    def text(cls, document: Document, party: int) -> str:
+        return text(document)

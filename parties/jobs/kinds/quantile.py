@@ -1,0 +1,129 @@
+"""Find a quantile of a column, such as the median."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Field
+from typing_extensions import override
+
+from parties.base.arrays import Numbers
+from parties.base.settings import required
+from parties.jobs.kind import Description, Document
+from parties.jobs.release import presenting
+from parties.jobs.release.kind import Release
+from parties.jobs.release.question import Question
+from parties.jobs.release.ranges import Ranges, RoundedSettings
+from parties.jobs.settings import public
+from parties.jobs.spending import exact
+from parties.jobs.tabular_settings import Name
+from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from protocols.counts import Rows
+    from smc.engines import Engine
+
+
+OUTER = Fraction(1, 10)  # nearer to 0 or 1 few rows lie beyond a quantile
+
+
+class QuantileSettings(RoundedSettings):
+    """`smc quantile`."""
+
+    column: Name | None = public(
+        None, "Column of numbers", "Column of numbers; its values in the schema are public", column=True
+    )
+    at: Annotated[float, Field(strict=True, ge=0, le=1, allow_inf_nan=False)] = public(
+        0.5, "Share", "Share of rows below the quantile: 0.5 = median, 0.9 = ninth decile"
+    )
+
+
+class Quantile(Release):
+    """Find a quantile of a column over the rows of both parties. Both learn one of the column's public numbers.
+
+    With epsilon the number is chosen with noise: numbers near the quantile are likelier. Without noise it is a
+    number that some row has, so it reveals something about a person; a rounded number reveals less. No count of
+    rows is opened. Missing values do not count.
+    """
+
+    name, Settings = "quantile", QuantileSettings
+    about = Description("Quantile", "quantile", example="--column age --at 0.5 --epsilon 1")
+    streamed = True
+
+    @override
+    def ask(self) -> Question:
+        column = required(self.settings.column, "quantile.column")
+        cells = self.summed(column)
+        ranges = Ranges.of(column, cells.domains[-1], self.settings.round_to, "a quantile")
+        share, bound = exact(self.settings.at), self.settings.max_rows
+        if share.denominator > 1000:
+            raise InputError(f"at: three digits are enough, not {self.settings.at}")
+
+        def count(rows: Rows) -> Numbers:
+            """Return how many own rows are in each range, int64[ranges]."""
+            return cells.ranges(rows, ranges.range_of, len(ranges))[0]
+
+        def show(state: Sequence[int]) -> Mapping[str, Any]:
+            return {"column": column, "at": self.settings.at, **ranges.fields(state[0])}
+
+        learnt = f"the quantile of {self.settings.at:g} of {column} over the rows of both tables{self.where.words()}"
+        about: dict[str, Any] = {"subject": column, "target": column}
+        if self.exact:
+            from protocols.quantile import most_opened
+
+            def found(engine: Engine, numbers: Numbers) -> list[int]:
+                from protocols.quantile import quantile
+
+                summed = numbers.cumsum()
+                return [quantile(engine, lambda at: summed[at], int(summed[-1]), len(ranges), share, bound)]
+
+            opens, bits = "choice without noise", most_opened(len(ranges))
+            return Question(learnt, len(ranges), count, found, show, opens=opens, bits=bits, **about)
+        from protocols.release.median import change, noisy_median, weighed
+
+        ranges.check()
+        self._check_extremes(share, len(ranges))
+        noise = self.noisy_max(change(share, self.replaced))
+        assert noise is not None
+        law, width = noise.law(len(ranges)), (change(share, False) * bound).bit_length()
+
+        def chosen(engine: Engine, numbers: Numbers) -> list[int]:
+            return noisy_median(engine, *weighed(numbers.reshape(len(ranges), -1), share), width, law).tolist()
+
+        opens = "choice with noise"
+        return Question(learnt, len(ranges), count, chosen, show, (noise,), opens, **about)
+
+    def _check_extremes(self, share: Fraction, candidates: int) -> None:
+        """Raise InputError if the noise hides the rows beyond an outer quantile: numbers that no row has would win.
+
+        A number beyond all rows is worse than the quantile by the rows between: min(s, 1 - s) of them, in units in
+        which the noise is 2 max(s, 1 - s) / epsilon at most; ln of the candidates is what the greatest noise reaches.
+        """
+        outer, bound = min(share, 1 - share), self.settings.max_rows
+        if outer >= OUTER:
+            return
+        epsilon = float(self.settings.epsilon or 1) / (2 if self.replaced else 1)
+        rows = 2 * math.log(max(2, candidates)) / epsilon
+        if float(outer) * bound < rows:
+            nearest = math.ceil(1000 * rows / bound) / 1000
+            least = nearest if share < 1 - share else 1 - nearest
+            remedy = f"ask for --at {least:g}" if nearest < OUTER else "give more epsilon"
+            beyond = f"at: of {bound:,} rows at most {float(outer) * bound:,.0f} lie beyond {self.settings.at:g}"
+            raise InputError(
+                f"{beyond}, and the noise hides {rows:,.0f}: numbers beyond all rows could win; {remedy}, or nearer 0.5"
+            )
+
+    @property
+    @override
+    def told_exactly(self) -> str:
+        return "a range that some row is in" if self.settings.round_to else "a number that some row has"
+
+    @classmethod
+    @override
+    def text(cls, document: Document, party: int) -> str:
+        line = f"{presenting.shown(document['column'])} at {document['at']:g}: {presenting.value_of(document)}"
+        about = ["exact, without noise"] if document.get("exact") else presenting.about(document)
+        return "\n".join([line, *map(presenting.shown, about)]) + "\n"

@@ -1,0 +1,1 @@
+"""Learn a linear classifier, with a peer or from your own rows."""

@@ -1,0 +1,317 @@
+"""Learn a linear classifier, with noise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from typing_extensions import override
+
+from parties.alone.regression.features import Features
+from parties.jobs.kind import (
+    Counted,
+    Description,
+    Document,
+    File,
+    Inputs,
+    KindSettings,
+    OnStep,
+    Opened,
+    State,
+    States,
+    Step,
+    opened_steps,
+)
+from parties.jobs.regress import result
+from parties.jobs.regress.method import Method
+from parties.jobs.regress.methods import method_of
+from parties.jobs.regress.reading import (
+    OwnMoments,
+    classes_of,
+    features_of,
+    moments_of,
+    rows_of,
+    stream_of,
+    target_of,
+)
+from parties.jobs.regress.settings import SQUARES, RegressSettings, completed
+from parties.jobs.regress.squares import Squares
+from parties.jobs.release.reading import fingerprint
+from parties.jobs.sentences import changed
+from parties.jobs.spending import KEPT_BY_NODES, Loss
+from parties.jobs.tabular import BySchema
+from parties.tables.schema import Schema
+from parties.tables.types import NumberType, type_of
+from parties.tables.unfit import UnfitError
+
+if TYPE_CHECKING:
+    from parties.alone.regression.rows import OwnRows
+    from protocols.counts import Rows as Source
+    from smc.engines import Engine
+
+COUNTABLE = 1 << 14  # noisy numbers that are counted in a few seconds
+WAYS = {
+    "gradient": "noisy gradient descent",
+    "output": "the mean of each party's own minimiser, with noise",
+    "choice": "a noisy choice among the weights of a grid",
+    "least-squares": "least squares of noisy second moments",
+    "ridge": "ridge regression of noisy second moments",
+}
+
+
+class RegressJoint(BySchema):
+    """Learn a linear classifier from the rows of both parties. Both learn its weights, found with noise.
+
+    By gradient descent, each party sums the gradients of its own rows. Both learn the sums of the two, with
+    noise.
+    """
+
+    name = "regress joint"
+    about = Description(
+        "Linear classifier",
+        "model",
+        example="--target outcome --epsilon 1 --out model.json",
+        afterwards="smc predict --model model.json --data rows.csv classifies rows with it, on this machine alone.",
+        phases=True,
+    )
+    Settings = RegressSettings
+    picture = staticmethod(result.picture)  # the weights
+    settings: RegressSettings
+
+    # How a task comes about.
+
+    @classmethod
+    def canonical(cls, settings: RegressSettings, schema: Schema) -> RegressJoint:
+        """Return the task of these settings: columns in the schema's order, all that follows from public numbers filled
+        in."""
+        target = schema.choose_target(settings.target)
+        numeric = settings.numeric
+        if numeric is None:  # what the schema says are numbers is taken as such
+            typed = [name for name in settings.columns or schema.attributes if name != target]
+            numeric = tuple(n for n in typed if isinstance(type_of(schema.attributes.get(n, ())), NumberType)) or None
+        classifies = settings.method not in SQUARES
+        schema = schema.numeric([*(numeric or ()), *([] if classifies else [target])])
+        features, used = features_of(schema, target, settings.columns, numeric, classifies)
+        ordered = {
+            "target": target,
+            "columns": tuple(column.name for column in features.columns),
+            "numeric": tuple(column.name for column in features.columns if column.numbers is not None) or None,
+        }
+        task = cls(completed(settings.model_copy(update=ordered), features), used)
+        task.method.check()
+        return task
+
+    @property
+    @override
+    def number_columns(self) -> tuple[str, ...]:
+        return (*(self.settings.numeric or ()), *([] if self.classifies else [self.target]))
+
+    @property
+    def classifies(self) -> bool:
+        """Whether the target has two classes; else it is of numbers."""
+        return self.settings.method not in SQUARES
+
+    @classmethod
+    @override
+    def proposed(cls, settings: Any, inputs: Inputs) -> RegressJoint:
+        """See `Kind.proposed`: both bounds of the table, unless the job has others."""
+        table, _ = inputs.required()
+        if "least_rows" not in settings.model_fields_set and settings.method == "output" and table.least_rows:
+            settings = settings.model_copy(update={"least_rows": table.least_rows})
+        return super().proposed(settings, inputs)
+
+    @classmethod
+    @override
+    def alone(cls, settings: KindSettings, party: int) -> tuple[RegressJoint, Any, list[str]]:
+        """See `Kind.alone`: the rows are a file too."""
+        task = cls.planned(settings)
+        source, _ = task.rows_in_file(task.schema, task.target)
+        data = task.method.own(task.own_rows(source))
+        remark = KEPT_BY_NODES
+        return task, data, [f"by public numbers: {task.chosen}", remark]
+
+    @property
+    def chosen(self) -> str:
+        """The public numbers of the method, in words."""
+        names = {"lambda": self.settings.regularisation, "delta": self.settings.delta, "steps": self.settings.steps}
+        more = {"rate": self.settings.rate, "clip": self.settings.clip}
+        return ", ".join(f"{name} {value:g}" for name, value in {**names, **more}.items() if value is not None)
+
+    @cached_property
+    def features(self) -> Features:
+        """The features that rows become."""
+        settings = self.settings
+        return features_of(self.schema, self.target, settings.columns, settings.numeric, self.classifies)[0]
+
+    @cached_property
+    def method(self) -> Method:
+        """The method that finds it."""
+        target = None if self.classifies else target_of(self.schema, self.target)
+        return method_of(self.settings, self.features, target)
+
+    # What is said of it.
+
+    @property
+    def target(self) -> str:
+        """The class column."""
+        assert self.settings.target is not None
+        return self.settings.target
+
+    @property
+    @override
+    def subject(self) -> str:
+        return self.target
+
+    @property
+    def _model(self) -> str:
+        return "a linear classifier" if self.classifies else "a linear model"
+
+    @property
+    @override
+    def question(self) -> str:
+        return (
+            f"{self._model} for {self.target} from the rows of both parties, by {WAYS[self.settings.method]} "
+            f"(epsilon {self.settings.epsilon:g})"
+        )
+
+    @override
+    def reveals(self, peer: str) -> list[str]:
+        settings = self.settings
+        but = "" if settings.delta is None else f", but for a chance of {settings.delta:g}"
+        learnt = {
+            "gradient": f"{self.method.steps} sums of the gradients of all rows and the number of rows, each number "
+            "with noise that neither knows: the weights follow from them",
+            "output": "its weights, with noise that neither knows",
+            "choice": "its weight, chosen with noise that neither knows"
+            if self.method.steps == 1
+            else f"its weights, in {self.method.steps:,} choices of one with noise that neither knows",
+            **dict.fromkeys(
+                SQUARES,
+                f"{self.method.numbers:,} sums of products of two of a row's numbers, each with noise that neither "
+                "knows: the weights follow from them",
+            ),
+        }[settings.method]
+        least = "" if settings.least_rows is None else f", and at least {settings.least_rows:,}"
+        return [
+            f"We and {peer} both learn {self._model} for {self.target} of both tables' rows together: {learnt}.",
+            f"{changed(self.at_most, settings.adjacency == 'replace')} changes how likely any result is by a factor of "
+            f"at most e^{settings.epsilon:g} = {math.exp(settings.epsilon or 0):.3g}{but} (differential privacy).",
+            f"{peer} learns nothing else of our rows, and we nothing else of {peer}'s, only that they are at most "
+            f"{settings.max_rows:,}{least}.",
+        ]
+
+    @override
+    def opened(self, state: State, step: int | None = None) -> dict[str, int]:
+        return {self.method.what: sum(map(len, state if step is None else state[step : step + 1]))}
+
+    @override
+    def misfit(self, inputs: Inputs) -> str | None:
+        """See `Kind.misfit`: what a row changes is bounded by the fewest rows that there can be, not that there are."""
+        table, _ = inputs.required()
+        if (self.settings.least_rows or 0) > table.least_rows:
+            return f"least_rows of the job must be at most {table.least_rows}, the public bound of the table here"
+        return super().misfit(inputs)
+
+    @property
+    @override
+    def spends(self) -> tuple[Loss, ...]:
+        return self.method.spends
+
+    # What it costs.
+
+    @override
+    def cost(self, inputs: Inputs, extra: Any = None) -> Counted:
+        return Counted(
+            lambda engine: self.method.run(engine, self.method.own(None), lambda step, opened: None, ()),
+            is_countable=self.method.steps * self.method.numbers <= COUNTABLE,
+        )
+
+    # How it is run.
+
+    @property
+    @override
+    def streamed(self) -> bool:
+        return self.method.streamed
+
+    @property
+    @override
+    def passes(self) -> int:
+        return self.method.steps if self.streamed else 0
+
+    def own_rows(self, source: Source) -> OwnRows | OwnMoments:
+        """Return this party's rows. `InputError` if there are fewer than was agreed on."""
+        rows: OwnRows | OwnMoments
+        if isinstance(self.method, Squares):
+            rows = moments_of(source, self.method.moments)
+        else:
+            rows = (stream_of if self.streamed else rows_of)(source, self.method.space)
+        least = self.settings.least_rows or 0
+        if rows.total < least:  # of a file: a table's are at least its own bound, and that is not below the job's
+            agreed = f"{least}, the agreed bound (least_rows)"
+            raise UnfitError(
+                f"there are {rows.total} rows, fewer than {agreed}", loggable=f"the rows are fewer than {agreed}"
+            )
+        return rows
+
+    @override
+    def of_nobody(self) -> Any:
+        return self.method.own(None)
+
+    @contextmanager
+    @override
+    def open(self, inputs: Inputs) -> Iterator[Opened]:
+        """See `Kind.open`: the noise of a session that goes on is for these rows and no others."""
+        with inputs.counts(self.target, self.columns, self.schema, self.streamed) as source:
+            brought, digest = self.method.own(self.own_rows(source)), source.fingerprint_of_rows
+            yield Opened(brought, fingerprint(digest, brought) if isinstance(self.method, Squares) else digest)
+
+    @override
+    def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
+        """See `Kind.run`; `data` is what `Method.own` makes of the rows."""
+
+        def tell(step: int, opened: State) -> None:
+            words = f"step {step + 1} of {self.method.steps}" if self.method.steps > 1 else self.method.words
+            on_step(Step(step, self.method.numbers, opened, words))
+
+        return self.method.run(engine, data, tell, start)
+
+    # Its states: what was opened, step by step.
+
+    @cached_property
+    @override
+    def states(self) -> States:
+        return opened_steps(lambda state: len(state) == self.method.steps)
+
+    # What it brings.
+
+    @override
+    def document(self, state: State) -> Document:
+        """See `Kind.document`: the content of a model file."""
+        settings = self.settings
+        about: Document = {"method": settings.method}
+        if self.classifies and self.method.minimises:
+            about["loss"] = settings.loss
+        if self.classifies and self.method.minimises and settings.loss == "huber":
+            about["huber"] = settings.huber
+        about |= {} if settings.regularisation is None else {"lambda": settings.regularisation}
+        about |= {"epsilon": settings.epsilon, "adjacency": settings.adjacency}
+        about |= {} if self.at_most is None else {"at_most": self.at_most}
+        about |= self.method.fields(state)
+        weights, spread = self.method.weights(state), self.method.spread(state)
+        about |= {} if spread is None else result.noise(self.features, weights, spread)
+        of = self.method.target or classes_of(self.schema, self.target)
+        model = result.model(self.target, of, self.features, weights)
+        return {**about, "schema_digest": self.schema.digest(), **model}
+
+    @classmethod
+    @override
+    def text(cls, document: Document, party: int) -> str:
+        return result.text(document)
+
+    @classmethod
+    @override
+    def files(cls) -> tuple[File, ...]:
+        return (*super().files(), File(f"{cls.about.noun}.svg", "image/svg+xml", cls.picture, "svg"))

@@ -1,0 +1,1 @@
+"""Ask for numbers and models with noise: differential privacy."""

@@ -1,0 +1,199 @@
+"""Choose the best of several candidates, with noise.
+
+The exponential mechanism in its best form (`protocols.release.choice`), for any utility that is such a sum. What a row
+of some values gives is public: a table of candidates and values of a column, the price that it would pay, or an
+expression of columns for each candidate (`parties.jobs.release.utility`).
+
+**Sensitivity** is derived from it. Candidate i wins iff its noise is at least s, which is the greatest score with noise
+of the others, less its own score. A row that gives v moves s by max v - min v at most, up or down: by its span, not
+by twice its greatest number. So the noise is for the greatest span of all values that a row can have; a row that is
+replaced takes one away and brings another, of the same group or not: twice that.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+from pydantic import Field
+from typing_extensions import override
+
+from parties.base.arrays import Numbers
+from parties.base.text import quoted
+from parties.jobs.kind import Description
+from parties.jobs.kinds.release.top import ChoiceSettings
+from parties.jobs.release.kind import Release
+from parties.jobs.release.question import Question
+from parties.jobs.release.reading import Cells
+from parties.jobs.release.utility import parsed
+from parties.jobs.release.values import MAX_UNITS, Values, decimal, read
+from parties.jobs.settings import public
+from parties.jobs.tabular_settings import Name
+from parties.tables.schema import Schema
+from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from protocols.counts import Rows
+    from smc.engines import Engine
+
+MOST_CANDIDATES = 1000
+Text = Annotated[str, Field(min_length=1, max_length=100_000)]
+
+
+class ChooseSettings(ChoiceSettings):
+    """`smc release choose`."""
+
+    column: Name | None = public(None, "Column", "Column whose values are scored", column=True, unless="utility")
+    scores: Text | None = public(
+        None,
+        "Scores",
+        "Score per candidate and value: 'old: low=1, high=-2; new: high=3'",
+        none="none",
+    )
+    prices: Text | None = public(
+        None, "Prices", "Instead of scores: prices; a row pays each price up to its number", none="none"
+    )
+    utility: Text | None = public(
+        None,
+        "Utility",
+        "Instead of scores and prices: 'early: 2 if age = young; 0.5 * visits | late: 1'",
+        none="none",
+    )
+
+
+class Choose(Release):
+    """Choose the candidate that is best for the rows of both parties, by public scores of their values. Both learn
+    its name.
+
+    The choice has noise: better candidates are likelier. No score is opened. Groups (--by) cost nothing more.
+    """
+
+    name = "release choose"
+    about = Description("Choice by scores", "choice", example="--column bid --prices 1,2,3.01 --epsilon 1")
+    Settings = ChooseSettings
+    streamed = True
+
+    @classmethod
+    @override
+    def named(cls, settings: Any) -> tuple[str, ...]:
+        if settings.utility is None:
+            return super().named(settings)
+        return settings.by or ()
+
+    @classmethod
+    @override
+    def asked_columns(cls, settings: Any, schema: Schema) -> tuple[str, ...]:
+        if settings.utility is None:
+            return super().asked_columns(settings, schema)
+        if settings.column is not None:
+            raise InputError("column: a utility names its columns itself: leave it out")
+        if not (columns := parsed(settings.utility).columns(schema)):
+            raise InputError("utility: depends on no column: it is known without any row")
+        if both := [column for column in columns if column in (settings.by or ())]:
+            raise InputError(f"by: the utility asks {quoted(both[0])}, so it makes no groups")
+        return (*(settings.by or ()), *columns)
+
+    @classmethod
+    @override
+    def numbered(cls, settings: Any) -> tuple[str, ...]:
+        return super().numbered(settings) if settings.utility is None else parsed(settings.utility).numbers
+
+    @override
+    def ask(self) -> Question:
+        from protocols.release.choice import check_width, noisy_choice
+
+        groups = Cells(self.schema, self.where, self.settings.by or ())
+        columns = self.asked_columns(self.settings, self.schema)
+        of = " and ".join(columns[len(groups.by) :])
+        cells = self.summed(*columns) if self.settings.utility is None else self.cells(*columns)
+        candidates, scores = self._scores(cells, columns[len(groups.by) :])
+        from_zero = scores - scores.min()  # the same for all candidates of a row: it changes no choice
+        span = int((scores.max(axis=0) - scores.min(axis=0)).max())
+        noise = self.noisy_max(max(1, span) * (1 + self.replaced))
+        law = None if noise is None else noise.law(len(candidates) * groups.number)
+        width = max(1, (self.settings.max_rows * int(from_zero.max())).bit_length())
+        check_width(width, law)
+
+        def count(rows: Rows) -> Numbers:
+            """Return the own scores of all candidates in all groups, int64[candidates * groups]."""
+            if self.settings.utility is None:
+                return cells.sums(rows, *from_zero).reshape(-1)
+            last = len(cells.domains[-1])
+            together = cells.ranges(rows, np.arange(last), last).reshape(groups.number, -1)
+            return (from_zero @ together.T).reshape(-1)
+
+        def opened(engine: Engine, numbers: Numbers) -> list[int]:
+            return noisy_choice(engine, numbers.reshape(len(candidates), -1), width, law).tolist()
+
+        return Question(
+            f"which of {', '.join(candidates)} is best by its scores for {of}, over the rows of both "
+            f"tables{groups.words}",
+            len(candidates) * groups.number,
+            count,
+            opened,
+            lambda state: {
+                "column": of,
+                "by": list(groups.by),
+                "numbers": groups.answers({"first": [candidates[index]]} for index in state),
+            },
+            () if noise is None else (noise,),
+            f"choice {'without' if noise is None else 'with'} noise",
+            of,
+            cells.by[-1],
+            bits=groups.number * (len(candidates) - 1).bit_length() if noise is None else None,
+        )
+
+    def _scores(self, cells: Cells, columns: tuple[str, ...]) -> tuple[tuple[str, ...], Numbers]:
+        """Return the candidates, and what a row of each value, or of values together, gives to each of them,
+        int64[candidates, values] in units."""
+        table, prices, utility = self.settings.scores, self.settings.prices, self.settings.utility
+        if [table, prices, utility].count(None) != 2:
+            raise InputError("scores: give either scores of candidates, or prices, or a utility")
+        column, values = columns[-1], cells.domains[-1]
+        if utility is not None:
+            expressions = parsed(utility)
+            labels = Cells(self.schema, self.where, columns).labels
+            names, rows = expressions.names, expressions.scores(labels, self.schema)
+        elif prices is not None:
+            numbers = read(column, values, "a price").numbers
+            names = tuple(text.strip() for text in prices.split(","))
+            amounts = [_number(name, "prices") for name in names]
+            rows = [
+                [price if bid is not None and bid >= price else Fraction(0) for bid in numbers] for price in amounts
+            ]
+        else:
+            assert table is not None
+            names, rows = _read(table, column, values)
+        if not 2 <= len(names) <= MOST_CANDIDATES or len(set(names)) < len(names):
+            key = "prices" if prices is not None else "scores" if utility is None else "utility"
+            raise InputError(f"{key}: name 2 to {MOST_CANDIDATES} candidates, none twice")
+        whole = Values(tuple(score for row in rows for score in row)).whole
+        if max(map(abs, whole)) > MAX_UNITS:
+            raise InputError("scores: are too many units of their finest decimal: round them")
+        return names, np.array(whole, dtype=np.int64).reshape(len(names), -1)
+
+
+def _read(table: str, column: str, values: tuple[str, ...]) -> tuple[tuple[str, ...], list[list[Fraction]]]:
+    """Return candidates and their scores of each value, 0 where none is given. `InputError` names what is wrong."""
+    names, rows = [], []
+    for part in filter(str.strip, table.split(";")):
+        name, colon, entries = part.partition(":")
+        if not colon or not name.strip():
+            raise InputError(f"scores: {quoted(part.strip())} is no 'candidate: value=score, ...'")
+        row = dict.fromkeys(values, Fraction(0))
+        for entry in filter(str.strip, entries.split(",")):
+            value, equals, score = (text.strip() for text in entry.rpartition("="))
+            if not equals or value not in row:
+                raise InputError(f"scores: {quoted(entry.strip())} is no VALUE=SCORE of a value of {quoted(column)}")
+            row[value] = _number(score, "scores")
+        names.append(name.strip())
+        rows.append(list(row.values()))
+    return tuple(names), rows
+
+
+def _number(text: str, key: str) -> Fraction:
+    number = decimal(text)
+    if number is None:
+        raise InputError(f"{key}: {quoted(text)} is not a decimal number")
+    return number

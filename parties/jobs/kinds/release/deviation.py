@@ -1,0 +1,104 @@
+"""Find the standard deviation and mean of a column, with noise.
+
+A number x in [a, b] stands s = x - a above the lower bound, of w = b - a in all. Three sums are opened, all with the
+same noise: of (w - s)^2, of 2 s (w - s), and of s^2. They are the parts of w^2, so a row more or less changes the three
+by w^2 together, wherever it lies, and all of epsilon is for all of them (as for a mean, `release.mean`).
+Their total T is the number of rows times w^2. In units of w, let S(m) be w^2 times the sum of (s / w - m)^2:
+
+    S(m) = m^2 first - m (1 - m) second + (1 - m)^2 third.
+
+It is least at the mean, m = (second / 2 + third) / T, and the variance is that least, over T.
+
+**The interval.** For m from 0 to 1 the factors of S(m) add up to 1 at most in absolute value. While each of the three
+noises is at most q, S is off by q at most for all these m at once, and T by 3 q: the variance, in units of w^2, is from
+(S - q) / (T + 3 q) to (S + q) / (T - 3 q), S being the least of what is opened. Nothing is approximated.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from typing_extensions import override
+
+from parties.jobs.kind import Description
+from parties.jobs.kinds.release.sum import SumSettings
+from parties.jobs.release.kind import Release
+from parties.jobs.release.noise import CONFIDENCE, Noise
+from parties.jobs.release.question import Part, Question, own_vector, plain, sums
+from parties.jobs.release.values import Values, read
+
+EACH = 1 - (1 - CONFIDENCE) / 3  # of three noises, so that all are within their reach
+
+
+class Deviation(Release):
+    """Find the standard deviation and the mean of a column of numbers over the rows of both parties, with noise.
+
+    They follow from three noisy sums that share epsilon. Groups (--by) cost nothing more. Missing values do not
+    count. It is the deviation of these rows: the sum of squares is divided by their number.
+    """
+
+    name = "release deviation"
+    about = Description("Noisy standard deviation", "deviation", example="--column visits --by sex --epsilon 1")
+    Settings = SumSettings
+    draws = True
+    streamed = True
+
+    @override
+    def ask(self) -> Question:
+        cells = self.summed(*self.named(self.settings))
+        of, many = cells.by[-1], cells.groups.number
+        values = read(of, cells.domains[-1], "a deviation")
+        above, below = values.from_zero.vector, values.below
+        noise = self.noise(values.span**2 * (2 if self.replaced else 1))
+        return sums(
+            f"the standard deviation and the mean of {of} over the rows of both tables{cells.groups.words}, from three "
+            "numbers of each: sums of squares of what it is above its lower bound, below the upper one, and of both",
+            [Part(3 * many, self.settings.max_rows * values.span**2, False, noise)],
+            lambda rows: own_vector(cells.sums(rows, below**2, 2 * above * below, above**2)),
+            lambda state: cells.grouped(deviations(state, values, noise)),
+            values.from_zero.unit**2,
+            subject=of,
+            target=of,
+        )
+
+
+def deviations(state: Sequence[int], values: Values, noise: Noise | None) -> list[Mapping[str, Any]]:
+    """Return deviation, variance and mean of each group, and with noise the least and greatest deviation.
+
+    `state` has the three sums of all groups, one after the other, in units squared. There is no value without a row.
+    """
+    span = values.span
+    wide = span * values.from_zero.unit  # b - a
+    reach = 0 if noise is None else noise.reach(confidence=EACH)
+    answers: list[Mapping[str, Any]] = []
+    for first, second, third in np.array(state, dtype=object).reshape(3, -1).T.tolist():
+        total = first + second + third
+        rows = max(round(Fraction(total, span**2)), 0)
+        answer: dict[str, Any] = {"value": None, "variance": None, "mean": None, "rows": rows}
+        low, high = 0.0, float(wide) / 2  # the greatest that there can be: half of the rows at either bound
+        if total >= span**2:
+            m = min(max((Fraction(second, 2) + third) / total, Fraction(0)), Fraction(1))
+            squares = m**2 * first - m * (1 - m) * second + (1 - m) ** 2 * third
+            share, mean = _share(squares / total), values.least + m * (values.greatest - values.least)
+            answer |= {"value": _root(share, wide), "variance": plain(share * wide**2), "mean": plain(mean)}
+            low = _root(_share((squares - reach) / (total + 3 * reach)), wide)
+            if total > 3 * reach:
+                high = _root(_share((squares + reach) / (total - 3 * reach)), wide)
+        if noise is not None:
+            unit = values.from_zero.unit**2
+            answer |= {"low": low, "high": high, "noisy": [plain(opened * unit) for opened in (first, second, third)]}
+        answers.append(answer)
+    return answers
+
+
+def _share(variance: Fraction) -> Fraction:
+    """Return a variance over (b - a)^2 as it can be."""
+    return min(max(variance, Fraction(0)), Fraction(1, 4))
+
+
+def _root(share: Fraction, wide: Fraction) -> float:
+    return math.sqrt(share) * float(wide)

@@ -1,0 +1,86 @@
+"""Find the mean of a column, with noise.
+
+Of numbers in [a, b] the sum of what they are above a and the sum of what they are below b are opened, both with the
+same noise. A row more or less changes the two by b - a together, wherever it lies (Kulesza, Suresh, Wang 2023), so all
+of epsilon is for both: their sum is the number of rows times b - a, and where the mean lies between a and b is what
+share of that the first is. Its error is 1.41 times less than that of a sum and a number of rows with half of epsilon
+each.
+
+**The interval** (Fieller 1954). Let p be the share that is meant, and U and V what is opened, with noises X and Y. Then
+U - p (U + V) is (1 - p) X - p Y. Discrete Laplace noise and Laplace's of the same scale can be drawn together so that
+they are never more than 1 apart, and such a mean of two of Laplace's is no further from 0 than one of them (Proschan
+1965). So with 95 % |U - p (U + V)| is at most the scale times ln 20, and 1; all p of which that is true are told.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from typing_extensions import override
+
+from parties.jobs.kind import Description
+from parties.jobs.kinds.release.sum import SumSettings
+from parties.jobs.release.kind import Release
+from parties.jobs.release.noise import CONFIDENCE, Noise
+from parties.jobs.release.question import Part, Question, own_vector, plain, sums
+from parties.jobs.release.values import Values, read
+
+
+class Mean(Release):
+    """Find the mean of a column of numbers over the rows of both parties. Both learn it, with noise.
+
+    Two noisy sums are opened: the distances of the numbers from the column's lower public bound, and from the
+    upper one. Groups (--by) cost nothing more. Missing values do not count.
+    """
+
+    name = "release mean"
+    about = Description("Noisy mean", "mean", example="--column visits --by sex --epsilon 1")
+    Settings = SumSettings
+    draws = True
+    streamed = True
+
+    @override
+    def ask(self) -> Question:
+        cells = self.summed(*self.named(self.settings))
+        of, many = cells.by[-1], cells.groups.number
+        values = read(of, cells.domains[-1], "a mean")
+        noise = self.noise(values.span * (2 if self.replaced else 1))
+        return sums(
+            f"the mean of {of} over the rows of both tables{cells.groups.words}, from two numbers of each: "
+            "how much the numbers are above their lower bound in all, and how much below the upper one",
+            [Part(2 * many, self.settings.max_rows * values.span, False, noise)],
+            lambda rows: own_vector(cells.sums(rows, values.from_zero.vector, values.below)),
+            lambda state: cells.grouped(means(state, values, noise)),
+            values.from_zero.unit,
+            subject=of,
+            target=of,
+        )
+
+
+def means(state: Sequence[int], values: Values, noise: Noise | None) -> list[Mapping[str, Any]]:
+    """Return the mean of each group, and with noise the least and the greatest that it may be.
+
+    `state` has for all groups how much the numbers are above the lower bound, in units, and then how much below the
+    upper one. There is no value without a row.
+    """
+    unit, span = values.from_zero.unit, values.span
+
+    def mean(above: int, total: int) -> Fraction:
+        return min(max(values.least + Fraction(above * span, total) * unit, values.least), values.greatest)
+
+    reach = 0 if noise is None else 1 + math.ceil(-noise.scale * math.log(1 - CONFIDENCE))
+    answers: list[Mapping[str, Any]] = []
+    for above, below in zip(state[: len(state) // 2], state[len(state) // 2 :], strict=True):
+        total, rows = above + below, max(round(Fraction(above + below, span)), 0)
+        value, low, high = None, values.least, values.greatest
+        if total >= span:  # else there may be no row, and the mean may be any
+            low, value, high = (mean(above + step, total) for step in (-reach, 0, reach))
+        answer: dict[str, Any] = {"value": None if value is None else plain(value), "rows": rows}
+        if noise is not None:
+            noisy = [plain(above * unit), plain(below * unit)]
+            answer |= {"low": plain(low), "high": plain(high), "noisy": noisy}
+        answers.append(answer)
+    return answers

@@ -1,0 +1,160 @@
+"""Learn a naive Bayes classifier, with noise.
+
+Each column's table adds up to the rows of the classes, so these are not opened by themselves: they are the mean of what
+the tables say, each weighted by the inverse of its noise, and every table is then moved to that (least squares).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+from pydantic import Field
+from typing_extensions import override
+
+from parties.base.arrays import Numbers
+from parties.jobs.kind import Description
+from parties.jobs.release.kind import Release
+from parties.jobs.release.noise import gauss, laplace
+from parties.jobs.release.postprocessing import consistent
+from parties.jobs.release.question import Part, Question, own_vector, sums
+from parties.jobs.release.reading import pairs
+from parties.jobs.release.settings import GaussianSettings, default_delta, with_features
+from parties.jobs.settings import public
+from parties.jobs.spending import exact
+from parties.jobs.tabular_settings import Columns, Name
+from parties.tables.schema import Schema
+from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from protocols.counts import Counts
+
+
+class NaiveBayesSettings(GaussianSettings):
+    """`smc release naive-bayes`."""
+
+    delta: Annotated[float, Field(strict=True, ge=0, lt=1, allow_inf_nan=False)] | None = public(
+        None,
+        "Delta",
+        "Gaussian noise with this delta: the probability that epsilon fails; 0 = no delta",
+        none="a thousandth of one over all rows, or less, if many columns halve their noise by it; else none",
+    )
+
+    target: Name | None = public(None, "Target", "Class column", none="target in the schema", column=True)
+    columns: Columns | None = public(
+        None, "Columns", "Columns to predict from, separated by commas", none="all of the schema", column=True
+    )
+
+
+class NaiveBayes(Release):
+    """Learn a naive Bayes classifier from the rows of both parties. Both learn noisy counts, and predict by
+    themselves.
+
+    A row counts once for each of the d columns, so the noise of each number has scale d / epsilon. With --delta
+    it is Gaussian, and grows only with the root of d; this is the default where it halves the variance.
+    """
+
+    name = "release naive-bayes"
+    about = Description(
+        "Naive Bayes classifier",
+        "model",
+        example="--target outcome --epsilon 1 --out model.json",
+        afterwards="smc predict --model model.json --data rows.csv classifies rows with it, on this machine alone.",
+    )
+    Settings = NaiveBayesSettings
+
+    @classmethod
+    @override
+    def canonical(cls, settings: Any, schema: Schema) -> NaiveBayes:
+        """See `Release.canonical`: target and columns by their names, in the schema's order."""
+        settings = with_features(settings, schema)
+        if settings.delta is None and settings.epsilon is not None and not settings.exact:
+            epsilon, many, small = exact(settings.epsilon), len(settings.columns), default_delta(settings.max_rows)
+            gaussian = gauss(epsilon, exact(small), many, settings.adjacency)
+            if 2 * gaussian.variance < laplace(epsilon, many, settings.adjacency).variance:
+                settings = settings.model_copy(update={"delta": small})
+        return super().canonical(settings, schema)
+
+    @property
+    @override
+    def warnings(self) -> list[str]:
+        """A warning if a count has more noise than rows, even with all columns together."""
+        tables = [len(self.schema.attributes[name]) for name in self.settings.columns]
+        counts = len(self.schema.attributes[self.target]) * sum(tables)
+        rows = 2 * self.settings.max_rows * len(tables) / counts  # in a count, at the most
+        if self.exact or rows * math.sqrt(len(tables)) >= (off := math.sqrt(self.query.mechanisms[0].variance)):
+            return []
+        fact = f"a count has noise of {off:.3g} (standard deviation) and about {rows:.3g} rows"
+        return [f"{fact}: name fewer columns (--columns), or ask a tree (smc id3 --epsilon)"]
+
+    @override
+    def ask(self) -> Question:
+        schema, where, most = self.schema, self.where, 2 * self.settings.max_rows
+        target, columns = self.settings.target, self.settings.columns
+        self.cells()  # refused here if there are too many
+        classes = where.values(target, schema)
+        if len(classes) < 2:
+            what = "where" if len(schema.attributes[target]) > 1 else "target"
+            raise InputError(f"{what}: no two classes of {target!r} are left to tell apart")
+        values = {column: where.values(column, schema) for column in columns}
+        sizes = [len(wanted) for wanted in values.values()]
+        noise = self.noise(len(columns) * (2 if self.replaced else 1))
+
+        def count(counts: Counts) -> Numbers:
+            """Return the rows of each column's values by class."""
+            tables = pairs(counts, schema, target, where)
+            return own_vector(*(tables[column] for column in columns))
+
+        def show(state: Sequence[int]) -> Mapping[str, Any]:
+            """Return the model; classes are told alike by all tables, and each table by itself is made consistent."""
+            noisy = np.split(np.array(state, dtype=np.int64).reshape(-1, len(classes)), np.cumsum(sizes)[:-1])
+            shares = [1 / size for size in sizes]
+            by_class = np.average([table.sum(axis=0) for table in noisy], axis=0, weights=shares)
+            doubtful = {} if noise is None else {"mostly_noise": is_mostly_noise(noisy, float(noise.variance))}
+            moved = [table + np.rint((by_class - table.sum(axis=0)) / len(table)).astype(np.int64) for table in noisy]
+            tables = [consistent(table, most).tolist() for table in moved]
+            rows = consistent(np.rint(by_class).astype(np.int64), most).tolist()
+            return {
+                "schema_digest": schema.digest(),
+                "target": target,
+                "classes": dict(zip(classes, rows, strict=True)),
+                "columns": {
+                    column: dict(zip(values[column], table, strict=True))
+                    for column, table in zip(columns, tables, strict=True)
+                },
+                **doubtful,
+            }
+
+        return sums(
+            f"how many rows of both tables each class of {target} has{where.words()} with every "
+            f"value of {', '.join(columns)}: a naive Bayes classifier",
+            [Part(sum(sizes) * len(classes), self.settings.max_rows, False, noise)],
+            count,
+            show,
+            subject=target,
+            target=target,
+        )
+
+
+def is_mostly_noise(tables: Sequence[Numbers], variance: float) -> bool:
+    """Return whether noisy counts of values by class differ no more than by their noise.
+
+    What is left of a table without the means of its rows and columns has a mean square of the noise's variance and what
+    values and classes have to do with each other. Of so many numbers it is a mean within the square root of 5 over
+    their number times that, of Laplace noise; of Gaussian noise nearer. Only what is opened is looked at.
+
+    Args:
+        tables: Noisy counts [values, classes] of each column, as they were opened.
+        variance: That of the noise of a count.
+
+    Returns:
+        True if a model of them may be no better than a constant answer.
+    """
+    squares, freedom = 0.0, 0
+    for table in tables:
+        rest = table - table.mean(axis=0) - table.mean(axis=1, keepdims=True) + table.mean()
+        squares += float((rest**2).sum())
+        freedom += (table.shape[0] - 1) * (table.shape[1] - 1)
+    return squares <= variance * (freedom + math.sqrt(5 * freedom))

@@ -1,0 +1,1 @@
+"""Learn a survival curve, or compare two arms."""

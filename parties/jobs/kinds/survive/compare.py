@@ -1,0 +1,89 @@
+"""Test whether two arms survive differently."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+from pydantic import Field
+from typing_extensions import override
+
+from parties.base.text import listed, quoted
+from parties.jobs.kind import Description, Document
+from parties.jobs.release.kind import Release
+from parties.jobs.release.presenting import about, shown
+from parties.jobs.release.question import Question, own_vector
+from parties.jobs.release.settings import DecisionSettings
+from parties.jobs.settings import public
+from parties.jobs.survive.times import TimesSettings, arm_column, times
+from parties.jobs.tabular_settings import Name
+from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from parties.base.arrays import Numbers
+    from smc.engines import Engine
+
+
+class CompareSettings(TimesSettings, DecisionSettings):
+    """`smc survive compare`."""
+
+    arm: Name | None = arm_column()
+    level: Annotated[float, Field(strict=True, ge=1e-6, le=0.5)] = public(
+        0.05, "Level", "Significance level: probability that equal arms are reported as different"
+    )
+
+
+class Compare(Release):
+    """Test whether two arms of the rows of both parties survive differently. Both learn yes or no, exactly, by the
+    log-rank test.
+
+    The test uses the binned times: a row censored in a bin is at risk in it. Only the answer is opened, one bit
+    about the rows of both. Answers at many levels, or for many subsets, reveal the statistic bit by bit.
+    """
+
+    name = "survive compare"
+    about = Description("Comparison of survival", "answer", example="--time months --event died --arm arm")
+    Settings = CompareSettings
+
+    @override
+    def ask(self) -> Question:
+        arm, event, time = self.settings.arm, self.settings.event, self.settings.time
+        known = times(self)
+        if len(known.arms) != 2:
+            raise InputError(
+                f"arm: {quoted(arm)} has {len(known.arms)} values ({listed(known.arms[:5])}), two arms are compared: "
+                f"--where '{arm} in [...]' chooses two"
+            )
+        shape, level, rows = (2, 2, len(known.bins)), self.settings.level, self.settings.max_rows
+        quantile = NormalDist().inv_cdf(1 - level / 2) ** 2
+
+        def decide(engine: Engine, numbers: Numbers) -> list[int]:
+            from protocols.logrank import differ
+
+            return [int(differ(engine, numbers.reshape(shape), quantile, rows))]
+
+        def show(state: Any) -> Mapping[str, Any]:
+            return {"time": time, "event": event, "arm": arm, "arms": list(known.arms)} | {
+                "bins": len(known.bins), "level": level, "differ": bool(state[0]),
+            }  # fmt: skip
+
+        return Question(
+            f"whether the rows of both tables{self.where.words()} with {arm} = {known.arms[0]} and {known.arms[1]} "
+            f"differ in their survival, by {time} and {event}: a log-rank test of {len(known.bins)} bins at the level "
+            f"{level:g}",
+            int(np.prod(shape)), lambda counts: own_vector(known.count(counts)), decide, show,
+            opens="decision", bits=1, subject=time or "", target=time or "",
+        )  # fmt: skip
+
+    @classmethod
+    @override
+    def text(cls, document: Document, party: int) -> str:
+        first, second = map(shown, document["arms"])
+        answer = "yes, they differ" if document["differ"] else "no difference is shown"
+        lines = [
+            f"{shown(document['arm'])} = {first} and {second}: {answer}",
+            f"log-rank test of {document['bins']} bins of {shown(document['time'])}, level {document['level']:g}",
+        ]
+        return "\n".join([*lines, *map(shown, about(document))]) + "\n"

@@ -1,0 +1,271 @@
+"""Make synthetic rows, with noise."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+from typing_extensions import override
+
+from parties.base.text import listed
+from parties.jobs.inputs import Inputs
+from parties.jobs.kind import Counted, Description, Document, File, OnStep, State, States, Step
+from parties.jobs.release.columns import check_cells, ordered
+from parties.jobs.release.kind import Release
+from parties.jobs.release.noise import Noise, gauss
+from parties.jobs.release.question import Question, own_vector
+from parties.jobs.release.reading import marginals
+from parties.jobs.spending import exact
+from parties.jobs.synthesise import result, rows
+from parties.jobs.synthesise.settings import SynthesiseSettings
+from parties.jobs.synthesise.state import GraphicalModel, Synthesis
+from parties.tables.schema import Schema
+from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from protocols.release.aim import AimProblem
+    from protocols.release.selection import Workload
+    from smc.engines import Engine, Profile
+
+MOST_CODES = 1 << 16  # values of a column
+
+
+class Synthesise(Release):
+    """Make rows that resemble those of both parties together. Both get these rows, and may use them without limit.
+
+    Marginals are chosen and counted with noise inside the protocol. The rows are made from these public counts
+    alone, so any use of them costs no privacy.
+    """
+
+    name = "synthesise"
+    about = Description(
+        "Synthetic table",
+        "synthesis",
+        example="--epsilon 1 --delta 1e-9 --csv synthetic.csv",
+        afterwards="The rows may be used, published and asked anything without further cost.",
+        phases=True,
+    )
+    streamed = True
+    Settings = SynthesiseSettings
+    settings: Any
+
+    # How a task comes about.
+
+    @classmethod
+    @override
+    def canonical(cls, settings: Any, schema: Schema) -> Synthesise:
+        """See `Release.canonical`: columns in the schema's order."""
+        chosen = settings.model_copy(update={"columns": ordered(settings.columns, schema)})
+        return super().canonical(chosen, schema)
+
+    @override
+    def ask(self) -> Question:
+        settings = self.settings
+        if settings.delta is None:
+            raise InputError("delta: is missing: give far less than one over the number of rows, 1e-9 for example")
+        if settings.ways > len(self.names):
+            raise InputError(f"ways: {len(self.names)} columns cannot be taken {settings.ways} together")
+        for name, values in zip(self.names, self.values, strict=True):
+            if len(values) > MOST_CODES:
+                raise InputError(f"columns: {name} has {len(values):,} values, at most {MOST_CODES:,} can be made")
+        check_cells(self.sets, self.where, self.schema)
+        self.cells()  # refused here if there are too many
+        if (least := sum(map(len, self.values))) > settings.model_cells:
+            raise InputError(f"model_cells: single columns alone have {least:,} values together: give more")
+        return Question(
+            self._learnt(),
+            sum(self.work.sizes),
+            lambda counts: own_vector(*marginals(counts, self.schema, self.columns[0], self.where, self.sets)),
+            lambda engine, numbers: self.run(engine, numbers, self.states.beginning, lambda step: None),
+            lambda state: result.fields(settings, self.work, dict(zip(self.names, self.values, strict=True)), state),
+            (self._mechanism,),
+            subject=listed(self.names),
+            noise={"rho": float(self.work.rho)},
+            program=self._program,
+        )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns, in the schema's order."""
+        return self.named(self.settings)
+
+    @property
+    def values(self) -> list[tuple[str, ...]]:
+        """The values that each column may have."""
+        return [self.where.values(name, self.schema) for name in self.names]
+
+    @property
+    def sets(self) -> list[tuple[str, ...]]:
+        """The marginals that may be measured: single columns first, then more together."""
+        most = 2 if self.settings.select == "mst" else self.settings.ways
+        return [names for many in range(1, min(most, len(self.names)) + 1) for names in combinations(self.names, many)]
+
+    @cached_property
+    def _mechanism(self) -> Noise:
+        """All rounds: they spend all of rho, whatever they come to."""
+        noise = gauss(self.epsilon, exact(self.settings.delta), 1, self.settings.adjacency, self.settings.together)
+        name = f"marginals by {self.settings.select.upper()}"
+        return replace(noise, loss=replace(noise.loss, mechanism=name))
+
+    @cached_property
+    def work(self) -> Workload:
+        """The protocol's view."""
+        from protocols.release.selection import Workload
+
+        place = {name: number for number, name in enumerate(self.names)}
+        return Workload(
+            tuple(map(len, self.values)),
+            tuple(tuple(place[name] for name in names) for names in self.sets),
+            self.settings.max_rows,
+            self._mechanism.loss.amount,
+            self.replaced,
+            self.epsilon,
+            self.settings.together,
+        )
+
+    @property
+    def plan(self) -> AimProblem:
+        """The protocol's view of AIM."""
+        from protocols.release.aim import AimProblem, weights
+
+        wanted = [names for names in self.work.sets if len(names) == self.settings.ways]
+        return AimProblem(self.work, weights(self.work.sets, wanted), self.settings.model_cells)
+
+    # What is said of it.
+
+    def _learnt(self) -> str:
+        """Return what both learn, a phrase."""
+        which = "some small sets of them" if self.settings.select == "aim" else "pairs that join them"
+        return (
+            f"how often values of {listed(self.names)}, alone and in {which}, occur in both tables' rows"
+            f"{self.where.words()}, and rows that are made of this"
+        )
+
+    @property
+    @override
+    def question(self) -> str:
+        return f"synthetic rows of {listed(self.names)} (epsilon {self.settings.epsilon:g})"
+
+    @override
+    def opened(self, state: State, step: int | None = None) -> dict[str, int]:
+        measured = state.measured
+        if step is not None:
+            ends = self._ends(state)
+            measured = measured[ends[step - 1] if step else 0 : ends[step]] if step < len(ends) else ()
+        return {
+            "choice with noise": sum(measurement.epsilon > 0 for measurement in measured),
+            "number with noise": sum(measurement.counts.size for measurement in measured),
+        }
+
+    # What it costs.
+
+    def _program(self, engine: Any) -> None:
+        """Count a run with the rounds that are likely."""
+        from parties.jobs.synthesise import expected
+        from protocols.release import aim, mst
+
+        if self.settings.select == "mst":
+            mst.count(engine, self.work)
+        else:
+            aim.count(engine, self.plan, expected.rounds(self.plan), sum(self.work.sizes) // len(self.work.sizes))
+        rows.count_at_most(engine, self.settings, self.names)
+
+    @override
+    def cost(self, inputs: Inputs, extra: Any = None) -> Counted:
+        """See `Kind.cost`: what is opened decides how many rounds AIM has."""
+        from parties.jobs.synthesise import expected
+        from protocols.release import aim
+        from smc.counting import forecast
+
+        cost, many = super().cost(inputs, extra), f"{rows.most(self.settings):,} rows"
+        if self.settings.select == "mst":
+            return replace(cost, estimate="at most", of=f"the largest pairs, and {many}")
+
+        def most(profile: Profile) -> int:
+            def program(engine: Any) -> None:
+                aim.count_at_most(engine, self.plan, profile.ot == "ferret")
+                rows.count_at_most(engine, self.settings, self.names)
+
+            return forecast(program, profile).bytes
+
+        def of() -> str:
+            return f"{expected.rounds(self.plan)} rounds, and {many}"
+
+        return replace(cost, estimate="typical", of=of, most=most)
+
+    @override
+    def own_seconds(self) -> dict[str, float]:
+        """See `Kind.own_seconds`: party 0 fits models besides, at the pace of this machine."""
+        from parties.jobs.synthesise import expected
+        from parties.link.pace import USUAL, own_pace_alone
+
+        fits = expected.seconds(self.plan, self.settings.select, self.settings.generator)
+        return {**super().own_seconds(), "fitting models": round(fits * own_pace_alone() / USUAL, 3)}
+
+    # How it is run.
+
+    @override
+    def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
+        """See `Kind.run`; `data` are this party's counts."""
+        from protocols.release import aim, mst
+
+        model = GraphicalModel(self.work)
+
+        def tell(measured: Any) -> None:
+            state = Synthesis(measured)
+            number = self.states.steps(state)
+            words = f"round {number}: choosing and counting" if number else f"counting {len(self.names)} columns"
+            on_step(Step(number, 1 if number else len(self.names), state, words))
+
+        if start.rows is not None:
+            return start
+        if self.settings.select == "mst":
+            measured = mst.mst(engine, self.work, data, model, tell, start.measured)
+        else:
+            measured = aim.aim(engine, self.plan, data, model, tell, start.measured)
+        state = Synthesis(measured)
+        on_step(Step(self.states.steps(state), 1, state, "making rows"))
+        return Synthesis(measured, rows.agreed(engine, self.settings, self.work, self.names, model, state))
+
+    # Its states: a step is a round, the last one the rows.
+
+    @cached_property
+    @override
+    def states(self) -> States:
+        """A step is a round, the last one the rows."""
+
+        def steps(state: Synthesis) -> int:
+            return len(self._ends(state)) + (state.rows is not None)
+
+        def cut(state: Synthesis, at: int) -> Synthesis:
+            if at >= steps(state):
+                return state
+            return Synthesis(state.measured[: self._ends(state)[at - 1]] if at else ())
+
+        return States(Synthesis(), steps, lambda state: state.rows is not None, cut, Synthesis.encode, Synthesis.decode)
+
+    def _ends(self, state: State) -> list[int]:
+        """Return how many measurements there are after each step."""
+        many, single = len(state.measured), len(self.names)
+        if not many:
+            return []
+        return (
+            [single, *([many] if many > single else [])]
+            if self.settings.select == "mst"
+            else [*range(single, many + 1)]
+        )
+
+    # What it brings.
+
+    @classmethod
+    @override
+    def text(cls, document: Document, party: int) -> str:
+        return result.text(document)
+
+    @classmethod
+    @override
+    def files(cls) -> tuple[File, ...]:
+        """See `Kind.files`: the rows as a table, too."""
+        return (*super().files(), File("synthetic.csv", "text/csv", result.rows_as_csv, "csv"))

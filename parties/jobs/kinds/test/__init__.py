@@ -1,0 +1,1 @@
+"""Test differences and dependences for significance."""

@@ -1,0 +1,129 @@
+"""Models that give a row scores: what the scores stand for, a class or a number."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parties.base.text import did_you_mean, listed, printable, quoted
+from parties.tables.delimited import Columns
+from smc.errors import InputError
+
+Margins = NDArray[np.float64]
+
+
+class Scored(ABC):
+    """A model whose scores say a row's class: the largest, or of two classes one above 0 for the second.
+
+    With `bounds` of the target there are no classes: the score is a number, moved to the nearer bound.
+    """
+
+    target: str
+    classes: tuple[str, ...] | None
+    columns: Mapping[str, Any]  # of each the `values` that it knows, and `read` for a cell
+    bounds: tuple[float, float] | None
+
+    @property
+    @abstractmethod
+    def width(self) -> int:
+        """The number of scores a row."""
+
+    @abstractmethod
+    def margins_of(self, cells: Mapping[str, NDArray[Any]], rows: int) -> Margins:
+        """Return the scores, float64[scores, rows], of cells that their columns have read."""
+
+    @property
+    def numeric(self) -> tuple[str, ...]:
+        """The columns whose cells are numbers, each by itself."""
+        return tuple(name for name, column in self.columns.items() if not column.values)
+
+    def margins(self, rows: Columns) -> Margins:
+        """Return the scores of all rows, float64[scores, rows]; only columns of the model are needed.
+
+        `InputError` if a column is missing, or names the first line with a value that the model does not know.
+        """
+        rows.require(list(self.columns))
+        cells, unknown = {}, []
+        for place, (name, column) in enumerate(self.columns.items()):
+            texts = rows.values[name]
+            known: dict[str, Any] = {}
+            try:
+                for text in dict.fromkeys(texts):
+                    known[text] = column.read(text)
+            except ValueError as error:
+                unknown.append((texts.index(text), place, f"{rows.where(texts.index(text), name)}: {error}"))
+            else:
+                cells[name] = np.array([known[text] for text in texts])
+        if unknown:
+            raise InputError(min(unknown)[-1])
+        return self.margins_of(cells, len(rows.lines))
+
+    def predict(self, rows: Columns) -> list[str]:
+        """Return the class of every row, or its number. `InputError` as of `margins`."""
+        margins = self.margins(rows)
+        if self.bounds is not None:
+            return [f"{min(max(score, self.bounds[0]), self.bounds[1]):.6g}" for score in margins[0].tolist()]
+        assert self.classes is not None
+        is_second = len(margins) == 1 and len(self.classes) == 2
+        best = (margins[0] > 0).astype(np.int64) if is_second else margins.argmax(axis=0)
+        return [self.classes[place] for place in best.tolist()]
+
+    def scores(self, rows: Columns) -> list[float] | None:
+        """Return the score of every row; None unless there is one a row."""
+        return self.margins(rows)[0].tolist() if self.width == 1 else None
+
+    def chances(self, margins: Margins) -> NDArray[np.float64]:
+        """Return the chance of every class, float64[rows, classes]."""
+        if len(margins) == 1:
+            margins = np.concatenate([np.zeros_like(margins), margins])
+        margins = np.clip(margins, -1e300, 1e300)  # so that no difference of two is undefined
+        powers = np.exp(margins - margins.max(axis=0))
+        chances: NDArray[np.float64] = (powers / powers.sum(axis=0)).T
+        return chances
+
+
+def unknown_value(text: str, known: Mapping[str, Any]) -> ValueError:
+    """Return the error of a text that is none of those known."""
+    return ValueError(f"the model does not know {quoted(text)}{did_you_mean(text, known)}; known: {listed(known)}")
+
+
+def number(text: str) -> float:
+    """Return the number of a cell. ValueError if it is none."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise ValueError(f"{quoted(text)} is no number, and the model takes this column as numbers")
+    return value
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a value of JSON is a number that is finite."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def head(fields: Mapping[str, Any], *, only_two: bool = False) -> dict[str, Any]:
+    """Return the target with its classes, or with its bounds. ValueError names what is wrong."""
+    target, classes, columns = (fields.get(name) for name in ("target", "classes", "columns"))
+    if not isinstance(target, str) or not isinstance(columns, dict):
+        raise ValueError("it has no target, or no columns")
+    if classes is None:
+        bounds: list[Any] = [fields.get(name) for name in ("least", "greatest")]
+        if not all(map(is_number, bounds)):
+            raise ValueError("it has neither classes nor bounds")
+        return {"target": target, "classes": None, "bounds": (float(bounds[0]), float(bounds[1]))}
+    is_list = isinstance(classes, list) and all(isinstance(name, str) for name in classes)
+    if not is_list or len(classes) < 2 or (only_two and len(classes) > 2):
+        raise ValueError(f"classes: must be two names{'' if only_two else ' or more'}")
+    return {"target": target, "classes": tuple(classes), "bounds": None}
+
+
+def columns_of(fields: Mapping[str, Any], parse: Callable[[str, Any], Any]) -> dict[str, Any]:
+    """Return the columns of a model, each parsed from the place in its file and what is there."""
+    return {name: parse(f"columns.{printable(str(name))}", column) for name, column in fields["columns"].items()}
