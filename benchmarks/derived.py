@@ -80,7 +80,7 @@ class Node:
     def propose(self, jobs: int) -> None:
         """So many questions about the column."""
         for _ in range(jobs):
-            self._ledger.propose({"protocol": "release mean", "table": "rows", "column": "x", "epsilon": 1.0})
+            self._ledger.decisions.propose({"protocol": "release mean", "table": "rows", "column": "x", "epsilon": 1.0})
 
     def measured(self, what: str, call: Callable[[], object]) -> Row:
         """Views that a call makes, and its seconds."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Literal, TypeVar
+from functools import wraps
+from typing import Any, Literal, TypeVar, cast
 
 from parties.base.text import listed
 from parties.jobs.kind import refusal
 from parties.link.identity import fingerprint
-from parties.node.log.job_events import Event, LeftOpen, decided
+from parties.node.log.job_events import Event, Unlogged, decided
 from parties.node.log.statement import BUDGET, BY_NODE, BY_POINT, PROPOSER
 from parties.node.log.store import Record
 from parties.node.offers import Offers
@@ -27,6 +28,7 @@ from parties.tables.toml_text import toml_key
 from smc.errors import InputError
 
 Done = TypeVar("Done")
+Call = TypeVar("Call", bound=Callable[..., Any])
 NO = "this node does not run it for you; it says no more: ask its operator"  # whatever the reason
 
 
@@ -132,7 +134,7 @@ class Gate:
             return decided(judgement.verdict, judgement.by, judgement.public, reason)
         if misfit := self.misfit(job, record.party):
             reason += f"; it cannot run here: {misfit}{self.remedy(job, record.party)}"
-        return (LeftOpen(reason, judgement.ask is not None),)
+        return (Unlogged({"reason": reason, "unasked": judgement.ask is not None}),)
 
     def allows_now(self, job: Proposal, who: Who, around: Surroundings, proposed_by: Literal["us", "peer"]) -> Decision:
         """Return what the rules say now of a job that is to be consented to, or to run."""
@@ -198,6 +200,16 @@ class Gate:
 
     def _decision(self, request: Request) -> Decision:
         return decide(self._file.policy, request, self._file.combine(request.table))
+
+
+def asking(method: Call) -> Call:
+    """Put `Gate.asking` around a method with an argument `word`; its object has the gate as `_gate`."""
+
+    @wraps(method)
+    def call(self: Any, *given: Any, **named: Any) -> Any:
+        return self._gate.asking(lambda word: method(self, *given, **named, word=word))
+
+    return cast(Call, call)
 
 
 def _refused(by: str, reason: str, public: str | None = None) -> Judgement:

@@ -30,7 +30,6 @@ from parties.node.budget.account import BudgetError
 from parties.node.counting import PastBitsError
 from parties.node.events import Events, stack_of
 from parties.node.executor import Counted, Event, Finished, Linked, Met, Order, Preparing, Reached, Stopped, Worker
-from parties.node.gate import AskFirstError
 from parties.node.limits import too_large
 from parties.node.log import outcome
 from parties.node.log.node_log import ClosedError
@@ -236,7 +235,7 @@ class Sessions:
     def _begin(self, identifier: str) -> tuple[Record, Running]:
         try:
             return self._ledger.gate.asking(partial(self._begin_with, identifier))
-        except AskFirstError as error:
+        except InputError as error:
             raise RefusedError(str(error)) from None
 
     def _begin_with(self, identifier: str, word: Word | None) -> tuple[Record, Running]:
@@ -252,12 +251,7 @@ class Sessions:
             if why := too_large(*shards, (sum(one[0] for one in others), sum(one[1] for one in others)), self._limits):
                 self._unbegun[identifier] = why
                 raise RefusedError(why)
-            try:
-                record = self._runs.begin(identifier, self._peer, word)
-            except AskFirstError:
-                raise
-            except InputError as error:
-                raise RefusedError(str(error)) from None
+            record = self._runs.begin(identifier, self._peer, word)
             if record is None:
                 raise RefusedError("the rules do not allow it now")
             session = self._running[identifier] = Running(shards=shards)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any, Literal
 
 from parties.jobs.kind import asked
 from parties.node import proposal
 from parties.node.acts.parts import Parts
 from parties.node.acts.runs import Runs
-from parties.node.gate import AskFirstError
-from parties.node.log.job_events import Event, Noted, decided, proposed, sizes, withdrawn
+from parties.node.gate import AskFirstError, asking
+from parties.node.log.job_events import Event, Unlogged, decided, proposed, sizes, withdrawn
 from parties.node.log.jobs import now
 from parties.node.log.statement import MAX_LINE, OPERATOR, PROPOSER, Statement
 from parties.node.log.store import Record
@@ -50,10 +49,8 @@ class Decisions:
         again = proposal.repeated(terms, record.party)
         return self._proposed(Record(proposed_by="us", peer=who.peer_name, ours=Statement(proposal=again)), who, {})
 
-    def _proposed(self, draft: Record, who: Who, typed: Mapping[str, Any]) -> Record:
-        return self._gate.asking(partial(self._proposed_with, draft, who, typed))
-
-    def _proposed_with(self, draft: Record, who: Who, typed: Mapping[str, Any], word: Word | None) -> Record:
+    @asking
+    def _proposed(self, draft: Record, who: Who, typed: Mapping[str, Any], word: Word | None = None) -> Record:
         terms = draft.ours.proposal
         with self._log.writing():
             judgement = self._gate.judge(terms, who, "us", self._parts.around(draft), word)
@@ -84,62 +81,63 @@ class Decisions:
         terms = proposal.propose(job, self._offers.inputs(who.party, job.table or ""))
         return job, who, Record(proposed_by="us", peer=who.peer_name, ours=Statement(proposal=terms))
 
+    @asking
     def decide(
         self,
         beginning: str,
         verdict: Literal["approved", "refused"],
         why: str = "",
         typed: Mapping[str, Any] | None = None,
+        word: Word | None = None,
     ) -> Record:
         """Record the operator's verdict on a job that waits for it, with what the job asks the operator to type.
 
         What was typed is forgotten when the node ends: then it is typed again, by approving once more. Where there is a
         decision point, it has to permit what becomes our consent. `InputError` if it does not: the job goes on waiting.
         """
-        record, say = self._gate.asking(partial(self._decided, beginning, verdict, why, typed))
+        with self._log.writing():
+            record, say = self._decided(self._jobs.find(beginning), verdict, why, typed or {}, word)
         return self._jobs.tell(record, say)
 
     def _decided(
         self,
-        beginning: str,
+        record: Record,
         verdict: Literal["approved", "refused"],
         why: str,
-        typed: Mapping[str, Any] | None,
+        typed: Mapping[str, Any],
         word: Word | None,
     ) -> tuple[Record, bool]:
         """Return the job as it is then, and whether the peer is to hear of it."""
-        with self._log.writing():
-            record = self._jobs.find(beginning)
-            if verdict == "approved" and self._needs(record):
-                self._check_typed(record, typed or {})
-                if record.ours.verdict == "approved":
-                    return self._typed_again(record, typed or {}), True
-            elif typed:
-                raise InputError(f"job {record.id[:8]} asks for nothing to be typed")
-            if self._jobs.state(record) != "waiting" or record.ours.verdict != "waiting":
-                raise InputError(f"job {record.id[:8]} does not wait for our consent: it is {self._described(record)}")
-            misfit = self._gate.misfit(record.ours.proposal, record.party) or ""
-            if verdict == "approved" and misfit:
-                misfit += self._gate.remedy(record.ours.proposal, record.party)
-                raise InputError(f"this cannot run here: {misfit}; smc refuse {record.id[:8]} tells {record.peer} so")
-            if verdict == "approved" and (refusal := self._accounts.too_much(record)):
-                raise InputError(refusal)
-            question = self._parts.asked(record)
-            decision = self._gate.allows_now(*question)
-            if verdict == "approved" and decision.is_past_consent:
-                raise InputError(f"this cannot be approved: {decision.reason}")
-            people = self._people(record if verdict == "approved" else None)
-            last = verdict == "approved" and not self._lacks(people)
-            if last and (objection := self._gate.objection(*question, word)):
-                raise InputError(f"this cannot be approved: {objection}")
-            if verdict == "approved":
-                self._inputs.put(record.id, typed or {})
-                if not last:
-                    return self._jobs.apply(record, self._approved(people[-1], len(people))), False
-            why = why.strip() or (misfit or "the operator gave no reason" if verdict == "refused" else "")
-            by = PROPOSER if (verdict, record.proposed_by) == ("approved", "us") else OPERATOR
-            reason = said(word) if word is not None and last else ""
-            return self._jobs.apply(record, *decided(verdict, by, why, reason, acting.get())), True
+        if verdict == "approved" and self._needs(record):
+            self._check_typed(record, typed)
+            if record.ours.verdict == "approved":
+                return self._typed_again(record, typed), True
+        elif typed:
+            raise InputError(f"job {record.id[:8]} asks for nothing to be typed")
+        if self._jobs.state(record) != "waiting" or record.ours.verdict != "waiting":
+            raise InputError(f"job {record.id[:8]} does not wait for our consent: it is {self._described(record)}")
+        misfit = self._gate.misfit(record.ours.proposal, record.party) or ""
+        if verdict == "approved" and misfit:
+            misfit += self._gate.remedy(record.ours.proposal, record.party)
+            raise InputError(f"this cannot run here: {misfit}; smc refuse {record.id[:8]} tells {record.peer} so")
+        if verdict == "approved" and (refusal := self._accounts.too_much(record)):
+            raise InputError(refusal)
+        question = self._parts.asked(record)
+        decision = self._gate.allows_now(*question)
+        if verdict == "approved" and decision.is_past_consent:
+            raise InputError(f"this cannot be approved: {decision.reason}")
+        people = self._people(record if verdict == "approved" else None)
+        last = verdict == "approved" and not self._lacks(people)
+        if last and (objection := self._gate.objection(*question, word)):
+            raise InputError(f"this cannot be approved: {objection}")
+        if verdict == "approved":
+            self._inputs.put(record.id, typed)
+            if not last:
+                return self._jobs.apply(record, self._approved(people[-1], len(people))), False
+        why = why.strip() or (misfit or "the operator gave no reason" if verdict == "refused" else "")
+        by = PROPOSER if (verdict, record.proposed_by) == ("approved", "us") else OPERATOR
+        reason = said(word) if word is not None and last else ""
+        return self._jobs.apply(record, *decided(verdict, by, why, reason, acting.get())), True
 
     def unasked(self) -> list[str]:
         """Return the jobs that our rules permit, and of which the decision point has not said whether it does."""
@@ -147,14 +145,12 @@ class Decisions:
             jobs = sorted(self._jobs.index.unasked.values(), key=lambda record: self._jobs.store.number(record.id))
             return [record.id for record in jobs if self._is_unasked(record)]
 
-    def settle(self, identifier: str) -> bool:
+    @asking
+    def settle(self, identifier: str, word: Word | None = None) -> bool:
         """Ask the decision point about a job of the peer's that our rules permit, and do as it says.
 
         Return whether it has answered. Our rules are asked again, for they may know times. Holds no lock while it asks.
         """
-        return self._gate.asking(partial(self._settled, identifier))
-
-    def _settled(self, identifier: str, word: Word | None) -> bool:
         with self._log.writing():
             record = self._jobs.get(identifier)
             if not self._is_unasked(record):
@@ -221,7 +217,7 @@ class Decisions:
 
     def _typed_again(self, record: Record, typed: Mapping[str, Any]) -> Record:
         """Keep what was typed for a job that has our consent. `InputError` if that is for those behind the job."""
-        name, again = acting.get(), list[Event]([Noted("")])
+        name, again = acting.get(), list[Event]([Unlogged({"note": ""})])
         if self._gate.approvals > 1:
             if name not in record.people:
                 raise InputError(

@@ -12,7 +12,7 @@ from parties.node import limits
 from parties.node.acts.parts import Parts
 from parties.node.acts.runs import DIFFERENT
 from parties.node.limits import ExcessError, Refusals, Tally
-from parties.node.log.job_events import Event, Heard, both_signed, failed, heard, proposed, withdrawn
+from parties.node.log.job_events import Event, Unlogged, both_signed, failed, heard, proposed, withdrawn
 from parties.node.log.statement import BY_NODE, Statement, takes_back
 from parties.node.log.store import Record, is_held
 from parties.node.peers import Who
@@ -91,7 +91,7 @@ class Hearing:
         if theirs != known and not done:
             record = self._hear_more(record, theirs)
         elif known is not None and theirs.settled and not known.settled:  # it knows that the job is done
-            record = self._jobs.apply(record, Heard(known.model_copy(update={"settled": True})))
+            record = self._jobs.apply(record, Unlogged({"theirs": known.model_copy(update={"settled": True})}))
         if self._jobs.state(record) == "done" and _of_withdrawal(theirs) != _of_withdrawal(known):
             record = self._hear_withdrawal(record, theirs, known)
         if settled and not self._jobs.has_ended(record):
@@ -176,7 +176,7 @@ class Hearing:
             events.append(withdrawn(self._jobs.who(record), "peer", digest, theirs.withdrawn))
         answer = {"heard": theirs.withdrawn is not None, "unheard": record.ours.unheard and not theirs.heard}
         news = record.theirs.model_copy(update=_of_withdrawal(theirs))
-        return self._jobs.apply(record, *events, Heard(news, answer))
+        return self._jobs.apply(record, *events, Unlogged({"theirs": news}, answer))
 
 
 def _unsettled(side: Statement) -> Statement:

@@ -12,7 +12,7 @@ from parties.node.budget.account import BudgetError
 from parties.node.commitment import Commitments
 from parties.node.counting import BitsError
 from parties.node.log import outcome
-from parties.node.log.job_events import Began, Computed, Noted, Reached, Waits, both_signed, decided, failed
+from parties.node.log.job_events import Unlogged, both_signed, decided, failed
 from parties.node.log.statement import BUDGET, OPERATOR, PROPOSER
 from parties.node.log.store import Record
 from parties.node.openings import Leaving, Stored, Written
@@ -138,7 +138,9 @@ class Runs:
                 committed = [] if record.peer_rows else [kinds.BothCommitted(ours=both.ours, theirs=both.theirs)]
             if profile and record.charged is None and (refusal := self._accounts.refusal(record)):
                 raise BudgetError(refusal)
-            self._jobs.apply(record, started, Began(tries + bool(profile), version, repeats), *committed)
+            same = not record.sessions or record.version == version  # else its answer is of no version
+            begun = {"version": version if same else "", "repeats": repeats or record.repeats}
+            self._jobs.apply(record, started, Unlogged({**begun, "tries": tries + bool(profile)}), *committed)
         self._spared.pop(identifier, None)
 
     def spare(self, identifier: str) -> None:
@@ -208,23 +210,24 @@ class Runs:
             job, current = record.ours.proposal, outcome.traffic(total)
             result = outcome.result(job, job.task.states.decode(state), record.repeats)
             entry = {"outcome": result[job.task.about.noun], "opened": result["opened"], "repeats": record.repeats}
-            spent = outcome.added(record.spent, current)
+            spent, costs = outcome.added(record.spent, current), {"cost": report, "current": current}
             record = self._jobs.apply(record, kinds.Finished.model_validate({**entry, **spent}))
             theirs = None if record.theirs is None else record.theirs.signed
             if theirs is not None and theirs.result != result:
                 different = failed(record, DIFFERENT, ProtocolError(DIFFERENT))
-                record = self._jobs.apply(record, Computed(report, current, None), *different)
+                record = self._jobs.apply(record, Unlogged(costs), *different)
             else:
                 ours = self._log.sign(result)
                 both = [] if theirs is None else [both_signed(self._jobs.who(record), ours, theirs)]
-                record = self._jobs.apply(record, Computed(report, current, ours), *both)
+                record = self._jobs.apply(record, Unlogged(costs, {"signed": ours}), *both)
         self._jobs.tell(record)
 
     def broke(self, identifier: str, why: str, total: Cost) -> None:
         """Record that the session was cut short; the job goes on when the peer is back."""
         with self._log.writing():
             record = self._jobs.get(identifier)
-            self._jobs.apply(record, Noted(why, outcome.traffic(total)), _interrupted(record, why, total))
+            noted = Unlogged({"note": why, "current": outcome.traffic(total)})
+            self._jobs.apply(record, noted, _interrupted(record, why, total))
 
     def table_away(self, identifier: str, why: str) -> None:
         """Record that the job waits for our table: the peer is told that, our operator why too."""
@@ -243,7 +246,7 @@ class Runs:
             record = self._jobs.get(identifier)
             if self._jobs.has_ended(record):
                 return
-            record = self._jobs.apply(record, Noted(without_cells(error)))
+            record = self._jobs.apply(record, Unlogged({"note": without_cells(error)}))
             if by_rows:
                 record = self._charge(record)
             record = self._jobs.apply(record, *failed(record, public, error))
@@ -268,8 +271,10 @@ class Runs:
                 return
             tries = record.tries + (not begun)
             is_over = tries >= self._offers.tries(record.table) and record.ours.end != "computed"
-            noted = Noted(without_cells(error), outcome.traffic(total) if begun else None, tries)
-            record = self._jobs.apply(record, noted)
+            current = outcome.traffic(total) if begun else record.current
+            record = self._jobs.apply(
+                record, Unlogged({"note": without_cells(error), "current": current, "tries": tries})
+            )
             if by_rows:
                 record = self._charge(record)
             if is_over:
@@ -324,8 +329,10 @@ class Runs:
             return record
         steps_ahead = range(record.depth, steps)
         opened = [kinds.Opened(depth=step, opened=task.opened(state, step)) for step in steps_ahead]
-        tree = task.states.encode(state) if steps > task.states.steps(known) else None  # this session has got further
-        return self._jobs.apply(record, *opened, Reached(steps, outcome.traffic(total), tree))
+        reached = {"depth": steps, "current": outcome.traffic(total)}
+        if steps > task.states.steps(known):  # this session has got further: of the next step it is the first
+            reached |= {"tree": task.states.encode(state), "tries": 1}
+        return self._jobs.apply(record, *opened, Unlogged(reached))
 
     def _charge(self, record: Record) -> Record:
         """Spend what the job spends of our table, unless it was spent before."""
@@ -339,16 +346,16 @@ class Runs:
             news = record.ours.waits != what
             if self._jobs.has_ended(record) or not (news or record.note != note):
                 return
-            record = self._jobs.apply(record, Waits(what, note))
+            record = self._jobs.apply(record, Unlogged({"note": note}, {"waits": what}))
         self._jobs.tell(record, say=news)
 
     def _not_now(self, record: Record, why: str) -> None:
         """Note why a job must not run now, for our operator."""
         if record.note != why:
-            self._jobs.apply(record, Noted(why))
+            self._jobs.apply(record, Unlogged({"note": why}))
 
     def _refuse(self, record: Record, why: str) -> Record:
-        return self._jobs.apply(record, Noted(""), *decided("refused", BUDGET, why))
+        return self._jobs.apply(record, Unlogged({"note": ""}), *decided("refused", BUDGET, why))
 
 
 def _interrupted(record: Record, why: str, total: Cost) -> kinds.Interrupted:

@@ -60,32 +60,26 @@ def _different(record: Record, entries: Sequence[AuditEntry]) -> Iterator[str]:
         ("us", record.ours, logged.ours, record.fingerprint, logged.fingerprint),
         ("peer", record.theirs or silent, logged.theirs or silent, record.peer_rows, logged.peer_rows),
     ]
-    for party, here, there, *_ in sides:
-        if here.verdict != there.verdict:
-            yield f"the verdict ({party})"
-    if record.people != logged.people:
-        yield "who of us stands behind it"
-    if record.ours.end != logged.ours.end:
-        yield "its end"
-    spent = [] if record.charged is None else [_booked(record.charged)]
-    if spent != [_booked(Charge.read(record.id, entry.fields)) for entry in entries if entry.kind == "spent"]:
-        yield "what it has spent"
-    if list(map(_booked, record.bits)) != list(map(_booked, logged.bits)):
-        yield "the bits that it has opened"
-    if record.sessions != logged.sessions:
-        yield "the number of its sessions"
-    if logged.fingerprint:
-        yield from (f"the commitment to its rows ({party})" for party, *_, rows, known in sides if rows != known)
-    if _last(entries, "signed") is not None:
-        for party, here, there, *_ in sides:
-            if here.signed != there.signed:
-                yield f"the signature under its result ({party})"
+    charged = [Charge.read(record.id, entry.fields) for entry in entries if entry.kind == "spent"]
     finished = _last(entries, "finished")
-    if finished is not None and logged.repeats != record.repeats:
-        yield "the job that it repeats"
-    for party, here, there, *_ in sides:
-        if here.withdrawn != there.withdrawn:
-            yield f"its withdrawal ({party})"
+    pairs: list[tuple[str, Any, Any]] = [
+        *((f"the verdict ({party})", here.verdict, there.verdict) for party, here, there, *_ in sides),
+        ("who of us stands behind it", record.people, logged.people),
+        ("its end", record.ours.end, logged.ours.end),
+        ("what it has spent", _booked(filter(None, [record.charged])), _booked(charged)),
+        ("the bits that it has opened", _booked(record.bits), _booked(logged.bits)),
+        ("the number of its sessions", record.sessions, logged.sessions),
+    ]
+    if logged.fingerprint:
+        pairs += [(f"the commitment to its rows ({party})", rows, known) for party, *_, rows, known in sides]
+    if _last(entries, "signed") is not None:
+        pairs += [
+            (f"the signature under its result ({party})", here.signed, there.signed) for party, here, there, *_ in sides
+        ]
+    if finished is not None:
+        pairs.append(("the job that it repeats", record.repeats, logged.repeats))
+    pairs += [(f"its withdrawal ({party})", here.withdrawn, there.withdrawn) for party, here, there, *_ in sides]
+    yield from (name for name, here, there in pairs if here != there)
     opened = {entry.fields["depth"]: entry.fields["opened"] for entry in entries if entry.kind == "opened"}
     if not _is_result(record, opened, finished):
         yield f"its {record.ours.proposal.task.about.noun}"
@@ -96,10 +90,13 @@ def _last(entries: Iterable[AuditEntry], kind: str) -> Mapping[str, Any] | None:
     return next((entry.fields for entry in reversed(list(entries)) if entry.kind == kind), None)
 
 
-def _booked(charge: Charge | BitsCharge) -> Mapping[str, Any]:
-    """Return a charge in the log's precision."""
-    fields = {**vars(charge), "at": charge.stamp}
-    return fields | ({"uses": [use.entry() for use in charge.uses]} if isinstance(charge, Charge) else {})
+def _booked(charges: Iterable[Charge | BitsCharge]) -> list[Mapping[str, Any]]:
+    """Return charges in the log's precision."""
+    return [
+        {**vars(one), "at": one.stamp}
+        | ({"uses": [use.entry() for use in one.uses]} if isinstance(one, Charge) else {})
+        for one in charges
+    ]
 
 
 def _is_result(record: Record, opened: Mapping[int, Any], finished: Mapping[str, Any] | None) -> bool:

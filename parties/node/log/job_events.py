@@ -1,14 +1,14 @@
 """The events of a job, and what a job is after each.
 
 An event that is logged is its entry (`records.kinds`): its fields are those of the entry. What no entry has, such as a
-note for our operator, are events of this module. `fold` is pure: it reads no clock, table or setting. So a job's
+note for our operator, is `Unlogged`. `fold` is pure: it reads no clock, table or setting. So a job's
 entries, folded again, say what its record must be (`consistency`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from parties.link.identity import fingerprint
@@ -24,88 +24,18 @@ from parties.operator.interface import ENDED, AuditEntry, State
 
 
 @dataclass(frozen=True)
-class Told:
-    """The peer hears this reason of what we have just said; our operator reads `reason`, if it is another."""
+class Unlogged:
+    """What no entry has of a job: the new values of fields of its record, and of our statement."""
 
-    why: str
-    reason: str | None = None
+    record: Mapping[str, Any]
+    ours: Mapping[str, Any] = field(default_factory=dict)
 
-
-@dataclass(frozen=True)
-class LeftOpen:
-    """Neither our rules nor the decision point decide: the operator does, or the point when it is asked."""
-
-    reason: str
-    unasked: bool
+    def __post_init__(self) -> None:
+        unknown = self.record.keys() - Record.model_fields.keys() | self.ours.keys() - Statement.model_fields.keys()
+        if unknown:
+            raise TypeError(f"a job has no {unknown}")
 
 
-@dataclass(frozen=True)
-class Heard:
-    """The peer's statement is another one; `answer` is what ours says of a withdrawal then."""
-
-    theirs: Statement
-    answer: Mapping[str, bool] | None = None
-
-
-@dataclass(frozen=True)
-class Began:
-    """The session that has begun is one of so many tries; `version` is that of our rows, `repeats` the earlier job."""
-
-    tries: int
-    version: str
-    repeats: str
-
-
-@dataclass(frozen=True)
-class Reached:
-    """Steps are decided: `tree` is the new checkpoint, None if sessions before have got as far."""
-
-    depth: int
-    current: dict[str, int]
-    tree: Any = None
-
-
-@dataclass(frozen=True)
-class Booked:
-    """What the last entry has charged, to the microsecond."""
-
-    charge: Charge | BitsCharge
-
-
-@dataclass(frozen=True)
-class Noted:
-    """Our operator is to know something; `current` and `tries` are what a session that ended has cost, and its try."""
-
-    note: str
-    current: dict[str, int] | None = None
-    tries: int | None = None
-
-
-@dataclass(frozen=True)
-class Waits:
-    """The job waits for something of ours, or no more; the peer is told what, our operator why."""
-
-    waits: Literal["", "table"]
-    note: str
-
-
-@dataclass(frozen=True)
-class Computed:
-    """We have signed the result, unless the peer has signed another; `cost` is the report of the last session."""
-
-    cost: dict[str, Any]
-    current: dict[str, int]
-    signed: Signed | None
-
-
-@dataclass(frozen=True)
-class Named:
-    """The peer of a job has a name: the job is from before a node could have several."""
-
-    peer: str
-
-
-Unlogged: TypeAlias = Told | LeftOpen | Heard | Began | Reached | Booked | Noted | Waits | Computed | Named
 Event: TypeAlias = kinds.Fields | Unlogged
 
 
@@ -122,40 +52,20 @@ def fold(record: Record, event: Event, at: str) -> Record:
             by = BY_NODE if event.by == BY_POINT else event.by  # the peer is not told that there is a decision point
             record = _changed(_with_person(record, event.person), reason=event.reason, unasked=False)
             return _ours(record, verdict=event.verdict, by=by, at=at)
-        case Told():
-            reason = record.reason if event.reason is None else event.reason
-            return _changed(_ours(record, why=event.why[:MAX_LINE]), reason=reason)
-        case Heard():
-            return _ours(_changed(record, theirs=event.theirs), **(event.answer or {}))
+        case Unlogged():
+            return _changed(_ours(record, **event.ours), **event.record)
         case kinds.Started():
             spent, started = outcome.added(record.spent, record.current), record.started_at or at
             record = _changed(record, sessions=record.sessions + 1, started_at=started, spent=spent, current={})
             return _changed(record, depth=event.depth, profile=event.profile or record.profile, note="")
-        case Began():
-            same = record.sessions == 1 or record.version == event.version  # else its answer is of no version
-            repeats, version = event.repeats or record.repeats, event.version if same else ""
-            return _changed(record, tries=event.tries, repeats=repeats, version=version)
         case kinds.BothCommitted():
             return _changed(record, fingerprint=event.ours.rows, peer_rows=event.theirs.rows)
         case kinds.Charge():
             return _changed(record, charged=Charge.read(record.id, event.model_dump()))
         case kinds.BitsCharge():
             return _changed(record, bits=(*record.bits, BitsCharge.read(record.id, event.model_dump())))
-        case Booked(Charge() as charge):
-            return _changed(record, charged=charge)
-        case Booked():
-            return _changed(record, bits=(*record.bits[:-1], event.charge))
-        case Reached():
-            further = {} if event.tree is None else {"tree": event.tree, "tries": 1}  # of the next step the first
-            return _changed(record, depth=event.depth, current=event.current, **further)
-        case LeftOpen() | Noted() | Named():
-            return _changed(record, **{name: value for name, value in vars(event).items() if value is not None})
-        case Waits():
-            return _changed(_ours(record, waits=event.waits), note=event.note)
         case kinds.Finished():
             return _changed(_ours(record, end="computed"), repeats=event.repeats)
-        case Computed():
-            return _changed(_ours(record, signed=event.signed), cost=event.cost, current=event.current)
         case kinds.BothSigned():
             return _theirs(_ours(record, signed=event.ours), signed=event.theirs)
         case kinds.Cancelled(by="peer"):
@@ -170,7 +80,7 @@ def fold(record: Record, event: Event, at: str) -> Record:
             return _theirs(record, withdrawn=event.word)
         case kinds.Withdrawn():
             return _ours(record, withdrawn=event.word, unheard=True)
-    return record  # such as what was opened: `Reached` keeps it
+    return record  # such as what was opened: the checkpoint has it
 
 
 def settled(record: Record, at: str) -> Record:
@@ -191,7 +101,7 @@ def replayed(record: Record, entries: Iterable[AuditEntry]) -> Record:
 def heard(record: Record, theirs: Statement) -> Iterator[Event]:
     """Yield what happens when the peer says this: its statement, and the news in it that are logged."""
     before = record.theirs
-    yield Heard(theirs)
+    yield Unlogged({"theirs": theirs})
     if theirs.verdict != "waiting" and (before is None or before.verdict != theirs.verdict):
         yield kinds.Decided(party="peer", verdict=theirs.verdict, by=theirs.by, reason=theirs.why)
     if before is not None and before.end not in ("", "computed"):
@@ -211,15 +121,23 @@ def proposed(record: Record, who: Who, address: str | None, person: str = "") ->
 def decided(
     verdict: Literal["approved", "refused"], by: str, why: str = "", reason: str = "", person: str = ""
 ) -> tuple[Event, Event]:
-    """Return the events that we consent or decline; the arguments are those of the entry and of `Told`."""
+    """Return the events that we consent or decline.
+
+    Args:
+        verdict: the decision.
+        by: the rule or the person that has decided.
+        why: the reason for the peer.
+        reason: the reason for the log and our operator, if it is another one.
+        person: the name of the person who acts.
+    """
     logged = reason or why[:MAX_LINE]
     entry = kinds.Decided(party="us", verdict=verdict, by=by, reason=logged, person=person)
-    return entry, Told(why, reason or why)
+    return entry, Unlogged({"reason": reason or why}, {"why": why[:MAX_LINE]})
 
 
 def failed(record: Record, told: str, error: BaseException) -> tuple[Event, Event]:
     """Return the events that a job fails here; `told` is what the peer hears of the error."""
-    return kinds.Failed.model_validate({**failure(error), **sizes(record)}), Told(told)
+    return kinds.Failed.model_validate({**failure(error), **sizes(record)}), Unlogged({}, {"why": told[:MAX_LINE]})
 
 
 def both_signed(who: Who, ours: Signed, theirs: Signed) -> kinds.BothSigned:

@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 
 from parties.base.text import quoted
-from parties.node.log.job_events import Event, Named, base_state, fold, settled
+from parties.node.log.job_events import Event, Unlogged, base_state, fold, settled
 from parties.node.log.job_index import JobIndex, Queue
 from parties.node.log.node_log import NodeLog
 from parties.node.log.statement import state
@@ -92,7 +92,7 @@ class Jobs:
                 proposed = (entry for entry in self.log.audit.of_kind("proposed") if entry.fields)
                 names = {entry.job: entry.fields["peer"] for entry in proposed}
                 for record in nameless:
-                    self.apply(record, Named(names[record.id]))
+                    self.apply(record, Unlogged({"peer": names[record.id]}))
 
     # What there is.
 

@@ -11,7 +11,7 @@ from parties.link.identity import fingerprint
 from parties.node.budget.account import Charge
 from parties.node.budget.bits import BitsCharge
 from parties.node.budget.moments import stamp
-from parties.node.log.job_events import Booked, Event
+from parties.node.log.job_events import Event, Unlogged
 from parties.node.log.jobs import Jobs
 from parties.node.log.store import Record
 from parties.node.records import kinds
@@ -106,7 +106,7 @@ class Spendings:
         charge = Charge(self._counts_from(record), record.table, who.peer_name, record.id, tuple(uses), person)
         whom = {"table": record.table, "peer": who.peer_name, "peer_fingerprint": fingerprint(who.peer)}
         entry = {**whom, "counts_from": charge.stamp, "uses": [use.entry() for use in uses], "person": person}
-        return kinds.Charge.model_validate(entry), Booked(charge)
+        return kinds.Charge.model_validate(entry), Unlogged({"charged": charge})
 
     def counted(self, record: Record, step: int, bits: int) -> tuple[Event, Event]:
         """Return the events that a step of a job opens bits of exact answers about our table."""
@@ -114,7 +114,7 @@ class Spendings:
         charge = BitsCharge(self._counts_from(record), record.table, who.peer_name, record.id, step, bits)
         whom = {"table": record.table, "peer": who.peer_name, "peer_fingerprint": fingerprint(who.peer)}
         entry = {**whom, "counts_from": charge.stamp, "depth": step, "bits": bits}
-        return kinds.BitsCharge.model_validate(entry), Booked(charge)
+        return kinds.BitsCharge.model_validate(entry), Unlogged({"bits": (*record.bits, charge)})
 
     def _counts_from(self, record: Record) -> datetime:
         """Return the moment from which what a job spends counts, if it is charged now."""

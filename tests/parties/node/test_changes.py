@@ -13,7 +13,7 @@ import pytest
 from parties.link.identity import Identity
 from parties.node import operator_service, views
 from parties.node.events import Events
-from parties.node.log.job_events import Noted
+from parties.node.log.job_events import Unlogged
 from parties.node.operator_service import OperatorService
 from parties.node.service import Node
 from parties.node.settings import load
@@ -145,7 +145,7 @@ def test_every_step_of_a_job_is_a_change(pair: Pair) -> None:
     assert told()
     assert operator.job(job).why == "the peer has gone"
     with suppress(sqlite3.Error), ledger.log.writing():
-        ledger.jobs.apply(ledger.jobs.find(job), Noted("no disk"))
+        ledger.jobs.apply(ledger.jobs.find(job), Unlogged({"note": "no disk"}))
         raise sqlite3.OperationalError("database or disk is full")
     assert told()
     operator.cancel(job)

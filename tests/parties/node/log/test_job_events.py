@@ -9,21 +9,7 @@ import pytest
 
 from parties.node.budget.account import Charge
 from parties.node.budget.bits import BitsCharge
-from parties.node.log.job_events import (
-    Began,
-    Booked,
-    Computed,
-    Event,
-    Heard,
-    LeftOpen,
-    Named,
-    Noted,
-    Reached,
-    Told,
-    Waits,
-    fold,
-    settled,
-)
+from parties.node.log.job_events import Event, Unlogged, fold, settled
 from parties.node.log.store import Record
 from parties.node.records import Committed, kinds
 from parties.node.records.kinds import PEER_FAILED
@@ -52,28 +38,18 @@ def job() -> Record:
         (kinds.Approved(person="anna", given=1, needed=2), {"people"}),
         (kinds.Decided(party="us", verdict="approved", by="rule all", reason="r"), {"ours", "reason", "unasked"}),
         (kinds.Decided(party="peer", verdict="refused", by="operator"), {"theirs"}),
-        (Told("why", "reason"), {"ours", "reason"}),
-        (LeftOpen("reason", False), {"reason", "unasked"}),
-        (Heard(says("refused")), {"theirs"}),
         (kinds.Started(digest=DIGEST, depth=2), {"sessions", "started_at", "spent", "current", "depth", "note"}),
-        (Began(7, "v1", "2" * 32), {"tries", "repeats"}),
         (kinds.BothCommitted(ours=COMMITTED, theirs=COMMITTED), {"fingerprint", "peer_rows"}),
         (kinds.Charge.model_validate({**WHOM, "uses": []}), {"charged"}),
         (kinds.BitsCharge.model_validate({**WHOM, "depth": 1, "bits": 9}), {"bits"}),
-        (Booked(BitsCharge(NOW, "days", "bob", "1" * 32, 1, 9)), {"bits"}),
         (kinds.Opened(depth=0, opened={"coins": 1}), set()),
-        (Reached(2, {}), {"depth", "current"}),
-        (Reached(2, {}, [1]), {"depth", "current", "tree", "tries"}),
-        (Noted("other"), {"note"}),
-        (Noted("other", {}, 4), {"note", "current", "tries"}),
-        (Waits("table", "away"), {"ours", "note"}),
         (kinds.Interrupted(why="gone", bytes_sent=1, bytes_received=2), set()),
-        (Computed({"total": {}}, {}, None), {"cost", "current"}),
         (kinds.Cancelled(by="us", why="enough"), {"ours"}),
         (kinds.Cancelled(by="peer"), {"theirs"}),
         (kinds.Failed(error="InputError"), {"ours"}),
         (kinds.Failed(error=PEER_FAILED), {"theirs"}),
-        (Named("lab"), {"peer"}),
+        (Unlogged({"note": "other", "bits": ()}), {"note", "bits"}),
+        (Unlogged({"note": "other"}, {"waits": "table"}), {"note", "ours"}),
     ],
 )
 def test_an_event_changes_what_it_says_and_nothing_else(event: Event, changed: set[str]) -> None:
@@ -82,6 +58,12 @@ def test_an_event_changes_what_it_says_and_nothing_else(event: Event, changed: s
     after = fold(before, event, AT)
     assert {name for name in Record.model_fields if getattr(after, name) != getattr(before, name)} == changed
     assert (before, fold(before, event, AT)) == (job(), after)
+
+
+def test_no_field_that_a_job_lacks_is_changed() -> None:
+    for fields in ({"nots": "x"}, {"waits": "table"}), ({}, {"note": "x"}):
+        with pytest.raises(TypeError, match="a job has no"):
+            Unlogged(*fields)
 
 
 def test_the_peer_is_not_told_that_there_is_a_decision_point() -> None:

@@ -242,7 +242,7 @@ def test_rules_in_words() -> None:
     assert full.words() == (
         f"deny if the peer is 'clinic-b' or '{PRINT[:59]}…; its role is 'bank' or 'shop'; proposed by us; "
         "table is 'patients'; all columns are among 'age', 'sex'; a column is 'zip'; protocol is 'id3'; "
-        "max_depth at least 2 and below 7; max_rows above 2147483648; purpose is 'ads'; "
+        "max_rows above 2147483648; max_depth at least 2 and below 7; purpose is 'ads'; "
         "the time is 22:00-06:00 (Europe/Rome); the day is sat or sun (Europe/Rome); "
         "the peer's address is in 192.0.2.0/24 or 2001:db8::/32; the key exchange is not post-quantum"
     ).replace("…;", "…';")

@@ -53,7 +53,7 @@ def write(party: Party, entries: int) -> None:
 def shipping(party: Party, **fields: Any) -> Iterator[list[tuple[str, Any]]]:
     """A target, and what the node's log says of it."""
     told: list[tuple[str, Any]] = []
-    one = Shipper(ShipSettings(name="there", **fields), party.ledger, lambda what, **more: told.append((what, more)))
+    one = Shipper(ShipSettings(name="there", **fields), party.ledger.log, lambda what, **more: told.append((what, more)))
     party.ledger.log.entered.append(one.wake)
     one.start()
     try:
@@ -105,7 +105,7 @@ def test_who_waits_for_entries_ends_when_it_is_told(
     monkeypatch.setattr(shipper, "SHORTEST_PAUSE", 2 * PATIENCE)
     write(alice, 1)
     for path in (tmp_path / "log.jsonl", tmp_path / "away" / "log.jsonl"):
-        one = Shipper(ShipSettings(file=path, seconds=60), alice.ledger, lambda *_, **__: None)
+        one = Shipper(ShipSettings(file=path, seconds=60), alice.ledger.log, lambda *_, **__: None)
         one.start()
         eventually(lambda path=path: alice.ledger.log.shipped(str(path)) != Shipped())  # type: ignore[misc]
         one.stop()
