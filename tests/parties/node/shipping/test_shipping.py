@@ -53,7 +53,9 @@ def write(party: Party, entries: int) -> None:
 def shipping(party: Party, **fields: Any) -> Iterator[list[tuple[str, Any]]]:
     """A target, and what the node's log says of it."""
     told: list[tuple[str, Any]] = []
-    one = Shipper(ShipSettings(name="there", **fields), party.ledger.log, lambda what, **more: told.append((what, more)))
+    one = Shipper(
+        ShipSettings(name="there", **fields), party.ledger.log, lambda what, **more: told.append((what, more))
+    )
     party.ledger.log.entered.append(one.wake)
     one.start()
     try:
