@@ -48,25 +48,26 @@ COMMANDS = {  # where each is, and its line in the list; the kinds of jobs come 
     "refuse": ("parties.commands.decisions:refuse", "Refuse a job."),
     "cancel": ("parties.commands.decisions:cancel", "Cancel a job."),
     "result": ("parties.commands.operator:result", "Show the result and the cost of a job."),
-    "forget": ("parties.commands.forget:forget", "List what was learnt from a table, and withdraw results."),
+    "forget": ("parties.commands.forget:forget", "List the results learnt from a table, and withdraw a result."),
     "web": ("parties.commands.operator:web", "Print a login link for the operator's page."),
     "operator": ("parties.commands.people:group", "Manage operators and their roles at your node."),
     "policy": ("parties.commands.policy:policy", "Test your policy rules on a job without running it."),
-    "budget": ("parties.commands.budget:group", "Show the privacy budget that is spent, and what a job would spend."),
+    "budget": ("parties.commands.budget:group", "Show the spent privacy budget, and simulate a job's cost."),
     "audit": ("parties.commands.audit:group", "Verify, show and export the audit records."),
-    "rights": ("parties.commands.rights:group", "Handle requests of people in a table: access, objection."),
+    "rights": ("parties.commands.rights:group", "Answer requests of people in your tables: access, objection."),
     "breach": (
         "parties.commands.breach:group",
         "Keep the register of breaches: steps, 72-hour deadline, draft notice.",
     ),
     "publish": ("parties.commands.publish:group", "Anonymise your own rows and tables for publication."),
     "attack": ("parties.commands.attack:group", "Attack your own publications as a reader could."),
-    "blur": ("parties.commands.blur:group", "Blur your own values before they leave, and see what remains visible."),
+    "blur": ("parties.commands.blur:group", "Blur your own values before you give them away, and measure the risk."),
     "reconstruct": (
         "parties.commands.blur:reconstruct_command",
         "Reconstruct distributions from blurred values.",
     ),
-    "local": ("parties.commands.local:group", "Collect answers that are private before they leave a device."),
+    "local": ("parties.commands.local:group", "Collect answers that are randomised on each device."),
+    "explain": ("parties.commands.explain:explain", "Explain a word that smc uses, or an exit code."),
     "bench": ("parties.commands.bench:bench", "Measure the cost of each protocol."),
 }
 FIRST = (
@@ -88,11 +89,11 @@ SECTIONS = {  # of the list of commands
     "A node's jobs": ("jobs", "show", "approve", "refuse", "cancel", "result", "web"),
     "A node's rules and records": ("policy", "budget", "audit", "operator", "forget", "rights", "breach"),
     "Your own data": ("schema", "blur", "reconstruct", "local", "attack"),
-    "Tools": ("identity", "bench"),
+    "Help and tools": ("explain", "identity", "bench"),
 }
 IN_GROUPS: dict[str, dict[str, tuple[str, str]]] = {  # likewise, of each group; its kinds of jobs come besides
     "regress": {
-        "alone": ("parties.commands.regress_alone:alone", "Learn one from your own rows, with noise."),
+        "alone": ("parties.commands.regress_alone:alone", "Learn a linear model from your own rows, with noise."),
     },
     "release": {
         "alone": (
@@ -320,9 +321,7 @@ def _check_text(arguments: list[str]) -> None:
         try:
             argument.encode()
         except UnicodeEncodeError:
-            raise InputError(
-                f"the argument {quoted(argument)} is not UTF-8; a file of such a name has to be renamed"
-            ) from None
+            raise InputError(f"the argument {quoted(argument)} is not UTF-8; rename a file with this name") from None
 
 
 def _by_flag(message: str, words: list[str]) -> str:

@@ -109,7 +109,7 @@ class Problem:
             by_beginning.setdefault(items[:-1], []).append(items[-1])
         joined = sum(_pairs([self.columns[end] for end in ends]) for ends in by_beginning.values())
         if joined > MOST_CANDIDATES:
-            raise InputError(f"{joined:,} sets of {length} may be frequent, {most}: {FEWER}")
+            raise InputError(f"{joined:,} sets of {length} values may be frequent, {most}: {FEWER}")
         sets = [
             (*beginning, first, second)
             for beginning, ends in by_beginning.items()

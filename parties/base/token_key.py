@@ -83,7 +83,9 @@ def parse(uri: Path) -> Place:
     if _PIN in places:
         places[_PIN] = re.sub("^file:(//)?(?=/)", "", places[_PIN])
     if missing := [key for key, value in {_MODULE: "", **places}.items() if not Path(value).is_absolute()]:
-        raise InputError(f"{name}: {missing[0]} must be given as an absolute path, after a question mark")
+        raise InputError(
+            f"{name}: give {missing[0]} as an absolute path behind a question mark: ...?{missing[0]}=/PATH"
+        )
     return Place(name, token, key, places[_MODULE], Path(places[_PIN]) if _PIN in places else None)
 
 

@@ -36,32 +36,33 @@ WHOLE = "0|-?[1-9][0-9]{0,8}"  # as it is listed: a cell 007 would be none of 0 
 
 @command("schema", "smc schema --data mine.csv --target play --out schema.toml")
 def schema_command(
-    data: Path | None = option("Own rows, a CSV or Parquet file."),
-    own_file: Path | None = option("Own proposal, instead of --data; with --merge or --edges.", flag="--schema"),
-    their_file: Path | None = option("The peer's proposal: what both together need.", flag="--merge"),
-    edges_file: Path | None = option("Edges for --schema: the result of `smc release edges`."),
-    target: str | None = option("The class column.", "COLUMN"),
-    exclude: tuple[str, ...] = option("Leave a column out; may be repeated.", "COLUMN"),
+    data: Path | None = option("Your rows, a CSV or Parquet file."),
+    own_file: Path | None = option("Your proposal, instead of --data; with --merge or --edges.", flag="--schema"),
+    their_file: Path | None = option("The peer's proposal: write a schema for both tables.", flag="--merge"),
+    edges_file: Path | None = option("Edges for --schema: the result of smc release edges."),
+    target: str | None = option("Class column.", "COLUMN"),
+    exclude: tuple[str, ...] = option("Leave this column out; repeatable.", "COLUMN"),
     numbers: tuple[str, ...] = option(
-        "A column of whole numbers between public bounds, never taken from the rows: all are listed; may be repeated.",
+        "Column of whole numbers in public bounds, all of them listed; repeatable.",
         flag="--numeric",
         metavar="COLUMN=LOW:HIGH",
     ),
-    verbose: bool = option("With --merge, all that differs, column by column."),
+    verbose: bool = option("With --merge: list all differences, column by column."),
     out: Path = proposal_option,
 ) -> Report:
-    """Propose a schema from one's own file, for the operators to complete and agree on.
+    """Propose a schema from your own file. The operators complete it and agree on it.
 
-    The file's cells are the categories already: a raw table goes through `smc prepare`. The proposal shows which values
-    occur in this file, never how often. With --merge it is what both parties' proposals need: the columns that both
-    have, with the values of either, the wider bounds and the edges of both; what they disagree on is named. Each party
-    merges the other's into its own and gets the same: compare the digests. With --edges columns of numbers are counted
-    between the edges that both parties' rows have been found to have.
+    The cells of the file must already be categories; use smc prepare for a raw table. The proposal shows the values in
+    this file, never their counts. The bounds of --numeric are never taken from the rows.
+
+    --merge combines the proposals of both parties: the common columns, with the values of either party, the wider
+    bounds and the edges of both. Disagreements are listed. Each party merges the other's proposal into its own and gets
+    the same schema: compare the digests. --edges groups columns of numbers by the edges of smc release edges.
     """
     if (data is None) == (own_file is None):
-        raise InputError("give --data, or with --merge or --edges --schema: one of the two")
+        raise InputError("--data: give it, or --schema with --merge or --edges; not both")
     if own_file is not None and ((their_file is None and edges_file is None) or exclude or numbers):
-        raise InputError("--schema is for --merge and --edges, and nothing can be excluded from it, or added")
+        raise InputError("--schema goes with --merge or --edges; remove --exclude, --numeric and --target")
     files.check_outputs({"--out": out}, [data, own_file, their_file, edges_file])
     check_proposal(out)
     if data is not None:
@@ -79,7 +80,7 @@ def schema_command(
         for line in (note.text for note in merged.notes) if verbose else merged.summary():
             console.err.print(line)
         if not verbose and len(list(merged.summary())) < len(merged.notes):
-            console.err.print("all that differs, column by column: --verbose")
+            console.err.print("--verbose lists all differences, column by column")
         agreed = merged.schema
         remarks |= {"merging": [vars(note) for note in merged.notes]}
     if edges_file is not None:
@@ -96,7 +97,7 @@ def _edges(path: Path) -> dict[str, list[object]]:
     try:
         return {str(entry["column"]): list(entry["edges"]) for entry in result["edges"]}
     except (TypeError, KeyError):
-        raise InputError(f"{path}: it has no edges: it is no result of smc release edges") from None
+        raise InputError(f"{path}: has no edges; give a result of smc release edges") from None
 
 
 def _bounded(text: str) -> tuple[str, range]:
@@ -105,11 +106,9 @@ def _bounded(text: str) -> tuple[str, range]:
     low, high = (0, 0) if match is None else (int(match[2]), int(match[3]))
     if match is None or not low < high <= low + MOST_NUMBERS:
         if re.fullmatch(r".+=-?[0-9]+:-?[0-9]+", text) and re.search(r"[=:]-?0[0-9]+(:|$)", text):
-            raise InputError(
-                f"--numeric: {quoted(text)}: write it without leading zeros; a cell 007 is no number, but a code"
-            )
+            raise InputError(f"--numeric: {quoted(text)}: remove the leading zeros; a cell 007 is a code, not a number")
         raise InputError(
-            f"--numeric: {quoted(text)} is no COLUMN=LOW:HIGH with LOW < HIGH, at most {MOST_NUMBERS:,} apart; "
+            f"--numeric: {quoted(text)} must be COLUMN=LOW:HIGH with LOW < HIGH, at most {MOST_NUMBERS:,} apart; "
             "age=0:120 for example"
         )
     return match[1], range(low, high + 1)
@@ -117,20 +116,20 @@ def _bounded(text: str) -> tuple[str, range]:
 
 @command(example="smc predict --tree tree.json --data raw.csv --config party.toml --score")
 def predict(
-    tree_file: Path | None = option("A tree that `smc id3 --out` wrote."),
-    model_file: Path | None = option("A model of `smc release naive-bayes`, `smc regress` or `smc boost`."),
-    rules_file: Path | None = option("Rules that `smc rules --out` wrote: which speak of each row."),
-    data: Path | None = option("Rows to classify: a CSV or Parquet file; with --config as raw as the table's."),
-    config_file: Path | None = option("party.toml: rows as its table is mapped to the schema."),
+    tree_file: Path | None = option("Tree written by smc id3 --out."),
+    model_file: Path | None = option("Model of smc release naive-bayes, smc regress or smc boost."),
+    rules_file: Path | None = option("Rules written by smc rules --out: list those that match each row."),
+    data: Path | None = option("Rows to classify, CSV or Parquet; raw like the table with --config."),
+    config_file: Path | None = option("party.toml: map the rows to the schema as its table."),
     table: str | None = TABLE,
-    only_score: bool = option("How often it is right on rows of known class, and when.", flag="--score"),
+    only_score: bool = option("Print the accuracy on rows of known class, in detail.", flag="--score"),
     as_json: bool = json_option,
 ) -> None:
-    """Classify rows on this machine, one class a line; accuracy when the target column is there. Several trees vote.
+    """Classify rows on this machine, one class per line. Several trees vote.
 
-    With --config, the rows are those of its table, or of another --data that is spelled alike: raw cells become the
-    schema's categories as in the job that made the model. With --rules: which rules speak of each row, by number, and
-    how often they hold here.
+    If the rows have the target column, the accuracy is printed. With --config, the rows are those of its table, or of a
+    file --data with the same spelling: raw cells become the schema's categories as in the job that made the model. With
+    --rules, each line has the numbers of the rules that match the row. Then follows how often the rules hold here.
     """
     if rules_file is not None:
         if tree_file is not None or model_file is not None:
@@ -159,7 +158,9 @@ def predict(
         scores = model.scores(rows) if isinstance(model, Scored) else None
         calibration = prediction.calibration(labels, actual, scores)
     if only_score and (score is None or score.accuracy is None):
-        raise InputError(f"--score: the rows have no column {quoted(model.target)} with classes to compare with")
+        raise InputError(
+            f"--score: the rows have no column {quoted(model.target)} with classes; add it, or remove --score"
+        )
     if as_json:
         result: dict[str, Any] = {} if only_score else {"predictions": labels}
         if score is not None:
@@ -191,14 +192,16 @@ def _tree(path: Path) -> TreeFile:
             load_model(path)
         except InputError:
             raise error from None
-        raise InputError(f"--tree: {path} is a model, not a tree: give it by --model") from None
+        raise InputError(f"--tree: {path} is a model, not a tree; give it with --model") from None
 
 
 def _show_numbers(numbers: list[str], model: Scored, actual: list[str] | None, only_score: bool, as_json: bool) -> None:
     """Show what a model of numbers says, and how far it is from rows whose number is known."""
     score = None if actual is None else linear.score(numbers, actual)
     if only_score and score is None:
-        raise InputError(f"--score: the rows have no column {quoted(model.target)} with numbers to compare with")
+        raise InputError(
+            f"--score: the rows have no column {quoted(model.target)} with numbers; add it, or remove --score"
+        )
     if as_json:
         result: dict[str, Any] = {} if only_score else {"predictions": list(map(float, numbers))}
         console.print_json(result if score is None else result | score)
@@ -218,7 +221,7 @@ def _apply_rules(
     with console.progress("applying"):
         rules = Rules.load(path)
         if not rules.rules:
-            raise InputError(f"{path}: it has no rules to apply: none held")
+            raise InputError(f"{path}: has no rules to apply; learn rules with a lower support or confidence")
         rows = _rows_for(rules, data, config_file, table)
         fire, hold = rules.fire(rows), rules.hold(rows)
     fires, holds = fire.sum(axis=0).tolist(), hold.sum(axis=0).tolist()
@@ -245,9 +248,9 @@ def _rows_for(model: AnyModel | Rules, data: Path | None, config_file: Path | No
     """Return the rows to classify: of a file as it is, or as a table of party.toml is mapped to its schema."""
     if config_file is None:
         if data is None:
-            raise InputError("--data is missing: say which rows, or --config for those of a table")
+            raise InputError("--data is missing; give it, or --config for the rows of a table")
         if named is not None:
-            raise InputError("--table: names a table of --config, which is missing")
+            raise InputError("--table: needs --config, which is missing")
         return cells(data)
     tables = load(config_file).tables
     everybody = {"person": None, "at_most": None}  # nobody is told what is predicted here

@@ -52,11 +52,11 @@ TRIED = {"known rows that were tried": "{known:,}", "columns": "{columns:list}"}
 class Attacked:
     """Published rows, and what their attacker knows."""
 
-    published: Path = option("The published rows, CSV or Parquet.")
-    known: Path = option("What the attacker knows: rows with true values.")
-    columns: str | None = option("The known columns  [the plan's quasi-identifiers]", "LIST")
-    tolerance: tuple[str, ...] = option("A number's usual error, if it is known; several times.", "COLUMN=NUMBER")
-    plan_file: Path | None = option("The publication's plan: what its groups stand for.")
+    published: Path = option("Published rows, CSV or Parquet.")
+    known: Path = option("Knowledge of the attacker: rows with true values.")
+    columns: str | None = option("Columns that the attacker knows  [quasi-identifiers of the plan]", "LIST")
+    tolerance: tuple[str, ...] = option("Usual error of a known number; repeatable.", "COLUMN=NUMBER")
+    plan_file: Path | None = option("Plan of the publication: meaning of its groups.")
     config_file: Path | None = CONFIG
 
     def read(self) -> tuple[PublishPlan | None, Columns, Columns]:
@@ -70,7 +70,7 @@ class Attacked:
 
 @click.group("attack", epilog="Example:  smc attack link --published out.csv --known rows.csv --plan publish.toml")
 def group() -> None:
-    """Attack one's own publications, as their readers could: nothing leaves this machine."""
+    """Attack your own publications as a reader could. Nothing leaves this machine."""
 
 
 group.add_command(membership_command)
@@ -81,16 +81,18 @@ group.add_command(reconstruct_command)
 @command("link", "smc attack link --published out.csv --known rows.csv --columns zip,age,sex --tolerance age=2", group)
 def link_command(
     of: Attacked = settings(Attacked),
-    row_column: str | None = option("Whose row it is, in both files: only to judge by.", flag="--row COLUMN"),
-    threshold: float = option("How far the best row must stand out  [1.5]", Between(0), default=1.5),
-    out: Path | None = option("Write each known row's link, CSV; keep it to yourself."),
+    row_column: str | None = option(
+        "Column in both files that identifies the row; only to judge the attack.", flag="--row COLUMN"
+    ),
+    threshold: float = option("Distance by which the best row must stand out  [1.5]", Between(0), default=1.5),
+    out: Path | None = option("Write the link of each known row, CSV; keep it to yourself."),
     force: bool = FORCE,
 ) -> Report:
     """Find people in published rows.
 
-    By what is known of them, exactly or with errors (Narayanan, Shmatikov 2008). A link is made if the best
-    published row stands out from all others. With --row the strongest of three attacks is judged, and the people
-    that it is surest of. --config: --known as its table is mapped to its schema.
+    The attack uses known columns, exact or with errors (Narayanan, Shmatikov 2008). It links a person if the best
+    published row stands out from all others. With --row, the strongest of three attacks is judged, and so are its
+    surest links. With --config, --known is mapped to the schema as its table.
     """
     from parties.alone.attacks import attackers, linking
     from parties.alone.publish.models import strongest
@@ -137,13 +139,13 @@ def link_command(
 )
 def infer_command(
     of: Attacked = settings(Attacked),
-    sensitive: str = option("What is guessed; in both files.", "COLUMN"),
+    sensitive: str = option("Column to guess, in both files.", "COLUMN"),
 ) -> Report:
     """Guess a sensitive value from published rows.
 
-    How much better than without them? By the rows that could be theirs, the nearest ones, the rarest match, and
-    naive Bayes learnt from all. A number within 5 % of a standard deviation is right. --config: --known as its
-    table is mapped to its schema.
+    The report compares the attack with a guess without the published rows. The attack uses the candidate rows, the
+    nearest rows, the rarest match, and naive Bayes learnt from all rows. A number within 5 % of a standard deviation is
+    right. With --config, --known is mapped to the schema as its table.
     """
     from parties.alone.attacks import inference, linking
     from parties.alone.attacks.agreement import measured
@@ -167,16 +169,16 @@ def infer_command(
     "presence", "smc attack presence --rate 0.07 --share 0.04 --worth 10000 --cost 100 --cost-of-absence 200", group
 )
 def presence_command(
-    rate: float = option("The share of all people who have the property (disease).", SHARE),
-    share: float = option("The share of all people who are in the table.", SHARE),
-    worth: float = option("What it is worth to know it of a person.", Between(0, min_open=True)),
-    cost: float = option("A gain by misuse that does not matter.", Between(0)),
-    cost_of_absence: float | None = option("The same of knowing that somebody is not there  [--cost]", Between(0)),
+    rate: float = option("Share of all people who have the property (disease).", SHARE),
+    share: float = option("Share of all people who are in the table.", SHARE),
+    worth: float = option("Value to an attacker of knowing the property of a person.", Between(0, min_open=True)),
+    cost: float = option("Tolerable gain from misuse.", Between(0)),
+    cost_of_absence: float | None = option("Tolerable gain from knowing that a person is absent  [--cost]", Between(0)),
 ) -> Report:
     """Choose the bounds of presence from costs.
 
-    How sure may somebody be that a person is in a table, if that is misused? Everybody in the table has the
-    property. Nergiz, Atzori, Clifton 2007.
+    The bounds limit how surely an attacker knows that a person is in a table. All people in the table have the
+    property. Source: Nergiz, Atzori, Clifton 2007.
     """
     from parties.alone.attacks.presence import bounds
 
@@ -208,14 +210,14 @@ def _agreements(
     from parties.alone.publish.reading import hierarchies
 
     if listed is None and plan is None:
-        raise InputError("give --columns, what is known, or --plan, whose quasi-identifiers are")
+        raise InputError("--columns is missing: give the known columns, or --plan for its quasi-identifiers")
     names = names_of(listed) if listed is not None else ([] if plan is None else plan.named("quasi-identifier"))
     if both := [name for name in names if name in judged]:
-        raise InputError(f"--columns: {quoted(both[0])} is what is looked for, so it cannot be known")
+        raise InputError(f"--columns: {quoted(both[0])} is the column to guess; remove it")
     errors = dict(_tolerance(text, names) for text in tolerances)
     for rows in (release, mine):
         if not len(rows.lines):
-            raise InputError(f"{rows.path}: there are no rows")
+            raise InputError(f"{rows.path}: there are no rows; give a file with rows")
     places = np.arange(len(mine.lines))
     if len(places) > most:
         places = np.sort(np.random.default_rng(SEED).choice(places, most, replace=False))
@@ -238,7 +240,7 @@ def _tolerance(text: str, names: Sequence[str]) -> tuple[str, float]:
     name, mark, value = text.rpartition("=")
     error = number(value)
     if not mark or error is None or error <= 0:
-        raise InputError(f"--tolerance: {quoted(text)} is no COLUMN=NUMBER above 0; age=2 for example")
+        raise InputError(f"--tolerance: {quoted(text)} must be COLUMN=NUMBER above 0, such as age=2")
     if name not in names:
-        raise InputError(f"--tolerance: {quoted(name)} is none of the known columns")
+        raise InputError(f"--tolerance: {quoted(name)} is not among the known columns; add it to --columns")
     return name, error

@@ -28,7 +28,7 @@ def names_of(text: str) -> list[str]:
     """Return the columns that an option names. `InputError` for none, or one twice."""
     names = [part.strip() for part in text.split(",") if part.strip()]
     if not names or len(set(names)) < len(names):
-        raise InputError("--columns: name at least one column, each once, with commas between them")
+        raise InputError("--columns: name at least one column, each once, separated by commas")
     return names
 
 
@@ -117,6 +117,6 @@ def check_shared(name: str, known: Iterable[str], published: Iterable[str], wher
     if mine and theirs and mine.isdisjoint(theirs):
         raise InputError(
             f"column {quoted(name)}: no value of the known rows occurs in {where}: {quoted(min(mine))} and "
-            f"{quoted(min(theirs))} for example; map the rows to the published categories, as by the --config that smc "
+            f"{quoted(min(theirs))} for example; map the rows to the published categories with the --config that smc "
             f"prepare wrote for them{others}"
         )

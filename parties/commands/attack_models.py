@@ -47,22 +47,27 @@ MOST_DISTANCES = 100_000_000  # of rows to synthetic rows: a minute
 
 @command("shadows", "smc attack shadows --data mine.csv --schema schema.toml --target play --model tree --epsilon 1")
 def shadows_command(
-    data: Path = option("Own rows, a CSV or Parquet file."),
-    schema_file: Path = option("The public schema, a TOML file."),
-    target: str | None = option("The class column  [as in the schema]", "COLUMN"),
-    model: str = option("What is learnt  [tree]", click.Choice(MODELS), default="tree"),
-    epsilon: float | None = option("Of noise, as of the command that makes it  [no noise]", Between(0, min_open=True)),
-    k: int | None = option("Of exact trees: the fewest rows of a leaf  [5]", click.IntRange(1)),
-    max_depth: int | None = option("Of trees  [chosen; with --k 1 no bound]", click.IntRange(0)),
-    trees: int | None = option("Of a forest  [20]", click.IntRange(2, 1000)),
-    select: str | None = option("Of synthetic rows, as of smc synthesise  [aim]", click.Choice(["aim", "mst"])),
-    models: int = option("How many are learnt  [64]", click.IntRange(8, 10_000), default=64),
+    data: Path = option("Your rows, a CSV or Parquet file."),
+    schema_file: Path = option("Public schema, a TOML file."),
+    target: str | None = option("Class column  [target in the schema]", "COLUMN"),
+    model: str = option("Kind of model to learn  [tree]", click.Choice(MODELS), default="tree"),
+    epsilon: float | None = option(
+        "Epsilon of the noise, as in the command that learns it  [no noise]", Between(0, min_open=True)
+    ),
+    k: int | None = option("Exact trees: minimum rows of a leaf  [5]", click.IntRange(1)),
+    max_depth: int | None = option("Trees: maximum depth  [chosen; no limit with --k 1]", click.IntRange(0)),
+    trees: int | None = option("Forests: number of trees  [20]", click.IntRange(2, 1000)),
+    select: str | None = option(
+        "Synthetic rows: choice of marginals, as in smc synthesise  [aim]", click.Choice(["aim", "mst"])
+    ),
+    models: int = option("Number of models to learn  [64]", click.IntRange(8, 10_000), default=64),
     config_file: Path | None = CONFIG,
 ) -> Report:
-    """Could a model tell who is in it?
+    """Test whether a model reveals the rows it was learnt from.
 
-    Many are learnt, each from a half of own rows, and tell of others (Carlini et al. 2022). A promise of epsilon
-    allows p + q up to 2 e^epsilon / (1 + e^epsilon) for every row; a guess by chance is 1.
+    The attack learns many shadow models, each from half of your rows (Carlini et al. 2022). They help it to judge the
+    other models. A guarantee of epsilon allows p + q up to 2 e^epsilon / (1 + e^epsilon) for every row. Random guesses
+    reach 1.
     """
     from parties.alone.attacks import membership
     from parties.alone.comparing.reading import coded
@@ -71,13 +76,13 @@ def shadows_command(
     values = {"--epsilon": epsilon, "--k": k, "--max-depth": max_depth, "--trees": trees, "--select": select}
     for flag, value in values.items():
         if value is not None and model not in OF[flag]:
-            raise InputError(f"{flag} is of {' or '.join(OF[flag])}: leave it out, or say another --model")
+            raise InputError(f"{flag} goes with --model {' or '.join(OF[flag])}; remove it, or give another --model")
     if epsilon is not None and k is not None:
-        raise InputError("--k is of exact trees: leave it out, or leave out --epsilon")
+        raise InputError("--k goes with exact trees; remove it, or remove --epsilon")
     with console.progress("reading") as status:
         table = coded(chosen(str(data), None, config_file), schema_file, target)
         if len(table.labels) < 2:
-            raise InputError(f"{data}: the attack takes at least two rows")
+            raise InputError(f"{data}: has fewer than two rows; the attack needs two or more")
         learning = Learning(table.domains, table.classes, len(table.labels), epsilon)
         delta = learning.delta if model == "synthetic" and epsilon is not None else 0.0
         makers: dict[str, Callable[[], Learn]] = {
@@ -111,27 +116,27 @@ def shadows_command(
 
 @command("membership", "smc attack membership --model tree.json --members learnt.csv --others fresh.csv")
 def membership_command(
-    model_file: Path | None = option("A published tree or model."),
-    synthetic: Path | None = option("Or published synthetic rows."),
-    members: Path = option("Rows that it was learnt from."),
-    others: Path = option("Rows of the same kind that it was not learnt from."),
-    columns: str | None = option("With --synthetic: the columns that are compared  [all that it has]", "LIST"),
+    model_file: Path | None = option("Published tree or model."),
+    synthetic: Path | None = option("Published synthetic rows, instead of --model."),
+    members: Path = option("Rows that the model or the synthetic rows were learnt from."),
+    others: Path = option("Rows of the same kind that were not used."),
+    columns: str | None = option("With --synthetic: columns to compare  [all of --synthetic]", "LIST"),
     config_file: Path | None = CONFIG,
 ) -> Report:
-    """Tell who something was learnt from.
+    """Guess the rows behind a model or synthetic rows.
 
-    Is a model surer of these rows, are synthetic rows nearer to them, than to others? Of those that are surest, how
-    many are members? Which members are alone in a count that a model shows? --config: --members and --others as its
-    table is mapped to its schema.
+    A model may be surer of its members than of other rows. Synthetic rows may be nearer to their members. The report
+    has the share of members among the surest guesses, and the members that are alone in a count of the model. With
+    --config, --members and --others are mapped to the schema as its table.
     """
     from parties.alone.attacks import membership, published_counts
     from parties.models.bayes import NaiveBayesModel
     from parties.models.load import load_any
 
     if (model_file is None) == (synthetic is None):
-        raise InputError("give either --model or --synthetic")
+        raise InputError("--model: give either --model or --synthetic")
     if columns is not None and synthetic is None:
-        raise InputError("--columns is for --synthetic: a model knows its columns")
+        raise InputError("--columns goes with --synthetic; a model has its own columns, so remove it")
     counted: dict[str, Any] | None = None
     sure: dict[str, tuple[Floats, Floats]]
     with console.progress("reading") as status:
@@ -175,7 +180,7 @@ def _rightness(model: AnyModel, model_file: Path, table: Columns) -> Any:
 
     target = getattr(model, "target", None)
     if not isinstance(target, str):
-        raise InputError(f"{model_file}: this model does not say what it predicts")
+        raise InputError(f"{model_file}: this model has no prediction of a class; give a tree or another model")
     try:
         classes = predicted(model, table)
     except NoBranchError as error:
@@ -203,7 +208,7 @@ def _nearness(release: Columns, tables: Sequence[Columns], columns: str | None) 
         pairs.append((name, known, labels))
     synthetic, *others = np.split(np.column_stack(codes).astype(np.int64), ends)
     if not len(synthetic):
-        raise InputError(f"{release.path}: there are no rows")
+        raise InputError(f"{release.path}: there are no rows; give a file with rows")
     far = [-nearest(rows, synthetic).astype(np.float64) for rows in others]
     sure = {"columns that differ": (far[0], far[1])}
     sizes = [len({*known}) * len({*labels}) for _, known, labels in pairs]

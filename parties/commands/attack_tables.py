@@ -31,25 +31,25 @@ REBUILT = {
 @command("reconstruct", "smc attack reconstruct --table county*benefit benefits.csv --table county*age ages.csv")
 def reconstruct_command(
     tables: tuple[tuple[str, Path], ...] = option(
-        "A published table of counts and its columns; once for each.",
+        "Columns of a published table of counts and its file; once per table.",
         click.Tuple([str, FILE]),
         flag="--table",
         metavar="COLUMN[*COLUMN...] FILE",
         required=True,
     ),
-    slack: int = option("By how much a count may be off: rounding, noise  [0]", click.IntRange(0), default=0),
-    truth: Path | None = option("Own rows: how many were rebuilt?"),
-    draws: int = option("How many solutions are drawn  [20]", click.IntRange(1, 1000), default=20),
-    seconds: int = option("For proofs that a row is certain  [60]", click.IntRange(0), default=60),
-    out: Path | None = option("Write the rows, the surest first, CSV."),
+    slack: int = option("Largest error of a count by rounding or noise  [0]", click.IntRange(0), default=0),
+    truth: Path | None = option("Your rows, to count the rebuilt ones."),
+    draws: int = option("Number of solutions to draw  [20]", click.IntRange(1, 1000), default=20),
+    seconds: int = option("Seconds for proofs that a row is certain  [60]", click.IntRange(0), default=60),
+    out: Path | None = option("Write the rebuilt rows, surest first, CSV."),
     config_file: Path | None = CONFIG,
     force: bool = FORCE,
 ) -> Report:
     """Rebuild rows from published tables.
 
-    Which combinations of values give all their counts? A table is what smc publish table writes, or a line for
-    every count. Many solutions are drawn by integer programmes: a row is the more certain the more of them have it
-    (Dick et al. 2023). --config says how --truth is spelled.
+    The attack searches for rows that give all counts of the tables. A table is a file of smc publish table, or has a
+    line for every count. Integer programmes draw many solutions. A row is more certain if more solutions have it (Dick
+    et al. 2023). --config has the spelling of --truth.
     """
     from parties.alone.attacks import reconstruction
     from parties.alone.attacks.tables import counts_of

@@ -45,12 +45,12 @@ if TYPE_CHECKING:
     from parties.node.settings import NodeFile
 
 FORGOTTEN = (
-    "what was revoked after that is not known any more, and jobs go on with {peers}: revoke anew whom you do not trust "
-    "(smc identity revoke, or party.toml); smc operator list, if accounts were put back too"
+    "later revocations are lost, and jobs continue with {peers}: revoke again each certificate that you do not trust "
+    "(smc identity revoke, or party.toml); check smc operator list if accounts were rolled back too"
 )
 MOST_SHOWN = 10  # problems of what is perhaps another file
 _STATE: Any = click.option(
-    "--state", "state_directory", type=FOLDER, help="The node's state directory  [as in --config]"
+    "--state", "state_directory", type=FOLDER, help="State directory of the node  [as in --config]"
 )
 
 
@@ -64,7 +64,7 @@ class OwnRecords:
     def path(self) -> Path:
         """The party's file."""
         if (path := find_party_file(self.config_file)) is None:
-            raise InputError("which records? give --config party.toml: there is none here")
+            raise InputError("--config: there is no party.toml here; give --config party.toml")
         return path
 
     @property
@@ -97,13 +97,13 @@ def _database(config_file: Path | None = node_config, state_directory: Path | No
     if state_directory is not None:
         return state_directory / database.FILE_NAME
     if find_party_file(config_file) is None:
-        raise InputError("which records? give --config party.toml, or --state DIRECTORY")
+        raise InputError("--config: there is no party.toml here; give --config party.toml or --state DIRECTORY")
     return OwnRecords(config_file).place
 
 
 @click.group("audit", epilog="Example:  smc audit verify --config party.toml")
 def group() -> None:
-    """Show, check and export the records of a node."""
+    """Verify, show and export the records of a node."""
 
 
 group.add_command(processing)
@@ -114,16 +114,16 @@ group.add_command(review)
 def verify_command(
     config_file: Path | None = node_config,
     state_directory: Path | None = _STATE,
-    export_file: Path | None = option("Check this exported file instead."),
-    archives: tuple[Path, ...] = option("A file of archived jobs; may be repeated.", flag="--archive"),
-    certificate: Path | None = option("The certificate of the log's owner  [as in --config]"),
-    against: Path | None = option("The peer's exported log: does either contradict what was signed?"),
+    export_file: Path | None = option("Check this exported log instead."),
+    archives: tuple[Path, ...] = option("File of archived jobs; repeatable.", flag="--archive"),
+    certificate: Path | None = option("Certificate of the owner of the log  [as in --config]"),
+    against: Path | None = option("The peer's exported log: check that neither log contradicts a signature."),
     peer_certificate: Path | None = option("The peer's certificate  [as in --config]"),
 ) -> Report:
-    """Check that nothing of what the node keeps was changed.
+    """Verify that the records of a node are unchanged.
 
-    Of the log: no entry changed, moved, removed or inserted. Of a state directory also the jobs, and what else is
-    there. Exit code 0 if all is whole, 2 if it is not; then each problem is a line.
+    In the log, no entry may be changed, moved, removed or inserted. In a state directory, the jobs and the other files
+    are checked too. Exit code 0 if all records are whole, 2 if not; each problem is then a line.
     """
     from parties.node.log import integrity
 
@@ -162,7 +162,7 @@ def verify_command(
 @command("show", "smc audit show --config party.toml --last 50", group)
 def show_command(
     place: Path = settings(_database),
-    last: int = option("How many entries  [20]", click.IntRange(1, 10**9), default=20),
+    last: int = option("Number of entries  [20]", click.IntRange(1, 10**9), default=20),
 ) -> Report:
     """Show the last entries."""
     with database.reading(place) as connection:
@@ -181,22 +181,22 @@ def export_command(
     config_file: Path | None = node_config,
     state_directory: Path | None = _STATE,
     form: str = option(
-        "Lines of JSON, which can be checked, or CSV  [jsonl]",
+        "Output format: jsonl, which can be verified, or csv  [jsonl]",
         click.Choice(["jsonl", "csv"]),
         flag="--format",
         default="jsonl",
     ),
-    archive: Path | None = option("Write this file of archived jobs instead, no more encrypted."),
+    archive: Path | None = option("Write this file of archived jobs instead, decrypted."),
     out: Path | None = out_option,
     force: bool = FORCE,
 ) -> None:
-    """Write all entries and the signed head, for an auditor."""
+    """Export all entries and the signed head, for an auditor."""
     place = _database(config_file, state_directory)
     inputs = [place, *([] if archive is None else [archive])]
     check_new({"--out": out}, inputs, find_party_file(config_file), force)
     if archive is not None:
         if form == "csv":
-            raise InputError("--format csv: an archive is lines of JSON: leave it out")
+            raise InputError("--format csv: an archive is lines of JSON; remove --format csv")
         text = files.decode(archive, beside.read_archive(archive, place))
     else:
         with database.reading(place) as connection:
@@ -212,11 +212,11 @@ def export_command(
 @command("renew", "smc audit renew --config party.toml --former keys/a-2026.crt", group)
 def renew_command(
     records: OwnRecords = settings(OwnRecords),
-    former: Path = option("The certificate that the log is signed with so far."),
+    former: Path = option("Certificate that has signed the log so far."),
 ) -> None:
-    """Go on with a new certificate.
+    """Continue the log with a new certificate.
 
-    It is the one in --config. The log must be whole, and the node must not be running.
+    The new certificate is the one in --config. The log must be whole. Stop the node first.
     """
     with records.writing() as (log, file), files.lock(file.node.state / "lock"):
         renewed = log.renew(read_certificate(former))
@@ -226,9 +226,9 @@ def renew_command(
 
 @command("shipped", "smc audit shipped --config party.toml", group)
 def shipped_command(records: OwnRecords = settings(OwnRecords)) -> Report:
-    """Show how far each target is that the log is shipped to.
+    """Show how far the log is shipped to each target.
 
-    These are the [[records.ship]] of --config; the node may be running.
+    The targets are the [[records.ship]] of --config. The node may be running.
     """
     place, targets = records.place, records.file.records.ship
     with database.reading(place) as connection:
@@ -248,12 +248,12 @@ def shipped_command(records: OwnRecords = settings(OwnRecords)) -> Report:
 @command("gaps", "smc audit gaps received.jsonl older.log", group)
 def gaps_command(
     received: tuple[Path, ...] = argument(required=True),
-    first: int = option("What came before this entry is elsewhere  [1]", click.IntRange(1), default=1),
+    first: int = option("First expected entry; earlier ones are elsewhere  [1]", click.IntRange(1), default=1),
 ) -> Report:
-    """Find gaps in what was received of a log.
+    """Find gaps in the received copy of a log.
 
-    Files of entries as they were shipped, also with what a syslog server has put before them, in any order. Exit code 0
-    if they are one chain, 2 if an entry is missing, was cut or changed; then each problem is a line.
+    Give the files of shipped entries, in any order. Entries may have the prefix of a syslog server. Exit code 0 if the
+    entries are one chain, 2 if an entry is missing, cut or changed; each problem is then a line.
     """
     all_received = gaps.read(received, first)
     state = audit.state(Checked(problems=all_received.problems))
@@ -278,14 +278,14 @@ def gaps_command(
 @command("archive", "smc audit archive --config party.toml --days 365", group)
 def archive_command(
     records: OwnRecords = settings(OwnRecords),
-    days: int | None = option("Jobs that ended so many days ago  [as party.toml says]", click.IntRange(0, 36525)),
-    out: Path | None = option("The new file  [one in the state directory]"),
-    yes: bool = option("With --days 0: all jobs that have ended, without a question."),
+    days: int | None = option("Minimum age in days since the job ended  [as in party.toml]", click.IntRange(0, 36525)),
+    out: Path | None = option("New archive file  [in the state directory]"),
+    yes: bool = option("With --days 0: archive all ended jobs without a question."),
 ) -> None:
-    """Let old jobs leave the node's database for a file.
+    """Move old jobs from the node's database to a file.
 
-    Results and texts go; what was spent of budgets stays, and the log can be verified, with the file or without.
-    The node does that daily by retention_days; it must not be running.
+    Results and texts move. Spent budgets stay. You can verify the log with or without the file. The node does this
+    daily, after retention_days. Stop the node first.
     """
     from parties.node import peers
     from parties.node.log.jobs import Jobs
@@ -298,7 +298,7 @@ def archive_command(
     if out is not None:
         files.ensure_absent(out)
     if days == 0 and not yes:
-        ends = "--days 0: all jobs that have ended leave, and no result of theirs is shown any more."
+        ends = "--days 0: all ended jobs move to the archive, and their results are no longer shown."
         be_sure([ends], "Archive all of them?", "nothing was archived")
     known = peers.Peers([who for who, _ in peers.reached(file)])
     beside.require_sealed(place, file.node.sealed)
@@ -311,32 +311,34 @@ def archive_command(
         limit = Offers.of(file).kept if days is None else lambda _: days
         retention = Retention(jobs, Spendings(jobs))
         archived = retention.archive(limit, place.parent / beside.ARCHIVES, out, file.node.emergency)
-    console.out.print("no job is that old" if archived is None else printable(f"archived: {archived}"))
+    console.out.print("no job is old enough" if archived is None else printable(f"archived: {archived}"))
     if not retention.overwritten:
-        console.err.print(printable(f"{place}-wal may still have what left: somebody reads it; run this again later"))
+        console.err.print(
+            printable(f"{place}-wal may still contain archived data, as another process reads it; run this again later")
+        )
 
 
 @command("seal", "smc audit seal --config party.toml", group)
 def seal_command(
     records: OwnRecords = settings(OwnRecords),
     passphrase_file: Path | None = option(
-        "Its first line is the new passphrase; - is standard input.", flag="--passphrase-file"
+        "File whose first line is the new passphrase; - = standard input.", flag="--passphrase-file"
     ),
-    remove: bool = option("Let it be encrypted no more."),
+    remove: bool = option("Remove the encryption."),
 ) -> None:
-    """Encrypt what the node keeps with a passphrase.
+    """Encrypt a node's records, or change the passphrase.
 
-    Or with another one than before. That is its database, with jobs and log, and beside it the archives, people's
-    accounts and the log's marker. Commands and node look for the passphrase in systemd's credential node.passphrase, in
-    the file node.passphrase beside the database, and ask at the terminal. The node must not be running.
+    The records are the database with jobs and log, the archives, the operators' accounts and the log's marker. Commands
+    and node look for the passphrase in systemd's credential node.passphrase, then in the file node.passphrase beside
+    the database. Else they ask at the terminal. Stop the node first.
     """
     if remove and passphrase_file is not None:
-        raise InputError("--passphrase-file: is for a new passphrase, and --remove leaves none: give one of the two")
+        raise InputError("--passphrase-file: sets a passphrase, but --remove removes it; give one of the two")
     place, file = records.place, records.file
     if remove and not place.exists():
         raise InputError(f"--remove: there is no database {place}")
     if remove and file.node.sealed:
-        raise InputError(f"--remove: {records.path} says node.sealed: take that away first")
+        raise InputError(f"--remove: {records.path} has node.sealed = true; remove that line first")
     word = "" if remove else new_secret("passphrase", passphrase_file)
     with database.usable(place):
         with closing(_to_seal(place, word)) as connection, files.lock(place.parent / "lock"):
@@ -348,38 +350,41 @@ def seal_command(
     for other in others:
         console.out.print(printable(f"beside it     {other}   ({what})"))
     if not remove and not file.node.sealed:
-        console.err.print("write sealed = true under [node] of party.toml, and no node takes one that is not encrypted")
+        console.err.print(
+            "set sealed = true under [node] in party.toml, so that the node refuses an unencrypted database"
+        )
     passphrase = keyfile.first_line(place.with_suffix(keyfile.ENDING))
     if passphrase is not None and passphrase[0] != word:
-        what = "take it away" if remove else "put the new one there"
+        what = "remove it" if remove else "replace it by the new one"
         console.err.print(
-            printable(f"the passphrase {passphrase[1]} is that of before: {what}, or the node does not start")
+            printable(f"the passphrase {passphrase[1]} is the old one: {what}, or the node does not start")
         )
 
 
 @command("accept-rollback", "smc audit accept-rollback --config party.toml --peer b", group)
 def accept_rollback_command(
     records: OwnRecords = settings(OwnRecords),
-    peer: str | None = option("Only with this peer  [all]"),
+    peer: str | None = option("Accept only with this peer  [all]"),
     lost: float | None = option(
-        "Lost jobs have spent no more of a table's budget than this  [all that the peer may spend]",
+        "Most epsilon that lost jobs spent on a table  [all that the peer may spend]",
         Between(0),
         metavar="EPSILON",
     ),
     lost_delta: float | None = option(
-        "And no more of delta than this, by Gaussian noise or a delta of their own  [all of the peer's share]",
+        "Most delta that lost jobs spent on a table  [all of the peer's share]",
         Between(0, 1, max_open=True),
         metavar="DELTA",
     ),
     lost_bits: int | None = option(
-        "Nor opened more exact bits of a table  [all that the peer may have]", click.IntRange(0)
+        "Most exact bits that lost jobs opened  [all that the peer may have]", click.IntRange(0)
     ),
 ) -> None:
-    """Go on though records were rolled back.
+    """Continue although records were rolled back.
 
-    What our log lacks, or a peer's, is lost. Both operators must accept it. If our log lacks something, jobs with the
-    peer may have spent what nobody can tell: so all of its share of each budget is charged, from now on, unless you
-    know better; and what it has forgotten to be revoked is to be revoked anew before. The node may be running.
+    Entries missing in your log, or in a peer's, are lost. Both operators must accept the loss. If your log lacks
+    entries, jobs with the peer may have spent an unknown amount. From now on, the peer's whole share of each budget is
+    charged. Use --lost, --lost-delta and --lost-bits to charge less. Before you accept, revoke again the certificates
+    whose revocation your log has lost. The node may be running.
     """
     from parties.node import peers, rollback
 
@@ -396,7 +401,7 @@ def accept_rollback_command(
                     entries += rollback.charge(log, known[name], file.tables, lost, lost_bits, lost_delta)
     for entry in entries:
         if entry.kind in STAYS:
-            what = f"{entry.fields['bits']} bits" if entry.kind == "counted" else "what lost jobs may have spent"
+            what = f"{entry.fields['bits']} bits" if entry.kind == "counted" else "the possible spending of lost jobs"
             console.out.print(
                 printable(
                     f"entry {entry.number}: table {entry.fields['table']}: {what} charged to {entry.fields['peer']}"
@@ -404,7 +409,7 @@ def accept_rollback_command(
             )
             continue
         whose = "our log" if entry.fields["whose"] == "us" else f"the log of {entry.fields['peer']}"
-        console.out.print(printable(f"entry {entry.number}: {whose} goes on without entry {entry.fields['number']}"))
+        console.out.print(printable(f"entry {entry.number}: {whose} continues without entry {entry.fields['number']}"))
     if ours:
         console.err.print(printable(FORGOTTEN.format(peers=listed(known) or "all peers")))
 
@@ -428,7 +433,7 @@ def _to_seal(place: Path, word: str) -> sqlite3.Connection:
 def _sweep(place: Path, connection: sqlite3.Connection) -> None:
     """Remove what killed runs have left, and say so."""
     for left in beside.sweep(place, connection):
-        console.err.print(printable(f"removed: {left}, which a killed run had left"))
+        console.err.print(printable(f"removed: {left}, left by a killed run"))
 
 
 def _verdict(checked: Checked, owner: x509.Certificate) -> Report:
@@ -444,7 +449,7 @@ def _verdict(checked: Checked, owner: x509.Certificate) -> Report:
         return report
     report.line(f"whole: {state.entries} entries, {len(checked.statements)} signed by both parties")
     if checked.archived:
-        there = f"the content of {checked.filled} was there to check"
+        there = f"the content of {checked.filled} was available and checked"
         report.line(f"archived: {checked.archived} of the entries; {there}")
     report.line(f"head:  entry {last}, hash {checked.hashes[last]}, signed by {short_fingerprint(owner)}…")
     return report

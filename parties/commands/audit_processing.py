@@ -28,25 +28,27 @@ if TYPE_CHECKING:
 @command("processing", "smc audit processing --config party.toml --dpia --report report.json")
 def processing(
     config_file: Path | None = node_config,
-    form: str = option("Markdown, or JSON  [md]", click.Choice(["md", "json"]), flag="--format", default="md"),
-    dpia: bool = option("Add a draft of the impact assessment, with the risks that were measured."),
-    reports: tuple[Path, ...] = option("With --dpia: a report of smc publish; repeatable.", flag="--report"),
+    form: str = option(
+        "Output format: Markdown or JSON  [md]", click.Choice(["md", "json"]), flag="--format", default="md"
+    ),
+    dpia: bool = option("Add a draft of the impact assessment, with the measured risks."),
+    reports: tuple[Path, ...] = option("With --dpia: report of smc publish; repeatable.", flag="--report"),
     out: Path | None = out_option,
     force: bool = FORCE,
 ) -> None:
     """Write the record of processing (GDPR, article 30).
 
-    It says purposes, categories, recipients, terms and measures, and is made from party.toml and the
-    audit log. What neither says is listed as missing.
+    The record lists purposes, categories, recipients, terms and measures. Its sources are party.toml and the audit log.
+    Facts in neither of them are listed as missing.
     """
     from parties.node.governance import assessment, processing
     from parties.node.governance.markdown import to_markdown
 
     path = find_party_file(config_file)
     if path is None:
-        raise InputError("whose record? give --config party.toml: there is none here")
+        raise InputError("--config: there is no party.toml here; give --config party.toml")
     if reports and not dpia:
-        raise InputError("--report: the risks of a publication are for the assessment: give --dpia too")
+        raise InputError("--report: goes with --dpia, the assessment that lists its risks; add --dpia")
     check_new({"--out": out}, reports, path, force)
     evidence = _evidence(path)
     document: dict[str, Any] = {"record": processing.record(evidence)}
@@ -93,7 +95,9 @@ def _json(path: Path) -> dict[str, Any]:
     try:
         content = files.read_json(path)
     except InputError as error:
-        raise InputError(f"--report: {path} is no report of smc publish ({error})") from None
+        raise InputError(
+            f"--report: {path} is no report of smc publish ({error}); give one written with --report"
+        ) from None
     if not isinstance(content, dict):
-        raise InputError(f"--report: {path} is no report of smc publish")
+        raise InputError(f"--report: {path} is no report of smc publish; give one written with --report")
     return content

@@ -14,17 +14,19 @@ from smc.errors import InputError
 
 @command("review", "smc audit review --job 3f2a 'the ward had asked; within its rights'")
 def review(
-    job: str | None = option("The job, by the first digits of it.", "JOB"),
+    job: str | None = option("Job to review: first digits of its identifier.", "JOB"),
     text: str | None = argument(),
     file: NodeFile = settings(file_of),
 ) -> Report:
-    """List what ran for an emergency, or review it.
+    """List the jobs that ran for an emergency, or review one.
 
-    That is jobs whose purpose is one of `emergency` under [node] in party.toml. Where people have names, it is
-    reviewed by somebody who neither proposed nor approved it.
+    Their purpose is one of `emergency` under [node] in party.toml. If your node has operators, the reviewer must be one
+    who neither proposed nor approved the job.
     """
     if (job is None) != (text is None):
-        raise InputError("give both --job and what the review has brought, or neither, to list what is to be reviewed")
+        raise InputError(
+            "--job: give it together with the finding of the review, or neither to list the jobs to review"
+        )
     if job is not None and text is not None:
         return _review(file, job, text)
     rows = [vars(emergency) | {"people": sorted(emergency.people)} for emergency in _all(file).values()]
@@ -42,13 +44,13 @@ def _review(file: NodeFile, beginning: str, text: str) -> Report:
     """Write a review. `InputError` if it is of no such job, or of one that this person stood behind."""
     matching = [emergency for name, emergency in _all(file).items() if name.startswith(beginning)]
     if len(matching) != 1:
-        raise InputError(f"--job: {beginning} is the beginning of {len(matching)} jobs that ran for an emergency")
+        raise InputError(f"--job: {beginning} is the beginning of {len(matching)} emergency jobs; see smc audit review")
     emergency, person = matching[0], accounts_of(file.node.state).on_terminal(unix_user())
     person.check("audit")
     if not emergency.has_ended:
-        raise InputError(f"job {emergency.job[:8]} has not ended, and is reviewed afterwards; smc cancel ends it")
+        raise InputError(f"job {emergency.job[:8]} has not ended; review it afterwards, or end it with smc cancel")
     if person.name and person.name in emergency.people:
-        raise InputError(f"{person.name} stood behind job {emergency.job[:8]}: somebody else reviews it")
+        raise InputError(f"{person.name} proposed or approved job {emergency.job[:8]}; another operator must review it")
     with appending(file) as append:
         append("reviewed", {"text": text}, emergency.job)
     report = Report({"job": emergency.job, "text": text})

@@ -33,34 +33,34 @@ COLUMNS = {  # sent and received as party 0 sees them
 
 
 @command(
-    example="smc bench --only millionaires --links 'lan;50mbit,80ms'", short_help="Measure what each protocol costs."
+    example="smc bench --only millionaires --links 'lan;50mbit,80ms'", short_help="Measure the cost of each protocol."
 )
 def bench(
-    only: str = option("Only cases with TEXT in their title, such as 'gmw'.", "TEXT", default=""),
+    only: str = option("Run only cases with TEXT in their title, such as 'gmw'.", "TEXT", default=""),
     program: str | None = option("Measure FUNCTION(engine, ARGUMENT...) instead.", "MODULE:FUNCTION"),
-    arguments: tuple[str, ...] = option("Of the program, for both parties.", flag="--argument ARGUMENT"),
-    integers: bool = option("The program computes with integers: measure the engines for them, too."),
+    arguments: tuple[str, ...] = option(
+        "Argument of the program, for both parties; repeatable.", flag="--argument ARGUMENT"
+    ),
+    integers: bool = option("The program uses integers: measure the integer engines too."),
     links: str = option(
-        "Presets, or RATE,ROUND-TRIP between semicolons  [loopback,lan,wan]",
+        "Presets, or RATE,ROUND-TRIP separated by semicolons  [loopback,lan,wan]",
         default="loopback,lan,wan",
         metavar="LINKS",
     ),
     repeats: int = option("Runs of each case  [3]", click.IntRange(1, 100), default=3),
-    out: Path | None = option(
-        "Write bench.json and pictures to this directory; measures more for the pictures.", FOLDER
-    ),
+    out: Path | None = option("Directory for bench.json and pictures; pictures need more measurements.", FOLDER),
 ) -> Report:
     """Measure each protocol and profile between two processes of this machine, over gRPC with mutual TLS.
 
-    The link is emulated: loopback as it is, lan 1 Gbit/s and 0.5 ms there and back, wan 100 Mbit/s and 40 ms. Setting
-    up (base OT, RSA keys) is included; the start of the processes is not. Results are checked against the plain
-    computation; bytes, messages and rounds against the forecast, which `smc estimate` prints without running anything.
-    A program of yours has no plain computation here, so its costs alone are checked.
+    The link is emulated: loopback as it is, lan = 1 Gbit/s and a round trip of 0.5 ms, wan = 100 Mbit/s and 40 ms. The
+    figures include the setup (base OT, RSA keys), but not the start of the processes. Results are checked against the
+    plain computation. Bytes, messages and rounds are checked against the forecast of smc estimate. For a program of
+    yours, only the cost is checked.
     """
     shapes = survey.parse_links(links)
     cases = [case for case in _cases(program, arguments, integers) if only in case.title]
     if not cases and program is not None:
-        raise InputError(f"--only: no profile of {program} has {only!r} in its name")
+        raise InputError(f"--only: no profile of {program} has {only!r} in its name; give another TEXT")
     if not cases:
         protocols = "; ".join(dict.fromkeys(case.workload.name for case in default_cases()))
         raise InputError(
@@ -91,7 +91,7 @@ def _cases(program: str | None, arguments: tuple[str, ...], integers: bool) -> l
     if program is not None:
         return program_cases(program, arguments, integers)
     if arguments or integers:
-        raise InputError("--argument and --integers are of a --program")
+        raise InputError("--argument and --integers go with --program; add --program")
     return default_cases()
 
 

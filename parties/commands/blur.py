@@ -22,17 +22,17 @@ if TYPE_CHECKING:
     from parties.sources.opened import RowQuery
 
 PLAN: Any = click.option(
-    "--plan", "plan_file", type=FILE, help="What is blurred how: blur.toml, the same for both sides.  [required]"
+    "--plan", "plan_file", type=FILE, help="blur.toml: columns and their noise, equal for both sides.  [required]"
 )
-DATA: Any = click.option("--data", metavar="SOURCE", help="The rows: a file, or a database's URL.  [required]")
+DATA: Any = click.option("--data", metavar="SOURCE", help="Rows: a file, or the URL of a database.  [required]")
 
 
 @dataclass(frozen=True)
 class Blurred:
     """Blurred rows, and how they were blurred."""
 
-    plan_file: Path = option("What was blurred how: blur.toml, the same for both sides.")
-    data: str = option("The rows: a file, or a database's URL.", "SOURCE")
+    plan_file: Path = option("blur.toml: columns and their noise, equal for both sides.")
+    data: str = option("Rows: a file, or the URL of a database.", "SOURCE")
     table: str | None = TABLE
 
     @functools.cached_property
@@ -58,14 +58,14 @@ def group(
     data: str | None = DATA,
     table: str | None = TABLE,
     config_file: Path | None = CONFIG,
-    out: Path | None = option("The blurred rows: CSV, or Parquet if named so."),
+    out: Path | None = option("File for the blurred rows: CSV, or Parquet by its name."),
     force: bool = FORCE,
     as_json: bool = json_option,
 ) -> None:
-    """Blur one's own rows before they are given away, with noise from this machine's random source."""
+    """Blur your rows with noise from this machine's random source, before you give them away."""
     if context.invoked_subcommand is not None:
         if plan_file is not None or data is not None or out is not None:
-            raise InputError(f"options of smc blur {context.invoked_subcommand} stand after its name")
+            raise InputError(f"options of smc blur {context.invoked_subcommand} come after its name; move them there")
         return
     from parties.alone.blurring.plan import load
     from parties.alone.blurring.table import blur
@@ -85,9 +85,9 @@ def group(
 @command("reconstruct", "smc reconstruct --plan blur.toml --data blurred.csv --by disease")
 def reconstruct_command(
     given: Blurred = settings(Blurred),
-    by: str | None = option("A distribution for each value of this column, which is not blurred.", "COLUMN"),
+    by: str | None = option("Column that is not blurred: a distribution for each of its values.", "COLUMN"),
 ) -> Report:
-    """The distributions of the true values behind blurred rows, by Bayes' rule, iterated."""
+    """Reconstruct the distributions of the true values behind blurred rows, by iterating Bayes' rule."""
     from parties.alone.blurring.reports import distributions, distributions_report
 
     plan = given.plan
@@ -98,9 +98,9 @@ def reconstruct_command(
 @command("attack", "smc blur attack --plan blur.toml --data blurred.csv --truth rows.csv", group)
 def attack_command(
     given: Blurred = settings(Blurred),
-    truth: str | None = option("The true rows in the same order, to say how near the attack comes.", "SOURCE"),
+    truth: str | None = option("True rows in the same order, to measure the attack.", "SOURCE"),
 ) -> Report:
-    """What blurred rows give away all the same. By spectral filtering, and with privacy as entropy."""
+    """Measure how much blurred rows still reveal. The attack is spectral filtering; privacy is an entropy."""
     from contextlib import ExitStack
 
     from parties.alone.blurring.reports import attack, attack_report
@@ -116,18 +116,18 @@ def attack_command(
 @command("rules", "smc blur rules --plan blur.toml --data blurred.csv --support 0.1 --confidence 0.8", group)
 def rules_command(
     given: Blurred = settings(Blurred),
-    columns: str | None = option("Whose values may stand in rules, with commas  [all categories]", "LIST"),
-    support: float = option("Of a frequent set at least  [0.1]", Between(0, 1, min_open=True), default=0.1),
-    confidence: float = option("Of a rule at least  [0.8]", Between(0, 1), default=0.8),
-    lift: float = option("Of a rule at least; 0 for any  [1]", Between(0, 1000), default=1.0),
-    max_length: int = option("Values of a set at most  [4]", click.IntRange(2, 8), default=4),
+    columns: str | None = option("Columns whose values may occur in rules, comma-separated  [all categories]", "LIST"),
+    support: float = option("Minimum support of a frequent set  [0.1]", Between(0, 1, min_open=True), default=0.1),
+    confidence: float = option("Minimum confidence of a rule  [0.8]", Between(0, 1), default=0.8),
+    lift: float = option("Minimum lift of a rule; 0 = any  [1]", Between(0, 1000), default=1.0),
+    max_length: int = option("Longest item set  [4]", click.IntRange(2, 8), default=4),
     show: str = option(
-        "Rules that a shorter one does not say already, or those of maximal sets, or all  [non-redundant]",
+        "Rules to show: without redundant ones, of maximal sets only, or all  [non-redundant]",
         click.Choice(["non-redundant", "maximal", "all"]),
         default="non-redundant",
     ),
 ) -> Report:
-    """Rules of the true rows, estimated. Which values go together there, and what follows from which."""
+    """Estimate the rules of the true rows. They link values that occur together."""
     from parties.alone.blurring.rules import Bounds, held, mined
     from parties.jobs.rules.joint import RulesOfBoth, shown
 

@@ -29,22 +29,22 @@ _BREACH: Any = click.argument("breach", metavar="BREACH")
 def group() -> None:
     """Keep the register of breaches (GDPR, article 33).
 
-    Each step is an entry of the audit log, under the name of who typed it. The peer is told nothing by it.
+    Each step is an entry of the audit log, under the name of the person who types it. The peer learns nothing of it.
     """
 
 
 @command("found", "smc breach found 'a laptop with patients.csv is lost' --table patients", group)
 def found_command(
     what: str = argument(),
-    tables: tuple[str, ...] = option("Whose rows, by its name in party.toml; repeatable.", flag="--table"),
-    known: str | None = option("Since when it is known, in this machine's time: 2026-11-25T14:00  [now]", "TIME"),
+    tables: tuple[str, ...] = option("Affected table, by its name in party.toml; repeatable.", flag="--table"),
+    known: str | None = option("Time of discovery by this machine's clock: 2026-11-25T14:00  [now]", "TIME"),
     file: NodeFile = settings(file_of),
 ) -> Report:
-    """Begin with what was found: from when it is known 72 hours count."""
+    """Record a new breach. The 72 hours begin when you learn of it."""
     now = datetime.now(UTC)
     since = now if known is None else _moment(known)
     if since > now:
-        raise InputError("--known: that is in the future")
+        raise InputError("--known: is in the future; give the time of discovery")
     names = [known_table(name, file.tables) for name in tables]
     fields = {"breach": secrets.token_hex(4), "step": "found", "text": what, "tables": names}
     with appending(file) as append:
@@ -59,7 +59,7 @@ def note_command(
     text: str = argument(),
     file: NodeFile = settings(file_of),
 ) -> Report:
-    """Add what was found out, or done."""
+    """Add a finding or a measure to a breach."""
     return _step(file, breach, "noted", text)
 
 
@@ -70,9 +70,9 @@ def told_command(
     text: str = argument(),
     file: NodeFile = settings(file_of),
 ) -> Report:
-    """Put down who was told, and how.
+    """Record a notice to the authority, the people or the peer.
 
-    That is the authority, the people, or the peer. After 72 hours the authority is told the reasons for the delay too.
+    After 72 hours, give the authority the reasons for the delay too.
     """
     return _step(file, breach, TOLD[whom], text)
 
@@ -83,16 +83,16 @@ def close_command(
     text: str = argument(),
     file: NodeFile = settings(file_of),
 ) -> Report:
-    """End it, with the reason.
+    """Close a breach, with the reason.
 
-    That is also why the authority was not told, if it was not.
+    If you did not notify the authority, give the reason for that too.
     """
     return _step(file, breach, "closed", text)
 
 
 @command("list", "smc breach list --config party.toml", group)
 def list_command(file: NodeFile = settings(file_of)) -> Report:
-    """List all breaches, with the time that is left."""
+    """List all breaches, with the remaining time."""
     register, now = breaches.read(entries_of(file, "breach")), datetime.now(UTC)
     report = Report([_plain(breach, now) for breach in register.values()])
     heads = ("breach", "known since (UTC)", "state", "what")
@@ -107,7 +107,7 @@ def draft_command(
 ) -> None:
     """Write a draft of the notice to the authority, as Markdown.
 
-    It is made from party.toml and the log; what only people know stands there as TODO.
+    Its sources are party.toml and the log. Facts that only people know are marked as TODO.
     """
     file = file_of(config_file)
     check_new({"--out": out}, (), find_party_file(config_file), force)
@@ -125,7 +125,7 @@ def _step(file: NodeFile, beginning: str, step: Step, text: str) -> Report:
     now = datetime.now(UTC)
     before = breaches.named(breaches.read(entries_of(file, "breach")), beginning)
     if before.has("closed"):
-        raise InputError(f"breach {before.id} is closed; what is found now is another: smc breach found")
+        raise InputError(f"breach {before.id} is closed; record a new breach with smc breach found")
     with appending(file) as append:
         before.add(append("breach", {"breach": before.id, "step": step, "text": text}))
     return _report(before, now)
@@ -136,7 +136,7 @@ def _moment(text: str) -> datetime:
     try:
         return datetime.fromisoformat(text).astimezone(UTC)
     except ValueError:
-        raise InputError("--known: a time such as 2026-11-25T14:00 is needed") from None
+        raise InputError("--known: must be a time such as 2026-11-25T14:00") from None
 
 
 def _plain(breach: Breach, now: datetime) -> dict[str, Any]:

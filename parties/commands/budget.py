@@ -29,24 +29,29 @@ JOBS = {"": "", "job": "", "at (UTC)": "", "epsilon": "", "peer": "", "spent by"
 
 @click.group("budget", epilog="Example:  smc budget show --config party.toml")
 def group() -> None:
-    """Show, simulate and publish what jobs spend of tables' privacy."""
+    """Show, simulate and publish the privacy budget that jobs spend on tables."""
 
 
 @command("show", "smc budget show --config party.toml --group 4", group)
 def show_command(
-    rows: int = option("Tell the price of so many rows  [1]", click.IntRange(1, 1000), flag="--group", default=1),
+    rows: int = option(
+        "Number of rows of a group: show the loss of all of them  [1]",
+        click.IntRange(1, 1000),
+        flag="--group",
+        default=1,
+    ),
     node: NodeClient = settings(node_of),
 ) -> Report:
-    """Show what was spent of each table, and what is left. Also with which peer, and by which jobs.
+    """Show the spent and remaining budget of each table. The spent part is listed by peer and job.
 
-    A budget is for one row, and so are what is spent and left of it. With --group 4 all other numbers are those of a
-    family that has four: what one pays, they pay four times, and of Gaussian noise, whose loss (rho) adds up by
-    squares, sixteen times.
+    The budget, the spent part and the remaining part are for one row. With --group 4, all other numbers are for a group
+    of four rows, such as a family. Its loss is four times the loss of one row. With Gaussian noise, the loss rho of the
+    group is sixteen times that of one row.
     """
     budgets = node.budget(rows)
     report = Report([budget.model_dump() for budget in budgets])
     if not budgets:
-        report.note("this node has no table: name one in party.toml, as [tables.NAME]", always=False)
+        report.note("this node has no table; add one to party.toml as [tables.NAME]", always=False)
     for budget in budgets:
         report.lines(_lines(budget))
         if budget.jobs:
@@ -55,9 +60,9 @@ def show_command(
 
 
 def _simulate(job: dict[str, Any], file: Path | None, config_file: Path | None, state: Path | None) -> Report:
-    """Say what a job would spend, and whether it would be refused. Nothing is proposed or changed.
+    """Simulate the budget that a job would spend, and its refusal. Nothing is proposed or changed.
 
-    Exit code 0 if it would not be refused, 2 if it would.
+    Exit codes: 0 the job would not be refused, 2 it would be refused.
     """
     node = node_of(config_file, state)
     with at_file(file):
@@ -81,9 +86,10 @@ def export_command(
     state: Path | None = STATE,
     as_json: bool = json_option,
 ) -> None:
-    """Write our entry for a public register of epsilons. It is signed with our key, and JSON in any case.
+    """Write your entry for a public register of epsilons. It is JSON, signed with your key.
 
-    It has tables, budgets, and of each release its day, kind, mechanisms and losses; no peer, purpose or column.
+    The entry has tables and budgets. It has day, kind, mechanisms and losses of each release. It has no peer, purpose
+    or column.
     """
     del as_json
     node, file = node_of(config_file, state), find_party_file(config_file)
@@ -98,7 +104,7 @@ def export_command(
 
 def _lines(budget: TableBudget) -> Iterator[str]:
     """Yield a table's budget."""
-    yield f"table {job_text.shown(budget.table)}" if budget.table else "what operators typed"
+    yield f"table {job_text.shown(budget.table)}" if budget.table else "values typed by operators"
     if budget.also:
         yield f"  same rows   {job_text.shown(listed(budget.also))}: what was spent under any of these names counts"
     window = "" if budget.per == "ever" else f" per {budget.per}"
@@ -166,8 +172,8 @@ def _simulated(simulation: Simulation) -> Iterator[str]:
     if simulation.exposure is not None:
         yield f"bits of exact answers: {simulation.exposure.words}"
     if simulation.earlier:
-        again = "if the peer's table has the same version as then, its result comes again, and nothing is spent"
-        yield f"job {simulation.earlier[:8]} asked the same: {again}"
+        again = "if the peer's table still has the same version, that result is repeated and nothing is spent"
+        yield f"job {simulation.earlier[:8]} asked the same question: {again}"
     if simulation.exact:
         yield f"it opens a joint number without noise: {EXACT}"
     yield "it would be refused" if simulation.refused else "it would not be refused here"

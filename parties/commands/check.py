@@ -49,20 +49,22 @@ WAIT = 5.0  # seconds for the peer to answer
 @command("check", "smc check --config party.toml")
 def check(
     config_file: Path | None = party_config,
-    wait: float = option(f"Seconds for the peer to answer  [{WAIT:g}]", Between(0.1, MOST_SECONDS), default=WAIT),
+    wait: float = option(
+        f"Seconds to wait for the peer's answer  [{WAIT:g}]", Between(0.1, MOST_SECONDS), default=WAIT
+    ),
     as_json: bool = json_option,
 ) -> int:
     """Check the machine, identity, clock, peer, state, tables, ports, shipping and log-in provider.
 
-    Of the machine: space, locks, temporary files, caches, gRPC's environment, processor. Nothing is changed.
+    Machine checks: space, locks, temporary files, caches, gRPC's environment, processor. Nothing is changed.
 
-    Exit code 0 if all is well, 2 if not.
+    Exit codes: 0 every check passed, 2 a check failed.
     """
     from parties.node import settings
 
     path = find_party_file(config_file)
     if path is None:
-        raise InputError("give --config party.toml: there is none here; smc init writes one")
+        raise InputError("--config: there is no party.toml here; give --config party.toml, or write one with smc init")
     file = settings.load(path)
     results = []
     for finding in findings(file, path, wait):
@@ -116,10 +118,10 @@ def findings(file: NodeFile, path: Path, wait: float) -> Iterator[Finding]:
     is_usable = doctor.grpc_environment().ok
     for link, name, certificates in peers:
         if not is_usable:
-            yield Finding(False, f"peer {name}".strip(), "not asked: gRPC's environment comes first")
+            yield Finding(False, f"peer {name}".strip(), "not checked: correct gRPC's environment first")
         elif is_shut:
             called = name or next(map(common_name, certificates), "the peer")
-            yield Finding(False, f"peer {name}".strip(), f"{called}: not asked: our running node comes first")
+            yield Finding(False, f"peer {name}".strip(), f"{called}: not checked: correct the running node first")
         else:
             yield _peer(link, name, identity, certificates, running, wait)
 
@@ -135,7 +137,7 @@ def _pinned(link: LinkSettings, name: str, identity: Identity | None) -> tuple[x
     return peer, Finding(
         not is_ours,
         what,
-        "the peer's is our own; give the peer's" if is_ours else _of(peer, "ask its owner for a new one soon"),
+        "this is your own certificate; give the peer's" if is_ours else _of(peer, "ask its owner for a new one soon"),
     )
 
 
@@ -175,9 +177,9 @@ def _clock(file: NodeFile) -> Finding:
         with suppress(InputError):  # told already
             begins = read_certificate(path).not_valid_before_utc
             if now < begins:
-                late = f"is before {path} begins ({begins:%Y-%m-%d %H:%M}): one of the clocks is wrong; set it by NTP"
+                late = f"is before {path} begins ({begins:%Y-%m-%d %H:%M}): a clock is wrong; set it by NTP"
                 return Finding(False, "clock", f"{now:%Y-%m-%d %H:%M} UTC {late}")
-    return Finding(True, "clock", f"{now:%Y-%m-%d %H:%M} UTC, which no certificate contradicts")
+    return Finding(True, "clock", f"{now:%Y-%m-%d %H:%M} UTC, consistent with all certificates")
 
 
 def _state(file: NodeFile) -> Finding:
@@ -205,7 +207,7 @@ def _tables(file: NodeFile) -> Iterator[Finding]:
 
     tables = file.tables
     if not tables:
-        yield Finding(True, "tables", "none: this node can only take part in what needs no rows")
+        yield Finding(True, "tables", "none: this node can only take part in jobs without rows")
     wrong = same_rows.unknown_names(tables, _former_names(file)) | same_rows.two_names(tables)
     key, seen = os.urandom(32), dict[bytes, str]()
     for name, table in tables.items():
@@ -253,7 +255,7 @@ def _ports(file: NodeFile, running: bool) -> Iterator[Finding]:
             continue
         problem = taken(parse_address(text, lowest_port=0), f"set another {key}")
         if not problem or running:
-            yield Finding(True, f"port {key}", f"{text} is {'used by our node' if problem else 'free'}")
+            yield Finding(True, f"port {key}", f"{text} is {'used by your node' if problem else 'free'}")
         else:
             yield Finding(False, f"port {key}", f"{text}: {problem}")
 
@@ -263,17 +265,17 @@ def _shipping(target: ShipSettings) -> Finding:
     what = f"shipping {target.called}"
     if target.file is None:
         host = urlsplit(target.web).hostname if target.web else parse_address(target.where).host
-        return Finding(True, what, f"entries of the log go to {host}; it was not asked")
+        return Finding(True, what, f"log entries go to {host}; the host was not contacted")
     try:
         if target.file.exists():
             os.close(os.open(target.file, os.O_WRONLY | os.O_APPEND | os.O_NONBLOCK))
         else:
             files.ensure_writable(target.file)
     except OSError as error:
-        return Finding(False, what, f"cannot add to {target.file}: {error.strerror}")
+        return Finding(False, what, f"cannot append to {target.file}: {error.strerror}")
     except InputError as error:
         return Finding(False, what, str(error))
-    return Finding(True, what, f"entries of the log can be added to {target.file}")
+    return Finding(True, what, f"log entries can be appended to {target.file}")
 
 
 def _provider(settings: OidcSettings) -> Finding:
@@ -308,15 +310,17 @@ def _peer(
     what, name = f"peer {name}".strip(), name or next(map(common_name, certificates), "the peer")
     seen = None if running is None else next((view for view in running.peers if view.name == name), None)
     if seen is not None and seen.connected:
-        return _group(what, f"{name} is connected to our node", seen.group, link.classical)
+        return _group(what, f"{name} is connected to your node", seen.group, link.classical)
     if seen is not None and seen.held:
         return Finding(False, what, seen.held)
     if link.connect is None:
         if running is None:
-            return Finding(True, what, f"{name} dials us: start smc node, then {name} runs smc check")
-        return Finding(False, what, f"{name} has not come to our node: is its node running, and our port open to it?")
+            return Finding(True, what, f"{name} dials you: start smc node, then {name} runs smc check")
+        return Finding(
+            False, what, f"{name} has not connected to your node: check that its node runs and can reach your port"
+        )
     if identity is None or not certificates:
-        return Finding(False, what, "not asked: the certificates come first")
+        return Finding(False, what, "not checked: correct the certificates first")
     findings = (_answers(what, link.connect, identity, peer, wait, link.classical) for peer in certificates)
     first = next(findings)
     return first if first.ok else next((finding for finding in findings if finding.ok), first)
@@ -337,7 +341,7 @@ def _answers(what: str, text: str, identity: Identity, peer: x509.Certificate, w
     with dial(address, identity, peer, KEEPALIVE_SECONDS, Outbox(1), wait, "check") as stream:
         if not stream.reached(max(wait, ANSWER_SECONDS)) and identity.token is not None:
             return Finding(False, what, str(unreached(address, identity)))
-        return _group(what, f"{common_name(peer)} answers at {address} and trusts us", stream.group, classical)
+        return _group(what, f"{common_name(peer)} answers at {address} and trusts you", stream.group, classical)
 
 
 def _group(what: str, text: str, group: str, classical: bool) -> Finding:

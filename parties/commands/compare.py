@@ -18,20 +18,20 @@ from smc.errors import InputError
 
 @command("compare", "smc compare --data mine.csv --synthetic made.csv --schema schema.toml --page report.html")
 def compare_command(
-    original: Path | None = option("Own rows, a CSV or Parquet file  [the table of --config]", flag="--data"),
-    synthetic: Path = option("The table to hold against them."),
-    schema_file: Path | None = option("The public schema, a TOML file  [that of --config's table]"),
-    target: str | None = option("The class that models shall find  [as in the schema]", "COLUMN"),
+    original: Path | None = option("Your rows, a CSV or Parquet file  [the table of --config]", flag="--data"),
+    synthetic: Path = option("Synthetic table to compare with them."),
+    schema_file: Path | None = option("Public schema, a TOML file  [the schema of the table of --config]"),
+    target: str | None = option("Class column that models predict  [target in the schema]", "COLUMN"),
     report_file: Path | None = option("Write the report as JSON; keep it to yourself."),
-    page_file: Path | None = option("Write the report as a page, HTML."),
-    svg_file: Path | None = option("Draw the report."),
+    page_file: Path | None = option("Write the report as an HTML page."),
+    svg_file: Path | None = option("Draw the report as SVG."),
     config_file: Path | None = CONFIG,
     table: str | None = TABLE,
     force: bool = FORCE,
 ) -> Report:
-    """Hold a synthetic table against own rows: what was lost, what can be learnt from it, whether it copies rows.
+    """Compare a synthetic table with your rows: information lost, use for models, copied rows.
 
-    The figures are exact: they tell of your rows and are for you alone.
+    The figures are exact and reveal facts about your rows. Keep them to yourself.
     """
     from parties.alone.comparing.comparison import compare
     from parties.alone.comparing.presenting import draw_svg, report_of, to_html
@@ -40,7 +40,7 @@ def compare_command(
     if original is None or schema_file is None:
         if config_file is None:
             missing = "--data" if original is None else "--schema"
-            raise InputError(f"{missing} is missing: give --data and --schema, or --config for those of its table")
+            raise InputError(f"{missing} is missing; give --data and --schema, or --config for both from its table")
         tables = load(config_file).tables
         settings = tables[chosen(table, tables, config_file)]
         schema_file = schema_file or settings.schema_file

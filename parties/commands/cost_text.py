@@ -15,7 +15,7 @@ def volume_of(cost: PredictedCost | Prediction) -> str:
     """Return the bytes that a job will take, and the most that it can, if that is known; of shards it is not."""
     most = "" if cost.most is None else f" (at most {console.size(cost.most)})"
     if not most and cost.estimate == "typical" and str(cost.profile).endswith(" shards"):
-        most = " (the most is not counted of shards)"
+        most = " (no maximum is counted for shards)"
     return f"{console.size(cost.bytes)} both ways{most}"
 
 
@@ -25,10 +25,10 @@ def expected(cost: PredictedCost | Prediction | None, decided: bool = True) -> s
     If nothing is `decided`, it is that of one engine, and the link may take another.
     """
     if cost is None:
-        return "what it will cost is not foretold: so large a question is not counted ahead"
+        return "the cost is not estimated: the question is too large to count in advance"
     word = {"exact": "", "at most": "at most ", "typical": "about "}[cost.estimate]
     of = f", for {cost.assumed}" if cost.estimate == "typical" and cost.assumed else ""
     if not decided:
         near = f"it will cost {word}{console.size(cost.bytes)} both ways on a local network{of}"
-        return f"{near}; the link decides on the engine, and what that takes is said then"
+        return f"{near}; the link decides on the engine, and its cost follows then"
     return f"it will cost {word}{volume_of(cost)}{of}"

@@ -21,16 +21,16 @@ from smc.errors import InputError
 def approve(
     job: str = job_argument,
     inputs: tuple[str, ...] = input_options,
-    yes: bool = option("Even if it tells more than the jobs done on the table so far."),
+    yes: bool = option("Approve even a job that reveals more than earlier jobs on the table."),
     node: NodeClient = settings(node_of),
 ) -> Report:
-    """Consent to a job that waits for it; look at it with smc show before.
+    """Approve a job that waits for your consent. Look at it with smc show first.
 
-    A job that tells more than those done on the table so far is asked about once more: at a terminal by a question,
-    elsewhere --yes is needed.
+    A job that reveals more than earlier jobs on the table needs a second consent. A terminal asks you; elsewhere give
+    --yes.
 
-    What the job asks to be typed is given by --input; it is never stored, so after the node was stopped in the middle
-    of such a job, approve it once more.
+    Give your private values with --input. They are never stored. If the node stops in the middle of the job, approve
+    the job once more.
     """
     view = node.job(job)
     for remark in view.remarks:
@@ -40,27 +40,27 @@ def approve(
     fits = view.price is None or view.price.fits  # else the node refuses, and says for what
     if not yes and fits and (more := more_than_usual(node, view)) and _may_approve(node, view):
         lines = map(job_text.shown, (question(view), *more))
-        be_sure([*lines], "Approve all the same?", "it was not approved, and waits as before")
+        be_sure([*lines], "Approve anyway?", "the job was not approved and still waits")
     return told(node.approve(view.id, read_inputs(view.protocol, inputs)))
 
 
 @command(example="smc refuse 3f2a --why 'the purpose is not covered by our agreement'")
 def refuse(
     job: str = job_argument,
-    why: str = option("The peer is told  [what does not fit here, if anything]", "TEXT", default=""),
+    why: str = option("Reason, sent to the peer  [what does not fit here, if anything]", "TEXT", default=""),
     node: NodeClient = settings(node_of),
 ) -> Report:
-    """Decline a job."""
+    """Refuse a job."""
     return told(node.refuse(job, why), wanted="refused")
 
 
 @command(example="smc cancel 3f2a --why 'wrong table'")
 def cancel(
     job: str = job_argument,
-    why: str = option("The peer is told.", "TEXT", default=""),
+    why: str = option("Reason, sent to the peer.", "TEXT", default=""),
     node: NodeClient = settings(node_of),
 ) -> Report:
-    """Withdraw a job, or stop it where it is."""
+    """Cancel a job that you proposed, or stop a job that runs."""
     return told(node.cancel(job, why), wanted="cancelled")
 
 

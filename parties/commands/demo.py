@@ -34,10 +34,10 @@ ANNOUNCEMENT = "listening on "
 @options_of([parameter for parameter in parameters(Id3Settings) if parameter.key in ENGINE])
 @by_signature
 def demo(svg: Path | None = option("Draw the tree as SVG."), force: bool = FORCE, **flags: str | None) -> None:
-    """Two clinics learn one decision tree: fresh identities, mutual TLS on loopback, bundled data.
+    """Let two clinics learn one decision tree: new identities, mutual TLS on loopback, bundled data.
 
-    Each clinic is a process of its own that reads its own seven rows; this command only starts them. So few rows make
-    a tree only without rules for its leaves, as `smc id3 --plain` does; nobody is in the data.
+    Each clinic is a separate process that reads its own seven rows. This command only starts them. With so few rows, a
+    tree needs smc id3 --plain, which has no minimum per leaf. The data describe no real person.
     """
     from parties.jobs.choosing import usual  # with the engines
     from parties.jobs.profiles import contenders

@@ -36,7 +36,7 @@ from smc.link_shape import LinkShape
 _LINK: Any = click.option(
     "--link", default="loopback", metavar="LINK", help="RATE,ROUND-TRIP[,WINDOW] or loopback, lan, wan  [loopback]"
 )
-_CONFIG = click.option("--config", "config_file", type=FILE, help="A party.toml, for its table's schema and bound.")
+_CONFIG = click.option("--config", "config_file", type=FILE, help="party.toml: use the schema and bound of its table.")
 
 PROFILES = {
     "engine": "{engine}",
@@ -81,10 +81,10 @@ class _Estimates(click.Group):
 
 @click.group("estimate", cls=_Estimates, epilog="Example:  smc estimate millionaires --link wan")
 def group() -> None:
-    """What a job will cost on every engine: AND gates, bytes each way, messages, rounds, and seconds on a link.
+    """Estimate the cost of a job on every engine: AND gates, bytes each way, messages, rounds, seconds on a link.
 
-    Nothing runs and no peer is needed. Gates, bytes, messages and rounds (party 0's, party 1's) are "exact" what the
-    run will measure, or "at most", or "typical", as it says above the table; seconds are a prediction.
+    Nothing runs and you need no peer. The line above the table says how gates, bytes, messages and rounds (of party 0
+    and party 1) are meant: "exact" = as the run will measure, "at most", or "typical". Seconds are a prediction.
     """
 
 
@@ -95,7 +95,7 @@ def group() -> None:
     epilog="Example:  smc estimate run protocols.equality:equal 0,0,0 --link wan",
 )
 @program_arguments
-@click.option("--integers", is_flag=True, help="It computes with integers: count the engines for them, too.")
+@click.option("--integers", is_flag=True, help="The program uses integers: count the integer engines too.")
 @options_of(PROFILE)
 @by_signature
 def run_command(
@@ -105,9 +105,9 @@ def run_command(
     link: str = _LINK,
     **flags: Any,
 ) -> Report:
-    """Estimate `smc run` of any program written against the engine. What it opens counts as zeros.
+    """Estimate smc run for any program written against the engine. Opened values count as zeros.
 
-    That is exact unless what is opened decides what follows.
+    The estimate is exact unless an opened value decides the next steps.
     """
     function, values = load_program(program), arguments_of(arguments)
     check_arguments(function, values)
@@ -144,7 +144,7 @@ def _estimate_of(name: str) -> click.Command:
         named = _named(kind.Settings.model_construct(), engine, flags)
         return _report(task.cost(Inputs(), beside), kind.about.integers, shards, link, task.own_seconds(), named)
 
-    help_ = f"Estimate `smc {name}`: {kinds.line(name)} Whether that is exact is said above the table."
+    help_ = f"Estimate `smc {name}`: {kinds.line(name)} The line above the table says whether it is exact."
     example = kind.about.estimate_example or kind.about.flags([option.flag for option in options])
     if issubclass(kind.Settings, TabularSettings):
         example = f"--schema schema.toml {example}"
@@ -162,7 +162,7 @@ def _named(settings: KindSettings, options: list[Parameter], flags: Mapping[str,
     merged = merge(settings, read_flags(options, {option.variable: None for option in options} | chosen))
     profile = profiles.named({name: getattr(merged, name) for name in ENGINE})
     if profile is not None and profile.recipe.security is None:
-        raise InputError(f"--engine: {profile.engine} protects nothing and costs nothing that could be counted")
+        raise InputError(f"--engine: {profile.engine} has no protection and no cost to count; give another engine")
     return profile
 
 

@@ -22,33 +22,36 @@ if TYPE_CHECKING:
 
 @command("export", "smc export --model tree.json --to sql --config party.toml --out tree.sql")
 def export(
-    model_file: Path = option("Trees or a model, as `smc predict` takes them."),
+    model_file: Path = option("Trees or a model, as for smc predict."),
     form: Literal["sql", "onnx", "pmml", "lightgbm"] = option(
-        "Which form.", click.Choice(["sql", "onnx", "pmml", "lightgbm"]), flag="--to"
+        "Output format.", click.Choice(["sql", "onnx", "pmml", "lightgbm"]), flag="--to"
     ),
-    schema_file: Path | None = option("Cells are raw, as this schema's types have them."),
-    config_file: Path | None = option("Cells are as raw as those of a table of this party.toml."),
+    schema_file: Path | None = option("Raw cells, with the types of this schema."),
+    config_file: Path | None = option("Raw cells, as in a table of this party.toml."),
     table: str | None = TABLE,
-    rows: str = option("SQL: the name of the table that is asked  [rows]", "NAME", default="rows"),
+    rows: str = option("SQL: name of the table in the query  [rows]", "NAME", default="rows"),
     dialect: str = option(
-        "SQL: for which database  [duckdb]", click.Choice(["duckdb", "postgres", "mysql", "spark"]), default="duckdb"
+        "SQL: dialect of the database  [duckdb]",
+        click.Choice(["duckdb", "postgres", "mysql", "spark"]),
+        default="duckdb",
     ),
     out: Path | None = out_option,
     force: bool = FORCE,
 ) -> None:
-    """Write a model as SQL, ONNX, PMML 4.4 or LightGBM's text. It says of rows what `smc predict` says.
+    """Write a model as SQL, ONNX, PMML 4.4 or LightGBM's text. It predicts the same as smc predict.
 
-    Cells are categories as the model has them; with --schema raw values of its types, with --config those of a table,
-    and an SQL query leaves out the rows that the table does.
-    Trees, forests, linear models, boosted trees and naive Bayes (scorecards are one) are exported; to LightGBM boosted
-    trees only.
+    Input cells are the categories of the model. With --schema they are raw values of its types. With --config they are
+    the raw values of a table, and an SQL query leaves out the rows that the table leaves out.
+
+    You can export trees, forests, linear models, boosted trees and naive Bayes, such as scorecards. LightGBM takes only
+    boosted trees.
     """
     if schema_file is not None and config_file is not None:
-        raise InputError("--schema: the tables of --config have theirs; give one of the two")
+        raise InputError("--schema: the tables of --config have a schema; give one of the two")
     if table is not None and config_file is None:
-        raise InputError("--table: names a table of --config, which is missing")
+        raise InputError("--table: needs --config, which is missing")
     if form == "onnx" and out is None:
-        raise InputError("--out is missing: ONNX is no text")
+        raise InputError("--out is missing: ONNX is a binary format, so give a file")
     check_new({"--out": out}, [model_file, schema_file], config_file, force)
     model = load_any(model_file)
     mapped = _table(config_file, table)
@@ -84,7 +87,9 @@ def export(
                 opened.select([ask.rule.column for ask in columns.values()])  # complains of one that is not there
                 types, conditions = dict(opened.types), conditions_of(opened, mapped)
             if mapped.objections is not None:
-                click.echo("people who have objected are not left out by this query: it would name them", err=True)
+                click.echo(
+                    "this query includes people who have objected, because it would name them otherwise", err=True
+                )
         text = to_sql(model, columns, rows, dialect, types, conditions or ())
     if out is None:
         print(text, end="")

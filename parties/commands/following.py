@@ -11,10 +11,7 @@ from parties.operator.client import NodeClient
 from parties.operator.interface import ENDED, JobView
 from smc.errors import InputError, JobMismatchError, LinkError, SmcError
 
-FOLLOW = (
-    "Follow the job until it has ended. Exit codes: 0 done; 2 refused or failed here; 3 failed at the peer, or no node "
-    "answers; 4 refused by the peer, or cancelled."
-)
+FOLLOW = "Follow the job to its end; the exit code tells how it ended."
 
 
 def follow(node: NodeClient, job: JobView) -> JobView:
@@ -26,14 +23,16 @@ def follow(node: NodeClient, job: JobView) -> JobView:
         return _follow(node, job)
     except KeyboardInterrupt:
         name = job_text.short(job.id)
-        stays = f"job {name} stays at both nodes: smc show {name} --watch follows it, smc cancel {name} ends it"
+        stays = (
+            f"job {name} continues at both nodes: follow it with smc show {name} --watch, end it with smc cancel {name}"
+        )
         console.err.print(stays)
         raise
 
 
 def _follow(node: NodeClient, job: JobView) -> JobView:
     shown_line = ""
-    with console.progress("asking the node") as progress:
+    with console.progress("contacting the node") as progress:
 
         def changed(now: JobView) -> None:
             nonlocal shown_line

@@ -17,39 +17,40 @@ from parties.operator.interface import JobView
 from smc.errors import InputError
 
 PAGE = 500  # jobs that are asked for at a time
-WITHDRAWN = "both parties' records say so; what was copied before is not called back."
-AGAIN = " To learn it without those rows, take them out of the table, then:  smc forget --job {job} --again"
+WITHDRAWN = "both parties' records have the withdrawal; copies made before remain."
+AGAIN = " To learn it without those rows, remove them from the table, then:  smc forget --job {job} --again"
 
 
 @command(example="smc forget --job 3f2a --why 'erasure of a patient, art. 17'")
 def forget(
-    table: str | None = option("List what was learnt from this table of ours.", "NAME"),
-    job: str | None = option("Withdraw the result of this job: the first digits of it, or latest.", "JOB"),
-    why: str = option("With --job, needed to withdraw: the peer is told; name nobody.", "TEXT", default=""),
-    again: bool = option("With --job, when it is withdrawn: propose the same job anew."),
+    table: str | None = option("List the results learnt from this table of yours.", "NAME"),
+    job: str | None = option("Withdraw the result of this job: first digits of its identifier, or latest.", "JOB"),
+    why: str = option("With --job: reason to withdraw, sent to the peer; name no person.", "TEXT", default=""),
+    again: bool = option("With --job, once it is withdrawn: propose the same job again."),
     config_file: Path | None = NODE_CONFIG,
     state: Path | None = STATE,
 ) -> Report:
-    """List what was learnt from a table, withdraw one result by a signed statement at both parties, or learn it anew.
+    """List the results learnt from a table, withdraw a result, or learn it again.
 
-    A result cannot be made to forget a row: it is marked as not to be used, and learnt again without it, under the
-    rules and the budget of now. What noise was spent on the first one stays spent.
+    A withdrawal is a signed statement in both parties' records. A result cannot forget a row: it is marked as not to be
+    used. You then learn it again without the row, under the present rules and budget. Budget spent on the first result
+    stays spent.
     """
     if (table is None) == (job is None):
-        raise InputError("give either --table, to list what was learnt from it, or --job, to withdraw its result")
+        raise InputError("--table: give either --table, to list its results, or --job, to withdraw a result")
     if job is None and again:
-        raise InputError("--again is for --job: which one?")
+        raise InputError("--again: goes with --job; add --job JOB")
     if why and (job is None or again):
-        raise InputError("--why is for --job: the reason of a withdrawal")
+        raise InputError("--why: is the reason of a withdrawal; give --job without --again")
     if job is not None and not again and not why.strip():
-        raise InputError("--why is missing: a withdrawal is for good, and both parties' records keep its reason")
+        raise InputError("--why is missing: a withdrawal is permanent, and both parties' records keep its reason")
     node = node_of(config_file, state)
     if job is None:
         return _list(node, str(table))
     if again:
         before = node.job(job)
         if not before.withdrawn:
-            raise InputError(f"job {job_text.short(before.id)}: withdraw its result first, by smc forget --job")
+            raise InputError(f"job {job_text.short(before.id)}: withdraw its result first, with smc forget --job")
         return told(node.repeat(before.id))
     view = node.withdraw(job, why)
     report = told(view)
@@ -65,7 +66,7 @@ def _list(node: NodeClient, table: str) -> Report:
     learnt = [view for view in _done(node) if view.table == table]
     report = job_text.listing(learnt)
     withdraw = "withdraw one:  smc forget --job JOB --why TEXT"
-    report.note(withdraw if learnt else "nothing was learnt from it with a peer", always=False)
+    report.note(withdraw if learnt else "no joint result was learnt from it", always=False)
     return report
 
 

@@ -32,31 +32,31 @@ from parties.party_file import load
 from smc.errors import InputError
 
 _PASSPHRASE_FILE: Any = click.option(
-    "--passphrase-file", type=FILE, help="Its first line is the new passphrase; - is standard input."
+    "--passphrase-file", type=FILE, help="File whose first line is the new passphrase; - = standard input."
 )
 
 
 @click.group("identity", epilog="Example:  smc identity create clinic-a --out keys")
 def group() -> None:
-    """Make and look at keys and certificates."""
+    """Make and show keys and certificates."""
 
 
 @command("create", "smc identity create clinic-a --host a.example.org --out keys", group)
 def create_command(
     name: str = argument(),
     hosts: tuple[str, ...] = option(
-        "IP address or DNS name of this party, for people to see; may be repeated  [localhost]", flag="--host"
+        "IP address or DNS name in the certificate, for people; repeatable  [localhost]", flag="--host"
     ),
-    encrypted: bool = option("Encrypt NAME.key with a passphrase, asked for twice.", flag="--passphrase"),
+    encrypted: bool = option("Encrypt NAME.key with a passphrase; you type it twice.", flag="--passphrase"),
     passphrase_file: Path | None = _PASSPHRASE_FILE,
-    token: Path | None = option("The key is in a token (PKCS#11), or made there; no NAME.key.", "URI"),
+    token: Path | None = option("Use or make the key in this token (PKCS#11), without NAME.key.", "URI"),
     out: Path = option("Directory for the two files  [.]", FOLDER, default=Path()),
 ) -> None:
     """Make a private key, NAME.key, and its certificate.
 
-    NAME.key is for your eyes only (mode 0600), NAME.crt for the peer. With --token
-    'pkcs11:token=smc;object=NAME?module-path=/usr/lib/softhsm/libsofthsm2.so' the key is made in that token, if it is
-    not there, and party.toml has that URI as `identity` where it would have NAME.key.
+    Keep NAME.key to yourself (mode 0600). Give NAME.crt to the peer. With --token
+    'pkcs11:token=smc;object=NAME?module-path=/usr/lib/softhsm/libsofthsm2.so' the key is in that token; it is made
+    there if it does not exist. Write that URI as `identity` in party.toml, in place of NAME.key.
     """
     is_encrypted = encrypted or passphrase_file is not None
     if token is not None and (is_encrypted or not is_in_token(token)):
@@ -74,36 +74,36 @@ def create_command(
 
 @command("passphrase", "smc identity passphrase keys/clinic-a.key", group)
 def passphrase_command(key: Path = argument(), passphrase_file: Path | None = _PASSPHRASE_FILE) -> None:
-    """Encrypt a private key with a passphrase, or with another one.
+    """Encrypt a private key, or change its passphrase.
 
-    Commands and nodes look for it in systemd's credential NAME.passphrase, in the file NAME.passphrase beside the key,
-    and ask at the terminal. Backups have the key as it was.
+    Commands and nodes look for the passphrase in systemd's credential NAME.passphrase, then in the file NAME.passphrase
+    beside the key. Else they ask at the terminal. Your backups keep the old form of the key.
     """
     if is_in_token(key):
-        raise InputError(f"{key}: a key in a token has a PIN, no passphrase")
+        raise InputError(f"{key}: a key in a token has a PIN, not a passphrase; change it in the token")
     load_key(key)  # with the passphrase that it has, before a new one is asked for
     is_same = protect(key, new_secret("passphrase", passphrase_file))
     console.out.print(f"private key   {key}   (encrypted)")
     if not is_same:
         console.err.print(
-            "the file was not PKCS#8 as smc writes it: from now on other rows of a person are chosen, and jobs under "
-            "way do not know their rows again"
+            "the file was not PKCS#8 as smc writes it: from now on, different rows per person are chosen, and running "
+            "jobs cannot continue with their rows"
         )
 
 
 @command("succeed", "smc identity succeed new.crt --until 2026-12-31 --config party.toml --out a.next", group)
 def succeed_command(
     certificate: Path = argument(),
-    until: datetime = option("The last day of the present one.", click.DateTime(["%Y-%m-%d"])),
+    until: datetime = option("Last day of the present certificate.", click.DateTime(["%Y-%m-%d"])),
     config_file: Path | None = node_config,
-    out: Path = option("The signed word, for the peers."),
+    out: Path = option("New file with the signed statement, for the peers."),
     force: bool = FORCE,
 ) -> None:
-    """Sign that a new certificate takes the place of ours.
+    """Sign that a new certificate replaces yours.
 
-    With the present key. The peer's operator names the file as successor under [peer], or in [[peers]], and starts
-    the node again: it trusts both until the day given, and the new one alone once it was used. Then go on with it: smc
-    audit renew.
+    Your present key signs the statement. The peer's operator enters the file as `successor` under [peer] or in
+    [[peers]], and restarts the node. The node then trusts both certificates until the given day, and only the new one
+    once it was used. Then continue your log with the new certificate: smc audit renew.
     """
     from parties.node.records.succession import succession
 
@@ -113,7 +113,7 @@ def succeed_command(
     identity = load_identity(required(link.identity, "link.identity"), required(link.certificate, "link.certificate"))
     successor = load_certificate(certificate)
     if successor == identity.certificate:
-        raise InputError(f"{certificate} is the present certificate; make a new one: smc identity create")
+        raise InputError(f"{certificate} is the present certificate; make a new one with smc identity create")
     files.write_text(out, succession(identity, successor, until.date()).model_dump_json(indent=2) + "\n")
     console.out.print(f"written       {out}   (give this file to the peers)")
     console.out.print(f"new           {fingerprint(successor)}")
@@ -122,13 +122,13 @@ def succeed_command(
 @command("revoke", "smc identity revoke clinic-b --why 'its key was copied' --config party.toml", group)
 def revoke_command(
     peer: str = argument(),
-    why: str = option("For the log; the peer does not read it.", default=""),
+    why: str = option("Reason for the log; the peer does not see it.", default=""),
     node: NodeClient = settings(node_of),
 ) -> Report:
-    """Trust a peer's certificate no more, at the node that runs.
+    """Revoke a peer's certificate at your running node.
 
-    Its link ends now, running sessions are cut, and the node never again makes one with this certificate, also after a
-    restart. A new certificate of the peer's goes into --config. What was signed stays signed.
+    The link ends now and running sessions are cut. The node never opens a session with this certificate again, even
+    after a restart. Enter a new certificate of the peer in --config. Earlier signatures stay valid.
     """
     report = Report(node.revoke(peer, why).model_dump(mode="json"))
     report.line(f"{peer}: its certificate is revoked; the link has ended")
@@ -137,7 +137,7 @@ def revoke_command(
 
 @command("show", "smc identity show keys/clinic-a.crt", group)
 def show_command(certificate: Path = argument()) -> Report:
-    """Show name, hosts, validity and fingerprint of a certificate. Also the oldest TLS that links use with it."""
+    """Show a certificate: name, hosts, validity, fingerprint. Also the oldest TLS version of its links."""
     report = Report(describe(load_certificate(certificate)) | {"oldest_tls": tls.VERSION}, width=13)
     report.all_facts()
     return report

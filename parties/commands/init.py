@@ -82,8 +82,7 @@ class PartyDraft:
             return ""
         if files.read_toml(self.path).keys() - {"tables"}:
             raise InputError(
-                f"{self.path} exists already, and nothing is written over it; choose another --out, or for another "
-                "table: smc prepare"
+                f"{self.path} exists already and is not replaced; choose another --out, or add a table with smc prepare"
             )
         return files.read_text(self.path)
 
@@ -110,7 +109,7 @@ class PartyDraft:
         if self.tables_there():
             known = load(self.path).tables
             if twice := next((name for name in self.tables if name in known), None):
-                raise InputError(f"--table: {self.path} has a table {quoted(twice)} already")
+                raise InputError(f"--table: {self.path} already has a table {quoted(twice)}; choose another name")
             files.check_addition(self.path, self.text())
 
     def write(self) -> None:
@@ -120,34 +119,37 @@ class PartyDraft:
 
 @command("init", "smc init --name anna --peer-name bert --listen 0.0.0.0:7001 --table days=days.csv")
 def init(
-    name: str | None = option("This party; its key and certificate are made unless NAME.key is there."),
+    name: str | None = option("Name of your party; key and certificate are made unless NAME.key exists."),
     peers: tuple[str, ...] = option(
-        "A peer, whose certificate will be NAME.crt; of several, where to dial those that do not dial us.",
+        "Peer with certificate NAME.crt; with several peers, its address to dial.",
         flag="--peer-name",
         metavar="NAME[=HOST:PORT]",
     ),
-    listen: str | None = option("Wait for the peer here. 0.0.0.0 is all of IPv4, [::] IPv6 too.", "HOST:PORT"),
-    connect: str | None = option("Be the party that dials the peer, there.", "HOST:PORT"),
-    host: str | None = option("This machine as the peer names it: in the certificate, in the peer's file.", "HOST"),
+    listen: str | None = option("Wait for the peer here; 0.0.0.0 = all of IPv4, [::] = IPv6 too.", "HOST:PORT"),
+    connect: str | None = option("Dial the peer there.", "HOST:PORT"),
+    host: str | None = option("Name of this machine for the peer: in the certificate and the peer's file.", "HOST"),
     port: int | None = option(
-        f"Of the operator's page  [{PAGE_PORT}; {PAGE_PORT + ASIDE} for who dials]", click.IntRange(1, 65535 - HEALTH)
+        f"Port of the operator's page  [{PAGE_PORT}; {PAGE_PORT + ASIDE} if you dial]",
+        click.IntRange(1, 65535 - HEALTH),
     ),
-    tables: tuple[str, ...] = option("Own rows: a file, or a database's URL.", flag="--table NAME=SOURCE"),
-    state: Path | None = option("Where the node keeps its records  [state, beside party.toml]", FOLDER),
+    tables: tuple[str, ...] = option(
+        "Your table: a file, or the URL of a database; repeatable.", flag="--table NAME=SOURCE"
+    ),
+    state: Path | None = option("State directory of the node  [state, beside party.toml]", FOLDER),
     out: Path = option("Directory for the files  [.]", FOLDER, default=Path()),
-    peer_out: Path | None = option("Write the peer's party.toml, too, to this directory.", FOLDER),
+    peer_out: Path | None = option("Write the peer's party.toml to this directory too.", FOLDER),
 ) -> None:
-    """Write party.toml, and make this party's identity. What no flag says is asked, on a terminal.
+    """Write party.toml and make your identity. A terminal asks you for missing flags.
 
-    Nothing is written over: a party.toml that has only tables, as smc prepare writes it, keeps them. With --peer-out
-    the peer's file is written as well, as far as it is known here: its operator moves it to the other machine and makes
-    the identity there (smc identity create), or plays both parts here.
+    Existing files are not replaced. A party.toml that has only tables, as smc prepare writes it, keeps them. With
+    --peer-out the peer's file is written too, as far as its content is known here. The peer's operator moves it to the
+    other machine and makes the identity there (smc identity create). To try both parties, keep it on this machine.
     """
-    name = _asked("--name", name, "Name of this party")
+    name = _asked("--name", name, "Name of your party")
     named_peers = _peers(peers or (_asked("--peer-name", None, "Name of the peer"),), name)
     peer_name, several = next(iter(named_peers)), len(named_peers) > 1
     if several and (connect is not None or peer_out is not None):
-        raise InputError("--connect and --peer-out are for a single peer; of several, give --peer-name NAME=HOST:PORT")
+        raise InputError("--connect and --peer-out need a single peer; with several, give --peer-name NAME=HOST:PORT")
     if not several and (there := named_peers[peer_name]):
         connect = _same(connect, there)
     if listen is not None and connect is not None:
@@ -155,14 +157,14 @@ def init(
     if several and listen is None and not all(named_peers.values()):
         listen = _asked("--listen", None, "Address of this node, HOST:PORT", f"{ANYWHERE}:{LINK_PORT}")
     elif listen is None and connect is None and not several:
-        question = f"Address of {peer_name}, HOST:PORT; or listen, to wait for it here"
+        question = f"Address of {peer_name}, HOST:PORT; or listen to wait for it here"
         there = _asked("--listen or --connect", None, question, "listen")
         listen, connect = (f"{ANYWHERE}:{LINK_PORT}", None) if there == "listen" else (None, there)
     if (
         not tables
         and not (out / PARTY_FILE).exists()
         and console.is_asked()
-        and (source := click.prompt("Own rows: a file or URL (empty: none)", "", err=True))
+        and (source := click.prompt("Your table: a file or URL (empty: none)", "", err=True))
     ):
         tables = (f"rows={source}",)
     port = port or (PAGE_PORT if connect is None else PAGE_PORT + ASIDE)
@@ -190,7 +192,7 @@ def _asked(flag: str, value: str | None, question: str, default: str | None = No
     if value is not None:
         return value
     if not console.is_asked():
-        raise InputError(f"{flag} is missing, and there is no terminal to ask at")
+        raise InputError(f"{flag} is missing, and there is no terminal to ask you; give it")
     answer: str = click.prompt(question, default, err=True)
     return answer
 
@@ -201,7 +203,7 @@ def _peers(texts: tuple[str, ...], own_name: str) -> dict[str, str]:
     for text in texts:
         name, sign, there = text.partition("=")
         if name == own_name:
-            raise InputError("--peer-name: the two parties need different names")
+            raise InputError("--peer-name: is the name of your party too; choose different names")
         if not name or name in peers or (sign and not there):
             raise InputError(f"--peer-name: must be NAME or NAME=HOST:PORT, each name once, not {text!r}")
         if there:
@@ -212,7 +214,7 @@ def _peers(texts: tuple[str, ...], own_name: str) -> dict[str, str]:
 
 def _same(connect: str | None, there: str) -> str:
     if connect not in (None, there):
-        raise InputError(f"--connect: {connect} is not {there}, as --peer-name says")
+        raise InputError(f"--connect: {connect} is not {there} of --peer-name; give one of them")
     return there
 
 
@@ -228,7 +230,7 @@ def _reached(listen: str, host: str | None) -> Address:
     """Return where the peer dials a party that listens here."""
     address = parse_address(listen)
     if host is None and address.host in (ANYWHERE, "::"):
-        raise InputError("--host is missing: the peer's file has to say how this machine is reached")
+        raise InputError("--host is missing: the peer's file needs the address of this machine")
     return Address(host or address.host, address.port)
 
 
@@ -271,7 +273,7 @@ def _next(plans: list[PartyDraft]) -> list[str]:
             else [f"  smc prepare RAW.csv --target COLUMN --out {plan.directory}    writes the table, and {SCHEMA}"]
         ),
         f"  agree on {plan.directory / SCHEMA}: exchange it; smc schema --schema it --merge theirs --out NEW",
-        f"  smc check --config {plan.path}    says what is still missing",
+        f"  smc check --config {plan.path}    shows missing parts",
         f"  smc node --config {plan.path}",
         *([f"  or, for one question: smc id3 --config {plan.path}"] if len(plan.peers) == len(tables) == 1 else []),
     ]

@@ -39,7 +39,7 @@ from smc.errors import InputError
 if TYPE_CHECKING:
     from smc.engines import Profile
 
-_ALONE = click.option("--alone", is_flag=True, help="Ask your own rows only, with the same noise and without a peer.")
+_ALONE = click.option("--alone", is_flag=True, help="Use only your rows, with the same noise and without a peer.")
 _NODE = click.option(
     "--node",
     is_flag=False,
@@ -49,10 +49,7 @@ _NODE = click.option(
 )
 _PURPOSE = click.option("--purpose", metavar="TEXT", help="With --node: purpose of the job, shown to the peer.")
 PLAIN = {int: int, float: float, str: str}
-SEEN = (
-    "A private value on the command line can be seen by other users of this machine: prefer '-' or the configuration "
-    "file."
-)
+SEEN = "Other users of this machine can see a private value on the command line: prefer '-' or the configuration file."
 
 
 def example_of(kind: type[Kind]) -> str:
@@ -97,12 +94,12 @@ def command_of(name: str) -> click.Command:
             settings.own_table.owned_by(link.identity)  # which merging forgets, and a flag may name
         outputs = Outputs.of(kind, settings)
         if flags["ray"] is not None and (getattr(settings, "shards", None) or 1) < 2:
-            raise InputError("--ray: is for shards, and there are none here: give --shards N, if the job has it, too")
+            raise InputError("--ray: goes with shards; add --shards N if the job has it, else remove --ray")
         if alone:
             without = {**flags, "report": settings.report}
             if on_rows and settings.own_table is not None and settings.own_table.person is not None:
                 del without["identity"]  # its key chooses the rows of each person
-            _check_unlinked("--alone: nobody is dialled, and no byte is sent", without)
+            _check_unlinked("--alone: there is no peer and no link", without)
         if node is not None:
             from parties.commands.through_node import ask
 
@@ -114,7 +111,7 @@ def command_of(name: str) -> click.Command:
             _tell(outputs, kind, answer.document, answer.party, answer.cost, as_json)
             return
         if purpose is not None:
-            raise InputError("--purpose: goes with --node")
+            raise InputError("--purpose: goes with --node; add --node")
         if not alone and link.listen is not None:
             shards = getattr(settings, "shards", None) or 1
             fixed = shards > 1 and link.ray is None and link.shard_ports is None
@@ -168,7 +165,7 @@ def _check_unlinked(why: str, flags: Mapping[str, Any]) -> None:
     """Refuse what is about a link to the peer, or its cost, where this command opens none."""
     typed = [name for name in (*LinkSettings.model_fields, "report") if flags.get(name) is not None]
     if typed:
-        raise InputError(f"{why}: leave --{typed[0].replace('_', '-')} out")
+        raise InputError(f"{why}; remove --{typed[0].replace('_', '-')}")
 
 
 def _tell(

@@ -21,24 +21,26 @@ if TYPE_CHECKING:
     from parties.alone.local.mechanism import Mechanism, Reports
     from parties.alone.local.plan import LocalPlan
 
-PLAN: Any = click.option("--plan", "plan_file", type=FILE, required=True, help="The question, and how it is answered.")
+PLAN: Any = click.option(
+    "--plan", "plan_file", type=FILE, required=True, help="Plan with the question and the mechanism, a TOML file."
+)
 SOURCES: Any = click.option(
-    "--reports", "sources", type=FILE, multiple=True, required=True, help="Reports or tallies; several times."
+    "--reports", "sources", type=FILE, multiple=True, required=True, help="Reports or tallies; repeatable."
 )
 
 
 @click.group("local", epilog="Example:  smc local report --plan local.toml --key device.key --value Padua")
 def group() -> None:
-    """Answer with noise made at the source, and decode what many answered; no network, no second party."""
+    """Randomise answers at the source, and decode the answers of many people. You need no network or second party."""
 
 
 @command("key", "smc local key --total 3 --out device.key", group)
 def key_command(
-    out: Path = option("The new key."),
-    total: float | None = option("What all answers of the person may spend: an account is kept.", "EPSILON"),
-    total_delta: float | None = option("Also of their deltas: answers of gauss have one. Default: none.", "DELTA"),
+    out: Path = option("File for the new key."),
+    total: float | None = option("Budget of all answers of the person; an account is kept.", "EPSILON"),
+    total_delta: float | None = option("Budget of their deltas, which answers of gauss have  [none]", "DELTA"),
 ) -> None:
-    """Make a device's key, from which its lasting answers come. Restore it from a backup, never make it anew."""
+    """Make the key of a device, which fixes its lasting answers. Restore it from a backup, never make a second one."""
     from parties.alone.local import account, device
 
     if total is not None:
@@ -52,8 +54,8 @@ def key_command(
 
 
 @command("spent", "smc local spent --key device.key", group)
-def spent_command(key_file: Path = option("The device's key, made with --total.")) -> Report:
-    """What a person's answers have spent of the total, and what is left."""
+def spent_command(key_file: Path = option("Key of the device, made with --total.")) -> Report:
+    """Show the spent and remaining budget of a person's answers."""
     from parties.alone.local import account, device
 
     holder = device.load(key_file)
@@ -62,21 +64,21 @@ def spent_command(key_file: Path = option("The device's key, made with --total."
 
 @command("plan", "smc local plan --values 1000 --epsilon 1 --reports 100000", group)
 def plan_command(
-    values: int | None = option("Which of so many categories is it?", click.IntRange(2, 1 << 16)),
-    texts: int | None = option("Which text is it? So many candidates are looked for.", click.IntRange(1)),
-    low: float | None = option("Which number is it? The least that there is."),
-    high: float | None = option("The greatest number."),
-    epsilon: float = option("The privacy of a person's answer."),
-    delta: float | None = option("Of numbers also gauss, with this chance that epsilon does not hold."),
-    count: int = option("How many people answer.", click.IntRange(1, 1 << 40), flag="--reports"),
+    values: int | None = option("Question about a category: number of categories.", click.IntRange(2, 1 << 16)),
+    texts: int | None = option("Question about a text: number of candidate texts.", click.IntRange(1)),
+    low: float | None = option("Question about a number: smallest possible number."),
+    high: float | None = option("Question about a number: largest possible number."),
+    epsilon: float = option("Privacy loss of a person's answer."),
+    delta: float | None = option("Numbers: try gauss too, with this probability that epsilon fails."),
+    count: int = option("Number of people who answer.", click.IntRange(1, 1 << 40), flag="--reports"),
 ) -> Report:
-    """Which mechanism to take, by its error with so many reports."""
+    """Choose a mechanism by its error for the given number of reports."""
     from parties.alone.local import advice
 
     if (low is None) != (high is None) or [values, texts, low].count(None) != 2:
-        raise InputError("say what is asked: either --values, how many, or --texts, or --low and --high of a number")
+        raise InputError("--values: give either --values, or --texts, or --low and --high")
     if delta is not None and low is None:
-        raise InputError("--delta is for numbers (--low, --high): no other mechanism has one")
+        raise InputError("--delta: goes with numbers (--low, --high); remove it")
     if values is not None:
         kinds = advice.of_categories(values, epsilon)
     elif low is not None and high is not None:
@@ -89,34 +91,38 @@ def plan_command(
 @command("report", "smc local report --plan local.toml --key device.key --value Padua", group)
 def report_command(
     plan_file: Path = PLAN,
-    key_file: Path | None = option("The device's key; needed unless the plan says memoise = false."),
-    value: str | None = option("This person's answer."),
-    data: str | None = option("The answers of many, to try it: a file, or a database's URL.", "SOURCE"),
+    key_file: Path | None = option("Key of the device; needed unless the plan has memoise = false."),
+    value: str | None = option("Answer of this person."),
+    data: str | None = option("Answers of many people, for a trial: a file, or the URL of a database.", "SOURCE"),
     table: str | None = TABLE,
-    column: str | None = option("Where the answers are.", "NAME"),
-    person: str | None = option("The column that tells persons apart; without it each row is a person.", "NAME"),
-    out: Path | None = option("The reports, a line each; without it they are printed."),
+    column: str | None = option("Column of --data with the answers.", "NAME"),
+    person: str | None = option("Column that identifies the person  [each row is a person]", "NAME"),
+    out: Path | None = option("File for the reports, one per line  [standard output]"),
     force: bool = FORCE,
 ) -> None:
-    """Randomise an answer on the device that has it."""
+    """Randomise an answer on the device of the person."""
     from parties.alone.local import account, device, reports
     from parties.alone.local.answers import same
     from parties.alone.local.plan import load
 
     plan, mechanism = load(plan_file)
     if (value is None) == (data is None):
-        raise InputError("give either --value, one answer, or --data and --column, the answers of many")
+        raise InputError("--value: give either --value for one answer, or --data and --column for many")
     if data is not None and column is None:
-        raise InputError("--column is missing: which column of --data has the answers?")
+        raise InputError("--column is missing: give the column of --data with the answers")
     if plan.memoise and key_file is None:
-        raise InputError("--key is missing: the plan's answers last, and come from the device's key (smc local key)")
+        raise InputError(
+            "--key is missing: answers of this plan last and need the device's key; make it with smc local key"
+        )
     accounts = [] if key_file is None else [account.place(key_file)]
     inputs = [plan_file, key_file, *accounts, *([] if data is None else paths(data))]
     check_new({"--out": out}, inputs, None, force)
     holder = None if key_file is None else device.load(key_file)
     key = holder.key if plan.memoise and holder is not None else None
     if holder is not None and holder.total is not None and data is not None:
-        raise InputError(f"{key_file}: a key with a total is one person's: it answers --value; try --data with another")
+        raise InputError(
+            f"{key_file}: a key with a total belongs to one person; give --value, or another key for --data"
+        )
     if data is None or column is None:
         answered = _one(plan, mechanism, value or "", key)
         if key_file is not None and holder is not None and holder.total is not None:  # before anything leaves
@@ -145,10 +151,10 @@ def report_command(
 def tally_command(
     plan_file: Path = PLAN,
     sources: tuple[Path, ...] = SOURCES,
-    out: Path = option("The tally, JSON; tallies of several collectors add up."),
+    out: Path = option("File for the tally, JSON; tallies of several collectors can be added."),
     force: bool = FORCE,
 ) -> None:
-    """Count reports, for another collector to add to its own. They are as private as the reports."""
+    """Count reports, so that another collector can add them to its own. Tallies are as private as the reports."""
     from parties.alone.local import reports
     from parties.alone.local.plan import load
 
@@ -166,27 +172,29 @@ def tally_command(
 def decode_command(
     plan_file: Path = PLAN,
     sources: tuple[Path, ...] = SOURCES,
-    candidate_file: Path | None = option("Texts to look for, one a line (rappor, sketch).", flag="--candidates"),
-    projected: bool = option("Also the nearest shares from 0 up of sum 1: less error, but biased."),
+    candidate_file: Path | None = option(
+        "File of texts to look for, one per line (rappor, sketch).", flag="--candidates"
+    ),
+    projected: bool = option("Add the nearest shares from 0 up with sum 1: less error, but biased."),
     delta: float | None = option(
-        "Also what the reports would give away, at this delta, if they were shuffled: a figure, no promise.",
+        "Add the privacy loss at this delta if shuffled; no guarantee.",
         click.FloatRange(0, 1, min_open=True, max_open=True),
         flag="--shuffled",
         metavar="DELTA",
     ),
-    page: Path | None = option("The estimates as an HTML page with a picture of the intervals."),
+    page: Path | None = option("Write the estimates as an HTML page with a picture of the intervals."),
     force: bool = FORCE,
 ) -> Report:
-    """What the answers say together. Estimates are without bias, and have their intervals."""
+    """Estimate the distribution of all answers. The estimates are unbiased and have intervals."""
     from parties.alone.local import decoded, reports
     from parties.alone.local.plan import load
 
     plan, mechanism = load(plan_file)
     if (mechanism.about == "texts") != (candidate_file is not None):
         raise InputError(
-            f"--candidates is missing: mechanism {plan.mechanism} answers about texts that you name"
+            f"--candidates is missing: mechanism {plan.mechanism} needs a list of texts; give a file"
             if candidate_file is None
-            else f"--candidates is for mechanisms about texts; the plan says all that {plan.mechanism} answers about"
+            else f"--candidates: goes with mechanisms about texts, not with {plan.mechanism}; remove it"
         )
     check_new({"--page": page}, [plan_file, candidate_file, *sources], None, force)
     candidates = () if candidate_file is None else reports.candidates(candidate_file)
@@ -196,7 +204,7 @@ def decode_command(
         )
         count = mechanism.count(tally)
         if not count:
-            raise InputError("there are no reports")
+            raise InputError("--reports: there are no reports in the files; collect some first")
         document = decoded.document(plan, mechanism, mechanism.estimate(tally, candidates), count, projected, delta)
     if page is not None:
         files.write_text(page, decoded.page(document))
@@ -241,4 +249,4 @@ def _many(
                     raise InputError(f"{place}: {error}") from None
                 seen += len(part)
         if not seen:
-            raise InputError(f"{rows.engine.place}: there are no rows")
+            raise InputError(f"{rows.engine.place}: there are no rows; give answers")

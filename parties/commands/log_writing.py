@@ -37,7 +37,7 @@ def file_of(config_file: Path | None = node_config) -> NodeFile:
     """Return the party.toml that is named, or is here. `InputError` if there is none."""
     path = find_party_file(config_file)
     if path is None:
-        raise InputError("whose log? give --config party.toml: there is none here")
+        raise InputError("--config: there is no party.toml here; give --config party.toml")
     return settings.load(path)
 
 

@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 def node(
     config_file: Path | None = party_config,
     log_level: LogLevel = option(
-        "The least grave events that the log tells of; on a terminal in words, elsewhere in JSON  [info]",
+        "Lowest level of logged events; text on a terminal, else JSON  [info]",
         click.Choice(["info", "warning", "error"]),
         default="info",
     ),
-    upgrade_check: bool = option("Say what this release makes of the state that is there; start nothing."),
+    upgrade_check: bool = option("Check whether this release can use the present state; start nothing."),
     as_json: bool = json_option,
 ) -> None:
-    """Stay up: hold the connection to the peer's node, take proposals, run what rules or operator allow.
+    """Run a node: keep the link to the peer's node, take proposals, run the jobs that rules or operators allow.
 
-    Ctrl-C or SIGTERM stops it in order: running sessions have [node] stop seconds to finish; what is not finished goes
-    on after the next start. A second Ctrl-C does not wait.
+    Ctrl-C or SIGTERM stops the node in order. Running sessions have [node] stop seconds to finish. Unfinished jobs
+    continue after the next start. A second Ctrl-C stops at once.
     """
     from parties.base.bounds import raise_descriptors
     from parties.commands.serving import Page
@@ -43,15 +43,13 @@ def node(
 
     path = find_party_file(config_file)
     if path is None:
-        raise InputError("whose node? give --config party.toml: there is none here (smc init writes one)")
+        raise InputError("--config: there is no party.toml here; give --config party.toml, or write one with smc init")
     file = settings.load(path)
     if upgrade_check:
         _tell_upgrade(file, as_json)
         return
     if as_json:
-        raise InputError(
-            "--json goes with --upgrade-check; the log of a node that runs is JSON anyway, but on a terminal"
-        )
+        raise InputError("--json: goes with --upgrade-check; remove it, as the log is JSON unless on a terminal")
     raise_descriptors()
     with console.progress("starting"), passing_troubles():
         page = Page(file.node, file.notify, file.tables)
@@ -89,4 +87,4 @@ def _tell_upgrade(file: NodeFile, as_json: bool) -> None:
         for line in upgrade.lines(found_state):
             console.out.print(line)
     if found_state.problems:
-        raise InputError("a start of this release would fail: " + "; ".join(found_state.problems))
+        raise InputError("--upgrade-check: this release cannot start on this state: " + "; ".join(found_state.problems))

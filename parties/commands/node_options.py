@@ -11,10 +11,8 @@ from parties.commands.options import FILE, FOLDER, Command, find_party_file
 from parties.operator.client import NodeClient
 from smc.errors import InputError
 
-NODE_CONFIG: Any = click.option(
-    "--config", "config_file", type=FILE, help="The party.toml that the node was started with  [./party.toml]"
-)
-STATE: Any = click.option("--state", type=FOLDER, help="The node's state directory, instead of --config.")
+NODE_CONFIG: Any = click.option("--config", "config_file", type=FILE, help="party.toml of your node  [./party.toml]")
+STATE: Any = click.option("--state", type=FOLDER, help="State directory of your node, instead of --config.")
 
 
 def node_options(command: Command) -> Command:
@@ -29,5 +27,5 @@ def node_of(config_file: Path | None = NODE_CONFIG, state: Path | None = STATE) 
         return NodeClient(state)
     file = find_party_file(config_file)
     if file is None:
-        raise InputError("which node? give --config party.toml or --state DIRECTORY: there is no party.toml here")
+        raise InputError("--config: there is no party.toml here; give --config party.toml or --state DIRECTORY")
     return NodeClient.from_config(file)

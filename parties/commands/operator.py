@@ -30,12 +30,15 @@ def _submit_options(command: Command) -> Command:
 
 
 def _submit(job: dict[str, Any], file: Path | None, wait: bool, config_file: Path | None, state: Path | None) -> Report:
-    """Propose a job to a peer: one in a file, or a kind of job with what it may be told as flags.
+    """Propose a job to a peer: a job file, or a kind of job with its settings as flags.
 
-    JOB.toml says protocol = "KIND" (id3 unless it does), table = "OURS" if rows are read, peer_table if the peer's
-    has another name, peer = "NAME" if there are several peers, purpose = "WHY" if you like (rules and the peer's
-    operator may refuse a job without), and everything that this kind of job may be told, such as target, tolerance,
-    max_depth and engine for id3. What the kind asks to be typed is given by --input.
+    JOB.toml sets protocol = "KIND" (default: id3) and table = "YOURS" if the job reads rows. Add peer_table if the
+    peer's table has another name, and peer = "NAME" if you have several peers. purpose = "WHY" is optional, but rules
+    and the peer's operator may refuse a job without it. Add the settings of the kind, such as target, tolerance,
+    max_depth and engine for id3. Give your private values with --input.
+
+    Exit codes with --wait: 0 done, 2 refused or failed here, 3 failed at the peer or no node answers, 4 refused by the
+    peer or cancelled.
     """
     node = node_of(config_file, state)
     with at_file(file):
@@ -53,19 +56,19 @@ submit = Proposed("submit", _submit, _submit_options)
 @command(example="smc jobs --only waiting")
 def jobs(
     only: State | None = option("Only jobs in this state.", click.Choice(get_args(State)), metavar="STATE"),
-    last: int = option("At most so many  [50]", click.IntRange(1, 500), default=50),
-    before: str | None = option("Older ones than this job.", "JOB"),
+    last: int = option("Maximum number of jobs  [50]", click.IntRange(1, 500), default=50),
+    before: str | None = option("List only jobs older than this job.", "JOB"),
     node: NodeClient = settings(node_of),
 ) -> Report:
-    """List the last jobs, the newest first; before them, marked with !, those that wait for our consent or input."""
+    """List the last jobs, newest first. Jobs that wait for your consent or input come before them, marked with !."""
     views = node.jobs(last + 1, before, () if only is None else (only,))
     chosen = views[:last]
     report = job_text.listing(chosen)
     if not chosen:
-        none = "no job yet: propose one with smc submit JOB.toml"
-        report.note(none if only is None and before is None else "no such job", always=False)
+        none = "no job yet; propose one with smc submit JOB.toml"
+        report.note(none if only is None and before is None else "no job matches", always=False)
     if len(views) > last:
-        report.note(f"there are older ones: --before {chosen[-1].id[:8]}, or --last {2 * last}")
+        report.note(f"there are older jobs: --before {chosen[-1].id[:8]}, or --last {2 * last}")
     for line in _link_troubles(node):
         report.note(line)
     return report
@@ -77,9 +80,12 @@ def show(
     watch: bool = option(FOLLOW),
     node: NodeClient = settings(node_of),
 ) -> Report:
-    """Show all about a job: what is computed on what, what it reveals to whom and costs, who has decided what.
+    """Show a job: question, tables, disclosure, cost and decisions.
 
-    JOB is its identifier, or the first digits of it, at least 4; or latest, for the newest.
+    JOB is the identifier, its first 4 or more digits, or latest for the newest job.
+
+    Exit codes with --watch: 0 done, 2 refused or failed here, 3 failed at the peer or no node answers, 4 refused by the
+    peer or cancelled.
     """
     view = node.job(job)
     if watch:
@@ -91,7 +97,7 @@ def show(
     if view.waits_for_us:
         report.note(f"decide:  smc approve {name}{typed}   or   smc refuse {name} --why TEXT", always=False)
     elif view.waits_for_input:
-        report.note(f"type what it asks for:  smc approve {name}{typed}", always=False)
+        report.note(f"give your values:  smc approve {name}{typed}", always=False)
     if view.state not in ENDED:
         for line in _link_troubles(node, view):
             report.note(line, always=False)
@@ -112,9 +118,12 @@ def result(
     force: bool,
     **paths: Path | None,
 ) -> None:
-    """Print what a job has brought, what was opened for it, and its cost.
+    """Print the result of a job, the opened values and the cost.
 
-    JOB is its identifier, or the first digits of it, at least 4; or latest, for the newest that is done.
+    JOB is the identifier, its first 4 or more digits, or latest for the newest job that is done.
+
+    Exit codes with --wait: 0 done, 2 refused or failed here, 3 failed at the peer or no node answers, 4 refused by the
+    peer or cancelled.
     """
     node = node_of(config_file, state)
     outputs = Outputs(None, paths)
@@ -132,7 +141,7 @@ def result(
         console.print_json(brought.fields(), ascii_only=True)
         return
     for line in brought.withdrawn:
-        console.err.print(f"this result is withdrawn, and not to be used: {job_text.shown(line)}")
+        console.err.print(f"this result is withdrawn; do not use it: {job_text.shown(line)}")
     outputs.tell(kind.text(brought.document, brought.party), brought.cost)
     times = {kind: "once" if count == 1 else f"{count:,} times" for kind, count in brought.opened.items()}
     opened = ", ".join(f"{job_text.shown(kind)} {often}" for kind, often in times.items())
@@ -141,10 +150,10 @@ def result(
 
 @command(example="smc web --open")
 def web(
-    open_: bool = option("Open it in the browser, whose command line other users may see.", flag="--open"),
+    open_: bool = option("Open the link in a browser; other users may see its command line.", flag="--open"),
     node: NodeClient = settings(node_of),
 ) -> Report:
-    """Print a fresh link to the node's page, good for one login."""
+    """Print a new link to your node's page. It is valid for one login."""
     url = node.login()
     report = Report({"url": url}, is_foreign=True)
     report.line(url)
@@ -152,7 +161,7 @@ def web(
         import webbrowser
 
         if not webbrowser.open(url):
-            report.failure = InputError("no browser could be started here: open the link yourself")
+            report.failure = InputError("--open: no browser could be started; open the link yourself")
     return report
 
 

@@ -28,7 +28,7 @@ class _File(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Convert as click does, but for the empty name."""
         if value == "":
-            self.fail("the name of the file is empty", param, ctx)
+            self.fail("the file name is empty; give one", param, ctx)
         return super().convert(value, param, ctx)
 
 
@@ -62,10 +62,10 @@ FOLDER = click.Path(path_type=Path, file_okay=False)
 
 # Options that several commands have.
 json_option: Any = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-node_config: Any = click.option("--config", "config_file", type=FILE, help="The node's party.toml  [./party.toml]")
-party_config: Any = click.option("--config", "config_file", type=FILE, help="The party's TOML file  [./party.toml]")
-out_option: Any = click.option("--out", type=FILE, help="Where to  [standard output]")
-proposal_option: Any = click.option("--out", type=FILE, required=True, help="The proposal, a new TOML file.")
+node_config: Any = click.option("--config", "config_file", type=FILE, help="party.toml of the node  [./party.toml]")
+party_config: Any = click.option("--config", "config_file", type=FILE, help="Your party.toml  [./party.toml]")
+out_option: Any = click.option("--out", type=FILE, help="Output file  [standard output]")
+proposal_option: Any = click.option("--out", type=FILE, required=True, help="New TOML file for the proposal.")
 
 PARTY_FILE = Path("party.toml")
 
@@ -73,7 +73,7 @@ PARTY_FILE = Path("party.toml")
 def check_proposal(out: Path, remedy: str = "give another name") -> None:
     """Raise `InputError` if there is such a file: a proposal is completed by hand, the next one would undo that."""
     if out.is_file():
-        raise InputError(f"--out: {out} is there already, and may have been completed by hand: {remedy}")
+        raise InputError(f"--out: {out} exists already and may have been edited by hand; {remedy}")
 
 
 def find_party_file(path: Path | None) -> Path | None:
@@ -138,7 +138,7 @@ def link_options(command: Command) -> Command:
 
 
 TABLE: Any = click.option(
-    "--table", metavar="NAME", help="Your table: which [tables.NAME] of --config, if there are several."
+    "--table", metavar="NAME", help="Your table [tables.NAME] in --config; needed if there are several."
 )
 
 
@@ -152,7 +152,7 @@ def typed_line(what: str) -> str:
     """Return the first line of standard input, for '-'. `InputError` if there is none."""
     text = sys.stdin.readline().strip() if sys.stdin is not None else ""
     if not text:
-        raise InputError(f"standard input is empty or closed, but '-' says to read {what} there")
+        raise InputError(f"-: standard input is empty or closed; write {what} to it")
     return text
 
 
@@ -174,7 +174,9 @@ def _new_secret(what: str, path: Path | None) -> str:
     if path is not None:
         return typed_line(f"the {what}")
     if not console.is_asked():
-        raise InputError(f"there is no terminal to ask for the {what}: give --{what}-file, - for standard input")
+        raise InputError(
+            f"--{what}-file is missing, and there is no terminal to ask you; give a file, or - for standard input"
+        )
     answer: str = click.prompt(what.capitalize(), hide_input=True, confirmation_prompt=True, err=True)
     return answer
 
@@ -189,7 +191,7 @@ def known_table(name: str, tables: Collection[str]) -> str:
 def be_sure(lines: Sequence[str], question: str, undone: str) -> None:
     """Raise `InputError` unless whoever types the command is sure: asked at a terminal; elsewhere --yes is needed."""
     if not console.is_asked():
-        raise InputError(f"{' '.join(lines)} Give --yes if you are sure")
+        raise InputError(f"{' '.join(lines)} Add --yes if you are sure")
     for number, line in enumerate(lines):
         console.err.print(f"  {line}" if number else line)
     if not click.confirm(question, err=True):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from parties.jobs.kind import Kind, KindSettings
 
 
-FORCE: Any = click.option("--force", is_flag=True, help="Replace files that are there.")
+FORCE: Any = click.option("--force", is_flag=True, help="Replace existing files.")
 
 _OUTPUTS = {  # of `smc result`, which does not know the job's kind yet
     "out": "Write the result as JSON.",
@@ -53,7 +53,7 @@ def check_new(
     check_outputs({**outputs, **(added_to or {})}, inputs, config_file)
     for flag, path in outputs.items():
         if path is not None and files.would_be_replaced(path) and not force:
-            raise InputError(f"{flag}: {path} is there already: give another name, or --force to replace it")
+            raise InputError(f"{flag}: {path} exists already; give another name, or --force to replace it")
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Outputs:
         known = {"report", *(file.option for file in kind.files())}
         for name, path in self.paths.items():
             if path is not None and name not in known:
-                raise InputError(f"--{name}: the result of a job of the kind {kind.name} has no such form")
+                raise InputError(f"--{name}: a result of {kind.name} has no such file; remove it")
         return Outputs(kind, self.paths)
 
     def check(self, inputs: Iterable[Path | None], config_file: Path | None, force: bool = False) -> None:

@@ -24,13 +24,13 @@ def on_table(settings: AnyTabular, named: str | None, typed: bool, tables: Mappi
     meant, or if only a node may read it.
     """
     if named is not None and typed:
-        raise InputError("--table: --data says already where the rows are; give one of them")
+        raise InputError("--table: --data already names the rows; give one of them")
     if named is None and (typed or settings.data is not None or not tables):
         return settings
     name = chosen(named, tables)
     table = tables[name]
     if table.budget is not None:
-        raise InputError(f"tables.{name} has a budget, which only a node keeps: propose a job with smc submit")
+        raise InputError(f"tables.{name}: has a budget, which only a node keeps; propose a job with smc submit")
     files = {} if table.is_chosen or "://" in table.source else {"data": Path(table.source)}
     return by_table(settings, table).model_copy(update={"own_table": table, **files})
 
@@ -44,9 +44,9 @@ def check_file(data: Path | None, tables: Mapping[str, TableSettings]) -> None:
     for name, table in tables.items():
         read = same_place(place, table) or any(same_place(place, file) for file in table.files.values())
         if read and table.budget is not None:
-            raise InputError(f"--data: {data} is read by tables.{name}, which has a budget: only a node keeps that")
+            raise InputError(f"--data: {data} is read by tables.{name}, whose budget only a node keeps; use smc submit")
         if read and table.is_chosen:
-            raise InputError(f"--data: tables.{name} leaves rows of {data} out: give --table {name} instead")
+            raise InputError(f"--data: tables.{name} leaves out rows of {data}; give --table {name} instead")
 
 
 def by_table(settings: AnyTabular, table: TableSettings) -> AnyTabular:
@@ -68,7 +68,7 @@ def chosen(named: str | None, tables: Mapping[str, TableSettings], config_file: 
     if named is not None:
         return known_table(named, tables)
     if not tables:
-        raise InputError(f"--config: {config_file} has no table: add one as [tables.NAME]")
+        raise InputError(f"--config: {config_file} has no table; add one as [tables.NAME]")
     if len(tables) > 1:
-        raise InputError(f"--config has several tables, {listed(tables)}: say which with --table")
+        raise InputError(f"--config: has several tables, {listed(tables)}; choose one with --table")
     return next(iter(tables))

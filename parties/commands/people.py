@@ -25,38 +25,41 @@ from smc.errors import InputError
 
 _NAME: Any = click.argument("name")
 _PASSWORD: Any = click.option(
-    "--password-file", type=FILE, help="Its first line is the password; - is standard input  [asked twice]"
+    "--password-file", type=FILE, help="File whose first line is the password; - = standard input  [typed twice]"
 )
 Changed = tuple[str, Account | None]  # what was done, and the account as it is now
 
 
 @click.group("operator", epilog="Example:  smc operator list")
 def group() -> None:
-    """Give people names, roles and passwords; without any, whoever can read the node's state may do all."""
+    """Manage operators: names, roles and passwords.
+
+    Without any operator, every user who can read the node's state may do everything.
+    """
 
 
 @command("add", "smc operator add anna --role propose,approve --config party.toml", group)
 def add_command(
     name: str = _NAME,
-    roles: str | None = option(f"Of {', '.join(get_args(Role))}; see comes with each.", flag="--role ROLE,..."),
-    unix: str | None = option("Commands of this Unix user, the node's own, are this person's.", "USER"),
-    oidc: str | None = option("What [node.oidc]'s provider calls this person; a password is optional then.", "NAME"),
+    roles: str | None = option(f"Roles: {', '.join(get_args(Role))}; each includes see.", flag="--role ROLE,..."),
+    unix: str | None = option("The node's Unix user: its commands act as this person.", "USER"),
+    oidc: str | None = option("Name of this person at the [node.oidc] provider; makes a password optional.", "NAME"),
     password_file: Path | None = _PASSWORD,
     config_file: Path | None = node_config,
 ) -> Report:
-    """Give a person an account, or other roles.
+    """Add an operator, or change an operator's roles.
 
-    Whoever has an account keeps its password, and what is not given.
+    An existing account keeps its password and all values that you do not give.
     """
     if NAME.fullmatch(name) is None:
-        raise InputError(f"{quoted(name)}: a name has up to 32 of a-z, 0-9, . _ -, a letter first")
+        raise InputError(f"{quoted(name)}: a name has up to 32 of a-z, 0-9, . _ -, and begins with a letter")
     wanted = None if roles is None else tuple(role.strip() for role in roles.split(","))
     if unknown := [role for role in wanted or () if role not in get_args(Role)]:
         raise InputError(f"--role: there is no role {quoted(unknown[0])}; there are {', '.join(get_args(Role))}")
     accounts = _accounts(config_file)
     is_new = name not in accounts.all()
     if is_new and wanted is None:
-        raise InputError(f"--role: which roles has {name}? There are {', '.join(get_args(Role))}")
+        raise InputError(f"--role is missing: give the roles of {name}, from {', '.join(get_args(Role))}")
     hashed = (secrets.token_hex(16), "") if is_new else None
     if password_file is not None or (is_new and not oidc):
         hashed = protected(new_secret("password", password_file))
@@ -71,7 +74,7 @@ def add_command(
 
     report = _change(config_file, accounts, name, added)
     if unix and not is_unix_user(unix):
-        report.note(f"--unix: this machine has no user {quoted(unix)} now: nobody's commands are {name}'s")
+        report.note(f"--unix: this machine has no user {quoted(unix)} now, so no command acts as {name}")
     return report
 
 
@@ -81,9 +84,9 @@ def password_command(
     password_file: Path | None = _PASSWORD,
     config_file: Path | None = node_config,
 ) -> Report:
-    """Give a person another password.
+    """Change an operator's password.
 
-    Sessions on the page that were begun with the old one end.
+    Sessions on the page that began with the old password end.
     """
     accounts = _accounts(config_file)
     _known(accounts.all(), name)
@@ -96,21 +99,21 @@ def password_command(
 
 @command("remove", "smc operator remove anna --config party.toml", group)
 def remove_command(name: str = _NAME, config_file: Path | None = node_config) -> Report:
-    """Take a person's account away.
+    """Remove an operator's account.
 
-    Its sessions on the page end at once.
+    The operator's sessions on the page end at once.
     """
     return _change(config_file, _accounts(config_file), name, lambda _: ("removed", None))
 
 
 @command("list", "smc operator list --config party.toml", group)
 def list_command(config_file: Path | None = node_config) -> Report:
-    """List who has an account, with roles, Unix user and OIDC name."""
+    """List the operators with roles, Unix user and OIDC name."""
     _accounts(config_file, is_strict=True).check_present()
     accounts = _accounts(config_file).all()
     report = Report([_shown(name, account) for name, account in accounts.items()])
     columns = {"name": "{name}", "roles": "{roles:list}", "Unix user": "{unix}", "OIDC": "{oidc}"}
-    none = "nobody has a name: whoever can read the node's state directory decides, as operator"
+    none = "there are no operators: every user who can read the node's state directory decides, as operator"
     report.listing(columns, report.data, none)
     return report
 
@@ -128,7 +131,9 @@ def _change(
     path = _party_file(config_file)
     state, me = state_directory(path), unix_user()
     if state.exists() and state.stat().st_uid != os.geteuid():
-        raise InputError(f"{state} belongs to another Unix user: what {me} writes there its node could not read")
+        raise InputError(
+            f"{state} belongs to another Unix user, whose node cannot read files of {me}; run this as that user"
+        )
     file = load(path)
     with log_of(file) as (connection, log), connection:
         connection.execute("BEGIN IMMEDIATE")  # one command at a time
@@ -152,9 +157,9 @@ def _change(
     report.line(f"{name}: {what}; roles {', '.join(roles)}" if account is not None else f"{name}: {what}")
     able = sum("approve" in account.roles for account in known.values())
     if known and able < file.node.approvals:
-        report.note(f"approvals = {file.node.approvals} in {path}: what a peer proposes waits, for {able} may approve")
+        report.note(f"approvals = {file.node.approvals} in {path}: a peer's proposal waits, as only {able} may approve")
     if not known:
-        report.note("nobody has a name any more: whoever can read the node's state directory decides")
+        report.note("there are no more operators: every user who can read the node's state directory decides")
     return report
 
 
@@ -165,13 +170,13 @@ def _accounts(config_file: Path | None, is_strict: bool = False) -> Accounts:
 def _party_file(config_file: Path | None) -> Path:
     path = find_party_file(config_file)
     if path is None:
-        raise InputError("whose node? give --config party.toml: there is none here")
+        raise InputError("--config: there is no party.toml here; give --config party.toml")
     return path
 
 
 def _known(accounts: dict[str, Account], name: str) -> None:
     if name not in accounts:
-        raise InputError(f"there is no operator {quoted(name)}; smc operator list shows who there is")
+        raise InputError(f"there is no operator {quoted(name)}; see smc operator list")
 
 
 def _shown(name: str, account: Account) -> dict[str, object]:

@@ -34,36 +34,36 @@ HOLDS = {True: "yes", False: "no", None: "not known"}
 @command("policy", "smc policy --config party.toml --job job.toml --at 2026-01-31T22:15")
 def policy(
     config_file: Path | None = node_config,
-    job_file: Path | None = option("Try the rules on this job, as it is given to smc submit."),
+    job_file: Path | None = option("Test the rules on this job file, as for smc submit."),
     proposed_by: Literal["us", "peer"] = option(
-        "Who proposes it; `table` is the proposer's, `peer_table` the other one's  [peer]",
+        "Proposer, who owns `table`; the other party owns `peer_table`  [peer]",
         click.Choice(["peer", "us"]),
         default="peer",
     ),
-    at: str | None = option("When, ISO 8601, such as 2026-01-31T22:15  [now]", "DATE-TIME"),
-    peer_name: str | None = option("With which peer, if the file names several.", flag="--peer NAME"),
-    address: str | None = option("The peer's address  [not known]", "IP"),
+    at: str | None = option("Time of the job, ISO 8601, such as 2026-01-31T22:15  [now]", "DATE-TIME"),
+    peer_name: str | None = option("Peer, needed if party.toml names several.", flag="--peer NAME"),
+    address: str | None = option("Address of the peer  [unknown]", "IP"),
     post_quantum: bool | None = option(
-        "Whether the key exchange with the peer's node is post-quantum  [not known]",
+        "Key exchange with the peer's node: post-quantum or classical  [unknown]",
         flag="--post-quantum/--classical",
         default=None,
     ),
     key_exchange: str | None = option(
-        "The group of that key exchange, such as X25519MLKEM768; says whether it is post-quantum, too  [not known]",
+        "Group of the key exchange, implies its type: X25519MLKEM768  [unknown]",
         "GROUP",
     ),
-    runs: int = option("How often the table was used that day  [0]", click.IntRange(0, 10**9), default=0),
-    ask: bool = option("Ask the decision point of [decision] about the job, too."),
+    runs: int = option("Number of earlier jobs on the table that day  [0]", click.IntRange(0, 10**9), default=0),
+    ask: bool = option("Query the decision point of [decision] about the job too."),
 ) -> Report:
-    """Show the rules, and what they would decide on a job, and why. Nothing is proposed or recorded.
+    """Show the rules, and test them on a job: decision and reasons. Nothing is proposed or recorded.
 
-    With --job, --json shows what a decision point would be sent, too.
+    With --job, --json also shows the request to a decision point.
     """
     from parties.node import settings
 
     path = find_party_file(config_file)
     if path is None:
-        raise InputError("whose rules? give --config party.toml: there is none here")
+        raise InputError("--config: there is no party.toml here; give --config party.toml")
     file = settings.load(path)
     known = {name: schema.load(table.schema_file).attributes for name, table in file.tables.items()}
     budgets = {name: table.budget is not None for name, table in file.tables.items()}
@@ -126,7 +126,9 @@ def _link(post_quantum: bool | None, key_exchange: str | None) -> dict[str, Any]
         return {"post_quantum": post_quantum}
     is_safe = key_exchange in tls.POST_QUANTUM
     if post_quantum not in (None, is_safe):
-        raise InputError(f"--key-exchange {quoted(key_exchange)}: that is {'' if is_safe else 'not '}post-quantum")
+        raise InputError(
+            f"--key-exchange: {quoted(key_exchange)} is {'' if is_safe else 'not '}post-quantum; remove the other flag"
+        )
     return {"tls": tls.VERSION, "key_exchange": key_exchange, "post_quantum": is_safe}
 
 
@@ -135,9 +137,9 @@ def _asked(file: NodeFile, request: Request | None) -> Word:
     from parties.node.point.decision_point import DecisionPoint
 
     if request is None:
-        raise InputError("--ask: about which job? give --job job.toml")
+        raise InputError("--ask: needs a job; add --job job.toml")
     if file.decision is None:
-        raise InputError("--ask: whom? party.toml names no decision point: [decision] url")
+        raise InputError("--ask: party.toml has no decision point; add url under [decision]")
     with at_key("decision"):
         return DecisionPoint(file.decision).ask(request)
 
@@ -154,7 +156,9 @@ def _checked(address: str | None) -> str | None:
     try:
         return None if address is None else str(ip_address(address))
     except ValueError:
-        raise InputError(f"--address: {quoted(address or '')} is not an IP address") from None
+        raise InputError(
+            f"--address: {quoted(address or '')} is not an IP address; give one such as 192.0.2.7"
+        ) from None
 
 
 def _document(

@@ -28,37 +28,39 @@ WRITTEN = {"columns", "format"}  # what stands of a table in party.toml, and is 
 @command("prepare", "smc prepare raw.csv --target outcome --out clinic")
 def prepare(
     raw: str | None = argument(),
-    config_file: Path | None = option("Instead of RAW, a party.toml: a table that it has."),
-    target: str | None = option("The class column: what a tree or a model shall predict.", "COLUMN"),
-    agreed: Path | None = option("A schema that exists: map the table to it, propose none.", flag="--schema"),
-    exclude: tuple[str, ...] = option("Leave a column out; may be repeated.", "COLUMN"),
-    table: str | None = option("Of a database or --config, which table; of a file, what to call it.", "NAME"),
-    page: Path | None = option("The same as an HTML page, to look at. Private."),
-    out: Path | None = option("Directory for schema.toml and party.toml  [that of --config]", FOLDER),
+    config_file: Path | None = option("party.toml with the table, instead of RAW."),
+    target: str | None = option("Class column that a tree or model predicts.", "COLUMN"),
+    agreed: Path | None = option("Existing schema: map the table to it, propose no new one.", flag="--schema"),
+    exclude: tuple[str, ...] = option("Leave this column out; repeatable.", "COLUMN"),
+    table: str | None = option("Table of a database or of --config; for a file, its new name.", "NAME"),
+    page: Path | None = option("Write the findings as an HTML page. It is private."),
+    out: Path | None = option("Directory for schema.toml and party.toml  [directory of --config]", FOLDER),
     force: bool = FORCE,
 ) -> Report:
-    """Look at a raw table, and write what computing on it needs: a schema and the table's mapping.
+    """Read a raw table, and propose a schema and a mapping of the table to the schema.
 
-    RAW is a file as it was exported: CSV with any separator, decimal mark and encoding, compressed by gzip or not, or
-    Parquet; or a DuckDB file or a database's URL, with --table. With --config it is a table of a party.toml, which may
-    be a query. DIR/schema.toml is a proposal of typed columns for both parties to agree on; DIR/party.toml has the
-    table with its spelling, to which smc init adds the way to the peer. Both are text: overrule by hand what is wrong,
-    or prepare it anew with --force, which replaces the schema and the table's spelling and columns.
+    RAW is an exported file: Parquet, or CSV with any separator, decimal mark and encoding, gzipped or not. It can also
+    be a DuckDB file or the URL of a database, with --table. With --config the table is one of a party.toml, possibly a
+    query.
+
+    DIR/schema.toml proposes typed columns for both parties to agree on. DIR/party.toml has the table and its spelling.
+    smc init adds the link to the peer. Both files are text: correct them by hand. Or prepare the table again with
+    --force, which replaces the schema and the table's spelling and columns.
     """
     if (raw is None) == (config_file is None):
-        raise InputError("give RAW, a file or a database's URL, or --config with a table of one's own: one of the two")
+        raise InputError("RAW: give either RAW, a file or the URL of a database, or --config with your table")
     from parties.alone.preparing import fitting, proposing, writing
     from parties.alone.preparing.profile import profile
 
     name, settings = _place(raw, table) if config_file is None else _of_config(config_file, table)
     if out is None and config_file is None:
-        raise InputError("--out is missing: the directory for schema.toml and party.toml")
+        raise InputError("--out is missing: give the directory for schema.toml and party.toml")
     out = out or config_file.parent  # type: ignore[union-attr]
     if force and config_file is not None:  # spelling and columns are found out as if nothing were said of them
         settings = settings.model_copy(update={"format": FormatSettings(), "columns": {}})
         settings.model_fields_set.difference_update(WRITTEN)
     if agreed is not None and (target is not None or exclude):
-        raise InputError("--schema says which columns are wanted: give no --target and no --exclude")
+        raise InputError("--schema: already sets the columns; remove --target and --exclude")
     party_file = out / PARTY_FILE
     before, there = _present(party_file, name, settings, force)
     schema_file = out / "schema.toml" if there is None else there.schema_file
@@ -75,12 +77,12 @@ def prepare(
         if known is None:
             for column in exclude:
                 if column not in [*(c.name for c in table_profile.columns), *table_profile.unfit]:
-                    raise InputError(f"--exclude: there is no column {column!r}")
+                    raise InputError(f"--exclude: there is no column {column!r}; check the name")
             proposal = proposing.propose(table_profile, target, exclude)
         else:
             proposal = fitting.fit(table_profile, known)
     if there is not None and getattr(table_profile.place, "files", {}) != there.files:
-        raise InputError(f"{party_file}: the files of {name} are spelled differently: give each its `format`")
+        raise InputError(f"{party_file}: the files of {name} are spelled differently; give each its own `format`")
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -103,11 +105,11 @@ def prepare(
     report.line(f"written  {schema_file}   {len(proposal.schema.attributes)} attributes, digest {digest}")
     report.line(f"written  {party_file}   table {name}, {table_profile.rows:,} rows")
     if there is not None and table_profile.rows > there.max_rows:
-        notes.append(f"tables.{name}.max_rows: {there.max_rows:,} are fewer than the rows: raise it")
+        notes.append(f"tables.{name}.max_rows: {there.max_rows:,} are fewer than the rows; raise it")
     if agreed is None:
         notes.append(writing.TELLS)
     if "link" not in files.read_toml(party_file):
-        notes.append(f"next: smc init --out {out}    adds the way to the peer to {party_file}")
+        notes.append(f"next: smc init --out {out}    adds the link to the peer to {party_file}")
     for note in notes:
         report.note(note, always=False)
     return report
@@ -141,12 +143,12 @@ def _present(party_file: Path, name: str, settings: PlaceSettings, force: bool) 
         return text, None
     rows = [(getattr(table, "query", None), _real(table.source), table.table) for table in (settings, there)]
     if rows[0] != rows[1]:
-        raise InputError(f"{party_file}: tables.{name} has other rows: give another --table, or take it out")
+        raise InputError(f"{party_file}: tables.{name} has other rows; give another --table, or remove that table")
     if not (settled := WRITTEN & there.model_fields_set):
         return text, there
     if not force:
         has = " and ".join(sorted(settled))
-        raise InputError(f"{party_file}: tables.{name} has {has} already: give --force to replace, or another --out")
+        raise InputError(f"{party_file}: tables.{name} already has {has}; give --force to replace, or another --out")
     return _without(party_file, text, name), there
 
 
@@ -155,7 +157,9 @@ def _require_own(schema_file: Path, party_file: Path, name: str) -> None:
     tables = load(party_file).tables if party_file.exists() else {}
     real = schema_file.resolve()
     if others := [other for other, table in tables.items() if other != name and table.schema_file.resolve() == real]:
-        raise InputError(f"{schema_file} is the schema of {listed(others)}, too: --schema {schema_file} keeps it")
+        raise InputError(
+            f"{schema_file} is also the schema of {listed(others)}; give --schema {schema_file} to keep it"
+        )
 
 
 def _real(source: str) -> str:
@@ -178,7 +182,7 @@ def _without(party_file: Path, text: str, name: str) -> str:
     with suppress(tomllib.TOMLDecodeError):
         if tomllib.loads("".join(remaining)) == wanted:
             return "".join(remaining)
-    raise InputError(f"{party_file}: the spelling and columns of tables.{name} cannot be told apart: take them out")
+    raise InputError(f"{party_file}: cannot separate the spelling and columns of tables.{name}; remove them by hand")
 
 
 def _header(line: str) -> list[str] | None:

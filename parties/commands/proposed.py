@@ -27,17 +27,17 @@ Job: TypeAlias = dict[str, Any]
 AnyCommand: TypeAlias = Callable[..., Any]
 OF_A_FILE = "JOB.toml"
 HEAD = {  # of every kind
-    "table": ("NAME", "Our table, if rows are read"),
-    "peer_table": ("NAME", "The peer's table  [of the same name]"),
-    "purpose": ("TEXT", "What for; rules and the peer's operator may refuse a job without"),
+    "table": ("NAME", "Your table, if the job reads rows"),
+    "peer_table": ("NAME", "Table of the peer  [same name]"),
+    "purpose": ("TEXT", "Purpose, shown to the peer; rules and the peer may require it"),
 }
-_PEER = click.option("--peer", metavar="NAME", help="Which peer, if the node has several  [as in the file]")
+_PEER = click.option("--peer", metavar="NAME", help="Peer, needed if the node has several  [as in the file]")
 input_options: Any = click.option(
     "--input",
     "inputs",
     multiple=True,
     metavar="NAME=VALUE",
-    help="What the job asks to be typed, private; NAME=- reads it from standard input.",
+    help="Private value that the job needs; NAME=- reads standard input.",
 )
 
 
@@ -53,7 +53,7 @@ class _OfFile(click.Command):
             key, path = flag.lstrip("-").replace("-", "_"), "" if above is None else above.command_path
             if (kind := _kind_with(key)) is None:
                 raise
-            says = f"the file says what the job is told, as {key}; or name a kind: {path} {kind} {flag}"
+            says = f"a job file sets this as {key}; or name the kind: {path} {kind} {flag}"
             raise InputError(f"{flag}: {says}") from None
 
     @override
@@ -93,8 +93,8 @@ class Proposed(click.Group):
 
     @override
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("A job is a file, or a kind with flags"):
-            lines = [(OF_A_FILE, "A file with the keys of the flags, and protocol.")]
+        with formatter.section("Give a job file, or a kind with flags"):
+            lines = [(OF_A_FILE, "File with protocol, and the flags as keys.")]
             formatter.write_dl([*lines, *((name, kinds.line(name)) for name in kinds.names())])
 
     def _of_file(self) -> click.Command:
@@ -145,7 +145,7 @@ def read_inputs(protocol: object, texts: tuple[str, ...]) -> Job:
     for text in texts:
         name, sign, value = text.partition("=")
         if not sign or name not in known:
-            raise InputError(f"--input: must be NAME=VALUE, NAME one of {listed(known) or 'none'}")
+            raise InputError(f"--input: must be NAME=VALUE, with NAME from {listed(known) or 'none'}")
         typed[name] = read_private(known[name], value)
     return typed
 

@@ -28,14 +28,14 @@ from smc.errors import InputError
 if TYPE_CHECKING:
     from parties.alone.publish.settings import PublishPlan
 
-OUT: Any = click.option("--out", type=FILE, help="The published rows: CSV, or Parquet if named so.")
+OUT: Any = click.option("--out", type=FILE, help="File for the published rows: CSV, or Parquet by its name.")
 MOST = 0.5  # of a column: so much more is worth a line
-INTO: Any = click.option("--into", metavar="TABLE", help="Instead of --out: a new table of the source's database.")
+INTO: Any = click.option("--into", metavar="TABLE", help="New table in the source's database, instead of --out.")
 
 
 @click.group("publish", epilog="Example:  smc publish plan --data patients.csv --out publish.toml")
 def group() -> None:
-    """Publish rows of one's own so that nobody is found in them."""
+    """Publish your own rows so that no person can be identified."""
 
 
 publish_pseudonyms.add_to(group)
@@ -45,14 +45,15 @@ for added in (mask, view, protect_command, table_command, tables_command, open_c
 
 @command("plan", "smc publish plan --data patients.csv --out publish.toml", group)
 def plan_command(
-    source: str = option("The rows: a file, or a database's URL.", flag="--data SOURCE"),
+    source: str = option("Rows: a file, or the URL of a database.", flag="--data SOURCE"),
     table: str | None = TABLE,
     config_file: Path | None = CONFIG,
     out: Path = proposal_option,
 ) -> Report:
-    """Propose a plan for a table, to be completed by who knows it. Columns that single people out are named.
+    """Propose a plan for a table. Complete it with your knowledge of the table.
 
-    The plan says how a file is spelled: with --config as smc prepare described it, else as it looks.
+    Columns that single people out are listed. The plan includes the spelling of a file: from --config as smc prepare
+    wrote it, else detected.
     """
     from parties.alone.preparing.profile import profile
     from parties.alone.publish.planning import propose
@@ -70,18 +71,18 @@ def plan_command(
     files.write_text(out, proposal.text + (f"\n[format]\n{spelling}" if spelling else ""))
     report = Report({"notes": proposal.notes})
     report.lines(proposal.notes)
-    report.note(f"written: {out}; say which columns are sensitive, and how the others are generalised")
+    report.note(f"written: {out}; mark the sensitive columns there, and complete the generalisation of the others")
     return report
 
 
 @command("check", "smc publish check --plan publish.toml --data published.csv", group)
 def check_command(
     plan_file: Path = PLAN,
-    data: str | None = option("A published table  [the plan's own source]", "SOURCE"),
+    data: str | None = option("Published table to check  [source of the plan]", "SOURCE"),
     force: bool = FORCE,
     telling: Telling = settings(Telling),
 ) -> Report:
-    """Check a table against the plan's models, and say what could be done with it. Exit code 2 if a model fails."""
+    """Check a table against the plan's models, and show its risks. Exit code 2 if a model fails."""
     from parties.alone.publish.recoding.checking import check
     from parties.alone.publish.settings import load
 
@@ -100,19 +101,17 @@ def anonymise_command(
     plan_file: Path = PLAN,
     out: Path | None = OUT,
     into: str | None = INTO,
-    recoding_file: Path | None = option("Write the recoding, for smc publish apply."),
-    algorithm: str | None = option(
-        "flash, samarati, incognito, mondrian, mondrian-relaxed, top-down  [as in the plan; or by the columns]"
-    ),
-    utility: str | None = option("discernibility, ncp, class-size, entropy  [as in the plan]"),
-    max_suppressed: float | None = option("The share of rows that may be left out  [as in the plan]"),
+    recoding_file: Path | None = option("Write the recoding, the input of smc publish apply."),
+    algorithm: str | None = option("flash, samarati, incognito, mondrian, mondrian-relaxed, top-down  [the plan's]"),
+    utility: str | None = option("Utility measure: discernibility, ncp, class-size, entropy  [the plan's]"),
+    max_suppressed: float | None = option("Maximum share of suppressed rows  [as in the plan]"),
     escape_formulas: bool = ESCAPE,
     force: bool = FORCE,
     published_before: HistoryOptions = settings(HistoryOptions),
     record: Record = settings(Record),
     telling: Telling = settings(Telling),
 ) -> Report:
-    """Recode a table so that every class satisfies the plan's models, and write it."""
+    """Recode a table so that every class satisfies the plan's models. Write the result."""
     from parties.alone.publish.recoding.anonymising import anonymised, cells_of, masks_of, order_of
     from parties.alone.publish.recoding.dimensions import curve
     from parties.alone.publish.rules import hierarchy
@@ -134,7 +133,7 @@ def anonymise_command(
         status = stack.enter_context(console.progress("reading"))
         rows, cells = cells_of(plan, stack)
         models = plan.check()
-        status.doing("looking for the recoding that loses least")
+        status.doing("searching for the recoding with the least loss")
         outcome = anonymised(cells, plan, models)
         if telling.page_file is not None:
             outcome.report["dimensions"] = curve(cells, plan, models, outcome.report["lost"], status.doing)
@@ -157,37 +156,37 @@ def anonymise_command(
     report = telling.told(outcome.report, out.name if out else str(into))
     if plan.algorithm is None and outcome.levels is None and not plan.local:
         number = len(cells.hierarchies)
-        report.note(f"{number} quasi-identifiers are too many for one level a column: recoded by mondrian")
+        report.note(f"{number} quasi-identifiers are too many for one level per column; mondrian recoded them")
     if dropped := [name for name, column in plan.columns.items() if column.pseudonym is not None]:
-        why = "pseudonyms would tell which rows are of one person; smc publish pseudonyms makes them, without recoding"
+        why = "pseudonyms would link the rows of a person; smc publish pseudonyms makes them, without recoding"
         report.note(f"dropped: {listed(dropped)}: {why}")
     note_beginning(report, history)
     if not plan.named("sensitive"):
-        report.note("no column is sensitive: nothing bounds what the rows that look alike say of their people")
+        report.note("no column is sensitive: rows of a class may still reveal facts about their people")
     report.written(into and f"table {into}", *outputs.values())
     if lost := sorted((share, name) for name, share in outcome.report["lost"].items() if share > MOST)[::-1]:
         shares = ", ".join(f"{quoted(name)} {share:.0%}" for share, name in lost)
-        report.note(f"most is lost of {shares}: rules for them, fewer quasi-identifiers or a smaller k keep more")
+        report.note(f"most is lost of {shares}: add rules for them, or use fewer quasi-identifiers or a smaller k")
     return report
 
 
 @command("apply", "smc publish apply --recoding recoding.json --data june.csv --out june-public.csv", group)
 def apply_command(
-    recoding_file: Path = option("What smc publish anonymise wrote."),
-    data: str = option("Later rows, with the same columns.", "SOURCE"),
+    recoding_file: Path = option("Recoding written by smc publish anonymise."),
+    data: str = option("Later rows with the same columns.", "SOURCE"),
     table: str | None = TABLE,
     out: Path | None = OUT,
     into: str | None = INTO,
-    max_suppressed: float | None = option("The share that may be left out  [as recoded]", Between(0, 1)),
-    public: str | None = option("For presence: a table of all who could be among these rows.", "SOURCE"),
-    public_table: str | None = option("Which table of it, if it is a database.", "NAME"),
+    max_suppressed: float | None = option("Maximum share of suppressed rows  [as in the recoding]", Between(0, 1)),
+    public: str | None = option("For presence: table of all people who could be among these rows.", "SOURCE"),
+    public_table: str | None = option("Table of --public, if that is a database.", "NAME"),
     escape_formulas: bool = ESCAPE,
     force: bool = FORCE,
     published_before: HistoryOptions = settings(HistoryOptions),
     record: Record = settings(Record),
     telling: Telling = settings(Telling),
 ) -> Report:
-    """Recode later rows as earlier ones, and check them again. What does not fit is left out, up to the bound."""
+    """Recode later rows as earlier ones, and check them again. Rows that do not fit are suppressed, up to the bound."""
     from parties.alone.publish.applying import apply
     from parties.alone.publish.recoding.recoding import load
 
@@ -201,7 +200,9 @@ def apply_command(
     register = None if public is None else place(public, public_table)
     recoding = load(recoding_file)
     if recoding.history is not None and history is not None and not history.versions:
-        raise InputError(f"--history: {history.path} has no publication yet: give the file of the recoding's plan")
+        raise InputError(
+            f"--history: {history.path} has no publication yet; give the history file of the recoding's plan"
+        )
     if source.party_table is None:  # later rows come as the first ones did
         source = source.model_copy(update={"format": recoding.format})
     with record.of("apply") as log, console.progress("recoding"):
@@ -209,7 +210,7 @@ def apply_command(
         log.published(source, recoding.published(), [model["model"] for model in applied["models"]], target)
     report = telling.told(applied, out.name if out else str(into))
     if "unchecked" in applied:
-        why = "a party alone cannot count both parties' rows"
+        why = "one party cannot count both parties' rows"
         report.note(f"recoded, but not checked: {', '.join(applied['unchecked'])} ({why})")
     note_beginning(report, history)
     report.written(into and f"table {into}", *outputs.values())
@@ -219,7 +220,7 @@ def apply_command(
 def _target(out: Path | None, into: str | None) -> Path | str:
     """Return where rows go: a file, or a table of this name. `InputError` unless one of them is given."""
     if (out is None) == (not into):
-        raise InputError("give either --out, a file, or --into, a table of the source's database")
+        raise InputError("--out: give either --out, a file, or --into, a table of the source's database")
     return out if out is not None else str(into)
 
 

@@ -53,8 +53,8 @@ class PublicationLog:
 class Record:
     """Where it is put on record what a command publishes, and why, if anywhere."""
 
-    config_file: Path | None = option("party.toml: put this on record in its audit log.")
-    purpose: str | None = option("What for, for the record: as you like, and only with --config.")
+    config_file: Path | None = option("party.toml: record the publication in its audit log.")
+    purpose: str | None = option("Purpose for the record; optional, only with --config.")
 
     @contextmanager
     def of(self, what: str, table: str = "") -> Iterator[PublicationLog]:
@@ -64,7 +64,7 @@ class Record:
         """
         if self.config_file is None:
             if self.purpose is not None:
-                raise InputError("--purpose is for the record: give --config party.toml, too")
+                raise InputError("--purpose: goes with --config, which has the record; add --config party.toml")
             yield PublicationLog(lambda _: None, lambda _: "")
             return
         from parties.node.settings import load

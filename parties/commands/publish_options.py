@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from parties.alone.publish.settings import HistoryPlan
     from parties.alone.publish.versions import History
 
-PLAN: Any = click.option("--plan", "plan_file", type=FILE, required=True, help="The table's plan, a TOML file.")
+PLAN: Any = click.option("--plan", "plan_file", type=FILE, required=True, help="Plan of the table, a TOML file.")
 ESCAPE: Any = click.option(
-    "--escape-formulas", is_flag=True, help="In CSV put ' before text that a spreadsheet would compute (= + - @)."
+    "--escape-formulas", is_flag=True, help="CSV: put ' before text that a spreadsheet would compute (= + - @)."
 )
 
 
@@ -29,10 +29,10 @@ ESCAPE: Any = click.option(
 class HistoryOptions:
     """The file of what was published before, and whose rows are whose."""
 
-    history_file: Path | None = option("What was published before: a private file  [the plan's; or none]")
-    row_column: str | None = option("With --history: the column that says whose row each is.", flag="--row COLUMN")
+    history_file: Path | None = option("Private file of earlier publications  [the plan's; or none]")
+    row_column: str | None = option("With --history: column that identifies the row's owner.", flag="--row COLUMN")
     person_column: str | None = option(
-        "If people have several rows: whose; --row tells rows apart.", flag="--person COLUMN"
+        "Person column if people have several rows; --row then identifies the row.", flag="--person COLUMN"
     )
 
     def load(self, planned: HistoryPlan | None = None) -> History | None:
@@ -46,12 +46,16 @@ class HistoryOptions:
             where, how = (planned.file, planned.row, planned.person), (self.row_column, self.person_column)
             typed = (self.history_file or where[0], how[0] or where[1], how[1] or where[2])
             if (typed[0].absolute(), *typed[1:]) != (where[0].absolute(), *where[1:]):
-                place = f"{planned.file}, by {quoted(planned.row)}"
-                raise InputError(f"--history: the plan puts publications down in {place}: leave it out")
+                place = f"{planned.file} and row column {quoted(planned.row)}"
+                raise InputError(
+                    f"--history: the plan already sets history file {place}; remove --history, --row and --person"
+                )
             return load(*where)
         if self.history_file is None or self.row_column is None:
             if self != HistoryOptions(None, None, None):
-                raise InputError("give both --history, a file, and --row, the column that says whose row each is")
+                raise InputError(
+                    "--history: give both --history, a file, and --row, the column that identifies the row's owner"
+                )
             return None
         return load(self.history_file, self.row_column, self.person_column)
 
@@ -59,7 +63,7 @@ class HistoryOptions:
 def note_beginning(report: Report, history: History | None) -> None:
     """Note of a history that was empty that it is: a file whose name was mistyped is one, too."""
     if history is not None and not history.versions:
-        report.note(f"{history.path} begins with this: what was published before was not looked at")
+        report.note(f"{history.path} is new: earlier publications were not checked")
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,7 @@ class Telling:
     """The places for the report besides standard output."""
 
     report_file: Path | None = option("Write the report as JSON.")
-    page_file: Path | None = option("Write the report as a page, HTML.")
+    page_file: Path | None = option("Write the report as an HTML page.")
 
     @property
     def outputs(self) -> dict[str, Path | None]:

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 class Keys:
     """The files of keys."""
 
-    master: Path = option("The master key, that none but you can read.")
-    keys: Path = option("The file of keys, wrapped by the master key.")
+    master: Path = option("Master key; only you may be able to read the file.")
+    keys: Path = option("File of keys, wrapped by the master key.")
 
     def opened(self) -> AbstractContextManager[Keyring]:
         """Open the file of keys, for `with`."""
@@ -47,7 +47,7 @@ def add_to(group: click.Group) -> None:
 
 @command("keys", "smc publish keys --master master.key --keys keys.db")
 def keys(of: Keys = settings(Keys)) -> None:
-    """Make a file of keys, and the master key that wraps them if it is not there yet; keep them apart."""
+    """Make a file of keys, and the master key that wraps them if it does not exist. Store them apart."""
     from parties.alone.publish.keys.keyring import make_keyring, make_master, read_master, refuse_existing
 
     files.check_outputs({"--keys": of.keys}, [of.master])
@@ -60,22 +60,21 @@ def keys(of: Keys = settings(Keys)) -> None:
         if is_new:
             of.master.unlink(missing_ok=True)
         raise
-    console.err.print(f"written: {of.keys}; who has {of.master} too can restore all pseudonyms")
+    console.err.print(f"written: {of.keys}; anyone who also has {of.master} can restore all pseudonyms")
 
 
 @command("pseudonyms", "smc publish pseudonyms --plan publish.toml --master master.key --keys keys.db --out rows.csv")
 def pseudonyms(
     plan_file: Path = PLAN,
     of: Keys = settings(Keys),
-    out: Path = option("The rows: CSV, or Parquet if named so."),
+    out: Path = option("File for the rows: CSV, or Parquet by its name."),
     escape_formulas: bool = ESCAPE,
     force: bool = FORCE,
     record: Record = settings(Record),
 ) -> None:
-    """Write a table with pseudonyms for identifiers, as the plan says.
+    """Replace identifiers of a table by pseudonyms, as in the plan. Its other columns stay unchanged.
 
-    Its other columns stay as they are, but for identifiers: those without a pseudonym are dropped, as are columns that
-    the plan does not name.
+    Identifiers without a pseudonym are dropped, and so are columns missing in the plan.
     """
     from parties.alone.publish.pseudonyms import Pseudonyms, write
     from parties.alone.publish.settings import unrecorded
@@ -85,7 +84,7 @@ def pseudonyms(
     check_new({"--out": out}, [plan_file, of.master, of.keys, *paths(plan.source)], record.config_file, force)
     choose(plan, record.config_file)
     if not any(column.pseudonym for column in plan.columns.values()):
-        raise InputError(f'{plan_file}: no column becomes a pseudonym: give one pseudonym = "deterministic"')
+        raise InputError(f'{plan_file}: no column becomes a pseudonym; set pseudonym = "deterministic" for one')
     with (
         record.of("pseudonyms") as log,
         of.opened() as ring,
@@ -99,7 +98,9 @@ def pseudonyms(
         protection = [f"{name}: {column.pseudonym} pseudonyms" for name, column in columns if column.pseudonym]
         shown_names = [name for name, column in columns if column.shown or column.pseudonym]
         log.published(plan, shown_names, protection, out)
-    console.err.print(f"written: {out} ({written.rows} rows); they are still about people: whom, the keys tell")
+    console.err.print(
+        f"written: {out} ({written.rows} rows); they are still personal data: the keys identify the people"
+    )
 
 
 @command(
@@ -108,39 +109,41 @@ def pseudonyms(
     ' --purpose "recall of a drug" --out restored.csv',
 )
 def restore(
-    data: str = option("A table with pseudonyms.", "SOURCE"),
+    data: str = option("Table with pseudonyms.", "SOURCE"),
     table: str | None = TABLE,
-    columns: tuple[str, ...] = option("A column of them, and its key.", flag="--column NAME[=KEY]", required=True),
+    columns: tuple[str, ...] = option(
+        "Column of pseudonyms, and its key; repeatable.", flag="--column NAME[=KEY]", required=True
+    ),
     of: Keys = settings(Keys),
-    purpose: str = option("Why, for the record."),
-    out: Path = option("The restored rows: CSV, or Parquet if named so."),
+    purpose: str = option("Purpose, for the record."),
+    out: Path = option("File for the restored rows: CSV, or Parquet by its name."),
     force: bool = FORCE,
 ) -> None:
-    """Put values back in the place of pseudonyms; that it was done is on record with the keys."""
+    """Restore the values behind pseudonyms. The records of the keys list this."""
     from parties.alone.publish import pseudonyms as made
     from parties.alone.publish.keys.keyring import user
 
     check_new({"--out": out}, [of.master, of.keys, *paths(data)], None, force)
     if not purpose.strip():
-        raise InputError("--purpose: say why; it is put on record")
+        raise InputError("--purpose: is empty; give the reason, which is recorded")
     wanted = {name: key or name for name, _, key in (column.partition("=") for column in columns)}
     with of.opened() as ring, rows_at(data, table) as rows, console.progress("restoring"):
         written = made.restore(rows, wanted, ring, out, purpose, user())
     lost = f"; {written.forgotten} cells of forgotten subjects are empty" if written.forgotten else ""
-    console.err.print(f"written: {out} ({written.rows} rows){lost}; this is on record")
+    console.err.print(f"written: {out} ({written.rows} rows){lost}; this is recorded")
 
 
 @command("rotate", "smc publish rotate --master master.key --keys keys.db --column patient")
 def rotate(
     of: Keys = settings(Keys),
-    columns: tuple[str, ...] = option("A column's key to make anew.", flag="--column KEY"),
-    new_master: Path | None = option("Wrap all keys by a new master key, written here."),
+    columns: tuple[str, ...] = option("Key of a column to replace by a new one; repeatable.", flag="--column KEY"),
+    new_master: Path | None = option("File for a new master key, which wraps all keys."),
 ) -> None:
-    """Make columns' keys anew, or the master key. Older pseudonyms stay restorable, and do not join with later ones."""
+    """Replace keys of columns, or the master key. Older pseudonyms stay restorable, but do not join with later ones."""
     from parties.alone.publish.keys.keyring import make_master
 
     if not columns and new_master is None:
-        raise InputError("give --column, --new-master, or both")
+        raise InputError("--column: give --column, --new-master, or both")
     with of.opened() as ring:
         for name in dict.fromkeys(columns):
             console.out.print(f"{name}: version {ring.rotate(name)}")
@@ -148,34 +151,36 @@ def rotate(
             ring.rewrap(make_master(new_master))
         ring.commit()
     if new_master is not None:
-        console.err.print(f"written: {new_master}; destroy {of.master} to make older copies of {of.keys} useless")
+        console.err.print(
+            f"written: {new_master}; destroy {of.master}, so that older copies of {of.keys} become useless"
+        )
 
 
 @command("forget", "smc publish forget --master master.key --keys keys.db --subject -")
 def forget(
     of: Keys = settings(Keys),
-    subject: str = option("Who: the value in the plan's subject column; - reads it from standard input."),
-    table: str | None = option("Of which table of party.toml, for the record; with --config.", "NAME"),
+    subject: str = option("Person as in the plan's subject column; - reads standard input."),
+    table: str | None = option("Table of party.toml, for the record; with --config.", "NAME"),
     record: Record = settings(Record),
 ) -> None:
-    """Destroy a subject's key: none of their pseudonyms can be restored. It is on record that one was, not whose."""
+    """Destroy a person's key, so that their pseudonyms cannot be restored. The record does not name the person."""
     if subject == "-":
         subject = typed_line("the subject")
     if (table is None) != (record.config_file is None):
-        raise InputError("--config and --table go together: of which table's subject the log shall tell")
+        raise InputError("--config: goes with --table, the person's table for the log; give both or neither")
     with record.of("forget", table or "") as log, of.opened() as ring:
         if not ring.forget(subject.strip()):
-            raise InputError(f"{of.keys}: there is no key of this subject: it was never made, or is destroyed already")
+            raise InputError(f"{of.keys}: has no key of this person; it was never made, or is already destroyed")
         ring.commit()
         log.published(table or "")
     console.err.print(
-        "the key is destroyed here; older copies of the file still hold it: destroy them, or rotate --new-master"
+        "the key is destroyed here, but older copies of the file still have it; destroy them, or rotate --new-master"
     )
 
 
 @command("records", "smc publish records --master master.key --keys keys.db --json")
 def records(of: Keys = settings(Keys)) -> Report:
-    """What was done with the keys: every restore, rotation and erasure; checked for changes."""
+    """List every restore, rotation and erasure of the keys. The list is checked for changes."""
     with of.opened() as ring:
         report = Report(ring.records(), is_foreign=True)
     for entry in report.data:

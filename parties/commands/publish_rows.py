@@ -17,13 +17,13 @@ from smc.errors import InputError
 @command("protect", "smc publish protect --plan protect.toml --out protected.csv")
 def protect_command(
     plan_file: Path = PLAN,
-    out: Path = option("The published rows: CSV, or Parquet if named so."),
+    out: Path = option("File for the published rows: CSV, or Parquet by its name."),
     escape_formulas: bool = ESCAPE,
     force: bool = FORCE,
-    report_file: Path | None = option("Write as JSON what was lost and is left to fear."),
+    report_file: Path | None = option("Write information loss and remaining risks as JSON."),
     record: Record = settings(Record),
 ) -> Report:
-    """Swap, average, blur, sample or hide values by the plan's methods, and write the rows. Identifiers are dropped."""
+    """Swap, average, blur, sample or hide values by the plan's methods. Identifiers are dropped."""
     from parties.alone.attacks.protected import attacks
     from parties.alone.publish.protecting import protecting
     from parties.alone.publish.reading import rows_of
@@ -54,15 +54,16 @@ def protect_command(
 @command("invariant", "smc publish invariant --plan growing.toml --out july.csv")
 def invariant_command(
     plan_file: Path = PLAN,
-    out: Path = option("The published rows: CSV, or Parquet if named so."),
+    out: Path = option("File for the published rows: CSV, or Parquet by its name."),
     escape_formulas: bool = ESCAPE,
     force: bool = FORCE,
     record: Record = settings(Record),
     telling: Telling = settings(Telling),
 ) -> Report:
-    """Publish a growing table again, and each row could always have one of the same m values.
+    """Publish a growing table again. In every version, each row could have one of the same m values.
 
-    People may come and go. Where a class lacks a value, a counterfeit row has it; how many of a class are, is told.
+    People may come and go. A class that lacks a value gets a counterfeit row. The number of counterfeits in each class
+    is published.
     """
     from parties.alone.publish.protecting.protecting import write
     from parties.alone.publish.reading import rows_of
@@ -94,14 +95,14 @@ def invariant_command(
 @command("mask", "smc publish mask --plan publish.toml --out masked.csv")
 def mask(
     plan_file: Path = PLAN,
-    out: Path = option("The rows: CSV, or Parquet if named so."),
+    out: Path = option("File for the rows: CSV, or Parquet by its name."),
     escape_formulas: bool = ESCAPE,
     force: bool = FORCE,
     record: Record = settings(Record),
 ) -> None:
-    """Write a table through the plan's masks. Its other columns stay as they are, but for identifiers.
+    """Mask columns of a table by the plan, and write it. Its other columns stay unchanged.
 
-    Those without a mask are dropped, as are columns that the plan does not name.
+    Identifiers without a mask are dropped, and so are columns missing in the plan.
     """
     from parties.alone.publish.pseudonyms import write
     from parties.alone.publish.settings import unrecorded
@@ -121,15 +122,15 @@ def mask(
 @command("view", "smc publish view --plan publish.toml --name cards --role cashier")
 def view(
     plan_file: Path = PLAN,
-    name: str = option("What the view is called."),
-    role: str | None = option("Whose view it is: columns that the plan unmasks for this role stand in clear."),
-    out: Path | None = option("Write the statement here  [standard output]"),
+    name: str = option("Name of the view."),
+    role: str | None = option("Role of the readers; columns unmasked for it in the plan stay in clear."),
+    out: Path | None = option("File for the statement  [standard output]"),
     force: bool = FORCE,
     config_file: Path | None = CONFIG,
 ) -> None:
-    """The SQL statement of a view that shows a table through its masks, to be run by who owns the table.
+    """Write the SQL statement of a view that masks a table. The owner of the table runs it.
 
-    With --config it shows no row that a table of party.toml there leaves out by `where` or consent.
+    With --config the view leaves out the rows that a table of that party.toml leaves out by `where` or consent.
     """
     from parties.alone.publish.settings import unrecorded
     from parties.alone.publish.views import view as statement

@@ -27,12 +27,12 @@ FEWEST = 3  # rows of a cell that is shown, if no other rule is given
 
 
 def cell_rules(
-    threshold: int | None = option("Hide cells of fewer rows  [3, if no other rule is given]"),
+    threshold: int | None = option("Hide cells of fewer rows  [3 if you give no other rule]"),
     dominance: tuple[int, float] | None = option(
-        "Hide sums of which the N largest are over K%.", click.Tuple([int, float]), metavar="N K"
+        "Hide sums if the N largest contributions exceed K%.", click.Tuple([int, float]), metavar="N K"
     ),
-    p_percent: float | None = option("Hide sums whose largest could be estimated to within P%.", "P"),
-    margin: float | None = option("Doubt to leave about a sum of too few rows, in %  [20]", "P"),
+    p_percent: float | None = option("Hide sums whose largest contribution can be estimated to within P%.", "P"),
+    margin: float | None = option("Uncertainty to keep about a sum of too few rows, in %  [20]", "P"),
 ) -> CellRules | None:
     """Return the rules by which cells are hidden; None if no option names one."""
     from parties.alone.publish.hiding.cell_rules import CellRules
@@ -46,21 +46,23 @@ def cell_rules(
 
 @command("table", "smc publish table --data people.csv --by county --across benefit --out table.csv")
 def table_command(
-    source: str = option("The rows: a file, or a database's URL.", flag="--data SOURCE"),
+    source: str = option("Rows: a file, or the URL of a database.", flag="--data SOURCE"),
     table: str | None = TABLE,
-    by: str = option("A row of the table for each of its values.", "COLUMN"),
-    across: str | None = option("A column of the table for each of its values.", "COLUMN"),
-    summed: str | None = option("Add these numbers up  [count the rows]", flag="--sum COLUMN"),
+    by: str = option("Column whose values become the rows of the table.", "COLUMN"),
+    across: str | None = option("Column whose values become the columns of the table.", "COLUMN"),
+    summed: str | None = option("Column of numbers to add up  [count the rows]", flag="--sum COLUMN"),
     given: CellRules | None = settings(cell_rules),
-    base: int | None = option("Round counts to multiples of it, instead of hiding any."),
-    rounding: str | None = option("Do totals stay sums?  [controlled]", click.Choice(["controlled", "random"])),
-    out: Path = option("The published table, CSV."),
+    base: int | None = option("Round counts to multiples of this base, instead of hiding cells."),
+    rounding: str | None = option(
+        "controlled = totals stay sums; random = they may not  [controlled]", click.Choice(["controlled", "random"])
+    ),
+    out: Path = option("File for the published table, CSV."),
     escape_formulas: bool = ESCAPE,
     force: bool = FORCE,
-    report_file: Path | None = option("Write as JSON what was hidden and why; keep it to yourself."),
+    report_file: Path | None = option("Write hidden cells and reasons as JSON; keep it to yourself."),
     record: Record = settings(Record),
 ) -> Report:
-    """Publish a table with totals. Cells that the rules hide stay hidden from who adds and subtracts the others."""
+    """Publish a table with totals. Hidden cells cannot be computed from the other cells."""
     from parties.alone.publish.hiding.cell_rules import CellRules
     from parties.alone.publish.hiding.table_text import as_csv
     from parties.alone.publish.hiding.tabulation import tabulate
@@ -69,11 +71,11 @@ def table_command(
     check_new({"--out": out, "--report": report_file}, paths(source), record.config_file, force)
     if base is not None:
         if given is not None:
-            raise InputError("--base rounds every cell: give it, or rules by which cells are hidden")
+            raise InputError("--base: rounds every cell; give either --base or rules that hide cells")
         if summed is not None:
-            raise InputError("--base is about counts: sums are hidden by rules, not rounded")
+            raise InputError("--base: rounds counts only; remove --base or --sum")
     elif rounding is not None:
-        raise InputError("--rounding needs --base: the number to whose multiples counts are rounded")
+        raise InputError("--rounding: needs --base; add --base NUMBER")
     rules = given or CellRules(FEWEST)
     rules.check(summed is not None)
     where = place(source, table)
@@ -128,23 +130,23 @@ SECONDS = 10.0
     "tables", "smc publish tables --data people.csv --cross county*benefit benefits.csv --cross county*age ages.csv"
 )
 def tables_command(
-    source: str = option("The rows: a file, or a database's URL.", flag="--data SOURCE"),
+    source: str = option("Rows: a file, or the URL of a database.", flag="--data SOURCE"),
     table: str | None = TABLE,
     crosses: tuple[tuple[str, Path], ...] = option(
-        "A table and where it goes, CSV; once for each.",
+        "Columns of a table and its CSV file; once per table.",
         click.Tuple([str, FILE]),
         flag="--cross",
         metavar="COLUMN[*COLUMN] FILE",
         required=True,
     ),
-    summed: str | None = option("Add these numbers up  [count the rows]", flag="--sum COLUMN"),
+    summed: str | None = option("Column of numbers to add up  [count the rows]", flag="--sum COLUMN"),
     given: CellRules | None = settings(cell_rules),
     escape_formulas: bool = ESCAPE,
     force: bool = FORCE,
-    report_file: Path | None = option("Write as JSON what was hidden and why; keep it to yourself."),
+    report_file: Path | None = option("Write hidden cells and reasons as JSON; keep it to yourself."),
     record: Record = settings(Record),
 ) -> Report:
-    """Publish linked tables: what one of them hides cannot be computed from the others."""
+    """Publish linked tables. Cells hidden in one table cannot be computed from the others."""
     from parties.alone.publish.hiding import linked
     from parties.alone.publish.hiding.cell_rules import CellRules
     from parties.alone.publish.hiding.table_text import as_csv, covered
@@ -153,7 +155,7 @@ def tables_command(
 
     outputs: dict[str, Path | None] = {f"--cross {name}": out for name, out in crosses}
     if len(outputs) < len(crosses):
-        raise InputError("--cross: a table is given twice")
+        raise InputError("--cross: a table is given twice; remove one")
     check_new(outputs | {"--report": report_file}, paths(source), record.config_file, force)
     axes = [linked.axes_of(name) for name, _ in crosses]
     rules = given or CellRules(FEWEST)
@@ -219,14 +221,15 @@ def _hidden(axes: list[Any], tables: list[Tabulated], rules: CellRules, sums: bo
 @command("open", "smc publish open from-a.json from-b.json --key analyst.key --out table.csv")
 def open_command(
     sealed_files: tuple[Path, ...] = argument(metavar="FILE...", type=FILE, nargs=-1, required=True),
-    key: Path = option("Your own key, for your eyes only (mode 0600)."),
-    out: Path = option("The table, CSV, for your eyes only (mode 0600)."),
+    key: Path = option("Your private key (mode 0600)."),
+    out: Path = option("File for the table, CSV, private to you (mode 0600)."),
     escape_formulas: bool = ESCAPE,
     force: bool = FORCE,
 ) -> Report:
-    """Read a table that smc publish joint-table --to has sealed to your certificate.
+    """Open a table that smc publish joint-table --to has sealed to your certificate.
 
-    One party's file is enough. Ask both for theirs: they must be the same, and then neither party has changed it alone.
+    One party's file is enough. If you give both parties' files, they must be the same: then neither party has changed
+    the table alone.
     """
     from parties.alone.publish.hiding.table_text import as_csv, covered
     from parties.alone.publish.sealing import sealed
@@ -236,9 +239,11 @@ def open_command(
     first, *others = [sealed.load(path) for path in sealed_files]
     for path, other in zip(sealed_files[1:], others, strict=True):
         if other.job != first.job:
-            raise InputError(f"{sealed_files[0]} and {path} are not of one job")
+            raise InputError(f"{sealed_files[0]} and {path} are from different jobs; give files of one job")
         if other != first:
-            raise InputError(f"{sealed_files[0]} and {path} are of one job, but not the same: one was changed")
+            raise InputError(
+                f"{sealed_files[0]} and {path} are from one job but differ: one was changed; ask both parties"
+            )
     opened = sealed.open_table(sealed_files[0], first, private_key)
     units, mask = first.units, first.mask
     texts = covered(opened.values, mask, units.digits, units.factor)

@@ -40,52 +40,53 @@ from smc.errors import InputError
     "--lambda 0.003 --out model.json",
 )
 def alone(
-    data: Path = option("Own rows, a CSV or Parquet file."),
-    schema_file: Path = option("Their columns and values, which are public."),
-    target: str | None = option(
-        "The class column, of two classes; of least squares and ridge, of numbers  [target in the schema]", "COLUMN"
-    ),
-    columns: str | None = option("The columns to predict from, with commas  [all of the schema]", "LIST"),
-    numeric: str | None = option("Columns that are numbers, bounded by their values in the schema", "LIST"),
+    data: Path = option("Your rows, a CSV or Parquet file."),
+    schema_file: Path = option("Public schema with their columns and values, a TOML file."),
+    target: str | None = option("Class column; numbers for least squares and ridge  [target in the schema]", "COLUMN"),
+    columns: str | None = option("Columns to predict from, comma-separated  [all of the schema]", "LIST"),
+    numeric: str | None = option("Columns that are numbers, bounded by their values in the schema.", "LIST"),
     method: Way | Method = option(
-        "Where the noise is: in what is minimised, or on the minimiser; of a target of numbers, on second moments  "
-        "[objective]",
+        "Place of the noise: objective, output, or second moments  [objective]",
         click.Choice(["objective", "output", *SQUARES]),
         default="objective",
     ),
     named: LossName = option(
-        "What a wrong score costs  [logistic]", click.Choice(["logistic", "huber"]), flag="--loss", default="logistic"
+        "Loss function  [logistic]", click.Choice(["logistic", "huber"]), flag="--loss", default="logistic"
     ),
-    huber: float = option("Half its corner  [0.5]", Between(0, 1, min_open=True, max_open=True), default=0.5),
+    huber: float = option(
+        "Half the width of the rounded corner of Huber's loss  [0.5]",
+        Between(0, 1, min_open=True, max_open=True),
+        default=0.5,
+    ),
     regularisation: float | None = option(
-        "Regularisation, chosen without a look at the rows; ridge: 0.001 if left out",
+        "Regularisation, chosen without a look at the rows  [ridge: 0.001]",
         Between(0, 1, min_open=True),
         flag="--lambda",
     ),
     epsilon: float = option("Privacy loss of a row.", Between(LEAST_EPSILON, MOST_EPSILON)),
     delta: float | None = option(
-        "Least squares, ridge: the chance that epsilon does not hold  [a thousandth of one over all rows, or less]",
+        "Least squares, ridge: probability that epsilon fails  [0.001 / rows, or less]",
         Between(0, 1, min_open=True, max_open=True),
     ),
     max_rows: int | None = option(
-        f"Least squares, ridge: public bound on the rows  [{MAX_ROWS}]", click.IntRange(1, 1 << 31)
+        f"Least squares, ridge: public upper bound on the rows  [{MAX_ROWS}]", click.IntRange(1, 1 << 31)
     ),
     out: Path | None = option("Write the model as JSON."),
     svg: Path | None = option("Draw the weights as SVG."),
     force: bool = FORCE,
 ) -> Report:
-    """Learn a linear classifier from one's own rows, with noise (Chaudhuri, Monteleoni, Sarwate 2011).
+    """Learn a linear classifier from your own rows, with noise (Chaudhuri, Monteleoni, Sarwate 2011).
 
-    What is promised is of one row replaced by another; the number of rows is told. Least squares and ridge are for a
-    target of numbers, and as of both parties' rows: a row's presence is hidden, and rows are read in pieces.
+    Neighbouring tables differ by one replaced row. The result reveals the number of rows. Least squares and ridge need
+    a target of numbers. As with both parties' rows, they hide the presence of a row, and read the rows in parts.
     """
     check_new({"--out": out, "--svg": svg}, [data, schema_file], None, force)
     if method == "objective" or method == "output":  # `in` tells no types apart
         if delta is not None or max_rows is not None:
             flag = "--max-rows" if delta is None else "--delta"
-            raise InputError(f"{flag}: is for least squares and ridge: leave it out")
+            raise InputError(f"{flag}: goes with least squares and ridge; remove it")
         if regularisation is None:
-            raise InputError("--lambda: is missing: choose it without a look at the rows, 0.001 for example")
+            raise InputError("--lambda: is missing; choose it without a look at the rows, 0.001 for example")
         listed = _listed(columns), _listed(numeric)
         document = _classifier(data, schema_file, target, *listed, method, named, huber, regularisation, epsilon)
     else:
@@ -159,5 +160,5 @@ def _listed(words: str | None) -> tuple[str, ...] | None:
         return None
     names = tuple(part.strip() for part in words.split(",") if part.strip())
     if not names:
-        raise InputError("columns, numeric: name at least one column, with commas between them")
+        raise InputError("columns, numeric: name at least one column, separated by commas")
     return names

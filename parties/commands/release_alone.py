@@ -44,23 +44,23 @@ _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
     "alone",
     epilog="Example:  smc release alone --data mine.csv --column visits --low 0 --high 30 --epsilon 1",
 )
-@click.option("--data", type=FILE, required=True, help="Own rows, a CSV file.")
-@click.option("--column", metavar="NAME", required=True, help="The column of whole numbers.")
-@click.option("--low", type=int, help="The least that a number can be, which is public; lesser ones count as this.")
-@click.option("--high", type=int, help="The greatest that a number can be.")
-@click.option("--way", type=click.Choice([*WAYS]), default="choice", help="How the noise is chosen  [choice]")
+@click.option("--data", type=FILE, required=True, help="Your rows, a CSV file.")
+@click.option("--column", metavar="NAME", required=True, help="Column of whole numbers.")
+@click.option("--low", type=int, help="Public lower bound; smaller numbers count as this bound.")
+@click.option("--high", type=int, help="Public upper bound; larger numbers count as this bound.")
+@click.option("--way", type=click.Choice([*WAYS]), default="choice", help="Method of noise, see above  [choice]")
 @click.option("--epsilon", type=Between(LEAST_EPSILON, MOST_EPSILON), required=True, help="Privacy loss of a row.")
 @click.option(
     "--delta",
     type=Between(0, 1, min_open=True, max_open=True),
-    help="The chance that epsilon does not hold (propose, bound, smooth, blocks)",
+    help="Probability that epsilon fails (propose, bound, smooth, blocks).",
 )
-@click.option("--bound", type=int, help="The local sensitivity that is proposed (propose)")
-@click.option("--blocks", type=int, help="How many blocks the rows are dealt to (blocks)")
+@click.option("--bound", type=int, help="Proposed local sensitivity (propose).")
+@click.option("--blocks", type=int, help="Number of blocks of rows (blocks).")
 @click.option(
     "--function",
     metavar="NAME",
-    help=f"What is computed on each block: {', '.join(FUNCTIONS)}, or MODULE:FUNCTION of an array (blocks)",
+    help=f"{', '.join(FUNCTIONS)}, or MODULE:FUNCTION of a block (blocks).",
 )
 @click.option("--out", type=FILE, help="Write the result as JSON.")
 @by_signature
@@ -74,17 +74,18 @@ def alone(
     force: bool = FORCE,
     **flags: Any,
 ) -> Report:
-    """Tell the median of one's own numbers with noise; no second party.
+    """Compute the noisy median of your own numbers, without a peer.
 
-    The way to take is choice, the exponential mechanism: it needs nothing but epsilon, and is the nearest. The others
-    fit Laplace noise to the median: to the most that it can ever change (global), to a bound that is proposed and
-    tested (propose), to a private bound of what it changes here (bound), to its smooth sensitivity (smooth), or to that
-    of the median of any function's values on blocks of the rows (blocks).
+    If in doubt, use the way choice, the exponential mechanism. It needs only epsilon, and is the most accurate. The
+    other ways scale Laplace noise to a sensitivity of the median: the global one (global), a bound that you propose and
+    the rows must pass (propose), a private bound of the local one (bound), or the smooth one (smooth). The way blocks
+    computes any function on blocks of the rows, and uses the smooth sensitivity of the median of its values.
 
-    What is promised is of one row replaced by another, in all that is told; the number of rows is told.
+    Neighbouring tables differ by one replaced row. The guarantee covers the whole output. The output includes the exact
+    number of rows.
     """
     if low is None or high is None:
-        raise InputError("low and high: the numbers need bounds, from general knowledge and not from these rows")
+        raise InputError("low and high: are missing; take the bounds from general knowledge, not from these rows")
     _check(way, flags)
     epsilon, delta = exact(flags["epsilon"]), exact(flags["delta"] or 0)
     check_new({"--out": out}, [data], None, force)
@@ -93,7 +94,7 @@ def alone(
         table = Table(numbers, low, high)
         check_delta(flags["delta"] or 0, max(len(table), 2))
         if way == "propose" and not 1 <= flags["bound"] < table.most:
-            raise InputError(f"bound: is {flags['bound']}, must be from 1 to {table.most - 1}, what the bounds allow")
+            raise InputError(f"bound: is {flags['bound']}, must be from 1 to {table.most - 1}, as the bounds allow")
         if way == "blocks":
             table = block_table(numbers, _function(flags["function"]), flags["blocks"], low, high)
         status.doing("adding noise")
@@ -122,9 +123,9 @@ def _check(way: str, flags: Mapping[str, Any]) -> None:
     """Raise `InputError` for what the way lacks, or has no use for."""
     for name in ("delta", "bound", "blocks", "function"):
         if name in WAYS[way] and flags[name] is None:
-            raise InputError(f"{name}: is missing: the way {way} needs it")
+            raise InputError(f"{name}: is missing; the way {way} needs it")
         if name not in WAYS[way] and flags[name] is not None:
-            raise InputError(f"{name}: the way {way} has none: leave it out")
+            raise InputError(f"{name}: the way {way} does not use it; remove it")
 
 
 def _numbers(data: Path, column: str) -> NDArray[np.int64]:
@@ -132,13 +133,13 @@ def _numbers(data: Path, column: str) -> NDArray[np.int64]:
     read.require([column])
     for row, cell in enumerate(read.values[column]):
         if not _WHOLE.fullmatch(cell):
-            raise InputError(f"{read.where(row, column)}: {quoted(cell)} is no whole number")
+            raise InputError(f"{read.where(row, column)}: {quoted(cell)} is not a whole number; correct the cell")
     return np.array([int(cell) for cell in read.values[column]], dtype=np.int64)
 
 
 def _function(name: str) -> Any:
     if name not in FUNCTIONS and ":" not in name:
-        raise InputError(f"function: {quoted(name)} is none of {', '.join(FUNCTIONS)}, and no MODULE:FUNCTION")
+        raise InputError(f"function: {quoted(name)} is unknown; give one of {', '.join(FUNCTIONS)}, or MODULE:FUNCTION")
     return FUNCTIONS[name] if name in FUNCTIONS else load_program(name)
 
 

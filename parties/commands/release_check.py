@@ -31,33 +31,35 @@ def check_command(
     mechanisms: tuple[str, ...] = argument(
         metavar="[MECHANISM]...", type=click.Choice([*MECHANISMS, *BROKEN, CONTRACT])
     ),
-    epsilon: str = option("What it is asked to keep  [1]", "NUMBER", default="1"),
-    delta: str = option("For those that need one  [0.00001]", "NUMBER", default="0.00001"),
+    epsilon: str = option("Epsilon to test  [1]", "NUMBER", default="1"),
+    delta: str = option("Delta, for mechanisms that need one  [0.00001]", "NUMBER", default="0.00001"),
     adjacency: Any = option(
-        "Neighbouring tables differ by a row more or less, or by one replaced  [add-remove]",
+        "Neighbouring tables: one row added or removed, or one replaced  [add-remove]",
         click.Choice(["add-remove", "replace"]),
         default="add-remove",
     ),
-    samples: int = option(f"From either table  [{SAMPLES:,}]", click.IntRange(1000, MOST_SAMPLES), default=SAMPLES),
+    samples: int = option(
+        f"Samples from each table  [{SAMPLES:,}]", click.IntRange(1000, MOST_SAMPLES), default=SAMPLES
+    ),
 ) -> Report:
-    """Test the noise of this program on tables that differ by one row; on this machine, with no peer.
+    """Test the noise of this program on two tables that differ by one row. You need no peer.
 
-    Each mechanism is run many times on two neighbouring tables that are chosen to be told apart well: its own circuits,
-    or where these draw many numbers, samples of their laws. From joint-median on the noise is what a job makes of its
-    settings. From a quarter of the answers come the events that do it best, and the others tell how often they happen:
-    that bounds the privacy loss from below. An attacker who knows both tables then guesses which one an answer is from,
-    and may not be right more often than the promise allows. A kept promise is called broken once in 10^9 checks. Where
-    an answer takes long, there are fewer.
+    The test runs each mechanism many times on neighbouring tables that are easy to distinguish. It runs the circuits,
+    or samples their distribution where they draw many numbers. From joint-median on, a job computes the noise from its
+    settings. A quarter of the answers selects the best events. The others estimate how often the events happen, which
+    bounds the privacy loss from below. An attacker who knows both tables then guesses the table of each answer, and may
+    not be right more often than the guarantee allows. The test fails a kept guarantee once in 10^9 checks. Slow
+    mechanisms get fewer samples.
 
-    "contract" runs every kind of job that spends a budget on neighbours of tiny tables: a row, a basket or a person of
-    two rows more, or replaced. It fails if more is lost than a budget books, if a job charges another epsilon than it
-    was asked for, or if consent says something else.
+    "contract" runs every kind of job with a budget on neighbours of tiny tables: a row, a basket or a person with two
+    rows is added or replaced. It fails if the loss exceeds the booked budget. It also fails if the job charges a
+    different epsilon than requested, or if the consent text differs.
 
-    By name only: fixed-local and local, noise of the local sensitivity, which are known to break it.
+    By name only: fixed-local and local. Their noise has the local sensitivity, and is known to break the guarantee.
 
-    That nothing is found is no proof: from epsilon 0.25 on twice of it is found out, of joint-choice, joint-coordinates
-    and smooth only more than that; a few percent more, or less epsilon, only by more samples.
-    Exit code 0 if all promises are kept, 1 if not.
+    A passed test is no proof. From epsilon 0.25 on, it detects twice the loss; for joint-choice, joint-coordinates and
+    smooth only more than twice. A few percent more loss, or a smaller epsilon, needs more samples. Exit codes: 0 all
+    guarantees are kept, 1 one is broken.
     """
     promise = Promise.read(epsilon, delta, adjacency)
     known = MECHANISMS | BROKEN

@@ -29,27 +29,23 @@ from smc.errors import InputError
 
 DONE_ELSEWHERE = [what for what in get_args(Request) if what in ("rectification", "erasure", "restriction")]
 NO_TEXT = ("Cc", "Cs", "Zl", "Zp")  # Unicode's controls, surrogates, and what ends a line or a paragraph
-AFTERWARDS = (
-    "nothing that was computed before is changed by it: smc forget --table {table} lists what was learnt from the table"
-)
+AFTERWARDS = "earlier results are unchanged: smc forget --table {table} lists the results learnt from the table"
 
 
 @click.group("rights", epilog="Example:  smc rights list --config party.toml")
 def group() -> None:
-    """Answer what people ask of a table of ours (GDPR, articles 15 to 21).
+    """Answer requests of people in your tables (GDPR, articles 15 to 21).
 
-    Each answer is an entry of the audit log: what was asked, of which table, under which number of yours, never by
-    whom. The peer is told nothing.
+    Each answer is an entry of the audit log: type of request, table and your case number, never the person. The peer
+    learns nothing of it.
     """
 
 
-_TABLE: Any = click.option("--table", required=True, metavar="NAME", help="The table, by its name in party.toml.")
+_TABLE: Any = click.option("--table", required=True, metavar="NAME", help="Name of the table in party.toml.")
 _CASE: Any = click.option(
-    "--case", default="", metavar="TEXT", help="Your number of the request, for the log; no name."
+    "--case", default="", metavar="TEXT", help="Your case number, for the log; not the person's name."
 )
-_PERSON: Any = click.option(
-    "--person", required=True, help="Who asks, as the table calls them; - reads standard input."
-)
+_PERSON: Any = click.option("--person", required=True, help="Person as written in the table; - reads standard input.")
 
 
 @command("access", "smc rights access --table patients --person 1747 --out answer.json", group)
@@ -58,14 +54,14 @@ def access_command(
     case: str = _CASE,
     config_file: Path | None = node_config,
     person: str = _PERSON,
-    column: str | None = option("The column that says whose row it is  [that of objections, or person]"),
-    out: Path = option("The answer, a new file that only you can read."),
-    form: str = option("[json]", click.Choice(["json", "csv"]), flag="--format", default="json"),
+    column: str | None = option("Column that identifies the person  [that of objections, or person]"),
+    out: Path = option("New file for the answer, which only you can read."),
+    form: str = option("Output format  [json]", click.Choice(["json", "csv"]), flag="--format", default="json"),
 ) -> None:
     """Write all rows of a person (articles 15 and 20).
 
-    And with whom answers from the table were computed, and for what. All columns of the source, also those that no
-    job reads; of CSV the rows alone.
+    The rows have all columns of the source, even those that no job reads. JSON also lists the recipients of answers
+    from the table, and the purposes. CSV has only the rows.
     """
     from parties.alone.rights import answer
     from parties.node.governance.activities import ARCHIVES
@@ -84,9 +80,11 @@ def access_command(
         files.create_private(out, text.encode())
     console.err.print(f"written: {out}, {len(rows):,} {'row' if len(rows) == 1 else 'rows'}")
     if archived := sum(recipient["purpose"] is None for recipient in recipients):
-        console.err.print(f"{archived} jobs on the table are archived: their purposes are in the archives alone")
+        console.err.print(f"{archived} jobs on the table are archived; their purposes are only in the archives")
     if unknown:
-        console.err.print(f"{unknown} archived jobs are not among the recipients, for the log has no table: {ARCHIVES}")
+        console.err.print(
+            f"{unknown} archived jobs are not among the recipients, as the log does not name their table: {ARCHIVES}"
+        )
 
 
 @command("object", "smc rights object --table patients --person 1747 --case 2026-14", group)
@@ -95,18 +93,18 @@ def object_command(
     case: str = _CASE,
     file: NodeFile = settings(file_of),
     person: str = _PERSON,
-    withdraw: bool = option("The objection is withdrawn: take the person off the list."),
+    withdraw: bool = option("Withdraw the objection: remove the person from the list."),
 ) -> Report:
     """Leave a person's rows out from now on (article 21).
 
-    The person becomes a line of the file that `objections` of the table names. How many rows of the table are this
-    person's is said: who objects before the first visit is heard too.
+    The person becomes a line of the file in `objections` of the table. The command prints the number of the person's
+    rows. A person without any row can object too.
     """
     objections = file.tables[known_table(table, file.tables)].objections
     if objections is None:
         raise InputError(
-            f"tables.{table} has no list of objections: add "
-            'objections = { column = "COLUMN", file = "objections.txt" } to it, and make the file'
+            f"tables.{table}: has no list of objections; add "
+            'objections = { column = "COLUMN", file = "objections.txt" } and make the file'
         )
     who = _read_person(person)
     what = "objection withdrawn" if withdraw else "objection"
@@ -128,20 +126,20 @@ def done_command(
     case: str = _CASE,
     file: NodeFile = settings(file_of),
 ) -> None:
-    """Put on record what you did to rows where they live.
+    """Record a change that you made to rows at their source.
 
-    You have changed or erased them, or restricted their use (articles 16 to 18). Rows are never changed by this
-    program. Give the table another `version` if it has one.
+    You have corrected or erased rows, or restricted their use (articles 16 to 18). This program never changes rows.
+    Give the table a new `version` if it has one.
     """
     with appending(file) as append:
         append("rights", {"what": what, "table": known_table(table, file.tables), "case": case})
-    console.out.print(f"{what} noted, and the log has it")
+    console.out.print(f"{what} recorded in the log")
     console.err.print(AFTERWARDS.format(table=table))
 
 
 @command("list", "smc rights list --config party.toml", group)
 def list_command(file: NodeFile = settings(file_of)) -> Report:
-    """List what was asked and done: when, of which table, your number."""
+    """List requests and answers: time, table, your case number."""
     entries = entries_of(file, "rights")
     report = Report([{"at": entry.at, **_without_blind(entry.fields)} for entry in entries])
     columns = {"at (UTC)": "{at:.16}", "what": "{what}", "table": "{table}", "case": "{case}", "by": "{person}"}
@@ -172,7 +170,7 @@ def _read_person(person: str) -> str:
     who = (sys.stdin.read() if person == "-" else person).strip()
     unseen = all(unicodedata.category(mark)[0] in "CZ" for mark in who)  # so of no mark at all
     if unseen or who.startswith("#") or any(unicodedata.category(mark) in NO_TEXT for mark in who):
-        raise InputError("--person: one line is needed, as the table's column has it")
+        raise InputError("--person: must be one line, as in the column of the table")
     return who
 
 
@@ -195,7 +193,7 @@ def _column(settings: TableSettings) -> str:
         return settings.objections.column
     if settings.person is not None:
         return settings.person.strip()
-    raise InputError("--column: say which column of the table says whose row it is")
+    raise InputError("--column is missing: give the column that identifies the person")
 
 
 def _recipients(file: NodeFile, table: str) -> tuple[list[dict[str, Any]], int]:

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from parties.sources.opened import RowQuery
 
 CONFIG: Any = click.option(
-    "--config", "config_file", type=FILE, help="party.toml: the table there says the spelling, and who is left out."
+    "--config", "config_file", type=FILE, help="party.toml: spelling of the table, and people who are left out."
 )
-TABLE: Any = click.option("--table", metavar="NAME", help="Which table, if the source is a database.")
+TABLE: Any = click.option("--table", metavar="NAME", help="Table, if the source is a database.")
 
 
 def paths(source: str) -> list[Path]:
@@ -58,14 +58,14 @@ def choose(place: PlaceSettings, config_file: Path | None) -> None:
             same_place(place, table) or any(same_place(place, file) for file in table.files.values())
         ):
             raise InputError(
-                f"{place.label}: tables.{name} asks for it by a `query`, which may leave rows out: "
-                "write the query's answer to a file of its own"
+                f"{place.label}: tables.{name} reads it by a `query`, which may leave rows out; "
+                "write the query's result to a separate file"
             )
     there = [(name, table) for name, table in settings if same_place(place, table, whole=True)]
     if len({(table.where, table.consent, table.objections) for _, table in there}) > 1:
         names = ", ".join(f"tables.{name}" for name, _ in there)
         remedy = "keep one of them in a --config" if place.table else "say which with --table, or keep one of them"
-        raise InputError(f"{place.label}: {names} leave out different rows of it: {remedy}")
+        raise InputError(f"{place.label}: {names} leave out different rows of it; {remedy}")
     for _, table in there[:1]:
         place.read_as(table)
         tell_left_out(place)
@@ -73,7 +73,7 @@ def choose(place: PlaceSettings, config_file: Path | None) -> None:
         there = [(name, table) for name, table in tables if same_place(place, table, whole=True)]
         if any(table.format != there[0][1].format for _, table in there):
             names = ", ".join(f"tables.{name}" for name, _ in there)
-            raise InputError(f"{place.label}: {names} spell it differently: keep one of them in a --config")
+            raise InputError(f"{place.label}: {names} spell it differently; keep one of them in a --config")
         for _, table in there[:1]:
             place.read_as(table)
 

@@ -35,9 +35,9 @@ PROFILE = [option for option in parameters(RunSettings) if option.key in ENGINE]
 @click.command("run", cls=ProgramCommand, epilog="Example:  smc run protocols.equality:equal 5,7 --config party.toml")
 @program_arguments
 @click.option(
-    "--own", "own_names", multiple=True, metavar="NAME", help="A further argument of this party's own, repeatable."
+    "--own", "own_names", multiple=True, metavar="NAME", help="Further private argument of yours; repeatable."
 )
-@click.option("--integers", is_flag=True, help="It computes with integers: engine auto may choose engines for them.")
+@click.option("--integers", is_flag=True, help="The program uses integers: engine auto may choose integer engines.")
 @options_of(PROFILE)
 @link_options
 @by_signature
@@ -52,13 +52,13 @@ def run(
 ) -> None:
     """Run FUNCTION(engine, ARGUMENT...) of a Python MODULE with the peer, who runs the same function.
 
-    Arguments are read as Python reads them: -5 is a number, 1,2,3 and 5, are lists, anything else is a text. The result
-    is printed. The first argument is this party's own, and so is each named by --own. Both parties must give all others
-    alike, name the same program and have the same code. What the program reveals is its own affair.
+    Arguments are read as in Python: -5 is a number, 1,2,3 and 5, are lists, anything else is text. The result is
+    printed. The first argument is private to you, and so is each argument named by --own. Both parties must give equal
+    values for all others, name the same program and have the same code. Only the program decides what it reveals.
     """
     _, link = file_and_link(config_file, flags)
     if flags["ray"] is not None:
-        raise InputError("--ray: is for shards, and a program of one's own has none: leave it out")
+        raise InputError("--ray: goes with shards, which a program does not have; remove --ray")
     if link.listen is not None:
         require_free(link.listen)
     read = read_flags(PROFILE, flags)
@@ -98,7 +98,7 @@ def _as_json(result: Any) -> Any:
     try:
         return json.loads(json.dumps(result, default=_plain))
     except (TypeError, ValueError, RecursionError) as error:
-        raise InputError(f"the result cannot be written as JSON: {error}") from None
+        raise InputError(f"--json: the result cannot be written as JSON: {error}; remove --json") from None
 
 
 def _plain(value: Any) -> Any:

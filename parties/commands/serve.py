@@ -23,36 +23,38 @@ SHORTEST = 20  # letters of a token
 
 @command("serve", "smc serve --model tree.json --config party.toml --port 8400")
 def serve(
-    model_file: Path = option("Trees or a model, as `smc predict` takes them."),
-    schema_file: Path | None = option("Cells are raw, as this schema's types have them."),
-    config_file: Path | None = option("Cells are as raw as those of a table of this party.toml."),
+    model_file: Path = option("Trees or a model, as for smc predict."),
+    schema_file: Path | None = option("Raw cells, with the types of this schema."),
+    config_file: Path | None = option("Raw cells, as in a table of this party.toml."),
     table: str | None = TABLE,
-    host: str = option("Where to listen; elsewhere with a token and TLS  [127.0.0.1]", default="127.0.0.1"),
-    port: int = option("0 takes any free port  [8400]", click.IntRange(0, 65535), default=8400),
-    token_file: Path | None = option(
-        "A secret that requests must bring, as Authorization: Bearer TOKEN.", flag="--token-file"
+    host: str = option(
+        "Address to listen at; beyond this machine needs token and TLS  [127.0.0.1]", default="127.0.0.1"
     ),
-    identity: Path | None = option("Private key for TLS  [link.identity of --config, if --host is elsewhere]"),
-    certificate: Path | None = option("Its certificate, which callers must trust  [link.certificate]"),
-    socket_file: Path | None = option("Listen at this Unix socket instead, for your user alone."),
+    port: int = option("Port to listen at; 0 = any free port  [8400]", click.IntRange(0, 65535), default=8400),
+    token_file: Path | None = option(
+        "File with the secret of each request: Authorization: Bearer TOKEN.", flag="--token-file"
+    ),
+    identity: Path | None = option("Private key for TLS  [link.identity of --config if not on this machine]"),
+    certificate: Path | None = option("Certificate for TLS, which callers must trust  [link.certificate]"),
+    socket_file: Path | None = option("Unix socket to listen at instead, for your user alone."),
 ) -> None:
-    """Answer POST /predict with predictions of a model, on this machine only unless told otherwise.
+    """Serve a model over HTTP: POST /predict returns its predictions. By default only this machine can connect.
 
-    It takes {"rows": [{"COLUMN": VALUE, ...}, ...]}, and says of rows what `smc predict` says. /openapi.json describes
-    it. No row is kept, or written to a log. Ctrl-C or SIGTERM ends it.
+    Send {"rows": [{"COLUMN": VALUE, ...}, ...]}. Predictions are the same as those of smc predict. /openapi.json
+    describes the service. Rows are neither stored nor logged. Ctrl-C or SIGTERM stops it.
     """
     address = Address(host, port)
     elsewhere = socket_file is None and not address.is_local
     if elsewhere and token_file is None:
-        raise InputError(f"--host: {host} is not this machine alone: give --token-file, or listen at 127.0.0.1")
+        raise InputError(f"--host: {host} is reachable from other machines; give --token-file, or listen at 127.0.0.1")
     if socket_file is not None and (identity or certificate):
         raise InputError("--socket: a Unix socket has no TLS; remove --identity and --certificate")
     if socket_file is None:
         require_free(str(address))
     if schema_file is not None and config_file is not None:
-        raise InputError("--schema: the tables of --config have theirs; give one of the two")
+        raise InputError("--schema: the tables of --config have a schema; give one of the two")
     if table is not None and config_file is None:
-        raise InputError("--table: names a table of --config, which is missing")
+        raise InputError("--table: needs --config, which is missing")
     token = None if token_file is None else _token(token_file)
     file = None if config_file is None else load(config_file)
     if elsewhere and file is not None and identity is None and certificate is None:
@@ -60,7 +62,7 @@ def serve(
     tls = _tls(identity, certificate)
     if elsewhere and tls is None:
         raise InputError(
-            f"--host: token and rows would travel to {host} in clear: give --identity and --certificate for TLS, "
+            f"--host: token and rows would travel to {host} unencrypted; give --identity and --certificate for TLS, "
             "or --config with both, or listen at 127.0.0.1 or a --socket"
         )
     model = load_any(model_file)
@@ -88,9 +90,11 @@ def _tls(identity: Path | None, certificate: Path | None) -> ssl.SSLContext | No
     if identity is None and certificate is None:
         return None
     if identity is None or certificate is None:
-        raise InputError(f"--{'certificate' if identity else 'identity'}: TLS needs --identity and --certificate")
+        raise InputError(
+            f"--{'certificate' if identity else 'identity'} is missing: TLS needs --identity and --certificate"
+        )
     if not load_identity(identity, certificate).is_in_files:
-        raise InputError(f"--identity: the key of {certificate} is in a token; TLS here needs one in a file")
+        raise InputError(f"--identity: the key of {certificate} is in a token; give a key in a file for TLS")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     context.load_cert_chain(certificate, identity, keyfile.passphrase(identity))
@@ -102,5 +106,7 @@ def _token(path: Path) -> str:
     files.ensure_private(path)
     token = files.read_text(path).strip()
     if len(token) < SHORTEST or not token.isascii() or not token.isprintable() or " " in token:
-        raise InputError(f"{path}: a token is one line of {SHORTEST} letters and digits or more, without spaces")
+        raise InputError(
+            f"{path}: a token has at least {SHORTEST} letters, digits or signs on one line, without spaces; write one"
+        )
     return token

@@ -44,7 +44,7 @@ def ask(
     question = _Question(task.name, shown_parameters(task), peer)
     if (theirs := question.of_peer(node)) is not None:
         if not peer and len(known := [who.name for who in node.node().peers]) > 1:  # whose number is whose affair
-            raise InputError(f"--node: several peers are known here; name one: {listed(known)}")
+            raise InputError(f"--node: there are several peers; name one: {listed(known)}")
         peer, what_for = job_text.shown(theirs.peer), job_text.shown(theirs.purpose, 80) or "no purpose given"
         console.err.print(f"answering {peer}, who asked at {job_text.moment(theirs.proposed_at)} UTC: {what_for}")
         job = node.approve(theirs.id, typed)
@@ -86,7 +86,7 @@ def _answered(node: NodeClient, job: JobView, question: _Question, typed: dict[s
         while job.state in UNDECIDED:
             left = deadline - time.monotonic()
             if left <= 0:
-                raise LinkError(f"{job.peer} has not answered within {wait:g} s: is its operator there?")
+                raise LinkError(f"{job.peer} has not answered within {wait:g} s; contact its operator, or raise --wait")
             now = patient(partial(node.changes, seen), min(LONGEST_WAIT_SECONDS, left), partial(ne, seen))
             if now == seen:
                 continue
@@ -95,7 +95,9 @@ def _answered(node: NodeClient, job: JobView, question: _Question, typed: dict[s
                 break
             if (theirs := question.of_peer(node)) is not None and theirs.id < job.id:  # else ours has its number
                 if node.cancel(job.id, THE_SAME).begun:  # meanwhile: then theirs would be a second answer
-                    raise InputError(f"{job.peer} has asked the same, and begun ours too: ask again")
+                    raise InputError(
+                        f"{job.peer} has proposed the same job, and your own had begun already; run the command again"
+                    )
                 return node.approve(theirs.id, typed)
             time.sleep(BREATH_SECONDS)
     except (LinkError, KeyboardInterrupt):

@@ -60,7 +60,7 @@ class Keeping(Protocol):
         """Replace it in one step, for its owner only."""
 
     def check_absent(self, path: Path) -> None:
-        """Raise `InputError` if there should be one."""
+        """Raise `InputError` if `path` is missing although the records show that it existed."""
 
 
 class Plain:

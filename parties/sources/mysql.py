@@ -51,7 +51,9 @@ def open_database(settings: PlaceSettings) -> RowQuery:
     try:
         engine = MySql(connection, settings, hidden)
         if options.get("ssl_mode", "") in MODES[2:] and not engine.is_encrypted:
-            raise InputError(f"{settings.label}: ssl_mode: the connection is not encrypted")
+            raise InputError(
+                f"{settings.label}: ssl_mode: asks for encryption, but the server gave a connection without it"
+            )
 
         def look(schema: str | None, name: str) -> exp.Query:
             rows = exp.Select().select("*").from_(exp.table_(name, db=schema, quoted=True))

@@ -51,7 +51,7 @@ class Choice:
 
     @classmethod
     def read(cls, fields: Mapping[str, str]) -> Choice:
-        """Read a query. A state that there is not counts as all."""
+        """Read a query. An unknown state selects all jobs."""
         state = fields.get("state", "")
         words = " ".join(fields.get("q", "").split())[:LONGEST]
         sort = fields.get("sort", "")

@@ -10,6 +10,7 @@ from jinja2 import Environment
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from parties.base.glossary import entries
 from parties.base.templates import environment
 from parties.operator.cautions import cautions
 from parties.operator.interface import OPEN
@@ -31,6 +32,7 @@ def _templates() -> Environment:
     templates = environment("parties.web")
     templates.filters.update(FILTERS, cautions=cautions)
     templates.tests.update(TESTS)
+    templates.globals["glossary"] = {entry.word: entry.text for entry in entries()}
     return templates
 
 

@@ -60,7 +60,8 @@ def chosen(
     """
     if max_rows < 1 or epsilon <= 0 or classes < 1 or min(domains, default=1) < 1:
         raise InputError(
-            f"no private tree has {max_rows} rows, domains {domains}, {classes} classes and epsilon {epsilon}"
+            f"a tree with noise needs rows, values, classes and an epsilon above 0, not {max_rows} rows, "
+            f"domains {domains}, {classes} classes and epsilon {epsilon}"
         )
     by_edges = by_edges or (False,) * len(domains)
     answers = tuple(2 if cut else size for size, cut in zip(domains, by_edges, strict=True) if size > 1 or not cut)

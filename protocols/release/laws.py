@@ -70,7 +70,7 @@ class Law(ABC):
         """Raise InputError if the law has too many values for `probabilities`."""
         if self.greatest - self.least >= TABULATED:
             raise InputError(
-                f"this law has {self.greatest - self.least + 1} values, more than {TABULATED} are not listed"
+                f"the noise has {self.greatest - self.least + 1} possible values; at most {TABULATED} can be listed"
             )
 
 

@@ -88,7 +88,7 @@ class Layout:
         return ALL_ONES >> 8 * (8 * self.mask_word - self.octets)
 
     def message(self, rows: int) -> int:
-        """Return the bytes of the receiver's message."""
+        """Return the size in bytes of the message that the receiver sends."""
         return rows * (self.octets + 8 * MASK_WORDS) + ANSWER + DIGEST
 
     def cut(self, rows: Matrix, sent: Octets) -> None:

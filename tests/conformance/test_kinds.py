@@ -206,7 +206,7 @@ def test_typed_when_proposing_and_consenting(
         ({"protocol": "equality"}, "value=", "--value: must be a whole number from 0 up"),
         ({"protocol": "equality"}, "value=x", "--value: must be a whole number from 0 up"),
         ({"protocol": "equality"}, "value=-", "standard input is empty or closed"),
-        ({"protocol": "equality"}, "number=5", "--input: must be NAME=VALUE, NAME one of 'value'"),
+        ({"protocol": "equality"}, "number=5", "--input: must be NAME=VALUE, with NAME from 'value'"),
         ({"protocol": "equality"}, "5", "--input: must be NAME=VALUE"),
         ({"protocol": "majority", "classes": ["p", "q"]}, "counts=1", "--counts: 1 counts, but there are 2 classes"),
         ({"protocol": "majority", "classes": ["p", "q"]}, "counts=1,-2", "--counts: must be whole numbers"),
@@ -238,7 +238,7 @@ def test_what_cannot_be_consented_to(pair: Nodes, smc: Smc) -> None:
     for typed, message in (
         ("value=4294967296", ": value does not fit 32 bits"),
         ("value=", "--value: must be a whole number"),
-        ("counts=5", "NAME one of 'value'"),
+        ("counts=5", "NAME from 'value'"),
     ):
         assert message in smc(pair.b, "approve", identifier, "--input", typed, code=2)
     for value in (-1, "5", 5.5, True, [5], None):

@@ -129,7 +129,7 @@ def test_two_operators_ask_the_same(days: Nodes) -> None:
     days.finished(submit(days.a, purpose="research", engine="yao"))
     assert days.cable.carried > connections  # perhaps anew on a busy machine; a tree by circuits alone has more to say
     for more, message in (
-        (["--listen", "127.0.0.1:0"], "--node: the node has its own link: leave --listen out"),
+        (["--listen", "127.0.0.1:0"], "--node: the node has its own link; remove --listen"),
         (["--node", "c"], "peer: there is no peer 'c'"),
         (["--out", "party.toml"], "--out"),
     ):
@@ -166,7 +166,7 @@ def test_a_result_is_withdrawn_and_learnt_anew(days: Nodes) -> None:
     eventually(lambda: days.a.client.job(learnt).withdrawn)
     shown = here(days.a.directory, "result", learnt, "--config", "party.toml")
     assert shown.code == 0
-    assert "this result is withdrawn, and not to be used: by b, " in shown.err
+    assert "this result is withdrawn; do not use it: by b, " in shown.err
     assert shown.err.count("art. 17") == 1
     again = days.a.client.repeat(learnt).id
     assert [view.state for view in days.finished(again)] == ["done", "done"]

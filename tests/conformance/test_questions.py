@@ -236,8 +236,8 @@ def test_what_is_not_asked_alone(tmp_path: Path, capsys: pytest.CaptureFixture[s
     count = ["release", "count", f"--data={tmp_path / 'all.csv'}", f"--schema={tmp_path / 'schema.toml'}", "--alone"]
     for more, message in (
         (["--exact"], "alone: is for answers with noise"),
-        (["--epsilon=1", "--listen=127.0.0.1:1"], "--alone: nobody is dialled, and no byte is sent: leave --listen"),
-        (["--epsilon=1", f"--report={tmp_path / 'r.json'}"], "--alone: nobody is dialled, and no byte is sent"),
+        (["--epsilon=1", "--listen=127.0.0.1:1"], "--alone: there is no peer and no link; remove --listen"),
+        (["--epsilon=1", f"--report={tmp_path / 'r.json'}"], "--alone: there is no peer and no link"),
     ):
         assert cli.run([*count, *more]) == 2
         assert message in capsys.readouterr().err

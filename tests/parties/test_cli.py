@@ -145,7 +145,7 @@ def test_missing_streams_are_no_reason_to_fail() -> None:
     ("words", "message"),
     [
         (["publish", "rotate", "--column", "\udcff"], "the argument '\\udcff' is not UTF-8"),
-        (["check", "--config", ""], "'--config': the name of the file is empty"),
+        (["check", "--config", ""], "'--config': the file name is empty"),
         (["check", "--wait", "nan"], "--wait: must be a number, not nan"),
         (["check", "--wait", "1e30"], "1e+30 is not in the range"),
         (["audit", "show", "--last", str(10**30)], "is not in the range"),

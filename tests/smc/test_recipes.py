@@ -44,7 +44,7 @@ def test_an_engine_is_what_its_recipe_says(name: EngineName) -> None:
     assert engine.form == recipe.form
     assert engine.words.prices == recipe.prices
     if recipe.security is None:
-        with pytest.raises(ValueError, match="nothing that could be counted"):
+        with pytest.raises(ValueError, match="no cost to count"):
             make_counting_engine(CountingSession(0), Profile(name))
     else:
         counted = make_counting_engine(CountingSession(0), Profile(name))

@@ -68,7 +68,7 @@ class Coins:
     stream: Prg = field(default_factory=Prg.from_system)
 
     def fresh(self, width: int) -> Words:
-        """Draw new coins, uint32[rows, width]."""
+        """Draw fresh random words for each row, uint32[rows, width]."""
         rows = len(self.people)
         return self.stream.bytes(4 * rows * width).view(np.uint32).reshape(rows, width)
 

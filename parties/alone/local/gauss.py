@@ -68,7 +68,7 @@ def reach_of(steps: int, parts: int) -> int:
 
 
 def law_of(steps: int, parts: int) -> tuple[Weights, int]:
-    """Return k and b of Gauss's law with a sigma of so many parts."""
+    """Return k and b (see `noise.kernel`) of a discrete Gaussian law; its sigma is `parts` of `PARTS` of the range."""
     shape = np.exp(-((np.arange(reach_of(steps, parts) + 2) * PARTS / (steps * parts)) ** 2) / 2)
     return kernel(np.ceil(scaled(shape, steps) * shape).astype(np.uint64), steps)
 

@@ -208,7 +208,7 @@ def version_of(history: History, rows: RowQuery, cells: Cells, partition: Partit
     """
     if len(np.unique(partition.cells)) < len(partition.cells):
         raise InputError(
-            "equal rows are in different classes, so nobody can say whose is where: take another algorithm"
+            "equal rows are in different classes, so a history cannot match rows to classes; choose another algorithm"
         )
     hierarchies = (*cells.hierarchies, *cells.sensitive_hierarchies)
     extra = [history.column] if history.person is None else [history.person, history.column]

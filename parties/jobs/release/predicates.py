@@ -48,7 +48,7 @@ class Predicate:
         return any(not set(values) & set(theirs[column]) for column, values in self.wanted if column in theirs)
 
     def text(self) -> str:
-        """Return the canonical text; `parse` is the inverse. Empty for all rows."""
+        """Return the canonical text; `parse` is the inverse. The text is empty if every row meets the condition."""
         return " and ".join(map(_condition, self.wanted))
 
     def words(self) -> str:

@@ -135,7 +135,7 @@ class ExactTree(JointTree, StoppingKind):
             if getattr(self.settings, name) != getattr(defaults, name):
                 raise InputError(f"{name} is for a tree with noise: give epsilon, or leave it out")
         if self.settings.prune != "holdout" and self.settings.holdout != defaults.holdout:
-            raise InputError("holdout is the share of rows for prune holdout: give that, or leave it out")
+            raise InputError("holdout: goes with prune holdout; give that too, or remove holdout")
         if max(self.weights) > 1 and self.settings.support_epsilon is not None:
             raise InputError("weights: what the leaves' noisy counts count are single rows: leave out one of the two")
 

@@ -78,7 +78,7 @@ def test_a_state_directory_that_was_rolled_back(nodes: Nodes, victim: int, fresh
 
     waiting = submit(other, purpose="research", max_depth=2)
     assert job(other, waiting).state == "waiting"
-    assert "goes on without entry" in accept(back)
+    assert "continues without entry" in accept(back)
     eventually(lambda: "not yet by" in trouble(back))
     assert not other.client.node().connected
     accept(other)

@@ -243,9 +243,9 @@ def test_nothing_is_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[s
     arguments = ["prepare", str(tmp_path / "a.csv"), "--out", str(tmp_path / "clinic")]
     assert run(arguments) == 0
     assert run(arguments) == 2
-    assert "tables.a has format already: give --force" in capsys.readouterr().err
+    assert "tables.a already has format; give --force" in capsys.readouterr().err
     assert run([*arguments, "--table", "again"]) == 2
-    assert "schema.toml is there already" in capsys.readouterr().err
+    assert "schema.toml exists already" in capsys.readouterr().err
     assert run([*arguments, "--table", "again", "--schema", str(tmp_path / "clinic" / "schema.toml")]) == 0
     assert {"a", "again"} == set(load_party(tmp_path / "clinic" / "party.toml").tables)
 
@@ -258,7 +258,7 @@ def test_a_schema_of_another_table_is_not_replaced(tmp_path: Path, capsys: pytes
     assert run(["prepare", str(tmp_path / "a.csv"), "--out", str(schema.parent)]) == 0
     before = schema.read_bytes()
     assert run([*words, "--exclude", "Alter"]) == 2
-    assert f"{schema} is the schema of 'a', too: --schema {schema} keeps it" in capsys.readouterr().err
+    assert f"{schema} is also the schema of 'a'; give --schema {schema} keeps it" in capsys.readouterr().err
     assert schema.read_bytes() == before
     assert run([*words, "--schema", str(schema)]) == 0
 
@@ -312,7 +312,7 @@ def test_only_a_table_that_is_written_as_prepare_writes_it_is_replaced(
     party.write_text(before.decode().replace("[tables.a]\n", inline))
     before = party.read_bytes()
     assert run(["prepare", str(tmp_path / "a.csv"), *words]) == 2
-    assert "the spelling and columns of tables.a cannot be told apart" in capsys.readouterr().err
+    assert "cannot separate the spelling and columns of tables.a" in capsys.readouterr().err
     assert party.read_bytes() == before
 
 

@@ -111,7 +111,7 @@ def test_a_key_of_another_format_is_another_choice_of_rows_and_that_is_said(plai
         key.write_bytes(pem)
         done = CliRunner().invoke(group, ["passphrase", str(key), "--passphrase-file", str(word)])
         assert (done.exit_code, load_identity(key, tmp_path / "a.crt").key_pem) == (0, plain)
-        said.append("other rows of a person are chosen" in done.output)
+        said.append("different rows per person are chosen" in done.output)
         assert said[-1] == (pem != plain)
     assert said == [False, True]
 

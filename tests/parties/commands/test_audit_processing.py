@@ -291,7 +291,7 @@ def test_what_commands_publish_is_on_record(alice: Node, capsys: pytest.CaptureF
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (["--purpose", "x"], "--purpose is for the record: give --config party.toml, too"),
+        (["--purpose", "x"], "--purpose: goes with --config, which has the record; add --config party.toml"),
         (["--config", "none.toml"], "none.toml"),
         (["--config", "party.toml", "--report", "party.toml"], "--report: party.toml is an input of this command"),
     ],

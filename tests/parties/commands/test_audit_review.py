@@ -66,13 +66,13 @@ def test_what_goes_on_is_reviewed_afterwards(party: Path, capsys: pytest.Capture
 
 @pytest.mark.parametrize("what", ["research", "not begun"])
 def test_nothing_else_is_reviewed(party: Path, capsys: pytest.CaptureFixture[str], what: str) -> None:
-    assert "is the beginning of 0 jobs" in said(capsys, "--job", JOBS[what], "x", code=2)
+    assert "is the beginning of 0 emergency jobs" in said(capsys, "--job", JOBS[what], "x", code=2)
 
 
 def test_who_stood_behind_it_does_not_review_it(party: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["--job", JOBS["emergency"], "x"]
     account(party, "anna", "approve", "audit")
-    assert "anna stood behind job" in said(capsys, *words, code=2)
+    assert "anna proposed or approved job" in said(capsys, *words, code=2)
     account(party, "bert", "approve")
     assert "bert may not do this: it needs the role audit" in said(capsys, *words, code=2)
     account(party, "carla", "audit")

@@ -38,7 +38,7 @@ def test_what_is_said_is_charged(
     node.add("rolled back", None, **lost, number=7, hash="ab" * 32)
     assert run(["audit", "accept-rollback", "--lost", "nan"]) == 2  # nothing is accepted
     assert run(["audit", "accept-rollback", *words]) == 0
-    assert "jobs go on with 'bob': revoke anew whom you do not trust" in capsys.readouterr().err
+    assert "jobs continue with 'bob': revoke again each certificate that you do not trust" in capsys.readouterr().err
     (entry,) = node.log.of_kind("spent")
     assert [(use["epsilon"], use["delta"]) for use in entry.fields["uses"]] == [spent]
     assert run(["audit", "accept-rollback"]) == 2  # nothing is left to accept

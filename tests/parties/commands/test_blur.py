@@ -155,7 +155,7 @@ def test_what_is_refused(place: Path, capsys: pytest.CaptureFixture[str], change
     [
         ("blur --plan blur.toml --data rows.csv", "--out is missing"),
         ("blur --plan blur.toml --data rows.csv --out rows.csv", "rows.csv"),
-        ("blur --plan blur.toml attack --data rows.csv", "stand after its name"),
+        ("blur --plan blur.toml attack --data rows.csv", "come after its name"),
         ("reconstruct --plan blur.toml --data rows.csv --by salary", "no column 'salary' without noise"),
     ],
 )

@@ -78,7 +78,7 @@ def test_a_tree_makes_the_estimate_exact(capsys: pytest.CaptureFixture[str], tmp
 def test_a_file_without_a_table_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     config = tmp_path / "party.toml"
     config.write_text("[id3]\nplain = true\n")
-    told = f"smc: --config: {config} has no table: add one as [tables.NAME]\n"
+    told = f"smc: --config: {config} has no table; add one as [tables.NAME]\n"
     assert run(capsys, "estimate", "id3", "--config", config) == (2, "", told)
 
 

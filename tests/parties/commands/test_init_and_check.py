@@ -79,7 +79,7 @@ def test_a_service_keeps_its_records_elsewhere() -> None:
 
 def test_a_node_is_that_of_the_folder(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["node"]) == 2
-    assert "whose node? give --config party.toml" in capsys.readouterr().err
+    assert "there is no party.toml here; give --config party.toml" in capsys.readouterr().err
     Path("party.toml").write_text("[node")
     assert run(["node"]) == 2
     assert capsys.readouterr().err.startswith("smc: party.toml: not valid TOML")
@@ -112,7 +112,7 @@ def test_prepare_and_init_in_either_order(capsys: pytest.CaptureFixture[str]) ->
     by_hand = "# mine\n" + Path("anna/party.toml").read_text()
     Path("anna/party.toml").write_text(by_hand)
     assert smc(*ANNA, *listen, "--table", "raw=other.csv") == 2
-    assert "has a table 'raw' already" in capsys.readouterr().err
+    assert "already has a table 'raw'" in capsys.readouterr().err
     assert smc(*ANNA, *listen) == 0
     shown = capsys.readouterr().err
     assert "smc id3 --config anna/party.toml" in shown
@@ -128,7 +128,7 @@ def test_prepare_and_init_in_either_order(capsys: pytest.CaptureFixture[str]) ->
         table = file.tables["raw"]
         assert (table.source, table.format.separator) == (f"{name}/../raw.csv", ";")
     assert smc(*ANNA, *listen) == 2  # it has a link now
-    assert "nothing is written over it" in capsys.readouterr().err
+    assert "is not replaced" in capsys.readouterr().err
 
 
 def test_init_bounds_a_table_and_says_how_a_budget_is_given() -> None:
@@ -159,13 +159,13 @@ def test_init_adds_nothing_to_what_it_cannot_read() -> None:
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (("init",), "--name is missing, and there is no terminal to ask at"),
-        (ANNA, "--listen or --connect is missing, and there is no terminal to ask at"),
+        (("init",), "--name is missing, and there is no terminal to ask you"),
+        (ANNA, "--listen or --connect is missing, and there is no terminal to ask you"),
         ((*ANNA, "--connect", "bert"), "link.connect: the address 'bert' must be HOST:PORT"),
         ((*ANNA, "--listen", "0.0.0.0:7001", "--connect", "b:1"), "give --listen or --connect"),
         ((*ANNA, "--listen", "0.0.0.0:7001", "--peer-out", "b"), "--host is missing"),
         ((*ANNA, "--connect", "b:7001", "--table", "days.csv"), "--table: must be NAME=SOURCE"),
-        (("init", "--name", "x", "--peer-name", "x", "--connect", "b:1"), "need different names"),
+        (("init", "--name", "x", "--peer-name", "x", "--connect", "b:1"), "choose different names"),
     ],
 )
 def test_what_is_missing_or_wrong_is_told_before_anything_is_written(
@@ -205,10 +205,10 @@ def test_several_peers_that_are_wrong(words: tuple[str, str], said: str, capsys:
 
 def test_on_a_terminal_it_asks(monkeypatch: pytest.MonkeyPatch) -> None:
     answers = {
-        "Name of this party": "anna",
+        "Name of your party": "anna",
         "Name of the peer": "bert",
         "Address": "bert.example:7001",
-        "Own": "days.csv",
+        "Your table": "days.csv",
     }
     asked = []
 
@@ -259,7 +259,7 @@ def test_a_party_that_has_everything(identities: dict[str, Identity], capsys: py
         port.close()
     assert code == 0, found
     assert found["table days"][1].startswith("2 rows fit the schema")
-    assert found["peer"][1] == f"bob answers at {port.address} and trusts us; key exchange X25519MLKEM768"
+    assert found["peer"][1] == f"bob answers at {port.address} and trusts you; key exchange X25519MLKEM768"
     assert found["identity"][1].startswith("alice, ")
     code, found = checked(capsys)  # it has gone
     assert code == 2
@@ -303,7 +303,7 @@ def test_each_thing_that_is_wrong_has_its_line(
         party_file(alice, alice, f'listen = "127.0.0.1:{port}"', (0, 0, 0))
         code, found = checked(capsys)
     assert code == 2
-    assert found["certificate"] == (False, "the peer's is our own; give the peer's")
+    assert found["certificate"] == (False, "this is your own certificate; give the peer's")
     assert "'strong' is not in the schema" in found["table days"][1]
     ok, text = found["port link.listen"]
     assert not ok
@@ -330,8 +330,8 @@ def test_a_node_that_lets_us_not_in_leaves_the_other_lines(
         code, found = checked(capsys)
     assert code == 2
     assert found["running node"] == (False, "operators.json is not there")
-    assert found["port node.web"] == (True, f"127.0.0.1:{port} is used by our node")
-    assert found["peer"] == (False, "bob: not asked: our running node comes first")
+    assert found["port node.web"] == (True, f"127.0.0.1:{port} is used by your node")
+    assert found["peer"] == (False, "bob: not checked: correct the running node first")
     assert found["identity"][0]
 
 
@@ -381,8 +381,8 @@ def test_several_peers_are_checked_each(identities: dict[str, Identity], capsys:
     )
     code, found = checked(capsys)
     assert code == 2
-    assert found["peer"] == (True, "bob dials us: start smc node, then bob runs smc check")
-    assert found["certificate carol"] == (False, "the peer's is our own; give the peer's")
+    assert found["peer"] == (True, "bob dials you: start smc node, then bob runs smc check")
+    assert found["certificate carol"] == (False, "this is your own certificate; give the peer's")
     assert not found["peer carol"][0]
     assert found["port node.listen"][0]
 
@@ -403,7 +403,7 @@ def test_a_clock_that_is_behind_is_told(
     monkeypatch.setattr(check, "datetime", Behind)
     ok, text = checked(capsys)[1]["clock"]
     assert not ok
-    assert "one of the clocks is wrong" in text
+    assert "a clock is wrong" in text
 
 
 def test_a_plain_line_each(identities: dict[str, Identity], capsys: pytest.CaptureFixture[str]) -> None:
@@ -465,7 +465,7 @@ def test_a_key_exchange_that_is_not_post_quantum_is_told(
             assert code == 2
             assert not found["peer"][0]
             assert (
-                "trusts us, but the key exchange prime256v1 of this connection is not post-quantum" in found["peer"][1]
+                "trusts you, but the key exchange prime256v1 of this connection is not post-quantum" in found["peer"][1]
             )
     finally:
         port.close()
@@ -483,7 +483,7 @@ def test_a_line_for_each_place_that_entries_go_to(
     assert [ok for ok, _ in found.values()] == [True, True, True, False, False]
     texts = [text for _, text in found.values()]
     hosts = ["siem.example", "logs.example"]
-    assert texts[:2] == [f"entries of the log go to {host}; it was not asked" for host in hosts]
+    assert texts[:2] == [f"log entries go to {host}; the host was not contacted" for host in hosts]
     assert texts[2].endswith("new.jsonl")
     assert "there is no directory" in texts[3]
     assert "Is a directory" in texts[4]

@@ -44,11 +44,11 @@ def test_a_forecast_says_how_sure_it_is(estimate: Estimate, text: str) -> None:
 
 def test_of_shards_it_is_said_that_the_most_is_not_counted() -> None:
     cost = Prediction(Profile("lean", shards=2), "typical", 16_400_000, (3, 3), 0.1, (), None, "a tree")
-    assert cost_text.volume_of(cost) == "16.4 MB both ways (the most is not counted of shards)"
+    assert cost_text.volume_of(cost) == "16.4 MB both ways (no maximum is counted for shards)"
 
 
 def test_what_is_not_counted_ahead_is_said_to_be_so() -> None:
-    assert cost_text.expected(None).startswith("what it will cost is not foretold")
+    assert cost_text.expected(None).startswith("the cost is not estimated")
 
 
 def test_what_has_no_value_is_said_in_words() -> None:

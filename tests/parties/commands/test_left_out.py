@@ -98,7 +98,7 @@ def test_what_is_not_clear_is_refused(capsys: Any) -> None:
     words.append("--force")
     party('query = "SELECT * FROM people WHERE agreed = \'yes\'"\n[tables.people.files]\npeople = "own.csv"\n')
     assert run(words) == 2
-    assert "tables.people asks for it by a `query`" in capsys.readouterr().err
+    assert "tables.people reads it by a `query`" in capsys.readouterr().err
     other = '[tables.adults]\nschema = "schema.toml"\nsource = "own.csv"\nwhere = "age = \'30\'"\n'
     party(CHOSEN, other)
     assert run(words) == 2
@@ -113,7 +113,7 @@ def test_a_joint_command_reads_no_opt_out(capsys: Any) -> None:
     link = ["--connect", "127.0.0.1:1", "--wait", "0.2", "--peer", "theirs.crt", "--config", "party.toml"]
     words = ["release", "count", "--exact", "--data", "./own.csv", "--schema", "schema.toml", *link]
     assert run(words) == 2
-    assert "tables.people leaves rows of own.csv out: give --table people" in capsys.readouterr().err
+    assert "tables.people leaves out rows of own.csv; give --table people" in capsys.readouterr().err
     party('source = "own.csv"\n')
     assert run(words) == 3
 

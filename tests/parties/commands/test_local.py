@@ -178,7 +178,7 @@ def test_a_total_for_all_answers(
         (("report", "--plan", "mean.toml", "--key", "one.key", "--value", "40"), "the plan allows 1 reports"),
         (
             ("report", "--plan", "direct.toml", "--key", "one.key", "--data", "rows.csv", "--column", "town"),
-            "a key with a total is one person's",
+            "a key with a total belongs to one person",
         ),
         ((*words, "Padua", "--out", "one.key.account"), "would be overwritten"),
         (("key", "--total", "0", "--out", "two.key"), "--total must be a number above 0"),
@@ -226,7 +226,7 @@ def test_advice_before_a_plan(place: Path, capsys: pytest.CaptureFixture[str]) -
         (("--epsilon", "1"), "either --values"),
         (("--values", "3", "--low", "0", "--high", "1", "--epsilon", "1"), "either --values"),
         (("--low", "0", "--epsilon", "1"), "either --values"),
-        (("--texts", "30", "--epsilon", "1", "--delta", "0.1"), "--delta is for numbers"),
+        (("--texts", "30", "--epsilon", "1", "--delta", "0.1"), "--delta: goes with numbers"),
         (("--values", "3", "--epsilon", "99"), "epsilon must be <= 15"),
         (("--texts", "3", "--epsilon", "nan"), "epsilon must be a"),
         (("--low", "nan", "--high", "1", "--epsilon", "1"), "low must be a"),

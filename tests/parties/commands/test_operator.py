@@ -105,7 +105,7 @@ def test_jobs_say_whose_consent_they_wait_for(party: Party) -> None:
 
 def test_jobs_can_be_filtered(party: Party) -> None:
     assert [job["id"] for job in party.json("jobs", "--only", "done")] == [B]
-    assert party("jobs", "--only", "failed") == (0, "", "no such job\n")
+    assert party("jobs", "--only", "failed") == (0, "", "no job matches\n")
     assert party.json("jobs", "--only", "failed") == []
     assert party("jobs", "--only", "nonsense")[0] == 2
     party.node.known.clear()
@@ -147,7 +147,7 @@ def test_show_says_how_to_give_what_is_typed(party: Party) -> None:
     assert err == "decide:  smc approve eeeeeeee --input value=-   or   smc refuse eeeeeeee --why TEXT\n"
     asked = party.node.known[identifier].asked
     party.node.add(identifier, protocol="equality", state="queued", ours=APPROVED, asked=asked)  # a rule permits it
-    assert party("show", identifier)[2] == "type what it asks for:  smc approve eeeeeeee --input value=-\n"
+    assert party("show", identifier)[2] == "give your values:  smc approve eeeeeeee --input value=-\n"
     lines = party("jobs")[1].splitlines()
     assert [line.split()[0] for line in lines[1:3]] == ["!", "!"]
     assert any("for our input" in line for line in lines)
@@ -241,13 +241,11 @@ def test_a_job_that_is_neither_a_file_nor_a_kind(party: Party, command: list[str
 def test_a_job_in_a_file_takes_no_flags_of_a_kind(party: Party, command: str) -> None:
     job = party.directory / "job.toml"
     job.write_text('table = "patients"\n')
-    problem = (
-        f"--max-depth: the file says what the job is told, as max_depth; or name a kind: smc {command} id3 --max-depth"
-    )
+    problem = f"--max-depth: a job file sets this as max_depth; or name the kind: smc {command} id3 --max-depth"
     assert party(*command.split(), job, "--max-depth", "3") == (2, "", f"smc: {problem}\n")
-    assert f"or name a kind: smc {command} id3 --purpose" in party(*command.split(), job, "--purpose", "x")[2]
+    assert f"or name the kind: smc {command} id3 --purpose" in party(*command.split(), job, "--purpose", "x")[2]
     other = party(*command.split(), job, "--bounds", "0:1")[2]  # of id3 there is no such flag
-    assert "or name a kind" in other
+    assert "or name the kind" in other
     assert " id3 " not in other
     code, _, err = party(*command.split(), job, "--yes")
     assert (code, "--yes" in err, "kind" in err) == (2, True, False)
@@ -321,7 +319,7 @@ def test_who_no_longer_waits_is_told_that_the_job_stays(
     name = "00000001" if command[0] == "submit" else C[:8]
     assert (code, out) == (130, "")
     assert err.endswith(
-        f"job {name} stays at both nodes: smc show {name} --watch follows it, smc cancel {name} ends it\n"
+        f"job {name} continues at both nodes: follow it with smc show {name} --watch, end it with smc cancel {name}\n"
         "smc: interrupted\n"
     )
     assert {job.state for job in party.node.known.values()} == {"waiting", "done", "queued"}
@@ -383,7 +381,7 @@ EXACTLY = "It opens joint numbers exactly, without noise."
 def test_approving_more_than_usual_takes_a_yes(party: Party) -> None:
     party.node.add(A, exact=True)
     code, out, err = party("approve", "a1b2")
-    assert (code, out, err) == (2, "", f"smc: {MORE} {EXACTLY} Give --yes if you are sure\n")
+    assert (code, out, err) == (2, "", f"smc: {MORE} {EXACTLY} Add --yes if you are sure\n")
     assert party.node.known[A].state == "waiting"
     assert party("approve", "a1b2", "--yes") == (0, "job a1b20000: queued\n", "")
 
@@ -394,7 +392,7 @@ def test_who_cannot_approve_is_not_asked_whether_to(party: Party) -> None:
     for roles, people, asked in ((["approve"], ["anna"], False), (["see"], [], False), (["approve"], ["bert"], True)):
         party.node.add(A, exact=True, approvals=2, people=people)
         accounts.write({"anna": Account(roles=roles, unix=unix_user(), salt="0" * 32, hash="")})
-        assert ("Give --yes" in party("approve", "a1b2")[2]) == asked
+        assert ("Add --yes" in party("approve", "a1b2")[2]) == asked
 
 
 @pytest.mark.parametrize(("answer", "state"), [("y\n", "queued"), ("n\n", "waiting"), ("\n", "waiting")])
@@ -404,7 +402,7 @@ def test_at_a_terminal_it_is_asked(party: Party, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(console, "is_asked", lambda: True)
     monkeypatch.setattr("sys.stdin", io.StringIO(answer))
     code, _, err = party("approve", "a1b2")
-    assert err.startswith(f"{MORE}\n  {EXACTLY}\n  It reveals: It reveals \\x1b[2J all.\nApprove all the same? [y/N]: ")
+    assert err.startswith(f"{MORE}\n  {EXACTLY}\n  It reveals: It reveals \\x1b[2J all.\nApprove anyway? [y/N]: ")
     assert (code, party.node.known[A].state) == (0 if state == "queued" else 2, state)
 
 
@@ -473,7 +471,11 @@ def test_web_prints_and_opens_a_link(party: Party, monkeypatch: pytest.MonkeyPat
     assert party.json("web") == {"url": LINK}
     assert opened == []
     assert party("web", "--open") == (0, LINK + "\n", "")
-    assert party("web", "--open") == (2, LINK + "\n", "smc: no browser could be started here: open the link yourself\n")
+    assert party("web", "--open") == (
+        2,
+        LINK + "\n",
+        "smc: --open: no browser could be started; open the link yourself\n",
+    )
     assert opened == [LINK, LINK]
 
 
@@ -537,7 +539,7 @@ def test_what_was_typed_is_not_proposed_again(party: Party) -> None:
     fields = {"table": "", "protocol": "millionaires", "state": "done"}
     party.node.known[B] = party.node.known[B].model_copy(update=fields)
     code, _, err = party("forget", "--job", B, "--why", "so")
-    assert (code, "not called back" in err, "--again" in err) == (0, True, False)
+    assert (code, "copies made before remain" in err, "--again" in err) == (0, True, False)
 
 
 def test_a_result_is_withdrawn(party: Party) -> None:
@@ -550,7 +552,7 @@ def test_a_result_is_withdrawn(party: Party) -> None:
     assert f"smc forget --job {B[:8]} --again" in err
     assert "art. 17" in party("show", B)[1]
     assert "withdrawn" in party("jobs")[1]
-    assert party("result", B)[2].startswith("this result is withdrawn, and not to be used: ")
+    assert party("result", B)[2].startswith("this result is withdrawn; do not use it: ")
     again = party.json("forget", "--job", B, "--again")
     assert again["id"] != B
     assert (again["table"], again["proposed_by"]) == (table, "us")
@@ -561,8 +563,8 @@ def test_a_result_is_withdrawn(party: Party) -> None:
         (["--table", "nmae"], "there is no table 'nmae'"),
         ([], "give either --table"),
         (["--table", table, "--job", B], "give either --table"),
-        (["--table", table, "--why", "so"], "--why is for --job"),
-        (["--table", table, "--again"], "--again is for --job"),
+        (["--table", table, "--why", "so"], "--why: is the reason of a withdrawal"),
+        (["--table", table, "--again"], "--again: goes with --job"),
         (["--job", again["id"], "--again"], "withdraw its result first"),
     ):
         code, _, err = party("forget", *arguments)

@@ -119,7 +119,7 @@ def test_an_earlier_record_is_replaced_only_by_force(command: str, capsys: pytes
     Path("earlier").write_text("signed")
     words = [*(COMMANDS | ALONE)[command].split(), "earlier"]
     assert run(words) == 2
-    refused = f"{words[-2]}: earlier is there already: give another name, or --force to replace it"
+    refused = f"{words[-2]}: earlier exists already; give another name, or --force to replace it"
     assert capsys.readouterr().err == f"smc: {refused}\n"
     assert Path("earlier").read_text() == "signed"
     run([*words, "--force"])  # there are no records here
@@ -156,7 +156,7 @@ def test_what_was_published_is_replaced_only_by_force(command: str, capsys: pyte
         Path("earlier").write_text("published")
         words = ["publish", command, *arguments.split(), f"--{flag}", *(["a"] if flag == "cross" else []), "earlier"]
         assert run(words) == 2
-        refused = "earlier is there already: give another name, or --force to replace it"
+        refused = "earlier exists already; give another name, or --force to replace it"
         assert refused in capsys.readouterr().err
         assert Path("earlier").read_text() == "published"
         run([*words, "--force"])  # little of it is a plan or a key

@@ -13,7 +13,7 @@ DAYS = '[tables.days]\nsource = "days.csv"\nschema = "days.toml"\nmax_rows = 2\n
 NONE = DAYS.replace("days.", "none.")
 ID3 = '[id3]\ndata = "{0}.csv"\nschema = "{0}.toml"\n'
 MORE = '[tables.more]\nsource = "more.csv"\nschema = "more.toml"\n'
-NODE = ", which only a node keeps: propose a job with smc submit"
+NODE = ", which only a node keeps; propose a job with smc submit"
 BOUND = "days.csv, line 3: more than 1 rows"
 READ = "--identity is missing"  # what is asked for once the rows were read
 
@@ -33,14 +33,14 @@ CASES = [
     (NONE + ID3.format("more"), "", READ),
     (DAYS + ID3.format("none"), "--table days", READ),
     (DAYS + MORE, "--table more", READ),
-    (DAYS + MORE, "", "--config has several tables, 'days', 'more': say which with --table"),
+    (DAYS + MORE, "", "--config: has several tables, 'days', 'more'; choose one with --table"),
     (DAYS, "--table day", "--table: there is no table 'day' (did you mean 'days'?); there are 'days'"),
     ("", "--table days", "--table: there is no table 'days'; there is none"),
-    (DAYS, "--table days --data more.csv", "--table: --data says already where the rows are; give one of them"),
+    (DAYS, "--table days --data more.csv", "--table: --data already names the rows; give one of them"),
     ("", "", "--data is missing: give the flag, or your rows as [tables.NAME] in --config"),
     (DAYS + 'columns.wind.column = "b"\n', "", "days.csv, column 'b' (attribute 'wind'): there is no such column"),
     (DAYS + 'consent = "agreed"\n', "", "days.csv: consent: there is no column 'agreed'"),
-    (DAYS + "budget.epsilon = 1\n", "", "tables.days has a budget" + NODE),
+    (DAYS + "budget.epsilon = 1\n", "", "tables.days: has a budget" + NODE),
     (DAYS.replace("source", "sorce"), "", "party.toml: tables.days.sorce: unknown key (did you mean 'source'?)"),
 ]
 

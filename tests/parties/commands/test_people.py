@@ -63,7 +63,7 @@ def added(smc: Smc, name: str, *options: str) -> tuple[int, str, str]:
 
 
 def test_a_life_of_accounts(smc: Smc, tmp_path: Path) -> None:
-    assert "nobody has a name" in smc("operator list")[2]
+    assert "there are no operators" in smc("operator list")[2]
     code, _, hint = added(smc, "anna", "--role propose,approve")
     assert code == 0
     assert "approvals = 2" in hint
@@ -71,7 +71,7 @@ def test_a_life_of_accounts(smc: Smc, tmp_path: Path) -> None:
     assert added(smc, "bert", "--role approve")[::2] == (0, "")
     code, _, hint = smc("operator add bert --unix smc --json")  # as he is, with a Unix user
     assert code == 0
-    assert ("this machine has no user 'smc' now: nobody's commands are bert's" in hint) == (not is_unix_user("smc"))
+    assert ("this machine has no user 'smc' now, so no command acts as bert" in hint) == (not is_unix_user("smc"))
     assert json.loads(smc("operator list --json")[1]) == [
         {"name": "anna", "roles": ["propose", "approve"], "unix": "", "oidc": ""},
         {"name": "bert", "roles": ["approve"], "unix": "smc", "oidc": ""},
@@ -100,10 +100,10 @@ def test_a_life_of_accounts(smc: Smc, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "typed", "message"),
     [
-        ("add Anna --role see --password-file -", "", "a letter first"),
-        ("add ../x --role see --password-file -", "", "a letter first"),
+        ("add Anna --role see --password-file -", "", "begins with a letter"),
+        ("add ../x --role see --password-file -", "", "begins with a letter"),
         ("add anna --role king --password-file -", "", "no role 'king'"),
-        ("add anna --password-file -", "long enough it is\n", "which roles has anna"),
+        ("add anna --password-file -", "long enough it is\n", "give the roles of anna"),
         ("add anna --role see --password-file -", "short\n", "from 12 to"),
         ("add anna --role see --password-file -", "", "standard input is empty"),
         ("add anna --role see", "long enough it is\n", "no terminal to ask"),

@@ -55,7 +55,7 @@ def test_a_model_that_is_given_as_a_tree_is_called_one(tmp_path: Path, capsys: p
     model = tmp_path / "m.json"
     model.write_text(json.dumps(MODEL))
     assert cli.run(["predict", "--tree", str(model), "--data", "x.csv"]) == 2
-    assert f"--tree: {model} is a model, not a tree: give it by --model" in capsys.readouterr().err
+    assert f"--tree: {model} is a model, not a tree; give it with --model" in capsys.readouterr().err
     model.write_text("{}")
     assert cli.run(["predict", "--tree", str(model), "--data", "x.csv"]) == 2
     assert "is a model" not in capsys.readouterr().err

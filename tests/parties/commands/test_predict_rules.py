@@ -44,7 +44,7 @@ def test_a_line_a_row_and_how_often_they_hold(tmp_path: Path, capsys: pytest.Cap
 @pytest.mark.parametrize(
     ("rules", "flags", "rows", "message"),
     [
-        ({"rules": []}, [], ROWS, "it has no rules to apply"),
+        ({"rules": []}, [], ROWS, "has no rules to apply"),
         ({"tree": {}}, [], ROWS, "this is a tree, not a file of rules: give a file that smc rules --out wrote"),
         ({"rules": [{"if": ["town"], "then": ["ill=no"]}]}, [], ROWS, "each must have 'if', texts column=value"),
         ({"rules": [3]}, [], ROWS, "each must have 'if'"),

@@ -167,14 +167,14 @@ def test_a_proposed_plan_can_be_used(table: list[dict[str, str]], capsys: Any) -
     proposed = Path("proposal.toml").read_text()
     Path("proposal.toml").write_text(f"{proposed}# completed\n")
     assert smc("plan", "--data", "patients.csv", "--out", "proposal.toml") == 2
-    assert "--out: proposal.toml is there already" in capsys.readouterr().err
+    assert "--out: proposal.toml exists already" in capsys.readouterr().err
     assert Path("proposal.toml").read_text() == f"{proposed}# completed\n"
     widths = tomllib.loads(Path("proposal.toml").read_text())["columns"]["age"]["ranges"]
     assert all(isinstance(width, int) for width in widths)  # as one writes them
     keys = [(row["visit"], row["zip"], row["age"]) for row in table]
     alone = sum(keys.count(key) == 1 for key in keys) / len(keys)
     assert f"visit, age, zip: {alone:.1%} of the rows are alone" in printed or "of the rows are alone" in printed
-    none = "no column is sensitive: nothing bounds what the rows that look alike say of their people\n"
+    none = "no column is sensitive: rows of a class may still reveal facts about their people\n"
     for source, said in (("proposal.toml", 1), ("publish.toml", 0)):
         capsys.readouterr()
         assert smc("anonymise", "--force", "--plan", source, "--out", "out.csv") == 0
@@ -267,7 +267,7 @@ def test_pseudonyms_are_not_for_anonymised_rows(capsys: Any) -> None:
     text = Path("publish.toml").read_text()
     Path("publish.toml").write_text(text.replace('"identifier" }', '"identifier", pseudonym = "deterministic" }'))
     assert smc("anonymise", "--plan", "publish.toml", "--out", "out.csv") == 0
-    assert "dropped: 'name': pseudonyms would tell which rows are of one person" in capsys.readouterr().err
+    assert "dropped: 'name': pseudonyms would link the rows of a person" in capsys.readouterr().err
     assert "name" not in written(Path("out.csv"))[0]
 
 
@@ -337,6 +337,6 @@ def test_what_takes_long_says_what_it_does(monkeypatch: pytest.MonkeyPatch, caps
     assert smc(*again) == 0
     assert smc("check", "--plan", "publish.toml", "--data", "out.csv") == 0
     assert smc("table", "--data", "patients.csv", "--by", "sex", "--base", "3", "--out", "table.csv") == 0
-    reading = ["reading", "reading", "looking for the recoding that loses least", "writing"]
+    reading = ["reading", "reading", "searching for the recoding with the least loss", "writing"]
     planning = ["counting distinct values", "looking for rules", "counting the rows that are alone"]
     assert said == [reading[0], *planning, *reading[1:], "recoding", "checking", "counting", "rounding cells"]

@@ -152,7 +152,7 @@ def test_wide_tables_go_to_mondrian(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert smc("anonymise", "--plan", "publish.toml", "--out", "out.csv", "--page", "page.html", "--json") == 0
     printed = capsys.readouterr()
     assert '"algorithm": "mondrian"' in printed.out
-    assert "40 quasi-identifiers are too many for one level a column: recoded by mondrian\n" in printed.err
+    assert "40 quasi-identifiers are too many for one level per column; mondrian recoded them\n" in printed.err
     classes = Counter(tuple(row.values()) for row in written(Path("out.csv")))
     assert sum(classes.values()) == 200
     assert 5 <= min(classes.values()) < 20

@@ -220,7 +220,7 @@ def test_a_forgotten_subject(capsys: Any, monkeypatch: pytest.MonkeyPatch) -> No
     erased = [record for record in records(capsys) if record["what"] == "subject forgotten"]
     assert [record["fields"] for record in erased] == [{}]
     assert smc("forget", *KEYS, "--subject", "name of ann lee") == 2
-    assert "there is no key of this subject" in complaint(capsys)
+    assert "has no key of this person" in complaint(capsys)
     again = published("again.csv")  # of one who comes again, nothing can be linked
     assert again[0]["patient"] not in {row["patient"] for row in rows}
     assert again[1]["patient"] == rows[1]["patient"]
@@ -266,7 +266,7 @@ def test_no_line_to_read(capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     for stream in (None, io.StringIO("\n")):
         monkeypatch.setattr("sys.stdin", stream)
         assert smc("forget", *KEYS, "--subject", "-") == 2
-        assert "standard input is empty or closed, but '-' says to read the subject there" in complaint(capsys)
+        assert "standard input is empty or closed; write the subject to it" in complaint(capsys)
 
 
 def test_keys_that_cannot_be_made_leave_no_master(capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -315,7 +315,7 @@ def test_what_is_refused(capsys: Any) -> None:
     refused("keys.db exists already", "keys", *KEYS)
     refused("keys.db exists already", "keys", "--master", "other.key", "--keys", "keys.db")
     refused("cannot write nowhere/keys.db", "keys", "--master", "other.key", "--keys", "nowhere/keys.db")
-    refused("there is no key of this subject", "forget", *KEYS, "--subject", "ann lee")
+    refused("has no key of this person", "forget", *KEYS, "--subject", "ann lee")
     refused("give --column, --new-master, or both", "rotate", *KEYS)
     refused("there is no key 'patien' (did you mean 'patient'?)", "rotate", *KEYS, "--column", "patien")
     refused("master.key exists already", "rotate", *KEYS, "--new-master", "master.key")
@@ -324,7 +324,7 @@ def test_what_is_refused(capsys: Any) -> None:
     refused("cannot read nothing.db", "records", "--master", "master.key", "--keys", "nothing.db")
     back = ["restore", *KEYS, "--out", "back.csv", "--column", "patient"]
     refused("'ann lee' is no pseudonym that this key made", *back, "--purpose", "x", "--data", "visits.csv")
-    refused("--purpose: say why", *back, "--purpose", " ", "--data", "out.csv")
+    refused("--purpose: is empty", *back, "--purpose", " ", "--data", "out.csv")
     refused("--out: out.csv is an input", *back, "--purpose", "x", "--data", "out.csv", "--out", "out.csv")
     with closing(sqlite3.connect("keys.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")

@@ -72,7 +72,7 @@ def test_comparing_raw_rows_by_their_mapping(raw: list[tuple[str, int, float]], 
     assert json.loads(capsys.readouterr().out) == report, "the rows and the schema are those of the table"
     for flags, missing in ((["--schema", "clinic/schema.toml"], "--data"), (["--data", "rows.csv"], "--schema")):
         assert run(["compare", "--synthetic", "same.csv", *flags]) == 2
-        assert f"{missing} is missing: give --data and --schema, or --config" in capsys.readouterr().err
+        assert f"{missing} is missing; give --data and --schema, or --config" in capsys.readouterr().err
     assert report["marginals"]["average"] == 0, "the same rows, one raw and one in the words of the schema"
     Path("comma.csv").write_text("Ort,Alter\nBonn,33\n")
     assert run([*words[:2], "comma.csv", *words[3:]]) == 2
@@ -117,4 +117,4 @@ def test_preparing_anew_by_the_peers_schema(capsys: Any) -> None:
     )
     Path("clinic/party.toml").unlink()
     assert run(words) == 2
-    assert "completed by hand: give another --out, or --force to replace it" in capsys.readouterr().err
+    assert "edited by hand; give another --out, or --force to replace it" in capsys.readouterr().err

@@ -44,8 +44,8 @@ JOINT = [
     ("--epsilon 1 --huber 1", "--huber: must be < 1, not 1"),
 ]
 ALONE = [
-    ("--epsilon 1", "--lambda: is missing: choose it without a look at the rows"),
-    ("--epsilon 1 --lambda 0.1 --delta 1e-9", "--delta: is for least squares and ridge"),
+    ("--epsilon 1", "--lambda: is missing; choose it without a look at the rows"),
+    ("--epsilon 1 --lambda 0.1 --delta 1e-9", "--delta: goes with least squares and ridge"),
     ("--epsilon 1 --lambda 0.1 --method least-squares --target visits", "lambda: is for ridge: leave it out"),
     (
         "--epsilon 1 --method ridge",
@@ -187,7 +187,7 @@ def test_the_commands_of_the_group(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["regress", "--help"]) == 0
     shown = capsys.readouterr().out
     assert "joint  Learn a linear classifier" in shown
-    assert "alone  Learn one" in shown
+    assert "alone  Learn a linear model" in shown
     for name in ("joint", "alone"):
         assert run(["regress", name, "--help"]) == 0
         assert f"Example:  smc regress {name} --data mine.csv" in capsys.readouterr().out

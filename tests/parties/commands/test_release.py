@@ -144,4 +144,4 @@ def test_alone_on_a_table_of_people(tmp_path: Path, capsys: pytest.CaptureFixtur
     plain = tmp_path / "plain.toml"
     plain.write_text(table.replace('person = "who"\nat_most = 1\n', ""))
     assert cli.run([*words, "--config", str(plain), *key]) == 2
-    assert "leave --identity out" in capsys.readouterr().err
+    assert "remove --identity" in capsys.readouterr().err

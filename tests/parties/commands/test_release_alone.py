@@ -69,13 +69,13 @@ def test_a_test_that_fails_says_so(place: Path, capsys: pytest.CaptureFixture[st
 
 
 WRONG = [
-    ("--epsilon 1", "low and high: the numbers need bounds, from general knowledge"),
-    ("--epsilon 1 --low 0", "low and high: the numbers need bounds"),
+    ("--epsilon 1", "low and high: are missing; take the bounds from general knowledge"),
+    ("--epsilon 1 --low 0", "low and high: are missing; take the bounds"),
     ("--epsilon 1 --low 3 --high 3", "low and high: the bounds are 3 and 3"),
     (f"{BOUNDS} --epsilon 0", "'--epsilon': 0.0 is not in the range 9.5367431640625e-07<=x<=16.0"),
     (f"{BOUNDS} --epsilon nan", "--epsilon: must be a number, not nan"),
-    (f"{BOUNDS} --epsilon 1 --way smooth", "delta: is missing: the way smooth needs it"),
-    (f"{BOUNDS} --epsilon 1 --delta 1e-6", "delta: the way choice has none"),
+    (f"{BOUNDS} --epsilon 1 --way smooth", "delta: is missing; the way smooth needs it"),
+    (f"{BOUNDS} --epsilon 1 --delta 1e-6", "delta: the way choice does not use it"),
     (f"{BOUNDS} --epsilon 1 --way smooth --delta 0.002", "less than one over the greatest number of rows, 1 / 501"),
     (f"{BOUNDS} --epsilon 1 --way smooth --delta nan", "--delta: must be a number, not nan"),
     (f"{BOUNDS} --epsilon 1 --way smooth --delta inf", "'--delta': inf is not in the range 0<x<1"),
@@ -83,9 +83,12 @@ WRONG = [
     (f"{BOUNDS} --epsilon 1 --way propose --delta 1e-6 --bound -1", "bound: is -1, must be from 1 to 29"),
     (f"{BOUNDS} --epsilon 1 --way propose --delta 1e-6 --bound 30", "bound: is 30, must be from 1 to 29"),
     (f"{BOUNDS} --epsilon 1 --way blocks --delta 1e-6 --blocks 502 --function mean", "502 blocks of 501 rows"),
-    (f"{BOUNDS} --epsilon 1 --way blocks --delta 1e-6 --blocks 5 --function men", "function: 'men' is none of"),
+    (
+        f"{BOUNDS} --epsilon 1 --way blocks --delta 1e-6 --blocks 5 --function men",
+        "function: 'men' is unknown; give one of",
+    ),
     (f"{BOUNDS} --epsilon 1 --way blocks --delta 1e-6 --blocks 5 --function ours:no", "ours has no function 'no'"),
-    (f"{BOUNDS} --epsilon 1 --column name", "line 2, column 'name': 'x' is no whole number"),
+    (f"{BOUNDS} --epsilon 1 --column name", "line 2, column 'name': 'x' is not a whole number"),
     (f"{BOUNDS} --epsilon 1 --column grad", "lacks the column 'grad' (did you mean 'grade'?)"),
     (f"{BOUNDS} --epsilon 1 --out mine.csv", "mine.csv"),
 ]

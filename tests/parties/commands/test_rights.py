@@ -168,11 +168,11 @@ def test_what_was_done_where_rows_live_is_noted(party: Path, capsys: pytest.Capt
     ("words", "complaint"),
     [
         (["object", "--table", "patient", "--person", "7"], "no table 'patient' (did you mean 'patients'?)"),
-        (["object", "--table", "patients", "--person", "# 7"], "one line is needed"),
-        (["object", "--table", "patients", "--person", " "], "one line is needed"),
-        (["object", "--table", "patients", "--person", "\u200b"], "one line is needed"),
+        (["object", "--table", "patients", "--person", "# 7"], "must be one line"),
+        (["object", "--table", "patients", "--person", " "], "must be one line"),
+        (["object", "--table", "patients", "--person", "\u200b"], "must be one line"),
         *[
-            (["object", "--table", "patients", "--person", f"a{mark}b"], "one line is needed")
+            (["object", "--table", "patients", "--person", f"a{mark}b"], "must be one line")
             for mark in "\n\r\x1c\x85\u2028\u2029"
         ],
         (["access", "--table", "patients", "--person", "7", "--column", "whom", "--out", "x"], "no column 'whom'"),

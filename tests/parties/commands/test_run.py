@@ -114,7 +114,7 @@ def test_a_single_value_for_a_list_without_a_hint(processes: Processes) -> None:
 def test_what_json_has_no_words_for(processes: Processes) -> None:
     for done in processes.pair(["run", "mine:unkeyed", "--json"], ["run", "mine:unkeyed", "--json"]):
         assert (done.code, done.out) == (2, "")
-        assert done.message.startswith("smc: the result cannot be written as JSON: ")
+        assert done.message.startswith("smc: --json: the result cannot be written as JSON: ")
 
 
 def test_values_of_different_number_are_an_error_at_both(processes: Processes) -> None:

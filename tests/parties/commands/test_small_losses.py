@@ -76,7 +76,7 @@ def test_a_result_is_not_replaced_in_silence(
     way = link(identities["bob"], identities["alice"], "connect", free_port(), 0.1)
     words = ["id3", "--data", "days.csv", *way, "--out", "tree.json"]
     assert run(words) == 2
-    assert "--out: tree.json is there already: give another name, or --force to replace it" in capsys.readouterr().err
+    assert "--out: tree.json exists already; give another name, or --force to replace it" in capsys.readouterr().err
     assert run([*words, "--force"]) == 3  # nobody is there, but it dialled
     assert run([*words[:-1], "other.json"]) == 3
     assert Path("tree.json").read_text() == "mine"
@@ -97,7 +97,7 @@ def test_a_result_that_is_there_or_a_taken_port_is_told_before_rows_are_read(
         assert run(["run", "protocols.equality:equal", "5", *way[2:]]) == 2
         assert "Address already in use" in capsys.readouterr().err
     assert run(["id3", "--data", "bad.csv", *way, "--out", "tree.json"]) == 2
-    assert "--out: tree.json is there already" in capsys.readouterr().err
+    assert "--out: tree.json exists already" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("files")
@@ -109,10 +109,10 @@ def test_a_ray_that_is_of_no_use_is_told_before_anybody_is_dialled(
     way = link(identities["alice"], identities["bob"], "connect", 9, 0.1)
     job = ["id3", "--data", "days.csv", "--plain", *way]
     for words, why in (
-        ([*job, "--ray", "auto"], "--ray: is for shards, and there are none here"),
+        ([*job, "--ray", "auto"], "--ray: goes with shards; add --shards N"),
         ([*job, "--shards", "2", "--ray", "nonsense"], "--ray: must be auto or HOST:PORT: "),
         ([*job, "--shards", "2", "--ray", "auto"], "--ray: whoever reaches its ports"),
-        (["run", "protocols.equality:equal", "5", *way[2:], "--ray", "auto"], "--ray: is for shards"),
+        (["run", "protocols.equality:equal", "5", *way[2:], "--ray", "auto"], "--ray: goes with shards"),
     ):
         assert run(words) == 2, capsys.readouterr().err
         assert f"smc: {why}" in capsys.readouterr().err
@@ -179,7 +179,7 @@ def test_a_group_is_no_kind_and_its_members_are_named(group: str) -> None:
 @pytest.mark.parametrize("numbers", ["007:120", "0:012", "-05:5"])
 def test_bounds_have_no_leading_zeros(numbers: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["schema", "--data", "days.csv", "--numeric", f"wind={numbers}", "--out", "new.toml"]) == 2
-    assert "without leading zeros" in capsys.readouterr().err
+    assert "remove the leading zeros" in capsys.readouterr().err
     assert not Path("new.toml").exists()
 
 
@@ -235,5 +235,5 @@ def test_where_the_link_decides_the_cost_of_its_engine_is_said_before_it_runs(
     before, at_last = (line for line in capsys.readouterr().err.splitlines() if "it will cost" in line)
     assert guessed != dearest
     assert re.fullmatch(rf"it will cost about {guessed} both ways on a local .*; the link decides on .*", before)
-    most = "at most .* KB" if shards == 1 else "the most is not counted of shards"
+    most = "at most .* KB" if shards == 1 else "no maximum is counted for shards"
     assert re.match(rf"it will cost about {dearest} both ways \({most}\), for a tree", at_last)

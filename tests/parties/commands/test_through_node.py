@@ -146,7 +146,7 @@ def test_of_several_peers_one_must_be_named(node: Node) -> None:
     """Or whoever asks first, of all whom the node knows, would have the answer."""
     node.peers.append("hospital")
     node.add(EARLY, peer="hospital")
-    with pytest.raises(InputError, match="several peers are known here; name one: 'university', 'hospital'"):
+    with pytest.raises(InputError, match="there are several peers; name one: 'university', 'hospital'"):
         ask()
     assert (node.typed, node.submitted) == (None, [])
     assert ask("hospital") == EARLY
@@ -176,7 +176,7 @@ def test_what_begins_while_it_is_taken_back_is_the_only_answer(node: Node, monke
 
     monkeypatch.setattr(node, "cancel", late)
     node.comes = lambda: node.add(EARLY)
-    with pytest.raises(InputError, match="university has asked the same, and begun ours too"):
+    with pytest.raises(InputError, match="university has proposed the same job, and your own had begun already"):
         ask()
     assert (node.known[EARLY].state, node.typed) == ("waiting", None)
 

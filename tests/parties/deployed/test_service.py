@@ -170,7 +170,7 @@ def test_beyond_this_machine_only_with_a_token(tmp_path: Path, capsys: pytest.Ca
     token.write_text("short\n")
     token.chmod(0o600)
     assert cli.run([*words, "--token-file", str(token)]) == 2
-    assert "a token is one line" in capsys.readouterr().err
+    assert "a token has at least" in capsys.readouterr().err
     token.write_text(f"{TOKEN}\n")
     token.chmod(0o644)
     assert cli.run([*words, "--token-file", str(token)]) == 2
@@ -188,7 +188,7 @@ def test_beyond_this_machine_it_speaks_tls_alone(
     token.chmod(0o600)
     words = ["serve", "--model", str(model), "--port", "0", "--host", "0.0.0.0", "--token-file", str(token)]
     assert cli.run([*words, "--config", str(config)]) == 2
-    assert "in clear: give --identity and --certificate" in capsys.readouterr().err
+    assert "unencrypted; give --identity and --certificate" in capsys.readouterr().err
     assert cli.run([*words, "--identity", str(own.key_path)]) == 2
     assert "TLS needs --identity and --certificate" in capsys.readouterr().err
     pair = {"identity": own.key_path, "certificate": own.certificate_path}

@@ -120,7 +120,7 @@ def test_the_command_makes_a_key_in_a_token(hsm: SoftHsm, tmp_path: Path) -> Non
         (["--token", str(uri), "--passphrase"], "--token: excludes a passphrase"),
     ):
         assert str(CliRunner().invoke(group, ["create", "eve", *words]).exception).startswith(problem)
-    assert "has a PIN, no passphrase" in str(CliRunner().invoke(group, ["passphrase", str(uri)]).exception)
+    assert "has a PIN, not a passphrase" in str(CliRunner().invoke(group, ["passphrase", str(uri)]).exception)
     assert not (tmp_path / "eve.crt").exists()
 
 

@@ -231,7 +231,7 @@ def test_a_table_of_ones_own_gets_its_mapping_where_it_stands(
         assert source.check() == 100
     capsys.readouterr()
     assert run(["prepare", "--config", str(config), "--target", "out"]) == 2
-    assert "tables.visits has format already: give --force" in capsys.readouterr().err
+    assert "tables.visits already has format; give --force" in capsys.readouterr().err
     assert run(["prepare", "--config", str(config), "--target", "out", "--force"]) == 0
     assert config.read_text().startswith(before)
     assert run(["prepare", "--config", str(config), "--target", "out", "--out", str(tmp_path / "elsewhere")]) == 0
@@ -243,8 +243,8 @@ def test_a_table_of_ones_own_gets_its_mapping_where_it_stands(
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["--out", "x"], "give RAW, a file or a database's URL, or --config"),
-        (["a.csv", "--config", "party.toml", "--out", "x"], "one of the two"),
+        (["--out", "x"], "give either RAW, a file or the URL of a database, or --config"),
+        (["a.csv", "--config", "party.toml", "--out", "x"], "give either RAW"),
         (["postgresql://h/d", "--out", "x"], "say which `table`"),
         (["mongodb://h/d", "--table", "a", "--out", "x"], "cannot read from mongodb://"),
         (["a.csv"], "--out is missing"),

@@ -117,7 +117,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
     assert run(["schema", "--data", "mine.csv", "--out", "ours.toml"]) == 0
     capsys.readouterr()
     assert run(["schema", "--data", "mine.csv", "--out", "theirs.toml"]) == 2
-    assert "--out: theirs.toml is there already, and may have been completed by hand" in capsys.readouterr().err
+    assert "--out: theirs.toml exists already and may have been edited by hand" in capsys.readouterr().err
     for first, second in (("ours", "theirs"), ("theirs", "ours")):
         command = ["schema", "--schema", f"{first}.toml", "--merge", f"{second}.toml", "--out", f"{first}-merged.toml"]
         assert run(command) == 0

@@ -174,7 +174,7 @@ def test_numbers_between_public_bounds_are_all_listed(tmp_path: Path, capsys: py
     for wrong, message in [
         ("age=20:30", "x.csv, column 'age': '19' is no whole number from 20 to 30"),
         ("aeg=0:120", "there is no column 'aeg' (did you mean 'age'?)"),
-        *((text, "is no COLUMN=LOW:HIGH with LOW < HIGH") for text in ("age", "age=3", "age=3:3", "age=0:10001")),
+        *((text, "must be COLUMN=LOW:HIGH with LOW < HIGH") for text in ("age", "age=3", "age=3:3", "age=0:10001")),
     ]:
         assert run([*command, wrong]) == 2
         assert message in capsys.readouterr().err

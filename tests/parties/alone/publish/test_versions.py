@@ -280,7 +280,7 @@ def test_a_plan_can_require_a_history(capsys: Any) -> None:
     Path("zip.toml").write_text(PLAN.format(zip="quasi-identifier", age="identifier") + HISTORY)
     Path("age.toml").write_text(PLAN.format(zip="identifier", age="quasi-identifier") + HISTORY)
     assert smc("anonymise", "--plan", "zip.toml", "--out", "out.csv", "--recoding", "zip.json") == 0
-    assert "history.json begins with this: what was published before was not looked at" in capsys.readouterr().err
+    assert "history.json is new: earlier publications were not checked" in capsys.readouterr().err
     assert len(json.loads(Path("history.json").read_text())["versions"]) == 1
     assert smc("anonymise", "--plan", "age.toml", "--out", "new.csv") == 2
     assert "of 2 publications together (reached: 1" in capsys.readouterr().err
@@ -291,10 +291,12 @@ def test_a_plan_can_require_a_history(capsys: Any) -> None:
         assert "give --history, the file of its plan, and --row name" in shown
         assert shown.count("\n") == 1
     assert smc(*later, "--history", "mistyped.json", "--row", "name") == 2
-    assert "mistyped.json has no publication yet: give the file of the recoding's plan" in capsys.readouterr().err
+    assert (
+        "mistyped.json has no publication yet; give the history file of the recoding's plan" in capsys.readouterr().err
+    )
     assert not Path("mistyped.json").exists()
     assert smc("anonymise", "--plan", "zip.toml", "--out", "new.csv", "--history", "b.json", "--row", "name") == 2
-    assert "the plan puts publications down in " in capsys.readouterr().err
+    assert "the plan already sets history file " in capsys.readouterr().err
     for command in ("mask", "protect"):
         assert smc(command, "--plan", "zip.toml", "--out", "new.csv") == 2
         assert (

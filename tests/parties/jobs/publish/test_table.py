@@ -370,10 +370,10 @@ def test_what_was_changed_does_not_open(
     bad.write_text("{")
     stays_closed("not a sealed table", str(bad), *key)
     bad.write_text(json.dumps(other))
-    stays_closed("of one job, but not the same", str(good), str(bad), *key)
+    stays_closed("from one job but differ", str(good), str(bad), *key)
     third = task(analyst=certificate, against="public", threshold=4)
     bad.write_text(json.dumps(third.document(found(third, own)[0])))
-    stays_closed("are not of one job", str(good), str(bad), *key)
+    stays_closed("are from different jobs", str(good), str(bad), *key)
     stays_closed("the table was sealed to another key", str(good), "--key", str(keys / "other.key"), "--out", str(out))
     open_key = tmp_path / "open.key"
     open_key.write_bytes((keys / "analyst.key").read_bytes())

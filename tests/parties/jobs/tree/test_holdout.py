@@ -157,7 +157,7 @@ def test_consent_says_that_the_whole_tree_is_opened_first() -> None:
 @pytest.mark.parametrize(
     ("settings", "why"),
     [
-        ({"prune": "mdl", "holdout": 0.2}, "holdout is the share of rows for prune holdout"),
+        ({"prune": "mdl", "holdout": 0.2}, "holdout: goes with prune holdout"),
         ({"epsilon": 1.0, "plain": False}, "prune is the exact tree's"),
         ({"epsilon": 1.0, "plain": False, "prune": "off", "holdout": 0.2}, "holdout is the exact tree's"),
         ({"support_epsilon": 1.0}, "support_epsilon counts the leaves of a tree of all rows"),

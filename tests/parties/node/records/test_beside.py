@@ -92,7 +92,7 @@ def test_all_that_is_kept_is_encrypted_and_goes_on(place: Place, capsys: pytest.
     before, kept = others(place), contents(place)
     archives = sorted((place.state / ARCHIVES).iterdir())
     assert place.seal() == 0
-    assert "write sealed = true" in capsys.readouterr().err
+    assert "set sealed = true" in capsys.readouterr().err
     place.knows()
     for word in (PURPOSE, "anna", "SQLite format", "archived", "hash"):
         assert word.encode() not in place.bytes()
@@ -167,7 +167,7 @@ def test_what_killed_runs_have_left_is_removed_and_told(place: Place, capsys: py
         assert place.smc(*words) == 0
         told = capsys.readouterr().err
         for path in left:
-            assert f"removed: {path}, which a killed run had left" in told
+            assert f"removed: {path}, left by a killed run" in told
             assert not path.exists()
 
 
@@ -307,7 +307,7 @@ def test_a_plain_database_is_refused_without_its_passphrase(place: Place, capsys
         assert place.smc(*words) == 2, words
         assert "node.sealed: " in said(capsys)
     assert place.smc("audit", "seal", "--remove") == 2
-    assert "take that away first" in said(capsys)
+    assert "remove that line first" in said(capsys)
 
 
 def test_a_state_that_no_start_opens_is_told_before(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
