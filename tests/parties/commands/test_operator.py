@@ -233,7 +233,7 @@ def test_submit_proposes_a_kind_with_flags(party: Party) -> None:
 def test_a_job_that_is_neither_a_file_nor_a_kind(party: Party, command: list[str]) -> None:
     assert party(*command, "id4") == (2, "", "smc: there is no kind of job 'id4' (did you mean 'id3'?)\n")
     assert party(*command, "release")[2].startswith(
-        "smc: 'release' is a group of kinds of jobs: name one of 'release co"
+        "smc: 'release' is a group of kinds of jobs: name one of 'release choose', 'release co"
     )
 
 
