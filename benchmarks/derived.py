@@ -25,8 +25,8 @@ from parties.bench.json_rows import json_rows
 from parties.jobs import kinds
 from parties.link import identity
 from parties.node import records, views
+from parties.node.acts.ledger import Ledger
 from parties.node.gate import Gate
-from parties.node.ledger import Ledger
 from parties.node.offers import Offer, Offers
 from parties.node.operator_service import OperatorService
 from parties.node.peers import Peers, Who
@@ -80,7 +80,7 @@ class Node:
     def propose(self, jobs: int) -> None:
         """So many questions about the column."""
         for _ in range(jobs):
-            self._ledger.propose({"protocol": "release mean", "table": "rows", "column": "x", "epsilon": 1.0})
+            self._ledger.decisions.propose({"protocol": "release mean", "table": "rows", "column": "x", "epsilon": 1.0})
 
     def measured(self, what: str, call: Callable[[], object]) -> Row:
         """Views that a call makes, and its seconds."""

@@ -67,7 +67,7 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
             "SQLCipher is compiled to read names as addresses (SQLITE_USE_URI), whatever this argument is",
         ),
     ),
-    "parties/node/retention.py": (
+    "parties/node/settings.py": (
         (
             "DAY_SECONDS = 24 * 3600.0",
             "DAY_SECONDS = 24 + 3600.0",

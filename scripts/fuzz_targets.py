@@ -21,11 +21,12 @@ from parties.link.exchange_pb2 import Hello
 from parties.link.frames import FrameReader, FrameWriter, assemble
 from parties.link.handshake import agree, make_hello
 from parties.models.load import load_any
-from parties.node import heads, settings
+from parties.node import settings
+from parties.node.log import heads
+from parties.node.log.statement import Statement
 from parties.node.proposal import propose, read_job
 from parties.node.records import export
 from parties.node.records.chain import Row
-from parties.node.statement import Statement
 from parties.party_file import load as load_party
 from parties.sources.delimited import csv_columns
 from parties.tables import schema

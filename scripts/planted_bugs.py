@@ -46,9 +46,9 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
-        "parties/node/runs.py",
+        "parties/node/acts/runs.py",
         ("tests/parties/node/test_rollback.py",),
-        [("if why := self.rolled_back():", "if False and (why := self.rolled_back()):")],
+        [("if why := self._parts.heads.rolled_back():", "if False and (why := self._parts.heads.rolled_back()):")],
     ),
     (
         "parties/alone/attacks/agreement.py",
@@ -1459,31 +1459,31 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         [('        if rejected not in (0, "0", None):', '        if rejected not in (0, "0", 1, None):')],
     ),
     (
-        "parties/node/ledger.py",
+        "parties/node/acts/decisions.py",
         ("tests/parties/node/test_four_eyes.py",),
         [
             ("            if name in before:", "            if name in before[1:]:"),
-            ("len(record.people) < self.approvals", "len(record.people) + 1 < self.approvals"),
-            ('("approved", "us") else "operator"', '("approved", "us") else f"operator {acting.get()}".strip()'),
+            ("len(people) < self._gate.approvals", "len(people) + 1 < self._gate.approvals"),
+            ('("approved", "us") else OPERATOR', '("approved", "us") else f"operator {acting.get()}".strip()'),
         ],
     ),
     (
-        "parties/node/register.py",
+        "parties/node/acts/hearing.py",
         ("tests/parties/node/test_four_eyes.py",),
         [
             ('said = b"" if is_held(record) else record.ours.to_bytes()', "said = record.ours.to_bytes()"),
         ],
     ),
     (
-        "parties/node/store.py",
+        "parties/node/log/store.py",
         ("tests/parties/node/test_four_eyes.py",),
         [("return not is_held(record) and (record.ours.unheard", "return (record.ours.unheard")],
     ),
     (
-        "parties/node/consistency.py",
+        "parties/node/log/consistency.py",
         ("tests/parties/node/test_four_eyes.py",),
         [
-            ("if list(record.people) != logged.people:", "if len(logged.people) > len(record.people):"),
+            ("if record.people != logged.people:", "if len(logged.people) > len(record.people):"),
         ],
     ),
     (
@@ -1564,11 +1564,11 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
-        "parties/node/runs.py",
+        "parties/node/acts/runs.py",
         ("tests/parties/node/test_counting.py",),
         [
-            ("max(reserved, self.accounts.promised(other))", "reserved"),
-            ("max(reserved, self.accounts.promised(other))", "self.accounts.promised(other)"),
+            ("max(reserved, self._accounts.promised(other))", "reserved"),
+            ("max(reserved, self._accounts.promised(other))", "self._accounts.promised(other)"),
         ],
     ),
     (

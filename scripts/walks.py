@@ -141,11 +141,6 @@ def sends(step: str) -> Callable[[FrameType], bool]:
     return lambda frame: frame.f_locals["step"].endswith(step)
 
 
-def is_ours(frame: FrameType) -> bool:
-    """Return whether a verdict is the node's own, not one that it hears."""
-    return frame.f_locals["party"] == "us"
-
-
 def is_heard(frame: FrameType) -> bool:
     """Return whether a signature is kept because the peer's has come: the other party has kept both when it signed."""
     return frame.f_back is not None and frame.f_back.f_code.co_name == "_hear_more"
@@ -194,19 +189,19 @@ WALKS = (
             Point("parties/operator/client.py", "NodeClient._ask", "a request"),
             Point("parties/web/api.py", "_endpoint.handle", "handed to a thread"),
             Point("parties/node/proposal.py", "propose", "a job in public terms"),
-            Point("parties/node/journal.py", "Journal.proposed", "in our log"),
+            Point("parties/node/log/jobs.py", "Jobs.apply", "in our log"),
             Point("parties/node/control.py", "Control.say", "handed to the thread that speaks to the peer"),
-            Point("parties/node/register.py", "Register.statement", "a statement"),
+            Point("parties/node/acts/hearing.py", "Hearing.statement", "a statement"),
             Point("smc/session.py", "Session.send", "sent", sends("statement")),
-            Point("parties/node/journal.py", "Journal.proposed", "in the peer's log"),
+            Point("parties/node/log/jobs.py", "Jobs.apply", "in the peer's log"),
             Point("parties/operator/client.py", "_call.request", "the peer's operator consents", calls("approve")),
-            Point("parties/node/journal.py", "Journal.verdict", "consent, in the peer's log", is_ours),
-            Point("parties/node/runs.py", "Runs.begin", "a session"),
+            Point("parties/node/log/jobs.py", "Jobs.apply", "consent, in the peer's log"),
+            Point("parties/node/acts/runs.py", "Runs.begin", "a session"),
             Point("parties/node/executor.py", "Worker.__init__", "an order to a worker"),
             Point("parties/node/executor.py", "run", "run by a worker"),
-            Point("parties/node/journal.py", "Journal.sign", "a result that is signed"),
+            Point("parties/node/log/node_log.py", "NodeLog.sign", "a result that is signed"),
             Point("parties/node/control.py", "Control.say", "handed to the thread that speaks to the peer"),
-            Point("parties/node/journal.py", "Journal.signed", "both signatures, in a log", is_heard),
+            Point("parties/node/log/job_events.py", "both_signed", "both signatures, in a log", is_heard),
         ),
         proposed,
     ),

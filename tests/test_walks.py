@@ -57,8 +57,8 @@ def test_no_walk_is_longer_than_before_and_none_comes_back_to_a_room(written: st
     ("right", "wrong"),
     [
         pytest.param("Engine.both\n", "Engine.boths\n", id="a wrong hop"),
-        pytest.param("OperatorService.submit", "OperatorService.approve", id="another function that is there"),
-        pytest.param("Ledger.hear, Ledger._heard", "Ledger._heard, Ledger.hear", id="out of order"),
+        pytest.param("Decisions.propose, ", "Decisions.repeat, ", id="another function that is there"),
+        pytest.param("Hearing.hear, Hearing._heard", "Hearing._heard, Hearing.hear", id="out of order"),
         pytest.param("**A count**, 1", "**A count**, 2", id="miscounted"),
         pytest.param("protocols/id3.py   ", "protocols/tree.py  ", id="another file"),
         pytest.param("        = category numbers\n", "", id="a point left out"),

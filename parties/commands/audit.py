@@ -122,7 +122,7 @@ def verify_command(
     In the log, no entry may be changed, moved, removed or inserted. In a state directory, the jobs and the other files
     are checked too. Exit code 0 if all records are whole, 2 if not; each problem is then a line.
     """
-    from parties.node import integrity
+    from parties.node.log import integrity
 
     if export_file is None and certificate is None:  # what an auditor is handed is checked with what comes with it
         config_file = find_party_file(config_file)
@@ -285,8 +285,11 @@ def archive_command(
     daily, after retention_days. Stop the node first.
     """
     from parties.node import peers
+    from parties.node.log.jobs import Jobs
+    from parties.node.log.node_log import NodeLog
+    from parties.node.log.retention import Retention
+    from parties.node.log.spendings import Spendings
     from parties.node.offers import Offers
-    from parties.node.register import Register
 
     place, file = records.place, records.file
     if out is not None:
@@ -300,12 +303,13 @@ def archive_command(
         pass
     with files.lock(place.parent / "lock"), database.usable(place), closing(database.connect(place)) as connection:
         _sweep(place, connection)
-        register = Register(connection, known, {}, lambda _: None)
-        register.check(place.parent / marker.FILE_NAME)
+        jobs = Jobs(NodeLog(connection, known), {}, lambda _: None)
+        jobs.check(place.parent / marker.FILE_NAME)
         limit = Offers.of(file).kept if days is None else lambda _: days
-        archived = register.archive(limit, place.parent / beside.ARCHIVES, out, file.node.emergency)
+        retention = Retention(jobs, Spendings(jobs))
+        archived = retention.archive(limit, place.parent / beside.ARCHIVES, out, file.node.emergency)
     console.out.print("no job is old enough" if archived is None else printable(f"archived: {archived}"))
-    if not register.overwritten:
+    if not retention.overwritten:
         console.err.print(
             printable(f"{place}-wal may still contain archived data, as another process reads it; run this again later")
         )

@@ -66,9 +66,10 @@ def processing(
 
 def _evidence(path: Path) -> Evidence:
     """Return all that there is: the file, its schemas, the log if there is one."""
-    from parties.node import integrity, peers, settings
+    from parties.node import peers, settings
     from parties.node.governance.activities import Log, read
     from parties.node.governance.processing import Evidence
+    from parties.node.log import integrity
 
     file = settings.load(path)
     log, state, place = Log(), None, file.node.state / database.FILE_NAME

@@ -13,11 +13,12 @@ from parties.node.budget.account import WINDOWS, Account, Charge, Limits, least
 from parties.node.budget.bits import BitsAccount
 from parties.node.budget.moments import Clock
 from parties.node.counting import in_words
+from parties.node.log.jobs import Jobs
+from parties.node.log.spendings import Spendings
+from parties.node.log.store import Record
 from parties.node.offers import Offers
 from parties.node.peers import Peers
 from parties.node.proposal import Proposal
-from parties.node.register import Register
-from parties.node.store import Record
 from parties.operator.budget import Exposure, Price, Simulation
 from parties.operator.interface import OPEN
 from parties.sources.settings import TableSettings
@@ -49,9 +50,9 @@ class Accounts:
     whose share was larger then, has spent beyond that bounds all: then a job must fit the whole table's budget, too.
     """
 
-    def __init__(self, offers: Offers, jobs: Register, peers: Peers) -> None:
-        self._offers, self._jobs, self._peers, self._clock = offers, jobs, peers, Clock()
-        self._groups = same_rows.groups(self._settings(), jobs.starts())
+    def __init__(self, offers: Offers, jobs: Jobs, spendings: Spendings, peers: Peers) -> None:
+        self._offers, self._jobs, self._spendings, self._peers, self._clock = offers, jobs, spendings, peers, Clock()
+        self._groups = same_rows.groups(self._settings(), spendings.starts())
 
     def tables(self) -> list[str]:
         """Return the tables that have an account: all that are offered, and others that were charged of other rows."""
@@ -60,11 +61,11 @@ class Accounts:
 
     def charged(self) -> set[str]:
         """Return the names of tables under which anything was charged."""
-        return self._jobs.charged_tables()
+        return self._spendings.tables()
 
     def known(self) -> set[str]:
         """Return the names that tables had at earlier starts, or were charged under."""
-        return self.charged().union(*(start.get("tables", ()) for start in self._jobs.starts()))
+        return self.charged().union(*(start.get("tables", ()) for start in self._spendings.starts()))
 
     def names(self, table: str) -> frozenset[str]:
         """Return the names that stand for a table's rows, its own among them: a charge under one counts for all."""
@@ -109,7 +110,7 @@ class Accounts:
         """Return what exact answers have opened of a table by now (or since), or with one peer of its share."""
         offer = self._offers.tables.get(table)
         budget = None if offer is None else offer.settings.budget
-        charges = self._jobs.bits(self.names(table), since)
+        charges = self._spendings.bits(self.names(table), since)
         if peer is not None:
             who = self._peers.get(peer)
             budget = budget and budget.shared(1.0 if who is None else who.share)
@@ -281,7 +282,7 @@ class Accounts:
         return Account(table, budget and budget.shared(share), charges, at, offer.settings.max_rows, person=person)
 
     def _charges(self, table: str, since: datetime | None = None) -> list[Charge]:
-        return self._jobs.charges(self.names(table), since)
+        return self._spendings.charges(self.names(table), since)
 
     def _window(self, table: str) -> datetime | None:
         """Return from when on charges count now; None for ever."""

@@ -24,9 +24,9 @@ from parties.link.opening import Link, link_over, open_link, outbox_for
 from parties.link.options import LinkOptions
 from parties.link.outbox import Outbox
 from parties.link.transport import Stream, Wire
-from parties.node.heads import RolledBackError
+from parties.node.log.heads import RolledBackError
+from parties.node.log.statement import MAX_BYTES
 from parties.node.records.sealed import errors
-from parties.node.statement import MAX_BYTES
 from smc.errors import LinkError, ProtocolError, SmcError
 from smc.session import Session
 

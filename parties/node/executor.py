@@ -334,19 +334,3 @@ def _profile(link: Link, order: Order) -> Profile:
         if before:
             return contenders[before.pop()]
     return profile_for(link, choice)
-
-
-__all__ = [
-    "Counted",
-    "Event",
-    "Finished",
-    "Linked",
-    "Met",
-    "Order",
-    "Preparing",
-    "Reached",
-    "Stopped",
-    "Worker",
-    "opened",
-    "run",
-]

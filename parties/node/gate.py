@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Literal
+from functools import wraps
+from typing import Any, Literal, TypeVar, cast
 
 from parties.base.text import listed
 from parties.jobs.kind import refusal
 from parties.link.identity import fingerprint
+from parties.node.log.job_events import Event, Unlogged, decided
+from parties.node.log.statement import BUDGET, BY_NODE, BY_POINT, PROPOSER
+from parties.node.log.store import Record
 from parties.node.offers import Offers
 from parties.node.peers import Acquaintance, Who
 from parties.node.point import xacml
@@ -22,9 +27,8 @@ from parties.node.settings import NodeFile
 from parties.tables.toml_text import toml_key
 from smc.errors import InputError
 
-BUDGET = "budget"  # who refuses what a table's privacy budget does not allow
-BY_POINT = "decision point"  # who refuses what an outside decision point does not permit
-BY_NODE = "node"  # who refuses what is impossible here, or not to be told why
+Done = TypeVar("Done")
+Call = TypeVar("Call", bound=Callable[..., Any])
 NO = "this node does not run it for you; it says no more: ask its operator"  # whatever the reason
 
 
@@ -112,10 +116,25 @@ class Gate:
         permitted = Judgement("approved", decision.by, decision.reason)
         return self._pointed(permitted, question, word, around)
 
-    def ask(self, request: Request) -> Word:
-        """Ask the decision point, which there must be; may last some seconds."""
-        assert self._point is not None
-        return self._point.ask(request)
+    def asking(self, act: Callable[[Word | None], Done]) -> Done:
+        """Do this, and if the decision point has to be asked first, ask it, and do it with its word.
+
+        Whoever calls it holds no lock: that may take some seconds.
+        """
+        try:
+            return act(None)
+        except AskFirstError as first:
+            assert self._point is not None
+            return act(self._point.ask(first.request))
+
+    def decided(self, record: Record, judgement: Judgement) -> tuple[Event, ...]:
+        """Return the events that a job of the peer's is judged so."""
+        reason, job = judgement.reason, record.ours.proposal
+        if judgement.verdict != "waiting":
+            return decided(judgement.verdict, judgement.by, judgement.public, reason)
+        if misfit := self.misfit(job, record.party):
+            reason += f"; it cannot run here: {misfit}{self.remedy(job, record.party)}"
+        return (Unlogged({"reason": reason, "unasked": judgement.ask is not None}),)
 
     def allows_now(self, job: Proposal, who: Who, around: Surroundings, proposed_by: Literal["us", "peer"]) -> Decision:
         """Return what the rules say now of a job that is to be consented to, or to run."""
@@ -177,10 +196,20 @@ class Gate:
             return _refused(decision.by or "no rule", decision.reason)
         if around.budget:
             return _refused(BUDGET, around.budget)
-        return Judgement("approved", "proposer", "proposed here")
+        return Judgement("approved", PROPOSER, "proposed here")
 
     def _decision(self, request: Request) -> Decision:
         return decide(self._file.policy, request, self._file.combine(request.table))
+
+
+def asking(method: Call) -> Call:
+    """Put `Gate.asking` around a method with an argument `word`; its object has the gate as `_gate`."""
+
+    @wraps(method)
+    def call(self: Any, *given: Any, **named: Any) -> Any:
+        return self._gate.asking(lambda word: method(self, *given, **named, word=word))
+
+    return cast(Call, call)
 
 
 def _refused(by: str, reason: str, public: str | None = None) -> Judgement:

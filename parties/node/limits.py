@@ -12,9 +12,8 @@ from datetime import datetime, timedelta
 
 from parties.jobs.profiles import shards_of
 from parties.link.settings import MIB
-from parties.node.retention import DAY_SECONDS
-from parties.node.settings import LimitSettings
-from parties.node.statement import Statement
+from parties.node.log.statement import Statement
+from parties.node.settings import DAY_SECONDS, LimitSettings
 from smc.errors import ProtocolError
 
 OLDEST = timedelta(days=31)  # it may have waited for a link for so long
@@ -22,14 +21,6 @@ CLOCK_SKEW = timedelta(days=1)
 MOST_REFUSALS = 64  # that wait to be sent; the peer says again what it has not heard of
 
 _REMEDY = "as many as this node takes of a peer: wait until midnight UTC, or its operator sets a higher limit"
-_TABLE = """
-CREATE TABLE IF NOT EXISTS heard (
-    peer      TEXT PRIMARY KEY,
-    day       TEXT NOT NULL,
-    proposals INTEGER NOT NULL,
-    bytes     INTEGER NOT NULL
-) STRICT
-"""
 
 
 class ExcessError(ProtocolError):
@@ -49,8 +40,6 @@ class Tally:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        with connection:
-            connection.execute(_TABLE)
 
     def of(self, peer: str, now: datetime) -> Heard:
         """Return today's, until now."""

@@ -7,31 +7,28 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec
 
 from typing_extensions import override
 
 from parties.base.own_trouble import advice, own_trouble
-from parties.base.rate import Rate
 from parties.base.text import instead, quoted
 from parties.jobs.inputs import Inputs
 from parties.link import tls
 from parties.link.identity import Identity, fingerprint
 from parties.node import published, validity, views
+from parties.node.acts.decisions import Decisions
+from parties.node.acts.ledger import Ledger
 from parties.node.budget import shown
-from parties.node.control import Control
-from parties.node.ledger import Ledger
+from parties.node.contacts import REVOKED, Contact
+from parties.node.log.store import Record
 from parties.node.own_rows import OwnRows
 from parties.node.peers import Who
-from parties.node.records.register import registered
 from parties.node.records.sealed import errors
-from parties.node.sessions import Sessions
-from parties.node.store import Record
 from parties.operator.budget import Registered, Simulation, TableBudget
 from parties.operator.interface import (
-    ENDED,
     LONGEST_WAIT,
     AuditEntry,
     AuditState,
@@ -47,24 +44,23 @@ from parties.operator.interface import (
 from smc import __version__
 from smc.errors import InputError
 
-REVOKED = "its certificate is revoked here: put a new one of the peer's in place, and start the node again"
+Given = ParamSpec("Given")
 LARGEST_GROUP = 1000  # rows of one person or family
 MOST_WAITING = 16  # calls that wait for news at once: each has a thread of the page's
 
 
-@dataclass(frozen=True)
-class Contact:
-    """The connection with one peer; `connect` is where we connect to, if it is we who do.
+def _decision(
+    of: Callable[Concatenate[Any, Given], JobView], decide: Callable[Concatenate[Decisions, Given], Record]
+) -> Callable[Concatenate[OperatorService, Given], JobView]:
+    """Return a call of `Operator` as a decision, answered by the view of the job that it changes."""
 
-    `links` and `begun` are how often the peer may open the standing link, and begin sessions.
-    """
+    @wraps(of)
+    def call(self: OperatorService, /, *args: Given.args, **kwargs: Given.kwargs) -> JobView:
+        with recorded():
+            record = decide(self._ledger.decisions, *args, **kwargs)
+        return self._view(record)
 
-    who: Who
-    connect: str | None
-    control: Control
-    sessions: Sessions
-    links: Rate
-    begun: Rate
+    return call
 
 
 class OperatorService(Operator):
@@ -89,6 +85,16 @@ class OperatorService(Operator):
         self._started = datetime.now(UTC).isoformat(timespec="seconds")
         self._news, self._told = threading.Condition(), 0  # no other lock is taken under its lock
         self._places = threading.BoundedSemaphore(MOST_WAITING)
+
+    submit = _decision(Operator.submit, lambda decisions, job: decisions.propose(job))
+    approve = _decision(
+        Operator.approve,
+        lambda decisions, identifier, typed=None: decisions.decide(identifier, "approved", typed=typed),
+    )
+    refuse = _decision(Operator.refuse, lambda decisions, identifier, why: decisions.decide(identifier, "refused", why))
+    cancel = _decision(Operator.cancel, lambda decisions, identifier, why="": decisions.cancel(identifier, why))
+    withdraw = _decision(Operator.withdraw, lambda decisions, identifier, why: decisions.withdraw(identifier, why))
+    repeat = _decision(Operator.repeat, lambda decisions, identifier: decisions.repeat(identifier))
 
     def tell(self) -> None:
         """Wake the calls that wait: something may have changed."""
@@ -142,7 +148,7 @@ class OperatorService(Operator):
         )
 
     def _is_revoked(self, who: Who) -> bool:
-        return fingerprint(who.peer) in self._ledger.revoked
+        return self._ledger.pins.is_revoked(who)
 
     @override
     def changes(self, since: str = "", wait: float = 0.0) -> str:
@@ -152,60 +158,30 @@ class OperatorService(Operator):
     def _changes(self) -> str:
         # The records' counter, and what changes without them: the node and running jobs.
         running = [progress for contact in self._contacts.values() for progress in contact.sessions.all_progress()]
-        parts = [self._ledger.changes(), *(view.model_dump_json() for view in (self.node(), *running))]
+        parts = [self._ledger.jobs.changes(), *(view.model_dump_json() for view in (self.node(), *running))]
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
     @override
     def jobs(self, last: int = 100, before: str | None = None, states: Sequence[State] = ()) -> list[JobView]:
-        return [self._view(record) for record in self._ledger.last(last, before, states)]
+        return [self._view(record) for record in self._ledger.jobs.last(last, before, states)]
 
     @override
     def job(self, identifier: str, wait: float = 0.0) -> JobView:
-        record = self._ledger.find(identifier)
+        record = self._ledger.jobs.find(identifier)
         if wait:
             self._await(lambda: self._has_ended(record.id), wait)
-            record = self._ledger.find(record.id)
+            record = self._ledger.jobs.find(record.id)
         view, task = self._view(record), record.ours.proposal.task
         if view.waits_for_us and task.reads_table:
             with suppress(InputError):  # its table has gone from party.toml
-                remarks = self._own_rows.remarks(record.id, task, self._ledger.inputs(record))
+                remarks = self._own_rows.remarks(record.id, task, self._ledger.runs.inputs(record))
                 return view.model_copy(update={"remarks": remarks})
         return view
 
     def _has_ended(self, identifier: str) -> bool:
         """Return whether a job has ended, or is not here any more."""
-        record = self._ledger.known(identifier)
-        return record is None or self._ledger.state(record) in ENDED
-
-    @override
-    def submit(self, job: dict[str, Any]) -> JobView:
-        with recorded():
-            record = self._ledger.propose(job)
-        return self._view(record)
-
-    @override
-    def approve(self, identifier: str, typed: dict[str, Any] | None = None) -> JobView:
-        with recorded():
-            record = self._ledger.decide(identifier, "approved", typed=typed)
-        return self._view(record)
-
-    @override
-    def refuse(self, identifier: str, why: str) -> JobView:
-        with recorded():
-            record = self._ledger.decide(identifier, "refused", why)
-        return self._view(record)
-
-    @override
-    def cancel(self, identifier: str, why: str = "") -> JobView:
-        with recorded():
-            record = self._ledger.cancel(identifier, why)
-        return self._view(record)
-
-    @override
-    def withdraw(self, identifier: str, why: str) -> JobView:
-        with recorded():
-            record = self._ledger.withdraw(identifier, why)
-        return self._view(record)
+        record = self._ledger.jobs.known(identifier)
+        return record is None or self._ledger.jobs.has_ended(record)
 
     @override
     def revoke(self, peer: str, why: str = "") -> NodeView:
@@ -213,29 +189,23 @@ class OperatorService(Operator):
         if contact is None:
             raise InputError(f"there is no peer {quoted(peer)}{instead(peer, self._contacts)}")
         with recorded():
-            self._ledger.revoke(peer, why.strip() or "no reason given")
+            self._ledger.pins.revoke(peer, why.strip() or "no reason given")
         contact.sessions.stop(0, "its certificate is revoked here")
         contact.control.stop()
         return self.node()
 
     @override
-    def repeat(self, identifier: str) -> JobView:
-        with recorded():
-            record = self._ledger.repeat(identifier)
-        return self._view(record)
-
-    @override
     def result(self, identifier: str) -> JobResult:
-        record = self._ledger.find(identifier, ("done",))
-        return views.job_result(record, self._ledger.state(record))
+        record = self._ledger.jobs.find(identifier, ("done",))
+        return views.job_result(record, self._ledger.jobs.state(record))
 
     @override
     def audit(self, last: int = 100, before: int | None = None) -> list[AuditEntry]:
-        return self._ledger.entries(last, before)
+        return self._ledger.log.entries(last, before)
 
     @override
     def verify(self) -> AuditState:
-        return self._ledger.verify()
+        return self._ledger.log.verify()
 
     @override
     def budget(self, group: int = 1) -> list[TableBudget]:
@@ -256,16 +226,16 @@ class OperatorService(Operator):
 
     @override
     def simulate(self, job: dict[str, Any]) -> Simulation:
-        return self._ledger.simulate(job)
+        return self._ledger.decisions.simulate(job)
 
     @override
     def register(self) -> Registered:
-        released = self._ledger.released()
+        released = self._ledger.spendings.released()
         entry = published.entry(self._identity.name, f"smc {__version__}", self._ledger.accounts, released)
-        return registered(self._identity, entry)
+        return published.registered(self._identity, entry)
 
     def _view(self, record: Record) -> JobView:
-        contact, state = self._contacts.get(record.peer), self._ledger.state(record)
+        contact, state = self._contacts.get(record.peer), self._ledger.jobs.state(record)
         progress = None if contact is None else contact.sessions.progress(record.id)
         view = self._views.get(record, state) if progress is None else None
         if view is None:
@@ -285,11 +255,11 @@ class OperatorService(Operator):
     def _made(self, record: Record, state: State, progress: Progress | None) -> JobView:
         """Return a view that is new; it is kept if nothing but the record decides what it shows."""
         try:
-            inputs = self._ledger.inputs(record)
+            inputs = self._ledger.runs.inputs(record)
         except InputError:  # its table has gone from party.toml: what was public of the job is shown all the same
             inputs = Inputs(record.party)
         price, exposure = self._ledger.accounts.price(record), self._ledger.accounts.exposure(record)
-        approvals = self._ledger.approvals
+        approvals = self._ledger.gate.approvals
         view = views.job_view(record, state, inputs, progress, self._predict, price, exposure, approvals)
         if progress is None and record.ours.proposal.task.reads_table:
             self._views.put(record, state, view)

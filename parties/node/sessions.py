@@ -24,26 +24,26 @@ from parties.link.opening import Link, hello_for, link_over, open_link, outbox_f
 from parties.link.options import LinkOptions
 from parties.link.outbox import Outbox
 from parties.link.transport import Stream, Wire
-from parties.node import executor, outcome
+from parties.node import executor
+from parties.node.acts.ledger import Ledger
 from parties.node.budget.account import BudgetError
 from parties.node.counting import PastBitsError
 from parties.node.events import Events, stack_of
 from parties.node.executor import Counted, Event, Finished, Linked, Met, Order, Preparing, Reached, Stopped, Worker
-from parties.node.gate import AskFirstError
-from parties.node.ledger import Ledger
 from parties.node.limits import too_large
+from parties.node.log import outcome
+from parties.node.log.node_log import ClosedError
+from parties.node.log.store import Record
 from parties.node.openings import Leaving, Written
 from parties.node.pauses import Pauses
 from parties.node.peers import Who
 from parties.node.point.xacml import Word
 from parties.node.prediction import predicted
 from parties.node.records.sealed import errors
-from parties.node.register import ClosedError
 from parties.node.settings import LimitSettings
-from parties.node.store import Record
 from parties.node.under_way import Running
 from parties.node.validity import lapsed
-from parties.operator.interface import ENDED, Progress
+from parties.operator.interface import Progress
 from smc.errors import InputError, JobMismatchError, JointRefusalError, LinkError, ProtocolError
 
 LABEL = "job "
@@ -70,7 +70,8 @@ class Sessions:
         standing: Callable[[], Wire | None] = lambda: None,  # the connection of the standing link
         limits: LimitSettings | None = None,
     ) -> None:
-        self._ledger, self._who, self._options = ledger, who, options
+        self._ledger, self._jobs, self._runs = ledger, ledger.jobs, ledger.runs
+        self._who, self._options = who, options
         self._peer, self._limit, self._connected, self._events = who.peer_name, limit, connected, events
         self._link, self._standing, self._limits = link, standing, limits or LimitSettings()
         self._lock = threading.RLock()  # taken before the ledger's, never after
@@ -104,8 +105,8 @@ class Sessions:
         with self._news:
             self._news.notify_all()
         for identifier, session in self._running.copy().items():  # in one step
-            record = self._ledger.known(identifier)
-            if record is not None and self._ledger.state(record) in ENDED:
+            record = self._jobs.known(identifier)
+            if record is not None and self._jobs.has_ended(record):
                 session.abort("the job was ended")
 
     def forget(self, identifier: str) -> None:
@@ -157,7 +158,7 @@ class Sessions:
             older.abort("the peer has begun anew")
             raise RefusedError("the session before is ending")
         with self._news:  # the peer's consent may be on its way, on another stream
-            self._news.wait_for(lambda: not self._ledger.lacks_word(identifier), WORD_SECONDS)
+            self._news.wait_for(lambda: not self._jobs.lacks_word(identifier), WORD_SECONDS)
         record, session = self._begin(identifier)
         try:
             options = self._options_for(record)
@@ -179,7 +180,7 @@ class Sessions:
             self._wake.clear()
             if not self._connected():
                 continue
-            for record in self._ledger.ready(self._peer) if len(self._running) < self._limit else ():
+            for record in self._jobs.agreed(self._peer, "ready") if len(self._running) < self._limit else ():
                 if self._pauses.lasts(record.id):
                     continue
                 try:
@@ -193,7 +194,7 @@ class Sessions:
     def _dialled(self, record: Record) -> AbstractContextManager[Link]:
         """Dial for a session; of a small one the stream is another one on the standing link's connection."""
         options, proposal = self._options_for(record), record.ours.proposal
-        cost = None if options.measure else predicted(proposal.task, self._ledger.inputs(record), self._link)
+        cost = None if options.measure else predicted(proposal.task, self._runs.inputs(record), self._link)
         if cost is not None and (cost.most or cost.bytes) <= SMALL_BYTES:
             options = replace(options, connection=self._standing())
         return open_link(options, proposal.job)
@@ -204,7 +205,7 @@ class Sessions:
         """Ask again and again for a table that is away, alone: the peer hears when it is there."""
         while not self._stopping.wait(LOOK_SECONDS):
             with suppress(ClosedError):
-                for record in self._ledger.waiting_for_table(self._peer):
+                for record in self._jobs.agreed(self._peer, "table"):
                     if record.id in self._opening or self._table_pauses.lasts(record.id):
                         continue
                     self._opening.add(record.id)
@@ -221,7 +222,7 @@ class Sessions:
                 self._stopped(record.id, Running(linked=True), error)
             else:
                 self._events.log("table there again", job=record.id)
-                self._ledger.table_there(record.id)
+                self._runs.table_there(record.id)
         except errors(ClosedError):
             pass  # the node ends, or cannot write now
         finally:
@@ -229,12 +230,12 @@ class Sessions:
 
     def _table_away(self, identifier: str, error: AwayError) -> None:
         self._table_pauses.put(identifier)
-        self._ledger.table_away(identifier, str(error))
+        self._runs.table_away(identifier, str(error))
 
     def _begin(self, identifier: str) -> tuple[Record, Running]:
         try:
-            return self._ledger.asking(partial(self._begin_with, identifier))
-        except AskFirstError as error:
+            return self._ledger.gate.asking(partial(self._begin_with, identifier))
+        except InputError as error:
             raise RefusedError(str(error)) from None
 
     def _begin_with(self, identifier: str, word: Word | None) -> tuple[Record, Running]:
@@ -250,12 +251,7 @@ class Sessions:
             if why := too_large(*shards, (sum(one[0] for one in others), sum(one[1] for one in others)), self._limits):
                 self._unbegun[identifier] = why
                 raise RefusedError(why)
-            try:
-                record = self._ledger.begin(identifier, self._peer, word)
-            except AskFirstError:
-                raise
-            except InputError as error:
-                raise RefusedError(str(error)) from None
+            record = self._runs.begin(identifier, self._peer, word)
             if record is None:
                 raise RefusedError("the rules do not allow it now")
             session = self._running[identifier] = Running(shards=shards)
@@ -263,13 +259,13 @@ class Sessions:
 
     def _shards_of(self, identifier: str) -> tuple[int, int]:
         """Return how many processes a job has beside this one, and the bytes that they take, about."""
-        record = self._ledger.known(identifier)
+        record = self._jobs.known(identifier)
         if record is None or (shards := shards_of(record.ours.proposal.specification)) == 1:
             return 0, 0
-        return shards, shards * memory_of_shard(choice_for(record.ours.proposal.task, self._ledger.inputs(record)))
+        return shards, shards * memory_of_shard(choice_for(record.ours.proposal.task, self._runs.inputs(record)))
 
     def _options_for(self, record: Record) -> LinkOptions:
-        choice = choice_for(record.ours.proposal.task, self._ledger.inputs(record))
+        choice = choice_for(record.ours.proposal.task, self._runs.inputs(record))
         return replace(self._options, label=LABEL + record.id, wait=DIAL_SECONDS, measure=choice.profile is None)
 
     def _start(
@@ -295,16 +291,16 @@ class Sessions:
 
     def _order(self, record: Record) -> Order:
         """Return what a worker needs for the job."""
-        stored, terms = self._ledger.openings(record.id), self._ledger.accounts.terms(record)
+        stored, terms = self._runs.openings(record.id), self._ledger.accounts.terms(record)
         known = record.tree, record.profile, record.fingerprint
-        return Order(record.ours.proposal, self._ledger.inputs(record), *known, self._who.identity, stored, terms)
+        return Order(record.ours.proposal, self._runs.inputs(record), *known, self._who.identity, stored, terms)
 
     def _end(self, identifier: str) -> None:
         """End the session: none of this job is under way any more."""
         with self._idle:
             del self._running[identifier]
             self._idle.notify_all()
-        self._ledger.over(identifier)
+        self._runs.over(identifier)
 
     def _heard(self, identifier: str, session: Running, event: Event) -> None:
         """Pass on to the ledger what a worker tells. What that raises ends the session."""
@@ -318,25 +314,25 @@ class Sessions:
                     session.begun, session.first, session.started = True, step, time.monotonic()
                     self._table_pauses.forget(identifier)
                     self._unbegun.pop(identifier, None)
-                    self._ledger.met(identifier, step, profile, both, earlier)
+                    self._runs.met(identifier, step, profile, both, earlier)
                     session.counted = True
                     self._troubles.pop(identifier, None)
                     self._events.well()
                     self._events.log("session began", job=identifier, depth=step, profile=profile)
                 case Reached():
                     session.step = event
-                    self._ledger.reached(identifier, event.state, event.total, event.step, event.bits)
+                    self._runs.reached(identifier, event.state, event.total, event.step, event.bits)
                     self._events.log("level", job=identifier, depth=event.step)
                 case Counted(step):
-                    self._ledger.counted(identifier, step)
+                    self._runs.counted(identifier, step)
                 case Written():
-                    self._ledger.write_opening(identifier, event)
+                    self._runs.write_opening(identifier, event)
                 case Leaving():
                     session.leaving = True
-                    self._ledger.opening_leaves(identifier, event)
+                    self._runs.opening_leaves(identifier, event)
                 case Finished(state, total, report):
                     self._pauses.put(identifier, longer=not session.got_further)  # the peer's signature is on its way
-                    self._ledger.computed(identifier, state, total, report)
+                    self._runs.computed(identifier, state, total, report)
                     self._events.log("session finished", job=identifier, **outcome.traffic(total))
                     self._events.session_ended(time.monotonic() - session.started, total)
                 case Stopped(error):
@@ -363,13 +359,13 @@ class Sessions:
                 self._table_away(identifier, error)
             case BudgetError():
                 self._events.log("job refused", job=identifier, by="budget")
-                self._ledger.unpaid(identifier, str(error))
+                self._runs.unpaid(identifier, str(error))
             case ProtocolError() | JobMismatchError() | InputError() if not isinstance(error, MachineError):
                 self._events.log("job failed", job=identifier, error=type(error).__name__)
                 by_own_input = isinstance(error, InputError) and not isinstance(error, JointRefusalError)
                 public = "an error in its own input" if by_own_input else str(error)
                 by_rows = isinstance(error, InputError) and not isinstance(error, PastBitsError)
-                self._ledger.failed(identifier, error, public, session.linked and by_rows)
+                self._runs.failed(identifier, error, public, session.linked and by_rows)
             case LinkError():
                 if isinstance(error, PeerTroubleError):
                     self._not_a_try(identifier, session)
@@ -381,7 +377,7 @@ class Sessions:
                 is_ours = isinstance(error, MachineError)
                 public = "an error in its own input" if is_ours else "internal error"
                 by_rows = session.linked and not is_ours
-                self._ledger.crashed(identifier, error, public, session.begun, session.cost, by_rows)
+                self._runs.crashed(identifier, error, public, session.begun, session.cost, by_rows)
         if session.begun:
             self._events.session_ended(time.monotonic() - session.started, session.cost)
 
@@ -394,16 +390,16 @@ class Sessions:
     def _not_a_try(self, identifier: str, session: Running) -> None:
         """Do not count a session of which no share has left, and which has found nothing: it opened nothing."""
         if session.counted and not session.leaving and not session.got_further:
-            self._ledger.spare(identifier)
+            self._runs.spare(identifier)
 
     def _broke(self, identifier: str, session: Running, why: str, begun: bool) -> None:
         """Leave the job of a broken session alone for a while, longer each time that it got no further."""
-        record = self._ledger.known(identifier)
-        if record is None or self._ledger.state(record) in ENDED:
+        record = self._jobs.known(identifier)
+        if record is None or self._jobs.has_ended(record):
             return
         self._pauses.put(identifier, longer=not (begun and session.got_further))
         if not begun:
             self._unbegun[identifier] = why
         else:
             self._events.log("session broke", job=identifier, **outcome.traffic(session.cost))
-            self._ledger.broke(identifier, why, session.cost)
+            self._runs.broke(identifier, why, session.cost)

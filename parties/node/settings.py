@@ -76,6 +76,7 @@ from smc.errors import InputError
 WEB = "127.0.0.1:7080"
 METRICS = "127.0.0.1:7090"
 HEALTH = "127.0.0.1:7091"
+DAY_SECONDS = 24 * 3600.0
 
 
 def _local(value: str) -> str:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from parties.base.settings import required
 from parties.link.handshake import WIRE_VERSION
 from parties.link.identity import read_certificate
-from parties.node import integrity, store
+from parties.node.log import integrity, store
 from parties.node.records import beside, database
 from parties.node.records.chain import NO_ENTRY
 from parties.node.records.database import FILE_NAME, STATE

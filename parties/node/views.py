@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Literal
 
 from parties.jobs.kind import Inputs, Kind, asked, people, shown_parameters
-from parties.node import checkpoint, commitment, counting, precheck, readiness, statement
+from parties.node import checkpoint, commitment, counting, precheck, readiness
+from parties.node.log import statement
+from parties.node.log.statement import Statement
+from parties.node.log.store import Record, lacks_signature, withdrawals
 from parties.node.prediction import predicted
-from parties.node.statement import Statement
-from parties.node.store import Record, lacks_signature, withdrawals
 from parties.operator.budget import Exposure, Price
 from parties.operator.interface import Asked, JobResult, JobView, PredictedCost, Progress, State, Verdict
 from smc.errors import InputError

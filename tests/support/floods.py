@@ -15,11 +15,12 @@ from parties.link.identity import load_identity, read_certificate
 from parties.link.opening import Link, open_link
 from parties.link.options import LinkOptions
 from parties.link.transport import tls_name
-from parties.node import control, heads
+from parties.node import control
+from parties.node.log import heads
+from parties.node.log.statement import Statement
 from parties.node.proposal import Proposal
 from parties.node.records import Evidence, Head, Signed, sign
 from parties.node.records.chain import sign_head
-from parties.node.statement import Statement
 from parties.tables.schema import Schema
 from smc.errors import LinkError
 from tests.support.nodes import NodeProcess, Nodes

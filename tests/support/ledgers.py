@@ -12,8 +12,9 @@ from typing import Any, cast
 from parties.jobs.kinds.id3 import Id3
 from parties.jobs.tree.settings import Id3Settings
 from parties.link.identity import Identity
+from parties.node.acts.ledger import Ledger
 from parties.node.gate import Gate
-from parties.node.ledger import Ledger
+from parties.node.log.store import Record
 from parties.node.offers import Offer, Offers
 from parties.node.openings import Leaving, Written
 from parties.node.peers import Peers, Who
@@ -22,7 +23,6 @@ from parties.node.policy.rules import Rule
 from parties.node.records import connect
 from parties.node.records.database import STATE
 from parties.node.settings import LimitSettings, NodeFile, NodeSettings
-from parties.node.store import Record
 from parties.node.typed_inputs import TypedInputs
 from parties.sources.settings import BudgetSettings, TableSettings
 from parties.tables.schema import Schema
@@ -70,7 +70,7 @@ class Party:
         file = NodeFile(policy=self.rules, node=NodeSettings(limits=self.limits))
 
         def say(identifier: str) -> None:
-            if data := self.ledger.statement(identifier):
+            if data := self.ledger.hearing.statement(identifier):
                 self.said.append(data)
 
         gate = Gate(file, self.offers, cast("DecisionPoint | None", self.point))
@@ -84,10 +84,10 @@ class Party:
             self._has_changed,
         )
         known = {"tables": list(tables), "state": STATE, **self.ledger.accounts.recorded()}
-        self.ledger.note("node started", version="1", fingerprint=PRINT, peer_fingerprint=PRINT, **known)
+        self.ledger.log.note("node started", version="1", fingerprint=PRINT, peer_fingerprint=PRINT, **known)
 
     def _has_changed(self, job: str) -> None:
-        assert not self.ledger._lock._is_owned()  # type: ignore[attr-defined]  # who hears of it takes locks of its own
+        assert not self.ledger.log.lock._is_owned()  # type: ignore[attr-defined]  # who hears of it takes locks of its own
         self.changed(job)
 
     def crash(self) -> None:
@@ -98,19 +98,19 @@ class Party:
 
     def hear(self, data: bytes) -> None:
         """What the peer says."""
-        self.ledger.hear(self.who.peer_name, data)
+        self.ledger.hearing.hear(self.who.peer_name, data)
 
     def begin(self, identifier: str) -> Record | None:
         """A session with the peer."""
-        return self.ledger.begin(identifier, self.who.peer_name)
+        return self.ledger.runs.begin(identifier, self.who.peer_name)
 
     def opens(self, identifier: str) -> None:
         """The first share of a job leaves."""
-        self.ledger.write_opening(identifier, Written(0, 0, b"share", bytes(16)))
-        self.ledger.opening_leaves(identifier, Leaving(0, 0))
+        self.ledger.runs.write_opening(identifier, Written(0, 0, b"share", bytes(16)))
+        self.ledger.runs.opening_leaves(identifier, Leaving(0, 0))
 
     def state(self, identifier: str) -> str:
-        return self.ledger.state(self.ledger.find(identifier))
+        return self.ledger.jobs.state(self.ledger.jobs.find(identifier))
 
 
 class Pair:
@@ -137,7 +137,9 @@ class Pair:
     def meet(self) -> None:
         """A new link: each says what is open, then all is heard."""
         for party in self.parties:
-            party.said[:] = [party.ledger.statement(job) for job in party.ledger.to_greet(party.who.peer_name)]
+            party.said[:] = [
+                party.ledger.hearing.statement(job) for job in party.ledger.jobs.to_greet(party.who.peer_name)
+            ]
         self.deliver()
 
     def session(
@@ -147,20 +149,20 @@ class Pair:
         for party, tree, last in zip(self.parties, trees, until, strict=True):
             ledger = party.ledger
             with suppress(InputError):
-                ledger.begin(identifier, party.who.peer_name)
-                steps = [lambda ledger=ledger: ledger.met(identifier, 0, "mixed")]
+                ledger.runs.begin(identifier, party.who.peer_name)
+                steps = [lambda ledger=ledger: ledger.runs.met(identifier, 0, "mixed")]
                 steps += [
-                    lambda t=t, ledger=ledger: ledger.reached(identifier, TASK.states.encode(t), Cost(1, 2, 3, 4))
+                    lambda t=t, ledger=ledger: ledger.runs.reached(identifier, TASK.states.encode(t), Cost(1, 2, 3, 4))
                     for t in STAGES
                 ]
                 steps += [
-                    lambda t=tree, ledger=ledger: ledger.computed(
+                    lambda t=tree, ledger=ledger: ledger.runs.computed(
                         identifier, TASK.states.encode(t), Cost(5, 6, 7, 8), REPORT
                     )
                 ]
                 for step in steps[:last]:
                     step()
-                ledger.over(identifier)
+                ledger.runs.over(identifier)
 
 
 @contextmanager
@@ -174,13 +176,13 @@ def paired(directory: Path, identities: dict[str, Identity], rules: tuple[Rule, 
 
 
 def propose(pair: Pair, party: int = 0, **fields: Any) -> str:
-    return pair.parties[party].ledger.propose({"table": "days", "splits": "multiway", **fields}).id
+    return pair.parties[party].ledger.decisions.propose({"table": "days", "splits": "multiway", **fields}).id
 
 
 def agreed(pair: Pair, **fields: Any) -> str:
     """A job of alice's that both have approved."""
     job = propose(pair, **fields)
     pair.deliver()
-    pair.parties[1].ledger.decide(job, "approved")
+    pair.parties[1].ledger.decisions.decide(job, "approved")
     pair.deliver()
     return job

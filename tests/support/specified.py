@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from parties.jobs.kind import Inputs
+from parties.node.log.statement import Statement
 from parties.node.proposal import Proposal, propose, read_job
-from parties.node.statement import Statement
 from parties.tables.schema import Schema
 from smc.errors import ProtocolError
 

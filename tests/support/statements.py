@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from parties.node.log.statement import Statement
 from parties.node.records import Head, Signed
-from parties.node.statement import Statement
 from parties.tables.schema import Schema
 from tests.support.proposals import proposal_of
 

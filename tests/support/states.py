@@ -32,10 +32,10 @@ def write(folder: Path, place: Path, identities: dict[str, Identity]) -> None:
         pair.session(agreed(pair), until=(3, 3))  # to go on
         pair.session(agreed(pair), (OTHER, OTHER), until=(1, 1))
         alice = pair.parties[0].ledger
-        alice.cancel(propose(pair), "asked too early")
+        alice.decisions.cancel(propose(pair), "asked too early")
         refused = propose(pair, 1)
         pair.deliver()
-        alice.decide(refused, "refused", "not of this table")
+        alice.decisions.decide(refused, "refused", "not of this table")
         propose(pair, 0, purpose="yet to be decided")
         pair.deliver()
         connection = pair.parties[0].connection

@@ -15,7 +15,7 @@ from parties.base.canonical import canonical
 from parties.link.identity import Identity, fingerprint
 from parties.node.records import database, seal
 from parties.node.records.chain import NOTHING, STAYS, Archive, Checked, Row, SignedHead, check, emptied, sign_head
-from parties.node.records.kinds import FIELDS, Blinded, EntryKind
+from parties.node.records.kinds import FIELDS, Blinded, EntryKind, Fields
 from parties.node.records.sealed import errors
 from parties.node.records.statements import Evidence, Head
 from parties.operator.interface import AuditEntry, AuditState
@@ -41,17 +41,22 @@ class AuditLog:
         self._whole: tuple[object, Checked] | None = None  # what was checked last, under which circumstances
 
     def append(self, kind: EntryKind, job: str | None, fields: Mapping[str, Any]) -> AuditEntry:
-        """Add an entry in the caller's transaction; `fields` are those of `kinds.FIELDS`, or ValueError.
+        """Add an entry as `add` does; `fields` are those of `kinds.FIELDS`, or ValueError."""
+        return self.add(FIELDS[kind].model_validate(fields), job)
+
+    def add(self, fields: Fields, job: str | None) -> AuditEntry:
+        """Add an entry in the caller's transaction.
 
         The transaction begins here if it has not: a node and a command may write to one log.
         `InputError` if the end of the log is not what was written last: to go on would cover that up.
         """
         self._begin()
         head = self._end(self._identity.certificate)
-        blind = {"blind": secrets.token_hex(16)} if issubclass(FIELDS[kind], Blinded) else {}
-        content = canonical(FIELDS[kind].model_validate({**fields, **blind}).model_dump(mode="json"))
+        if isinstance(fields, Blinded):
+            fields = fields.model_copy(update={"blind": secrets.token_hex(16)})
+        content = canonical(fields.model_dump(mode="json"))
         at = datetime.now(UTC).isoformat(timespec="milliseconds")
-        row = Row(head.number + 1, at, kind, job, content, head.hash, "")
+        row = Row(head.number + 1, at, fields.kind, job, content, head.hash, "")
         row = row._replace(hash=row.digest())
         self._known = sign_head(self._identity, row.head())
         database.add(self._connection, row, self._known)

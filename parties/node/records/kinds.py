@@ -7,7 +7,7 @@ such as an error in a party's own input, is recorded by its name only.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
@@ -73,10 +73,19 @@ Digest: TypeAlias = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Fingerprint: TypeAlias = Annotated[str, Field(pattern=r"^([0-9A-F]{2}:){31}[0-9A-F]{2}$")]
 
 
+FIELDS: dict[str, type[Fields]] = {}  # by the kinds of entries
+
+
 class Fields(BaseModel):
     """The fields of one kind of entry: these, and no others."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    kind: ClassVar[EntryKind]
+
+    def __init_subclass__(cls, kind: EntryKind | None = None, **rest: Any) -> None:
+        super().__init_subclass__(**rest)
+        if kind is not None:
+            cls.kind, FIELDS[kind] = kind, cls
 
 
 class Blinded(Fields):
@@ -91,7 +100,7 @@ class Named(Blinded):
     person: Text = ""
 
 
-class NodeStarted(Blinded):
+class NodeStarted(Blinded, kind="node started"):
     """The node runs, with this certificate.
 
     `rows` are the places of each table's rows: a path or a database, and a table there. `same_rows` are the other names
@@ -108,20 +117,20 @@ class NodeStarted(Blinded):
     state: Size = 0  # the number of what is kept (`database.STATE`); 0: before it was told
 
 
-class NodeStopped(Fields):
+class NodeStopped(Fields, kind="node stopped"):
     """The node ends in order."""
 
     why: Text = ""
 
 
-class Renewed(Fields):
+class Renewed(Fields, kind="renewed"):
     """From this entry on the log is signed with another certificate."""
 
     former_fingerprint: Fingerprint
     fingerprint: Fingerprint
 
 
-class Connected(Fields):
+class Connected(Fields, kind="connected"):
     """The peer's node is there."""
 
     peer: Text
@@ -131,14 +140,14 @@ class Connected(Fields):
     group: Text = ""  # of the key exchange
 
 
-class Disconnected(Fields):
+class Disconnected(Fields, kind="disconnected"):
     """The peer's node is gone."""
 
     peer: Text = ""
     why: Text = ""
 
 
-class TurnedAway(Fields):
+class TurnedAway(Fields, kind="turned away"):
     """The node refused a proposal of the peer's by itself, and kept nothing of it. The peer may know less of why."""
 
     peer: Text
@@ -146,13 +155,13 @@ class TurnedAway(Fields):
     why: Text
 
 
-class LogInFailed(Named):
+class LogInFailed(Named, kind="log-in failed"):
     """Somebody did not get into the page: whose name was typed, if it is a person's."""
 
     why: Text
 
 
-class Operators(Named):
+class Operators(Named, kind="operators"):
     """An account of our people was changed: whose, what it may do now, and by whom, if that one has a name."""
 
     what: Literal["added", "changed", "password", "removed"]
@@ -163,7 +172,7 @@ class Operators(Named):
     digest: Digest | None = None  # of all accounts after it, so that an older file of them is noticed
 
 
-class RepeatedEvent(Fields):
+class RepeatedEvent(Fields, kind="repeated"):
     """An event too frequent to be recorded one by one: so many times between these moments; the last one's reason."""
 
     what: Repeated
@@ -174,7 +183,7 @@ class RepeatedEvent(Fields):
     why: Text = ""
 
 
-class RolledBack(Fields):
+class RolledBack(Fields, kind="rolled back"):
     """A log was found to lack an entry that its owner has signed for the other party: an older copy was put back.
 
     `whose` is the log's owner; it signed `number` and `hash`.
@@ -187,11 +196,11 @@ class RolledBack(Fields):
     hash: Digest
 
 
-class RollbackAccepted(RolledBack):
+class RollbackAccepted(RolledBack, kind="rollback accepted"):
     """The operator goes on all the same."""
 
 
-class Proposed(Named):
+class Proposed(Named, kind="proposed"):
     """A job was proposed: by whom, and all that is public about it."""
 
     by: Side
@@ -209,14 +218,14 @@ class Proposed(Named):
     exact: Text = ""  # what it means that a joint number is opened without noise, if one is
 
 
-class Approved(Named):
+class Approved(Named, kind="approved"):
     """One of our people approved the job, and others must, too: so many of so many have; who proposed it is one."""
 
     given: Size
     needed: Size
 
 
-class Decided(Named):
+class Decided(Named, kind="decided"):
     """A party consented or declined: `by` is `operator`, `proposer` or `rule NAME`."""
 
     party: Side
@@ -225,7 +234,7 @@ class Decided(Named):
     reason: Text = ""
 
 
-class Started(Fields):
+class Started(Fields, kind="started"):
     """A session of the job began, at this depth of the tree: 0, or where an interrupted one goes on."""
 
     digest: Digest
@@ -234,7 +243,7 @@ class Started(Fields):
     address: Text | None = None
 
 
-class BothCommitted(Fields):
+class BothCommitted(Fields, kind="committed"):
     """Both parties committed to the rows that they put into the job, when its first session began."""
 
     ours: Committed
@@ -262,7 +271,7 @@ class ConcentratedLoss(Loss):
     rho: NotNegative
 
 
-class Charge(Fields):
+class Charge(Fields, kind="spent"):
     """The job has spent this of our table's privacy: once, when it was first computed, whatever became of it."""
 
     table: Text  # ours
@@ -273,7 +282,7 @@ class Charge(Fields):
     person: Text = ""  # whose row it is, as party.toml said; empty: what was spent is of rows
 
 
-class BitsCharge(Fields):
+class BitsCharge(Fields, kind="counted"):
     """A step of the job opens at most so many bits of exact answers about our table: written once, before it does."""
 
     table: Text  # ours
@@ -284,14 +293,14 @@ class BitsCharge(Fields):
     bits: Size
 
 
-class Opened(Fields):
+class Opened(Fields, kind="opened"):
     """Values were opened to both parties: how many of each kind."""
 
     depth: Size | None = None
     opened: dict[Text, Size]
 
 
-class Interrupted(Fields):
+class Interrupted(Fields, kind="interrupted"):
     """A session was cut short, and the job waits for the peer. What the level at `depth` opens it may know already."""
 
     why: Text
@@ -300,7 +309,7 @@ class Interrupted(Fields):
     bytes_received: Size
 
 
-class Finished(Fields):
+class Finished(Fields, kind="finished"):
     """The job is done: the digest of its result, all that was opened, and what all its sessions sent."""
 
     outcome: Digest
@@ -311,7 +320,7 @@ class Finished(Fields):
     rounds: Size
 
 
-class Failed(Fields):
+class Failed(Fields, kind="failed"):
     """The job failed. See `failure` for `error` and `why`."""
 
     error: Annotated[str, Field(pattern=r"^\w+$", max_length=80)]
@@ -320,7 +329,7 @@ class Failed(Fields):
     bytes_received: Size = 0
 
 
-class Cancelled(Named):
+class Cancelled(Named, kind="cancelled"):
     """A party ended the job before its end."""
 
     by: Side
@@ -329,7 +338,7 @@ class Cancelled(Named):
     bytes_received: Size = 0
 
 
-class BothSigned(Fields):
+class BothSigned(Fields, kind="signed"):
     """Both parties signed the result of the job, each with the head of its own log."""
 
     ours: Signed
@@ -337,7 +346,7 @@ class BothSigned(Fields):
     peer_fingerprint: Fingerprint | None = None  # else that of the node's last start
 
 
-class Withdrawn(Named):
+class Withdrawn(Named, kind="withdrawn"):
     """A party has withdrawn the result of the job: its word, signed for the job of this digest."""
 
     by: Side
@@ -346,7 +355,7 @@ class Withdrawn(Named):
     word: Withdrawal
 
 
-class Archived(Fields):
+class Archived(Fields, kind="archived"):
     """The job has left: its entries before this one are empty, but for what it has spent; a file had their content.
 
     `content` is SHA-256 of the job's lines in that file, `empty` that of what is left of the entries (`chain.emptied`).
@@ -362,7 +371,7 @@ class Archived(Fields):
     content: Digest
 
 
-class PinRevoked(Named):
+class PinRevoked(Named, kind="pin revoked"):
     """From this entry on no link is made with this certificate of a peer's."""
 
     peer: Text
@@ -370,7 +379,7 @@ class PinRevoked(Named):
     why: Text = ""
 
 
-class PinReplaced(Fields):
+class PinReplaced(Fields, kind="pin replaced"):
     """The peer has come with the certificate that its former key has named: that one counts from here on."""
 
     peer: Text
@@ -378,7 +387,7 @@ class PinReplaced(Fields):
     peer_fingerprint: Fingerprint
 
 
-class Published(Fields):
+class Published(Fields, kind="published"):
     """A command wrote something of our table for others, or destroyed a subject's key: of whom is told nowhere."""
 
     what: Literal["anonymise", "apply", "invariant", "pseudonyms", "mask", "protect", "table", "forget"]
@@ -390,7 +399,7 @@ class Published(Fields):
     into: Text = ""  # the table of the same database that was published instead
 
 
-class RightsRequest(Named):
+class RightsRequest(Named, kind="rights"):
     """A person's request about a table of ours was answered: of whom is told nowhere; `case` is the owner's number."""
 
     what: Request
@@ -398,7 +407,7 @@ class RightsRequest(Named):
     case: Text = ""
 
 
-class BreachStep(Named):
+class BreachStep(Named, kind="breach"):
     """What was done about a breach of our data: `known` is from when the 72 hours count, of the first step."""
 
     breach: Annotated[str, Field(pattern=r"^[0-9a-f]{8}$")]
@@ -408,46 +417,10 @@ class BreachStep(Named):
     tables: list[Text] = []
 
 
-class Reviewed(Named):
+class Reviewed(Named, kind="reviewed"):
     """One of our people has looked at a job that was permitted for an emergency, and says what came out."""
 
     text: Text
-
-
-FIELDS: dict[str, type[Fields]] = {
-    "node started": NodeStarted,
-    "node stopped": NodeStopped,
-    "renewed": Renewed,
-    "connected": Connected,
-    "disconnected": Disconnected,
-    "turned away": TurnedAway,
-    "log-in failed": LogInFailed,
-    "operators": Operators,
-    "repeated": RepeatedEvent,
-    "rolled back": RolledBack,
-    "rollback accepted": RollbackAccepted,
-    "proposed": Proposed,
-    "approved": Approved,
-    "decided": Decided,
-    "started": Started,
-    "committed": BothCommitted,
-    "spent": Charge,
-    "counted": BitsCharge,
-    "opened": Opened,
-    "interrupted": Interrupted,
-    "finished": Finished,
-    "failed": Failed,
-    "cancelled": Cancelled,
-    "signed": BothSigned,
-    "withdrawn": Withdrawn,
-    "archived": Archived,
-    "pin revoked": PinRevoked,
-    "pin replaced": PinReplaced,
-    "published": Published,
-    "rights": RightsRequest,
-    "breach": BreachStep,
-    "reviewed": Reviewed,
-}
 
 
 def failure(error: BaseException) -> dict[str, str]:

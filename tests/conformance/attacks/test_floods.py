@@ -22,8 +22,9 @@ import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from parties.node import events, register
-from parties.node.statement import MAX_RESULT_BYTES
+from parties.node import events
+from parties.node.log import node_log
+from parties.node.log.statement import MAX_RESULT_BYTES
 from smc.errors import LinkError
 from tests.support.floods import Hostile, furnished, lines, proposed, rows
 from tests.support.nodes import Nodes, verified
@@ -111,8 +112,8 @@ def test_a_link_a_moment_is_a_few_entries(hostile: Hostile) -> None:
     assert refused
     assert all("too many links" in why for why in refused)
     kinds = entries(hostile)
-    assert kinds.count("connected") <= register.FREE
-    assert kinds.count("disconnected") <= register.FREE
+    assert kinds.count("connected") <= node_log.FREE
+    assert kinds.count("disconnected") <= node_log.FREE
     assert lines(hostile.victim, "connected") <= events.FREE
 
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from parties.node import gate, register
+from parties.node import gate
+from parties.node.log import node_log
+from parties.node.log.statement import Statement
 from parties.node.settings import LimitSettings
-from parties.node.statement import Statement
 from parties.tables.schema import Schema
 from tests.support.floods import Hostile, furnished, proposed
 from tests.support.nodes import Nodes, verified
@@ -70,7 +71,7 @@ def test_guesses_are_not_told_apart(nodes: Nodes) -> None:
     log = nodes.a.client.audit(1000)
     away = [entry for entry in log if entry.kind == "turned away"]
     folded = [entry for entry in log if entry.kind == "repeated" and entry.fields["what"] == "turned away"]
-    assert len(away) == register.FREE
+    assert len(away) == node_log.FREE
     assert len(away) + sum(entry.fields["times"] for entry in folded) == len(denied) + len(more)
     assert any("secret rule" in entry.fields["why"] for entry in away)
     assert verified(nodes.a)["ok"]

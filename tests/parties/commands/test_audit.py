@@ -236,7 +236,7 @@ def test_archive_by_hand(tmp_path: Path, identities: dict[str, Identity]) -> Non
     """The database of a node that has a job that ended; what left is checked with the rest."""
     with paired(tmp_path, identities) as pair:
         job = agreed(pair)
-        pair.parties[0].ledger.cancel(job)
+        pair.parties[0].ledger.decisions.cancel(job)
         pair.deliver()
         pair.meet()
         alice = pair.parties[0]

@@ -230,7 +230,7 @@ def test_commands_act_as_the_person_of_the_nodes_unix_user(
     state = tmp_path / "state"
     state.mkdir()
     with paired(tmp_path, identities) as pair, served(state, pair):
-        job = pair.parties[0].ledger.propose({"table": "days", "plain": True}).id
+        job = pair.parties[0].ledger.decisions.propose({"table": "days", "plain": True}).id
         pair.deliver()
 
         def smc(*words: str) -> tuple[int, str]:
@@ -252,5 +252,5 @@ def test_commands_act_as_the_person_of_the_nodes_unix_user(
         people(state, anna=f"approve unix:{unix_user()}")
         assert smc("approve", job, "--yes")[0] == 0
         assert "approved by operator anna" in smc("show", job)[1]
-        assert [entry.fields.get("person") for entry in pair.parties[1].ledger.entries(1, None)] == ["anna"]
+        assert [entry.fields.get("person") for entry in pair.parties[1].ledger.log.entries(1, None)] == ["anna"]
     assert os.listdir(state) == ["operators.json"]

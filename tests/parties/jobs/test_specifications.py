@@ -16,11 +16,11 @@ from parties.jobs.kind import Inputs, asked
 from parties.jobs.settings import public_parameters
 from parties.jobs.spending import ConcentratedLoss
 from parties.node.gate import Surroundings, request
+from parties.node.log.statement import Statement
 from parties.node.peers import Acquaintance
 from parties.node.policy.decisions import decide
 from parties.node.proposal import propose, read_job
 from parties.node.settings import NodeFile, PeerSettings
-from parties.node.statement import Statement
 from smc.recipes import BOOLEAN_ENGINES, ENGINES, Garbling
 from tests.support.policies import rule
 from tests.support.specified import CLASSIFIER, SCHEMA, made

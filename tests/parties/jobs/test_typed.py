@@ -16,8 +16,8 @@ from parties.jobs import kinds
 from parties.jobs.kind import Inputs, Kind, typed_value
 from parties.jobs.kinds.circuit import Circuit
 from parties.jobs.settings import private_parameters
+from parties.node.log.statement import Statement
 from parties.node.proposal import propose, read_job
-from parties.node.statement import Statement
 from smc.errors import InputError, ProtocolError
 from tests.support.circuits import ADDER
 from tests.support.specified import changed, made

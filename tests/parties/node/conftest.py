@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from parties.link.identity import Identity
-from parties.node import ledger, register, runs
+from parties.node.acts import hearing, parts
+from parties.node.log import jobs
 from tests.support.ledgers import Pair, paired
 from tests.support.toy_curve import toy_curve
 
@@ -32,5 +33,5 @@ def one_day(monkeypatch: pytest.MonkeyPatch) -> None:
         def now(cls, tz: tzinfo | None = None) -> Noon:
             return cls.fromtimestamp(noon.timestamp(), tz)
 
-    for module in (ledger, register, runs):
+    for module in (hearing, jobs, parts):
         monkeypatch.setattr(module, "datetime", Noon)

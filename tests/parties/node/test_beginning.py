@@ -16,7 +16,7 @@ from parties.link.identity import Identity
 from parties.node import beginning
 from parties.node.beginning import passing_troubles
 from parties.node.events import Events
-from parties.node.ledger import Ledger
+from parties.node.log.jobs import Jobs
 from parties.node.offers import Offer, Offers
 from parties.node.peers import MisnamedError
 from parties.node.policy.rules import Rule
@@ -29,10 +29,11 @@ SCHEMA = Schema({"wind": ("weak", "strong"), "play": ("yes", "no")}, "play")
 
 
 class Checked:
-    """A ledger that finds this wrong with its records."""
+    """Jobs with their log, which finds this wrong with its records."""
 
     def __init__(self, wrong: Exception | None = None) -> None:
         self.wrong, self.is_closed, self.checked = wrong, False, Path()
+        self.log = self
 
     def check(self, marker: Path) -> None:
         self.checked = marker
@@ -48,7 +49,7 @@ def refusal(monkeypatch: pytest.MonkeyPatch, ledger: Checked, signed: SignedHead
     monkeypatch.setattr(beginning, "signed_head", lambda _: signed)
     try:
         connection = cast("sqlite3.Connection", None)
-        beginning.refuse_changed_records(cast("Ledger", ledger), connection, identity, Path("state"))
+        beginning.refuse_changed_records(cast("Jobs", ledger), connection, identity, Path("state"))
     except InputError as error:
         return str(error)
     return ""

@@ -13,6 +13,7 @@ import pytest
 from parties.link.identity import Identity
 from parties.node import operator_service, views
 from parties.node.events import Events
+from parties.node.log.job_events import Unlogged
 from parties.node.operator_service import OperatorService
 from parties.node.service import Node
 from parties.node.settings import load
@@ -76,12 +77,12 @@ def test_who_waits_for_a_job_or_a_change_is_told_of_it(pair: Pair, monkeypatch: 
         told = [threads.submit(operator.job, job[:8], 600.0), threads.submit(operator.changes, before, 600.0)]
         eventually(lambda: not operator._places._value)  # type: ignore[attr-defined]
         assert (operator.job(job, 600.0).state, operator.changes(before, 600.0)) == ("queued", before)
-        ledger.begin(job, ledger.find(job).peer)
+        ledger.runs.begin(job, ledger.jobs.find(job).peer)
         operator.tell()
         assert told[1].result(PATIENCE) == operator.changes()
         assert not told[0].done()
-        ledger.over(job)
-        ledger.cancel(job)
+        ledger.runs.over(job)
+        ledger.decisions.cancel(job)
         operator.tell()
         assert told[0].result(PATIENCE).state == "cancelled"
     assert operator.job(job, 600.0).state == "cancelled"
@@ -132,19 +133,19 @@ def test_every_step_of_a_job_is_a_change(pair: Pair) -> None:
     job = agreed(pair)
     assert told()
     shown = operator.job(job)
-    ledger.begin(job, ledger.find(job).peer)
+    ledger.runs.begin(job, ledger.jobs.find(job).peer)
     assert told()
     assert (shown.state, operator.job(job).state) == ("queued", "running")
-    ledger.met(job, 0, "mixed")
+    ledger.runs.met(job, 0, "mixed")
     assert told()
-    ledger.over(job)
+    ledger.runs.over(job)
     assert told()
     assert (operator.job(job).state, operator.job(job).why) == ("interrupted", "")
-    ledger.broke(job, "the peer has gone", Cost())
+    ledger.runs.broke(job, "the peer has gone", Cost())
     assert told()
     assert operator.job(job).why == "the peer has gone"
-    with suppress(sqlite3.Error), ledger._writing():
-        ledger._put(ledger.find(job).model_copy(update={"note": "no disk"}))
+    with suppress(sqlite3.Error), ledger.log.writing():
+        ledger.jobs.apply(ledger.jobs.find(job), Unlogged({"note": "no disk"}))
         raise sqlite3.OperationalError("database or disk is full")
     assert told()
     operator.cancel(job)

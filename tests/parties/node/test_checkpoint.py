@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parties.node import outcome
 from parties.node.checkpoint import BYTES, ROUNDS, common
+from parties.node.log import outcome
 from parties.node.openings import Stored
 from protocols.tree import Leaf, Open, Split, Tree, cut
 from smc.errors import ProtocolError, SmcError
@@ -84,12 +84,12 @@ def cut_short(pair: Pair, tree: Tree) -> str:
     """A job that alice has brought to `tree`; then the link broke."""
     job = agreed(pair)
     ledger = pair.parties[0].ledger
-    ledger.begin(job, "bob")
-    ledger.met(job, 0, "mixed")
-    ledger.reached(job, TASK.states.encode(tree), COST)
-    ledger.broke(job, "the link broke", COST)
-    ledger.over(job)
-    ledger.begin(job, "bob")
+    ledger.runs.begin(job, "bob")
+    ledger.runs.met(job, 0, "mixed")
+    ledger.runs.reached(job, TASK.states.encode(tree), COST)
+    ledger.runs.broke(job, "the link broke", COST)
+    ledger.runs.over(job)
+    ledger.runs.begin(job, "bob")
     return job
 
 
@@ -97,18 +97,18 @@ def test_a_checkpoint_never_goes_back(pair: Pair) -> None:
     """A session that goes on from an earlier level, since the peer has lost the last one, forgets nothing."""
     job = cut_short(pair, cut(TREE, 2))
     alice = pair.parties[0]
-    alice.ledger.met(job, 1, "mixed")
-    alice.ledger.reached(job, TASK.states.encode(cut(TREE, 1)), COST)
+    alice.ledger.runs.met(job, 1, "mixed")
+    alice.ledger.runs.reached(job, TASK.states.encode(cut(TREE, 1)), COST)
     alice.crash()
-    assert TASK.states.decode(alice.ledger.find(job).tree) == cut(TREE, 2)
+    assert TASK.states.decode(alice.ledger.jobs.find(job).tree) == cut(TREE, 2)
 
 
 def test_the_traffic_of_all_sessions_is_recorded(pair: Pair) -> None:
     job = cut_short(pair, cut(TREE, 2))
     ledger = pair.parties[0].ledger
-    ledger.met(job, 2, "mixed")
-    ledger.computed(job, TASK.states.encode(TREE), Cost(10, 20, 30, 40), REPORT)
-    finished = next(entry for entry in ledger.entries(100, None) if entry.kind == "finished")
+    ledger.runs.met(job, 2, "mixed")
+    ledger.runs.computed(job, TASK.states.encode(TREE), Cost(10, 20, 30, 40), REPORT)
+    finished = next(entry for entry in ledger.log.entries(100, None) if entry.kind == "finished")
     total = [Cost(1, 2, 3, 4), Cost(10, 20, 30, 40)]
     for name in ("bytes_sent", "bytes_received", "rounds"):
         assert finished.fields[name] == sum(getattr(cost, name) for cost in total)
@@ -119,14 +119,14 @@ def test_another_tree_the_second_time_ends_the_job(pair: Pair, last: str) -> Non
     """The same rows have one tree: another one means other rows at the peer's, whatever it says of levels it lost."""
     job = cut_short(pair, TREE)
     ledger = pair.parties[0].ledger
-    ledger.met(job, 2, "mixed")
+    ledger.runs.met(job, 2, "mixed")
     steps = {
-        "reached": lambda: ledger.reached(job, TASK.states.encode(Split(1, (Open(), Open(), Open()))), COST),
-        "computed": lambda: ledger.computed(job, TASK.states.encode(OTHER), COST, REPORT),
+        "reached": lambda: ledger.runs.reached(job, TASK.states.encode(Split(1, (Open(), Open(), Open()))), COST),
+        "computed": lambda: ledger.runs.computed(job, TASK.states.encode(OTHER), COST, REPORT),
     }
     with pytest.raises(SmcError):
         steps[last]()
-    record = ledger.find(job)
+    record = ledger.jobs.find(job)
     assert TASK.states.decode(record.tree) == TREE
     assert record.ours.signed is None
 
@@ -135,16 +135,16 @@ def test_a_level_that_is_opened_again_is_recorded_again(pair: Pair) -> None:
     """What the log says was opened is what was opened, in all sessions."""
     job = cut_short(pair, cut(TREE, 2))
     ledger = pair.parties[0].ledger
-    ledger.met(job, 1, "mixed")
-    ledger.reached(job, TASK.states.encode(cut(TREE, 2)), COST)
-    depths = [entry.fields["depth"] for entry in ledger.entries(100, None) if entry.kind == "opened"]
+    ledger.runs.met(job, 1, "mixed")
+    ledger.runs.reached(job, TASK.states.encode(cut(TREE, 2)), COST)
+    depths = [entry.fields["depth"] for entry in ledger.log.entries(100, None) if entry.kind == "opened"]
     assert sorted(depths) == [0, 1, 1]
 
 
 def test_what_is_signed_names_the_job_and_its_whole_digest(pair: Pair) -> None:
     """So a signature for one job is none for another, of the same tree."""
     first, second = agreed(pair), agreed(pair)
-    jobs = [pair.parties[0].ledger.find(job).ours.proposal for job in (first, second)]
+    jobs = [pair.parties[0].ledger.jobs.find(job).ours.proposal for job in (first, second)]
     results = [outcome.result(job, TREE) for job in jobs]
     assert [(found["job"], found["digest"]) for found in results] == [(job.id, job.digest) for job in jobs]
     assert results[0] != results[1]
@@ -156,14 +156,14 @@ def test_what_is_signed_names_the_job_and_its_whole_digest(pair: Pair) -> None:
 def begun(pair: Pair, job: str, depth: int, stages: list[Tree]) -> None:
     """A session at alice's, from this depth through these stages; then the link breaks."""
     ledger = pair.parties[0].ledger
-    ledger.begin(job, "bob")
+    ledger.runs.begin(job, "bob")
     try:
-        ledger.met(job, depth, "mixed")
+        ledger.runs.met(job, depth, "mixed")
         for stage in stages:
-            ledger.reached(job, TASK.states.encode(stage), COST)
-        ledger.broke(job, "the link broke", COST)
+            ledger.runs.reached(job, TASK.states.encode(stage), COST)
+        ledger.runs.broke(job, "the link broke", COST)
     finally:
-        ledger.over(job)
+        ledger.runs.over(job)
 
 
 def test_a_peer_that_goes_back_and_forth_gets_no_more_tries(pair: Pair) -> None:
@@ -176,7 +176,7 @@ def test_a_peer_that_goes_back_and_forth_gets_no_more_tries(pair: Pair) -> None:
     for depth in (2, 1):
         with pytest.raises(ProtocolError, match="got no further"):
             begun(pair, job, depth, [])
-    assert pair.parties[0].ledger.find(job).sessions == 5, "a session that was refused counts as begun"
+    assert pair.parties[0].ledger.jobs.find(job).sessions == 5, "a session that was refused counts as begun"
 
 
 def test_whoever_gets_further_has_all_tries_again(pair: Pair) -> None:
@@ -187,7 +187,7 @@ def test_whoever_gets_further_has_all_tries_again(pair: Pair) -> None:
         for _ in range(3):
             begun(pair, job, depth, [])
         begun(pair, job, depth, [cut(TREE, depth + 1)])
-    assert pair.parties[0].ledger.find(job).sessions == 9
+    assert pair.parties[0].ledger.jobs.find(job).sessions == 9
 
 
 def test_the_tries_survive_a_crash(pair: Pair) -> None:

@@ -26,7 +26,7 @@ ROWS, OTHER_ROWS = "a1" * 32, "b2" * 32
 
 def both(pair: Pair, job: str, rows: str = ROWS) -> list[Commitments]:
     """What each party has after the exchange."""
-    records = [party.ledger.find(job) for party in pair.parties]
+    records = [party.ledger.jobs.find(job) for party in pair.parties]
 
     def program(session: object) -> Commitments:
         party = session.party  # type: ignore[attr-defined]
@@ -39,11 +39,11 @@ def both(pair: Pair, job: str, rows: str = ROWS) -> list[Commitments]:
 
 def begin(pair: Pair, job: str, found: Commitments) -> None:
     ledger = pair.parties[0].ledger
-    ledger.begin(job, "bob")
+    ledger.runs.begin(job, "bob")
     try:
-        ledger.met(job, 0, "mixed", found)
+        ledger.runs.met(job, 0, "mixed", found)
     finally:
-        ledger.over(job)
+        ledger.runs.over(job)
 
 
 def test_what_the_exchange_costs_is_what_is_foretold(identities: dict[str, Identity]) -> None:
@@ -63,16 +63,16 @@ def test_both_logs_have_both_commitments(pair: Pair) -> None:
     assert (left.ours, left.theirs) == (right.theirs, right.ours)
     for party, found in zip(pair.parties, (left, right), strict=True):
         party.begin(job)
-        party.ledger.met(job, 0, "mixed", found)
-        party.ledger.over(job)
+        party.ledger.runs.met(job, 0, "mixed", found)
+        party.ledger.runs.over(job)
         party.begin(job)
-        party.ledger.met(job, 0, "mixed", found)
-        party.ledger.over(job)
-    entries = [[e.fields for e in p.ledger.entries(100, None) if e.kind == "committed"] for p in pair.parties]
+        party.ledger.runs.met(job, 0, "mixed", found)
+        party.ledger.runs.over(job)
+    entries = [[e.fields for e in p.ledger.log.entries(100, None) if e.kind == "committed"] for p in pair.parties]
     assert [len(found) for found in entries] == [1, 1], "logged at the first session, and then not again"
     (alices,), (bobs,) = entries
     assert (alices["ours"], alices["theirs"]) == (bobs["theirs"], bobs["ours"])
-    document = {"job": pair.parties[0].ledger.find(job).ours.proposal.digest, "rows": ROWS}
+    document = {"job": pair.parties[0].ledger.jobs.find(job).ours.proposal.digest, "rows": ROWS}
     signature = bytes.fromhex(alices["theirs"]["signature"])
     assert alices["theirs"]["rows"] == ROWS
     assert check_signature(pair.parties[1].who.identity.certificate, document, signature, "rows")
@@ -89,7 +89,7 @@ def test_other_rows_later_end_the_job(pair: Pair) -> None:
 def test_a_commitment_is_the_peers_and_for_this_job(pair: Pair, forged: str) -> None:
     job, other = agreed(pair), agreed(pair)
     alice, bob = (party.who.identity for party in pair.parties)
-    digests = [pair.parties[0].ledger.find(name).ours.proposal.digest for name in (job, other)]
+    digests = [pair.parties[0].ledger.jobs.find(name).ours.proposal.digest for name in (job, other)]
     theirs = {
         "another key": commit(alice, digests[0], ROWS),
         "another job": commit(bob, digests[1], ROWS),
@@ -97,7 +97,7 @@ def test_a_commitment_is_the_peers_and_for_this_job(pair: Pair, forged: str) -> 
     }[forged]
     with pytest.raises(ProtocolError, match="signature"):
         begin(pair, job, Commitments(commit(alice, digests[0], OTHER_ROWS), theirs))
-    assert pair.parties[0].ledger.find(job).sessions == 0
+    assert pair.parties[0].ledger.jobs.find(job).sessions == 0
 
 
 def test_it_is_the_keyed_digest_of_the_rows_counts(

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from parties.link.identity import Identity
+from parties.node.log.statement import Statement
 from parties.node.policy.rules import Rule
-from parties.node.statement import Statement
 from smc.errors import InputError, ProtocolError, SmcError
 from smc.meter import Cost
 from tests.support.ledgers import STAGES, TASK, Pair, agreed, paired, propose
@@ -31,7 +31,7 @@ def test_consent_by_rule_is_asked_for_again_when_the_job_runs(tmp_path: Path, id
             bob.crash()
             assert bob.begin(job) is None
             assert bob.state(job) == "queued"
-            assert bob.ledger.find(job).note
+            assert bob.ledger.jobs.find(job).note
         bob.rules = rules
         bob.crash()
         assert bob.begin(job) is not None
@@ -50,9 +50,9 @@ def test_one_session_at_a_time(pair: Pair) -> None:
     alice.begin(job)
     with pytest.raises(InputError, match="running"):
         alice.begin(job)
-    assert alice.ledger.ready(alice.who.peer_name) == []
-    alice.ledger.over(job)
-    assert [record.id for record in alice.ledger.ready(alice.who.peer_name)] == [job]
+    assert alice.ledger.jobs.agreed(alice.who.peer_name, "ready") == []
+    alice.ledger.runs.over(job)
+    assert [record.id for record in alice.ledger.jobs.agreed(alice.who.peer_name, "ready")] == [job]
 
 
 @pytest.mark.parametrize("consenting", [0, 1])
@@ -71,7 +71,7 @@ def test_what_the_peer_has_ended_stays_ended(pair: Pair, end: str) -> None:
     alice, bob = pair.parties
     job = propose(pair)
     pair.deliver()
-    approved = bob.ledger.find(job).ours.model_copy(update={"verdict": "approved", "by": "operator"})
+    approved = bob.ledger.jobs.find(job).ours.model_copy(update={"verdict": "approved", "by": "operator"})
     if end == "cancelled":
         alice.hear(approved.to_bytes())
         alice.hear(approved.model_copy(update={"end": "cancelled", "why": "no"}).to_bytes())
@@ -81,17 +81,17 @@ def test_what_the_peer_has_ended_stays_ended(pair: Pair, end: str) -> None:
     with suppress(ProtocolError):
         alice.hear(approved.to_bytes())
     assert alice.state(job) == end
-    assert not alice.ledger.ready(alice.who.peer_name)
+    assert not alice.ledger.jobs.agreed(alice.who.peer_name, "ready")
 
 
 def test_a_withdrawn_consent_is_recorded(pair: Pair) -> None:
     """A peer may refuse what it has approved, as long as the job has not ended; the log tells."""
     alice, bob = pair.parties
     job = agreed(pair)
-    refused = bob.ledger.find(job).ours.model_copy(update={"verdict": "refused", "why": "we were asked not to"})
+    refused = bob.ledger.jobs.find(job).ours.model_copy(update={"verdict": "refused", "why": "we were asked not to"})
     alice.hear(refused.to_bytes())
     assert alice.state(job) == "refused"
-    newest = alice.ledger.entries(1, None)[0]
+    newest = alice.ledger.log.entries(1, None)[0]
     assert (newest.kind, newest.fields["verdict"], newest.fields["party"]) == ("decided", "refused", "peer")
 
 
@@ -99,13 +99,13 @@ def test_a_job_that_was_ended_while_the_peer_was_dialled_opens_nothing(pair: Pai
     """Between `begin` and the handshake there is nothing to cut yet: the session must find out by itself."""
     job = agreed(pair)
     ledger = pair.parties[0].ledger
-    ledger.begin(job, "bob")
-    ledger.cancel(job, "stop")
+    ledger.runs.begin(job, "bob")
+    ledger.decisions.cancel(job, "stop")
     with pytest.raises(SmcError):
-        ledger.met(job, 0, "mixed")
+        ledger.runs.met(job, 0, "mixed")
     with pytest.raises(SmcError):
-        ledger.reached(job, TASK.states.encode(STAGES[1]), Cost(1, 2, 3, 4))
-    assert not {entry.kind for entry in ledger.entries(100, None)} & {"started", "opened"}
+        ledger.runs.reached(job, TASK.states.encode(STAGES[1]), Cost(1, 2, 3, 4))
+    assert not {entry.kind for entry in ledger.log.entries(100, None)} & {"started", "opened"}
 
 
 @pytest.mark.parametrize(
@@ -120,12 +120,12 @@ def test_no_statement_of_the_peer_makes_an_unapproved_job_run(pair: Pair, change
     bob = pair.parties[1]
     job = propose(pair)
     pair.deliver()
-    theirs = bob.ledger.find(job).theirs
+    theirs = bob.ledger.jobs.find(job).theirs
     assert theirs is not None
     with suppress(ProtocolError):
         bob.hear(theirs.model_copy(update=change).to_bytes())
     assert bob.state(job) in ("waiting", "failed")
-    assert not bob.ledger.ready(bob.who.peer_name)
+    assert not bob.ledger.jobs.agreed(bob.who.peer_name, "ready")
     with pytest.raises(InputError):
         bob.begin(job)
 
@@ -135,10 +135,10 @@ def test_a_new_job_under_a_known_identifier_is_refused(pair: Pair) -> None:
     alice, bob = pair.parties
     job = propose(pair)
     pair.deliver()
-    known = alice.ledger.find(job).ours.proposal
+    known = alice.ledger.jobs.find(job).ours.proposal
     for change in ({"proposer": 1}, {"purpose": "another"}, {"tables": ("days", "nights")}):
         other = Statement(proposal=known.model_copy(update=change), verdict="approved")
         with pytest.raises(ProtocolError, match="changed"):
             bob.hear(other.to_bytes())
     assert bob.state(job) == "waiting"
-    assert bob.ledger.find(job).ours.proposal == known
+    assert bob.ledger.jobs.find(job).ours.proposal == known

@@ -36,10 +36,10 @@ def bounded(pair: Pair) -> Pair:
 
 
 def agreed(pair: Pair) -> str:
-    job = pair.parties[0].ledger.propose({"protocol": "id3", "table": "days", "plain": True}).id
+    job = pair.parties[0].ledger.decisions.propose({"protocol": "id3", "table": "days", "plain": True}).id
     pair.deliver()
     if pair.parties[1].state(job) == "waiting":
-        pair.parties[1].ledger.decide(job, "approved")
+        pair.parties[1].ledger.decisions.decide(job, "approved")
     pair.deliver()
     return str(job)
 
@@ -47,20 +47,20 @@ def agreed(pair: Pair) -> str:
 def begins(party: Party, job: str, bits: int, step: int = 0) -> None:
     """A session of the job comes to a step of so many bits."""
     if party.begin(job) is not None:
-        party.ledger.met(job, 0, "yao")
+        party.ledger.runs.met(job, 0, "yao")
     reaches(party, job, bits, step)
 
 
 def reaches(party: Party, job: str, bits: int, step: int = 0) -> None:
-    party.ledger.reached(job, TASK.states.encode(STAGES[step]), COST, step, bits)
+    party.ledger.runs.reached(job, TASK.states.encode(STAGES[step]), COST, step, bits)
 
 
 def booked(party: Party) -> list[tuple[str | None, int, int]]:
     """The entries of the log, which are those of the jobs, and of the account."""
-    entries = [entry for entry in party.ledger.entries(1000, None)[::-1] if entry.kind == "counted"]
+    entries = [entry for entry in party.ledger.log.entries(1000, None)[::-1] if entry.kind == "counted"]
     known = [(entry.job, entry.fields["depth"], entry.fields["bits"]) for entry in entries]
     assert sorted(known, key=str) == sorted(
-        ((charge.job, charge.step, charge.bits) for job in party.ledger.all() for charge in job.bits), key=str
+        ((charge.job, charge.step, charge.bits) for job in party.ledger.jobs.all() for charge in job.bits), key=str
     )
     assert party.ledger.accounts.bits("days").spent == sum(bits for _, _, bits in known)
     return known
@@ -70,18 +70,18 @@ def test_a_step_is_booked_once_however_often_it_is_begun(bounded: Pair) -> None:
     party, job = bounded.parties[0], agreed(bounded)
     for _ in range(3):  # sessions that break in the first step; the node is started anew in between
         begins(party, job, 5)
-        party.ledger.counted(job, 0)
+        party.ledger.runs.counted(job, 0)
         assert booked(party) == [(job, 0, 5)]
-        party.ledger.broke(job, "cut", COST)
-        party.ledger.over(job)
+        party.ledger.runs.broke(job, "cut", COST)
+        party.ledger.runs.over(job)
         party.crash()
     begins(party, job, 5)
-    party.ledger.counted(job, 0)
+    party.ledger.runs.counted(job, 0)
     reaches(party, job, 3, 1)
-    party.ledger.counted(job, 1)
+    party.ledger.runs.counted(job, 1)
     assert booked(party) == [(job, 0, 5), (job, 1, 3)]
     assert party.ledger.accounts.bits("days").left == 0
-    assert not party.ledger.verify().problems
+    assert not party.ledger.log.verify().problems
 
 
 @pytest.mark.parametrize("change", ["none", "fewer", "gone", "step", "table"])
@@ -89,8 +89,8 @@ def test_bits_that_somebody_has_changed(bounded: Pair, change: str) -> None:
     """A row of the jobs says otherwise than the log: the node does not go on."""
     party, job = bounded.parties[0], agreed(bounded)
     begins(party, job, 5)
-    party.ledger.counted(job, 0)
-    party.ledger.over(job)
+    party.ledger.runs.counted(job, 0)
+    party.ledger.runs.over(job)
     (text,) = party.connection.execute("SELECT record FROM jobs WHERE id = ?", (job,)).fetchone()
     row = json.loads(text)
     (charge,) = row["bits"]
@@ -103,16 +103,16 @@ def test_bits_that_somebody_has_changed(bounded: Pair, change: str) -> None:
         )
     party.crash()
     if change == "none":
-        party.ledger.check(party.path.parent / "log.json")
+        party.ledger.jobs.check(party.path.parent / "log.json")
         return
     with pytest.raises(InputError, match="the bits that it has opened is not what the audit log says"):
-        party.ledger.check(party.path.parent / "log.json")
+        party.ledger.jobs.check(party.path.parent / "log.json")
 
 
 def test_a_step_that_does_not_begin_is_not_booked(bounded: Pair) -> None:
     party, job = bounded.parties[0], agreed(bounded)
     begins(party, job, 8)
-    party.ledger.over(job)  # the peer's bound was met
+    party.ledger.runs.over(job)  # the peer's bound was met
     assert booked(party) == []
     with pytest.raises(BitsError):
         begins(party, agreed(bounded), 9)
@@ -124,14 +124,14 @@ def test_jobs_side_by_side_meet_one_bound(bounded: Pair) -> None:
     with pytest.raises(BitsError):
         begins(party, jobs[1], 5)
     reaches(party, jobs[1], 3)
-    party.ledger.counted(jobs[1], 0)
-    party.ledger.counted(jobs[0], 0)
+    party.ledger.runs.counted(jobs[1], 0)
+    party.ledger.runs.counted(jobs[0], 0)
     with pytest.raises(BitsError):
         reaches(party, jobs[0], 1, 1)
     assert party.ledger.accounts.bits("days").left == 0
     free = bounded.parties[1]
     begins(free, jobs[0], 1 << 30)
-    free.ledger.counted(jobs[0], 0)
+    free.ledger.runs.counted(jobs[0], 0)
     assert (free.ledger.accounts.bits("days").left, booked(free)) == (None, [(jobs[0], 0, 1 << 30)])
 
 
@@ -141,10 +141,10 @@ def test_boosting_begins_only_if_it_can_be_ended(bounded: Pair) -> None:
     trees = {"protocol": "boost", "table": "days", "exact": True, "depth": 1}
 
     def proposed(rounds: int) -> str:
-        job = str(party.ledger.propose({**trees, "rounds": rounds}).id)
+        job = str(party.ledger.decisions.propose({**trees, "rounds": rounds}).id)
         bounded.deliver()
         if bounded.parties[1].state(job) == "waiting":
-            bounded.parties[1].ledger.decide(job, "approved")
+            bounded.parties[1].ledger.decisions.decide(job, "approved")
         bounded.deliver()
         return job
 
@@ -156,13 +156,13 @@ def test_boosting_begins_only_if_it_can_be_ended(bounded: Pair) -> None:
     first, second = proposed(2), proposed(2)
     assert party.begin(first) is not None
     assert party.begin(second) is None
-    assert "another job under way may need what is left" in party.ledger.find(second).note
+    assert "another job under way may need what is left" in party.ledger.jobs.find(second).note
     other = agreed(bounded)
     with pytest.raises(BitsError):
         begins(party, other, round_ + 1)
-    party.ledger.met(first, 0, "yao")
-    party.ledger.reached(first, None, COST, 0, round_)
-    party.ledger.counted(first, 0)
+    party.ledger.runs.met(first, 0, "yao")
+    party.ledger.runs.reached(first, None, COST, 0, round_)
+    party.ledger.runs.counted(first, 0)
     reaches(party, other, round_)
 
 

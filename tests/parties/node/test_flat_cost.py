@@ -14,9 +14,9 @@ import pytest
 
 from parties.link.identity import Identity
 from parties.node.budget.bits import BitsCharge
-from parties.node.job_index import JobIndex
+from parties.node.log.job_index import JobIndex
+from parties.node.log.store import Record
 from parties.node.policy.rules import Rule
-from parties.node.store import Record
 from parties.sources.settings import BudgetSettings
 from smc.meter import Cost
 from tests.support.ledgers import REPORT, Pair, paired, propose
@@ -68,16 +68,16 @@ def watched(pair: Pair, monkeypatch: pytest.MonkeyPatch, act: Callable[[], objec
         return 0
 
     for party in pair.parties:
-        jobs = Counted(party.ledger._store._known)
+        jobs = Counted(party.ledger.jobs.store._known)
         jobs.work = work
-        party.ledger._store._known = jobs
+        party.ledger.jobs.store._known = jobs
         party.connection.set_progress_handler(step, 1)
     with monkeypatch.context() as patch:
         patch.setattr(Record, "__getattribute__", touched)
         act()
     for party in pair.parties:
         party.connection.set_progress_handler(None, 0)
-        party.ledger._store._known = dict(party.ledger._store._known)
+        party.ledger.jobs.store._known = dict(party.ledger.jobs.store._known)
     return work
 
 
@@ -94,7 +94,7 @@ def permitting(tmp_path: Path, identities: dict[str, Identity]) -> Iterator[Pair
 def watch_waiting(pair: Pair, job: str) -> None:
     """Ask what a page asks of a job that waits."""
     ledger = pair.parties[0].ledger
-    record, accounts = ledger.find(job), ledger.accounts
+    record, accounts = ledger.jobs.find(job), ledger.accounts
     accounts.exposure_now(record)
     if (price := accounts.price(record)) is not None:
         accounts.effect(record, price)
@@ -106,17 +106,17 @@ def run(pair: Pair, **fields: Any) -> None:
     watch_waiting(pair, job)
     pair.deliver()
     for party in pair.parties:
-        party.ledger.ready(party.who.peer_name)
-        party.ledger.waiting_for_table(party.who.peer_name)
-        party.ledger.to_greet(party.who.peer_name)
-        party.ledger.unasked()
+        party.ledger.jobs.agreed(party.who.peer_name, "ready")
+        party.ledger.jobs.agreed(party.who.peer_name, "table")
+        party.ledger.jobs.to_greet(party.who.peer_name)
+        party.ledger.decisions.unasked()
     pair.session(job)
     pair.deliver()
     for party in pair.parties:
-        assert party.ledger.counts()["done"] == len(party.ledger._store._order)
-        assert party.ledger.find(job).id == job
-        assert [record.id for record in party.ledger.last(1)] == [job]
-        assert party.ledger.last(5, states=("waiting", "queued", "running", "interrupted")) == []
+        assert party.ledger.jobs.counts()["done"] == len(party.ledger.jobs.store._order)
+        assert party.ledger.jobs.find(job).id == job
+        assert [record.id for record in party.ledger.jobs.last(1)] == [job]
+        assert party.ledger.jobs.last(5, states=("waiting", "queued", "running", "interrupted")) == []
 
 
 def test_a_job_costs_the_same_however_many_are_kept(permitting: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,23 +138,23 @@ def run_noisy(pair: Pair) -> None:
     pair.deliver()
     for party in pair.parties:
         assert party.begin(job) is not None
-        party.ledger.met(job, 0, "yao")
+        party.ledger.runs.met(job, 0, "yao")
         party.opens(job)
-        party.ledger.computed(job, [1], Cost(1, 2, 3, 4), REPORT)
-        party.ledger.over(job)
+        party.ledger.runs.computed(job, [1], Cost(1, 2, 3, 4), REPORT)
+        party.ledger.runs.over(job)
     pair.deliver()
 
 
 def age(pair: Pair) -> None:
     """Let all charges be of the day before yesterday."""
     for party in pair.parties:
-        with party.ledger._writing():
-            for record in party.ledger.all():
+        with party.ledger.log.writing():
+            for record in party.ledger.jobs.all():
                 if record.charged is None:
                     continue
                 before = replace(record.charged, at=record.charged.at - timedelta(days=2))
                 bits = BitsCharge(before.at, "days", record.peer, record.id, 0, 1)
-                party.ledger._store.put(record.model_copy(update={"charged": before, "bits": (bits,)}))
+                party.ledger.jobs.store.put(record.model_copy(update={"charged": before, "bits": (bits,)}))
 
 
 def test_what_counts_no_more_costs_nothing(permitting: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,12 +184,12 @@ def test_an_index_is_what_all_jobs_say(permitting: Pair) -> None:
     permitting.deliver()
     for party in permitting.parties:
         ledger = party.ledger
-        with suppress(sqlite3.OperationalError), ledger._writing():
-            ledger._store.remove(ledger.last(1)[0].id)
-            ledger._store.remove(ledger.all()[-1].id)
+        with suppress(sqlite3.OperationalError), ledger.log.writing():
+            ledger.jobs.store.remove(ledger.jobs.last(1)[0].id)
+            ledger.jobs.store.remove(ledger.jobs.all()[-1].id)
             raise sqlite3.OperationalError("disk is full")
-        assert len(ledger.all()) == 4
-        with ledger._writing():
-            ledger._store.remove(ledger.all()[-1].id)
-        assert contents(ledger._index) == contents(JobIndex(ledger._store))
-    assert permitting.parties[0].ledger.last(1)[0].id == waiting
+        assert len(ledger.jobs.all()) == 4
+        with ledger.log.writing():
+            ledger.jobs.store.remove(ledger.jobs.all()[-1].id)
+        assert contents(ledger.jobs.index) == contents(JobIndex(ledger.jobs.store))
+    assert permitting.parties[0].ledger.jobs.last(1)[0].id == waiting

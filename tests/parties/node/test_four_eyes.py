@@ -39,7 +39,7 @@ def four_eyes(directory: Path, identities: dict[str, Identity], approvals: int =
 
 
 def need(pair: Pair, approvals: int) -> None:
-    pair.parties[1].ledger.approvals = approvals
+    pair.parties[1].ledger.gate.approvals = approvals
 
 
 def bobs(pair: Pair, name: str) -> Operator:
@@ -49,13 +49,13 @@ def bobs(pair: Pair, name: str) -> Operator:
 
 def entries(pair: Pair, job: str) -> list[tuple[str, str]]:
     """The entries of bob's people on a job: kind and name."""
-    mine = [entry for entry in reversed(pair.parties[1].ledger.entries(100, None)) if entry.job == job]
+    mine = [entry for entry in reversed(pair.parties[1].ledger.log.entries(100, None)) if entry.job == job]
     return [(entry.kind, entry.fields["person"]) for entry in mine if entry.fields.get("person")]
 
 
 def proposed(pair: Pair) -> str:
     """A job of alice's that bob has heard of."""
-    job = pair.parties[0].ledger.propose(PLAIN).id
+    job = pair.parties[0].ledger.decisions.propose(PLAIN).id
     pair.deliver()
     return job
 
@@ -92,7 +92,7 @@ def test_without_names_all_is_as_it_was(pair: Pair) -> None:
     as_person(desk(pair.parties[1]), UNNAMED).approve(job)
     assert desk(pair.parties[1]).job(job).ours.by == "operator"
     assert entries(pair, job) == []
-    assert pair.parties[1].ledger.find(job).people == ()
+    assert pair.parties[1].ledger.jobs.find(job).people == ()
 
 
 def test_two_must_approve_and_one_is_not_two(tmp_path: Path, identities: dict[str, Identity]) -> None:
@@ -122,20 +122,20 @@ def test_two_must_approve_and_one_is_not_two(tmp_path: Path, identities: dict[st
 def test_what_is_typed_is_of_one_who_stands_behind_the_job(tmp_path: Path, identities: dict[str, Identity]) -> None:
     with four_eyes(tmp_path, identities) as pair:
         bob = pair.parties[1]
-        job = pair.parties[0].ledger.propose({"protocol": "millionaires", "value": 5}).id
+        job = pair.parties[0].ledger.decisions.propose({"protocol": "millionaires", "value": 5}).id
         pair.deliver()
 
         def kept() -> dict[str, Any]:
-            return bob.ledger._inputs.of(job)
+            return bob.ledger.decisions._inputs.of(job)
 
         bobs(pair, "anna").approve(job, {"value": 7})
-        bob.ledger._inputs.forget(job)  # as a restart does
+        bob.ledger.decisions._inputs.forget(job)  # as a restart does
         with pytest.raises(InputError, match="somebody else must"):
             bobs(pair, "anna").approve(job, {"value": 99})
         assert kept() == {}  # it is not what bert approves without having seen it
         bobs(pair, "bert").approve(job, {"value": 8})
         assert kept() == {"value": 8}
-        bob.ledger._inputs.forget(job)
+        bob.ledger.decisions._inputs.forget(job)
         with pytest.raises(InputError, match="was approved by anna, bert: one of them types it"):
             bobs(pair, "carl").approve(job, {"value": 1})
         assert kept() == {}
@@ -149,8 +149,8 @@ def test_who_sees_a_hash_cannot_try_names(tmp_path: Path, identities: dict[str, 
     with four_eyes(tmp_path, identities) as pair:
         job, bob = proposed(pair), pair.parties[1]
         bobs(pair, "anna").approve(job)
-        (entry,) = [entry for entry in bob.ledger.entries(100, None) if entry.kind == "approved"]
-        previous = bob.ledger.entries(100, entry.number)[0].hash
+        (entry,) = [entry for entry in bob.ledger.log.entries(100, None) if entry.kind == "approved"]
+        previous = bob.ledger.log.entries(100, entry.number)[0].hash
         fields = {**entry.fields, "blind": ""}
         guesses = [fields | {"person": name} for name in NAMES]
         assert entry.hash not in {
@@ -170,7 +170,7 @@ def test_one_refuses_for_all(tmp_path: Path, identities: dict[str, Identity]) ->
             bobs(pair, "bert").approve(job)
         pair.deliver()
         assert pair.parties[0].state(job) == "refused"
-        pair.parties[1].ledger.check(tmp_path / "marker")
+        pair.parties[1].ledger.jobs.check(tmp_path / "marker")
 
 
 def test_a_rules_consent_is_the_rules(tmp_path: Path, identities: dict[str, Identity]) -> None:
@@ -197,15 +197,15 @@ def test_who_proposes_does_not_approve_and_the_peer_hears_nothing(
         bob.crash()
         need(pair, 2)
         assert bob.said == []
-        assert bob.ledger.to_greet("alice") == []
-        assert [bob.ledger.statement(one.id) for one in (job, stopped, ended)] == [b""] * 3
+        assert bob.ledger.jobs.to_greet("alice") == []
+        assert [bob.ledger.hearing.statement(one.id) for one in (job, stopped, ended)] == [b""] * 3
         pair.meet()
-        assert alice.ledger.all() == []
+        assert alice.ledger.jobs.all() == []
         assert bobs(pair, "bert").approve(job.id).ours.by == "proposer anna, bert"
         assert entries(pair, job.id) == [("proposed", "anna"), ("decided", "bert")]
         pair.deliver()
-        assert [record.id for record in alice.ledger.all()] == [job.id]
-        alice.ledger.decide(job.id, "approved")
+        assert [record.id for record in alice.ledger.jobs.all()] == [job.id]
+        alice.ledger.decisions.decide(job.id, "approved")
         pair.deliver()
         assert bob.begin(job.id) is not None
 
@@ -230,8 +230,8 @@ def test_no_name_goes_to_the_peer(tmp_path: Path, identities: dict[str, Identity
         bobs(pair, "carl").withdraw(jobs[0], "so")
         pair.deliver()
         assert {"anna", "bert", "carl"} <= {name for job in (*jobs, own) for _, name in entries(pair, job)}
-        told = b"".join(heard) + b"".join(record.model_dump_json().encode() for record in alice.ledger.all())
-        told += "".join(entry.model_dump_json() for entry in alice.ledger.entries(500, None)).encode()
+        told = b"".join(heard) + b"".join(record.model_dump_json().encode() for record in alice.ledger.jobs.all())
+        told += "".join(entry.model_dump_json() for entry in alice.ledger.log.entries(500, None)).encode()
         assert b"withdrawn" in told
         assert not any(name.encode() in told for name in NAMES)
 
@@ -241,13 +241,13 @@ def test_a_row_that_says_another_name_is_noticed(tmp_path: Path, identities: dic
     with four_eyes(tmp_path, identities) as pair:
         job, bob = proposed(pair), pair.parties[1]
         bobs(pair, "anna").approve(job)
-        bob.ledger.check(tmp_path / "marker")
-        text = bob.ledger.find(job).model_dump_json().replace('["anna"]', '["anna","bert"]')
+        bob.ledger.jobs.check(tmp_path / "marker")
+        text = bob.ledger.jobs.find(job).model_dump_json().replace('["anna"]', '["anna","bert"]')
         with bob.connection:
             bob.connection.execute("UPDATE jobs SET record = ? WHERE id = ?", (text, job))
         bob.crash()
         with pytest.raises(InputError, match="who of us stands behind it"):
-            bob.ledger.check(tmp_path / "marker")
+            bob.ledger.jobs.check(tmp_path / "marker")
 
 
 def test_logs_from_before_names_verify(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -257,29 +257,29 @@ def test_logs_from_before_names_verify(pair: Pair, monkeypatch: pytest.MonkeyPat
         before.setattr(Fields, "model_dump", old)
         job = agreed(pair)
     bob = pair.parties[1]
-    assert all("person" not in entry.fields for entry in bob.ledger.entries(100, None))
-    text = bob.ledger.find(job).model_dump_json().replace('"people":[],', "").replace(',"people":[]', "")
+    assert all("person" not in entry.fields for entry in bob.ledger.log.entries(100, None))
+    text = bob.ledger.jobs.find(job).model_dump_json().replace('"people":[],', "").replace(',"people":[]', "")
     assert "people" not in text
-    with bob.ledger._writing():  # so that the seal is of that row
+    with bob.ledger.log.writing():  # so that the seal is of that row
         bob.connection.execute("UPDATE jobs SET record = ? WHERE id = ?", (text, job))
     bob.crash()
-    bob.ledger.check(bob.path.parent / "marker")
-    assert bob.ledger.verify().ok
+    bob.ledger.jobs.check(bob.path.parent / "marker")
+    assert bob.ledger.log.verify().ok
     bobs(pair, "anna").cancel(job)
-    assert bob.ledger.verify().ok
+    assert bob.ledger.log.verify().ok
     assert entries(pair, job) == [("cancelled", "anna")]
 
 
 def test_failed_log_ins_are_few_entries(pair: Pair) -> None:
     ledger = pair.parties[1].ledger
     for i in range(40):
-        ledger.note_folded("log-in failed", "", person="anna" if i % 2 else "", why="wrong password")
-    ledger.note_repeats()
-    log = [entry for entry in ledger.entries(100, None) if entry.kind in ("log-in failed", "repeated")]
+        ledger.log.note_folded("log-in failed", "", person="anna" if i % 2 else "", why="wrong password")
+    ledger.log.note_repeats()
+    log = [entry for entry in ledger.log.entries(100, None) if entry.kind in ("log-in failed", "repeated")]
     assert len(log) == 11
     assert (log[0].fields["what"], log[0].fields["times"]) == ("log-in failed", 30)
     assert log[1].fields.items() >= {"person": "anna", "why": "wrong password"}.items()
-    assert ledger.verify().ok
+    assert ledger.log.verify().ok
 
 
 def test_a_node_records_what_its_page_says_of_log_ins(
@@ -334,7 +334,7 @@ def test_consent_is_given_by_so_many_people_and_not_before(
             else:
                 with pytest.raises(InputError):
                     bobs(pair, name).approve(job)
-            record = pair.parties[1].ledger.find(job)
+            record = pair.parties[1].ledger.jobs.find(job)
             assert (record.ours.verdict == "approved") == (len(behind) >= approvals)
             assert list(record.people) == behind
-        pair.parties[1].ledger.check(pair.parties[1].path.parent / "marker")
+        pair.parties[1].ledger.jobs.check(pair.parties[1].path.parent / "marker")

@@ -10,26 +10,27 @@ from typing import Any
 import pytest
 
 from parties.link.identity import Identity
-from parties.node import ledger as ledgers
+from parties.node.log import jobs
+from parties.node.log.store import Store
 from parties.node.policy.rules import Rule
 from parties.node.records import AuditLog, connect
-from parties.node.store import Store
+from parties.node.records.kinds import Fields, Finished
 from smc.errors import InputError, ProtocolError
 from smc.meter import Cost
 from tests.support.ledgers import OTHER, REPORT, TASK, TREE, Pair, agreed, paired, propose
 
 
 def kinds(pair: Pair, party: int = 0) -> list[str]:
-    return [entry.kind for entry in reversed(pair.parties[party].ledger.entries(100, None))]
+    return [entry.kind for entry in reversed(pair.parties[party].ledger.log.entries(100, None))]
 
 
 def test_who_decided_is_recorded_by_both(pair: Pair) -> None:
     job = propose(pair, purpose="research")
     pair.deliver()
-    pair.parties[1].ledger.decide(job, "refused", "not covered")
+    pair.parties[1].ledger.decisions.decide(job, "refused", "not covered")
     pair.deliver()
     for own, party in enumerate(pair.parties):
-        entries = [entry for entry in party.ledger.entries(100, None) if entry.job == job]
+        entries = [entry for entry in party.ledger.log.entries(100, None) if entry.job == job]
         decided = [entry.fields for entry in reversed(entries) if entry.kind == "decided"]
         assert [(d["party"], d["verdict"], d["by"], d["reason"]) for d in decided] == [
             (("us", "peer")[own], "approved", "proposer", ""),
@@ -37,7 +38,7 @@ def test_who_decided_is_recorded_by_both(pair: Pair) -> None:
         ]
         proposed = next(entry.fields for entry in entries if entry.kind == "proposed")
         assert (proposed["by"], proposed["purpose"]) == (("us", "peer")[own], "research")
-        assert proposed["digest"] == party.ledger.find(job).ours.proposal.digest
+        assert proposed["digest"] == party.ledger.jobs.find(job).ours.proposal.digest
 
 
 @pytest.mark.parametrize("call", ["propose", "decide", "cancel", "begin"])
@@ -47,31 +48,31 @@ def test_what_cannot_be_recorded_does_not_happen(pair: Pair, monkeypatch: pytest
     job = propose(pair)
     pair.deliver()
     if call == "begin":
-        bob.ledger.decide(job, "approved")
+        bob.ledger.decisions.decide(job, "approved")
         pair.deliver()
-    before = [(record.id, record.ours) for record in bob.ledger.all()]
+    before = [(record.id, record.ours) for record in bob.ledger.jobs.all()]
     pair.parties[1].said.clear()
 
     def full(*_: Any) -> None:
         raise OSError("no space left")
 
-    monkeypatch.setattr(AuditLog, "append", full)
+    monkeypatch.setattr(AuditLog, "add", full)
     calls: dict[str, Any] = {
         "propose": lambda: propose(pair, 1),
-        "decide": lambda: bob.ledger.decide(job, "approved"),
-        "cancel": lambda: bob.ledger.cancel(job),
-        "begin": lambda: (bob.begin(job), bob.ledger.met(job, 0, "mixed")),
+        "decide": lambda: bob.ledger.decisions.decide(job, "approved"),
+        "cancel": lambda: bob.ledger.decisions.cancel(job),
+        "begin": lambda: (bob.begin(job), bob.ledger.runs.met(job, 0, "mixed")),
     }
     with pytest.raises(OSError, match="space"):
         calls[call]()
     monkeypatch.undo()
-    assert [(record.id, record.ours) for record in bob.ledger.all()] == before
-    assert bob.ledger.find(job).sessions == 0
+    assert [(record.id, record.ours) for record in bob.ledger.jobs.all()] == before
+    assert bob.ledger.jobs.find(job).sessions == 0
     assert not bob.said
-    assert bob.ledger.verify().ok
+    assert bob.ledger.log.verify().ok
     bob.crash()
-    assert [(record.id, record.ours) for record in bob.ledger.all()] == before
-    assert alice.ledger.verify().ok
+    assert [(record.id, record.ours) for record in bob.ledger.jobs.all()] == before
+    assert alice.ledger.log.verify().ok
 
 
 def test_a_store_that_fails_takes_the_entry_back(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,12 +86,12 @@ def test_a_store_that_fails_takes_the_entry_back(pair: Pair, monkeypatch: pytest
 
     monkeypatch.setattr(Store, "put", full)
     with pytest.raises(OSError, match="space"):
-        bob.ledger.decide(job, "approved")
+        bob.ledger.decisions.decide(job, "approved")
     monkeypatch.undo()
     assert kinds(pair, 1) == before
     assert bob.state(job) == "waiting"
-    bob.ledger.decide(job, "approved")
-    assert bob.ledger.verify().ok
+    bob.ledger.decisions.decide(job, "approved")
+    assert bob.ledger.log.verify().ok
 
 
 def test_what_is_computed_after_the_end_is_forgotten(pair: Pair) -> None:
@@ -98,12 +99,12 @@ def test_what_is_computed_after_the_end_is_forgotten(pair: Pair) -> None:
     alice, bob = pair.parties
     job = agreed(pair)
     alice.begin(job)
-    alice.ledger.met(job, 0, "mixed")
-    bob.ledger.cancel(job, "enough")
+    alice.ledger.runs.met(job, 0, "mixed")
+    bob.ledger.decisions.cancel(job, "enough")
     pair.deliver()
     assert alice.state(job) == "cancelled"
-    alice.ledger.computed(job, TASK.states.encode(TREE), Cost(1, 2, 3, 4), REPORT)
-    assert alice.ledger.find(job).ours.signed is None
+    alice.ledger.runs.computed(job, TASK.states.encode(TREE), Cost(1, 2, 3, 4), REPORT)
+    assert alice.ledger.jobs.find(job).ours.signed is None
     assert not {"finished", "signed"} & set(kinds(pair))
 
 
@@ -113,11 +114,11 @@ def test_a_different_signature_that_came_first_is_noticed(pair: Pair, first: int
     sides = [(pair.parties[0], TREE), (pair.parties[1], OTHER)]
     for party, _ in sides:
         party.begin(job)
-        party.ledger.met(job, 0, "mixed")
+        party.ledger.runs.met(job, 0, "mixed")
     for party, tree in sides if first == 0 else sides[::-1]:
         if party.state(job) == "running":
-            party.ledger.computed(job, TASK.states.encode(tree), Cost(1, 2, 3, 4), REPORT)
-        party.ledger.over(job)
+            party.ledger.runs.computed(job, TASK.states.encode(tree), Cost(1, 2, 3, 4), REPORT)
+        party.ledger.runs.over(job)
         pair.deliver()
     assert [party.state(job) for party in pair.parties] == ["failed", "failed"]
     for own in (0, 1):
@@ -131,9 +132,9 @@ def test_only_the_runs_of_today_count(
 ) -> None:
     rules = (Rule.model_validate({"name": "one a day", "effect": "permit", "runs_today": {"below": 1}}),)
     with paired(tmp_path, identities, rules) as pair:
-        then = (datetime.fromisoformat(ledgers.now()) - timedelta(days=days)).isoformat(timespec="seconds")
+        then = (datetime.fromisoformat(jobs.now()) - timedelta(days=days)).isoformat(timespec="seconds")
         with monkeypatch.context() as patched:
-            patched.setattr(ledgers, "now", lambda: then)  # the clock: no call tells the ledger what time it is
+            patched.setattr(jobs, "now", lambda: then)  # the clock: no call tells the ledger what time it is
             propose(pair)
             pair.deliver()
         job = propose(pair)
@@ -159,7 +160,7 @@ def test_a_job_of_a_denied_purpose_is_not_proposed_and_not_recorded(
     with paired(tmp_path, identities, rules) as pair:
         with pytest.raises(InputError, match="never"):
             propose(pair, 1)
-        assert not pair.parties[1].ledger.all()
+        assert not pair.parties[1].ledger.jobs.all()
         assert not pair.parties[1].said
         assert kinds(pair, 1) == ["node started"]
 
@@ -170,7 +171,7 @@ def test_a_peer_that_keeps_changing_its_mind_does_not_fill_the_log(pair: Pair) -
     job = agreed(pair)
     pair.session(job)
     bob.said.clear()
-    signed = bob.ledger.find(job).ours
+    signed = bob.ledger.jobs.find(job).ours
     before = len(kinds(pair))
     for number in range(10):
         change = {"end": "", "why": f"reason {number}"}
@@ -193,21 +194,21 @@ def test_half_a_change_is_not_kept_in_memory(pair: Pair, monkeypatch: pytest.Mon
     alice = pair.parties[0]
     job = agreed(pair)
     alice.begin(job)
-    alice.ledger.met(job, 0, "mixed")
-    before = alice.ledger.find(job)
-    append = AuditLog.append
+    alice.ledger.runs.met(job, 0, "mixed")
+    before = alice.ledger.jobs.find(job)
+    add = AuditLog.add
 
-    def full(log: AuditLog, kind: Any, *rest: Any) -> Any:
-        if kind == "finished":
+    def full(log: AuditLog, fields: Fields, *rest: Any) -> Any:
+        if isinstance(fields, Finished):
             raise OSError("no space left")
-        return append(log, kind, *rest)
+        return add(log, fields, *rest)
 
     with monkeypatch.context() as patched:
-        patched.setattr(AuditLog, "append", full)
+        patched.setattr(AuditLog, "add", full)
         with pytest.raises(OSError, match="space"):
-            alice.ledger.computed(job, TASK.states.encode(TREE), Cost(1, 2, 3, 4), REPORT)
-    assert alice.ledger.find(job) == before
+            alice.ledger.runs.computed(job, TASK.states.encode(TREE), Cost(1, 2, 3, 4), REPORT)
+    assert alice.ledger.jobs.find(job) == before
     assert "opened" not in kinds(pair)
-    alice.ledger.computed(job, TASK.states.encode(TREE), Cost(1, 2, 3, 4), REPORT)
+    alice.ledger.runs.computed(job, TASK.states.encode(TREE), Cost(1, 2, 3, 4), REPORT)
     assert kinds(pair).count("opened") == 3
-    assert alice.ledger.verify().ok
+    assert alice.ledger.log.verify().ok

@@ -11,10 +11,12 @@ import pytest
 
 from parties.base.rate import Rate
 from parties.link.identity import Identity
-from parties.node import limits, register, runs
+from parties.node import limits
+from parties.node.acts import runs
+from parties.node.log import node_log
+from parties.node.log.statement import Statement
 from parties.node.policy.rules import Rule
 from parties.node.settings import LimitSettings
-from parties.node.statement import Statement
 from smc.errors import InputError, ProtocolError
 from tests.support.ledgers import SCHEMA, Pair, agreed, paired, propose
 from tests.support.proposals import proposal_of
@@ -84,11 +86,11 @@ def hear(pair: Pair, statement: Statement) -> Statement:
 def limit(pair: Pair, **settings: int) -> None:
     """Let bob's file have these limits from now on."""
     pair.parties[1].limits = LimitSettings(**settings)
-    pair.parties[1].ledger._gate.limits = pair.parties[1].limits
+    pair.parties[1].ledger.gate.limits = pair.parties[1].limits
 
 
 def kept(pair: Pair) -> int:
-    return len(pair.parties[1].ledger.all())
+    return len(pair.parties[1].ledger.jobs.all())
 
 
 @pytest.mark.usefixtures("one_day")
@@ -118,19 +120,19 @@ def test_the_bytes_of_a_day_are_bounded(pair: Pair, monkeypatch: pytest.MonkeyPa
     """Those of rows and entries, which are more than what was said."""
     first = said()
     verdicts = [hear(pair, first)]
-    size = pair.parties[1].ledger._tally.of("alice", datetime.now(UTC)).bytes
+    size = pair.parties[1].ledger.hearing._tally.of("alice", datetime.now(UTC)).bytes
     assert size > 2 * len(first.to_bytes())
     monkeypatch.setattr(limits, "MIB", 3 * size + size // 2)
     limit(pair, mib_a_day=1)
     verdicts += [hear(pair, said()) for _ in range(5)]
     assert [answer.verdict for answer in verdicts] == ["waiting"] * 3 + ["refused"] * 3
     assert kept(pair) == 3
-    now = pair.parties[1].ledger._tally.of("alice", datetime.now(UTC)).bytes
+    now = pair.parties[1].ledger.hearing._tally.of("alice", datetime.now(UTC)).bytes
     monkeypatch.setattr(limits, "MIB", now + 50)
     pair.parties[1].hear(first.model_copy(update={"why": "x" * 40}).to_bytes())
     with pytest.raises(ProtocolError, match="today"):  # more of a job that is kept counts as well
         pair.parties[1].hear(first.model_copy(update={"why": "x" * 100}).to_bytes())
-    assert pair.parties[1].ledger.find(first.proposal.id).theirs.why == "x" * 40  # type: ignore[union-attr]
+    assert pair.parties[1].ledger.jobs.find(first.proposal.id).theirs.why == "x" * 40  # type: ignore[union-attr]
 
 
 def test_what_does_not_fit_is_answered_and_not_kept(permitting: Pair) -> None:
@@ -139,14 +141,14 @@ def test_what_does_not_fit_is_answered_and_not_kept(permitting: Pair) -> None:
     job = propose(permitting, peer_table="nights")
     permitting.deliver()
     assert alice.state(job) == "refused"
-    record = alice.ledger.find(job)
+    record = alice.ledger.jobs.find(job)
     assert record.theirs is not None
     assert "no table 'nights'" in record.theirs.why
     assert kept(permitting) == 0
-    (entry,) = bob.ledger.entries(1, None)
+    (entry,) = bob.ledger.log.entries(1, None)
     assert (entry.kind, entry.fields["peer"]) == ("turned away", "alice")
     assert "nights" in entry.fields["why"]
-    assert alice.ledger.to_greet(alice.who.peer_name) == []
+    assert alice.ledger.jobs.to_greet(alice.who.peer_name) == []
     permitting.meet()
     assert kept(permitting) == 0
 
@@ -166,16 +168,16 @@ def test_what_waits_waits_whether_it_fits_or_not(pair: Pair) -> None:
     job = propose(pair, peer_table="nights")
     pair.deliver()
     assert (alice.state(job), bob.state(job)) == ("waiting", "waiting")
-    theirs = alice.ledger.find(job).theirs
+    theirs = alice.ledger.jobs.find(job).theirs
     assert theirs is None or not theirs.why
-    assert "here are 'days': if one is meant, call it [tables.nights]" in bob.ledger.find(job).reason
+    assert "here are 'days': if one is meant, call it [tables.nights]" in bob.ledger.jobs.find(job).reason
     with pytest.raises(
         InputError, match=r"cannot run here: there is no table 'nights' here .*; here are 'days'.*; smc"
     ):
-        bob.ledger.decide(job, "approved")
-    bob.ledger.decide(job, "refused")
+        bob.ledger.decisions.decide(job, "approved")
+    bob.ledger.decisions.decide(job, "refused")
     pair.deliver()
-    told = alice.ledger.find(job).theirs.why  # type: ignore[union-attr]
+    told = alice.ledger.jobs.find(job).theirs.why  # type: ignore[union-attr]
     assert "no table 'nights'" in told
     assert "--peer-table" in told
     assert "days" not in told, "which tables there are is for the operator there"
@@ -185,14 +187,14 @@ def test_probes_are_counted_and_folded(permitting: Pair) -> None:
     """2,000 guesses of a table's name were answered, of which the log showed nothing; now 500, in a few entries."""
     limit(permitting, jobs_a_day=500)
     bob = permitting.parties[1]
-    before = len(bob.ledger.entries(10_000, None))
+    before = len(bob.ledger.log.entries(10_000, None))
     answers = [hear(permitting, said(peer_table=f"t{number}")) for number in range(700)]
     assert sum("there is no table" in one.why for one in answers) == 500
-    bob.ledger.note_repeats()
-    entries = bob.ledger.entries(len(bob.ledger.entries(10_000, None)) - before, None)
-    assert [entry.kind for entry in entries] == ["repeated", *["turned away"] * register.FREE]
-    assert entries[0].fields["times"] == 700 - register.FREE
-    assert bob.ledger.verify().ok
+    bob.ledger.log.note_repeats()
+    entries = bob.ledger.log.entries(len(bob.ledger.log.entries(10_000, None)) - before, None)
+    assert [entry.kind for entry in entries] == ["repeated", *["turned away"] * node_log.FREE]
+    assert entries[0].fields["times"] == 700 - node_log.FREE
+    assert bob.ledger.log.verify().ok
 
 
 def test_answers_in_waiting_are_bounded(pair: Pair) -> None:
@@ -209,10 +211,10 @@ def test_a_proposal_that_was_withdrawn_before_we_heard_of_it_is_recorded(pair: P
     alice, bob = pair.parties
     job = propose(pair)
     alice.said.clear()
-    alice.ledger.cancel(job)
+    alice.ledger.decisions.cancel(job)
     pair.deliver()
     assert bob.state(job) == "cancelled"
-    assert alice.ledger.to_greet(alice.who.peer_name) == []
+    assert alice.ledger.jobs.to_greet(alice.who.peer_name) == []
 
 
 def test_a_rate_has_a_burst_and_then_a_pace() -> None:
@@ -234,6 +236,6 @@ def test_a_job_that_the_peer_does_not_sign_does_not_go_on_for_ever(pair: Pair) -
     pair.parties[0].said.clear()
     for _ in range(runs.MOST_UNSIGNED):
         assert alice.begin(job) is not None
-        alice.ledger.over(job)
+        alice.ledger.runs.over(job)
     with pytest.raises(InputError, match="does not sign"):
         alice.begin(job)

@@ -141,10 +141,12 @@ def test_old_jobs_leave_and_all_entries_are_shipped(clinic: Path, node_of: Start
     """A job that ended 40 days ago is gone soon after the start, and each entry is in the file when it has stopped."""
     own, peer = (load_identity(clinic / f"{name}.key", clinic / f"{name}.crt") for name in ("a", "b"))
     before = Party(clinic / "state" / "node.sqlite", Who(own, peer.certificate, 0))
-    job = before.ledger.propose({"table": "days", "splits": "multiway"})
-    ended = before.ledger.cancel(job.id).model_copy(update={"ended_at": str(datetime.now(UTC) - timedelta(days=40))})
-    with before.ledger._writing():
-        before.ledger._store.put(ended)
+    job = before.ledger.decisions.propose({"table": "days", "splits": "multiway"})
+    ended = before.ledger.decisions.cancel(job.id).model_copy(
+        update={"ended_at": str(datetime.now(UTC) - timedelta(days=40))}
+    )
+    with before.ledger.log.writing():
+        before.ledger.jobs.store.put(ended)
     before.connection.close()
     with (clinic / "party.toml").open("a") as file:
         file.write('[[records.ship]]\nfile = "shipped.jsonl"\n')

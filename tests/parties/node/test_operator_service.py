@@ -12,7 +12,8 @@ import pytest
 from parties.base.token_key import TokenError
 from parties.link import tls
 from parties.node import operator_service
-from parties.node.operator_service import LARGEST_GROUP, REVOKED, Contact, OperatorService
+from parties.node.contacts import REVOKED, Contact
+from parties.node.operator_service import LARGEST_GROUP, OperatorService
 from parties.operator.interface import NotRecordedError, Operator, PeerView
 from parties.sources.settings import BudgetSettings
 from smc.errors import InputError
@@ -87,8 +88,8 @@ def test_what_a_job_would_leave_is_shown_while_it_waits_as_the_budget_is_now(pai
         alice.budget = BudgetSettings(epsilon=2, bits=8)
         alice.crash()
         operator = operator_of(pair)
-        noisy = ledger.propose({"protocol": "noisy", "table": "days", "epsilon": 1.5}).id
-        exact = ledger.propose({"protocol": "id3", "table": "days", "plain": True}).id
+        noisy = ledger.decisions.propose({"protocol": "noisy", "table": "days", "epsilon": 1.5}).id
+        exact = ledger.decisions.propose({"protocol": "id3", "table": "days", "plain": True}).id
         pair.deliver()
         assert effects(operator, noisy, exact) == (2, 0.5, 8)
         offer_otherwise(alice.offers, budget=BudgetSettings(epsilon=3, bits=9))
@@ -151,8 +152,9 @@ def test_what_cannot_be_written_is_told_as_not_done(
     def fail(*_: Any, **__: Any) -> None:
         raise error
 
-    for name in ("propose", "decide", "cancel", "withdraw", "revoke", "repeat"):
-        monkeypatch.setattr(ledger, name, fail)
+    for name in ("propose", "decide", "cancel", "withdraw", "repeat"):
+        monkeypatch.setattr(ledger.decisions, name, fail)
+    monkeypatch.setattr(ledger.pins, "revoke", fail)
     arguments: dict[str, tuple[Any, ...]] = {"submit": ({},), "refuse": ("1", "no"), "withdraw": ("1", "no")}
     with pytest.raises(NotRecordedError, match="cannot write its records, so nothing has been done: " + said):
         getattr(operator, asked)(*arguments.get(asked, ("bob",)))

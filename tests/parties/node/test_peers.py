@@ -21,11 +21,12 @@ from parties.jobs.spending import PureLoss, exact
 from parties.link.identity import Identity, fingerprint
 from parties.link.listening import Port, RefusedError
 from parties.link.opening import open_link
+from parties.node.acts.ledger import Ledger
 from parties.node.budget.account import Charge
 from parties.node.budget.bits import BitsCharge
 from parties.node.events import Events
 from parties.node.gate import Gate
-from parties.node.ledger import Ledger
+from parties.node.log.statement import Statement
 from parties.node.offers import Offer, Offers
 from parties.node.openings import Leaving, Written
 from parties.node.peers import Peers, Who, acquainted, misnamed, reached
@@ -34,7 +35,6 @@ from parties.node.records import connect
 from parties.node.service import Node
 from parties.node.sessions import Sessions
 from parties.node.settings import NodeFile, load
-from parties.node.statement import Statement
 from parties.node.typed_inputs import TypedInputs
 from parties.sources.settings import BudgetSettings, TableSettings
 from parties.tables.schema import Schema
@@ -70,7 +70,8 @@ def ledger(tmp_path: Path, whos: tuple[Who, Who]) -> Iterator[Ledger]:
         lambda _: None,
     )
     made.said = said  # type: ignore[attr-defined]
-    made.note("node started", version="1", fingerprint=PRINT, peer_fingerprints=[fingerprint(who.peer) for who in whos])
+    prints = [fingerprint(who.peer) for who in whos]
+    made.log.note("node started", version="1", fingerprint=PRINT, peer_fingerprints=prints)
     yield made
     connection.close()
 
@@ -82,42 +83,42 @@ def theirs(party: int, schema: Schema = SCHEMA, **fields: Any) -> Statement:
 
 def test_rules_and_numbers_are_of_the_peer(ledger: Ledger) -> None:
     by_bob, by_lab = theirs(1), theirs(0)
-    ledger.hear("bob", by_bob.to_bytes())
-    ledger.hear("lab", by_lab.to_bytes())
-    assert [ledger.state(ledger.find(one.proposal.id)) for one in (by_bob, by_lab)] == ["queued", "waiting"]
-    assert [ledger.find(one.proposal.id).party for one in (by_bob, by_lab)] == [0, 1]
+    ledger.hearing.hear("bob", by_bob.to_bytes())
+    ledger.hearing.hear("lab", by_lab.to_bytes())
+    assert [ledger.jobs.state(ledger.jobs.find(one.proposal.id)) for one in (by_bob, by_lab)] == ["queued", "waiting"]
+    assert [ledger.jobs.find(one.proposal.id).party for one in (by_bob, by_lab)] == [0, 1]
     forged = theirs(0)  # of number 0 are her own jobs with bob: he cannot have made one
-    ledger.hear("bob", forged.to_bytes())
+    ledger.hearing.hear("bob", forged.to_bytes())
     with pytest.raises(InputError, match="no job"):
-        ledger.find(forged.proposal.id)
+        ledger.jobs.find(forged.proposal.id)
 
 
 def test_whom_a_job_is_for(ledger: Ledger) -> None:
     with pytest.raises(InputError, match="peer: is missing; there are 'bob', 'lab'"):
-        ledger.propose({"table": "days"})
+        ledger.decisions.propose({"table": "days"})
     with pytest.raises(InputError, match="did you mean 'bob'"):
-        ledger.propose({"table": "days", "peer": "bobb"})
-    record = ledger.propose({"table": "days", "peer": "lab"})
+        ledger.decisions.propose({"table": "days", "peer": "bobb"})
+    record = ledger.decisions.propose({"table": "days", "peer": "lab"})
     assert (record.peer, record.party, record.ours.proposal.proposer) == ("lab", 1, 1)
     assert ledger.said == [("lab", record.id)]  # type: ignore[attr-defined]
-    assert ledger.to_greet("lab") == [record.id]
-    assert ledger.to_greet("bob") == []
+    assert ledger.jobs.to_greet("lab") == [record.id]
+    assert ledger.jobs.to_greet("bob") == []
 
 
 def test_no_peer_speaks_of_anothers_job(ledger: Ledger) -> None:
     """Neither as it was said, nor to end it, nor to begin its session."""
     said = theirs(1)
-    ledger.hear("bob", said.to_bytes())
+    ledger.hearing.hear("bob", said.to_bytes())
     job = said.proposal.id
     for statement in (said, said.model_copy(update={"end": "cancelled", "settled": True})):
         with pytest.raises(ProtocolError, match="not with it"):
-            ledger.hear("lab", statement.to_bytes())
-    assert ledger.state(ledger.find(job)) == "queued"
+            ledger.hearing.hear("lab", statement.to_bytes())
+    assert ledger.jobs.state(ledger.jobs.find(job)) == "queued"
     with pytest.raises(InputError, match="no such job"):
-        ledger.begin(job, "lab")
-    assert ledger.ready("lab") == []
-    assert [record.id for record in ledger.ready("bob")] == [job]
-    assert ledger.begin(job, "bob") is not None
+        ledger.runs.begin(job, "lab")
+    assert ledger.jobs.agreed("lab", "ready") == []
+    assert [record.id for record in ledger.jobs.agreed("bob", "ready")] == [job]
+    assert ledger.runs.begin(job, "bob") is not None
 
 
 @pytest.mark.parametrize(
@@ -151,8 +152,8 @@ def test_sessions_with_two_peers_may_begin_at_the_same_moment(
     both = [Sessions(ledger, who, options, 2, lambda: True, Events(io.StringIO())) for who in whos]
     jobs = [theirs(1), theirs(0)]
     for who, job in zip(whos, jobs, strict=True):
-        ledger.hear(who.peer_name, job.to_bytes())
-    ledger.decide(jobs[1].proposal.id, "approved")
+        ledger.hearing.hear(who.peer_name, job.to_bytes())
+    ledger.decisions.decide(jobs[1].proposal.id, "approved")
     meeting = threading.Barrier(2)
 
     def changed(_: str) -> None:
@@ -160,7 +161,7 @@ def test_sessions_with_two_peers_may_begin_at_the_same_moment(
         for sessions in both:
             sessions.wake()
 
-    monkeypatch.setattr(ledger, "_changed", changed)
+    monkeypatch.setattr(ledger.jobs, "changed", changed)
     threads = [
         threading.Thread(target=sessions._begin, args=(job.proposal.id,), daemon=True)
         for sessions, job in zip(both, jobs, strict=True)
@@ -177,26 +178,26 @@ def test_a_share_of_the_budget_each_and_no_answer_of_anothers_job(ledger: Ledger
     """A peer spends its own share, and hears of no other's spending; what one has asked answers no other one."""
     fields = {"epsilon": 1.5, "max_depth": 1, "trees": 1}
     with_bob, with_lab = theirs(1, **fields), theirs(0, **fields)
-    ledger.hear("bob", with_bob.to_bytes())
-    record = ledger.find(with_bob.proposal.id)
-    assert ledger.begin(record.id, "bob") is not None
-    ledger.met(record.id, 0, "mixed")
-    ledger.write_opening(record.id, Written(0, 0, b"share", bytes(16)))
-    ledger.opening_leaves(record.id, Leaving(0, 0))
+    ledger.hearing.hear("bob", with_bob.to_bytes())
+    record = ledger.jobs.find(with_bob.proposal.id)
+    assert ledger.runs.begin(record.id, "bob") is not None
+    ledger.runs.met(record.id, 0, "mixed")
+    ledger.runs.write_opening(record.id, Written(0, 0, b"share", bytes(16)))
+    ledger.runs.opening_leaves(record.id, Leaving(0, 0))
     assert ledger.accounts.account("days").spent == 1.5
-    ledger.hear("lab", with_lab.to_bytes())
-    refused = ledger.find(with_lab.proposal.id)
+    ledger.hearing.hear("lab", with_lab.to_bytes())
+    refused = ledger.jobs.find(with_lab.proposal.id)
     with pytest.raises(InputError, match=r"spent epsilon 0, asked 1\.5, left 0\.4"):
-        ledger.decide(refused.id, "approved")
+        ledger.decisions.decide(refused.id, "approved")
     more = theirs(1, **fields | {"epsilon": 0.25})
-    ledger.hear("bob", more.to_bytes())
-    assert "spent epsilon 1.5, asked 0.25, left 0.1" in ledger.find(more.proposal.id).ours.why
-    with ledger._writing():
-        known = ledger.find(record.id)
-        signed = ledger._journal.sign({"tree": None})
+    ledger.hearing.hear("bob", more.to_bytes())
+    assert "spent epsilon 1.5, asked 0.25, left 0.1" in ledger.jobs.find(more.proposal.id).ours.why
+    with ledger.log.writing():
+        known = ledger.jobs.find(record.id)
+        signed = ledger.log.sign({"tree": None})
         sides = {"ours": known.ours, "theirs": known.theirs or known.ours}
         done = {name: side.model_copy(update={"end": "computed", "signed": signed}) for name, side in sides.items()}
-        ledger._store.put(known.model_copy(update=done))
+        ledger.jobs.store.put(known.model_copy(update=done))
     same = record.model_copy(update={"ours": Statement(proposal=theirs(1, **fields).proposal)})
     found = ledger.accounts.earlier(same)
     assert found is not None
@@ -208,52 +209,52 @@ def test_what_all_have_spent_counts_without_numbers(ledger: Ledger) -> None:
     """A peer that is gone has spent, too: a share may be more than what is left, and nobody is told why."""
     fields = {"max_depth": 1, "trees": 1}
     with_bob, with_lab = theirs(1, epsilon=1.5, **fields), theirs(0, epsilon=0.3125, **fields)
-    ledger.hear("bob", with_bob.to_bytes())
-    record = ledger.find(with_bob.proposal.id)
-    ledger.begin(record.id, "bob")
-    ledger.met(record.id, 0, "mixed")
-    ledger.write_opening(record.id, Written(0, 0, b"share", bytes(16)))
-    ledger.opening_leaves(record.id, Leaving(0, 0))
-    charged = ledger.find(record.id)
+    ledger.hearing.hear("bob", with_bob.to_bytes())
+    record = ledger.jobs.find(with_bob.proposal.id)
+    ledger.runs.begin(record.id, "bob")
+    ledger.runs.met(record.id, 0, "mixed")
+    ledger.runs.write_opening(record.id, Written(0, 0, b"share", bytes(16)))
+    ledger.runs.opening_leaves(record.id, Leaving(0, 0))
+    charged = ledger.jobs.find(record.id)
     assert charged.charged is not None
-    ledger._store.put(charged.model_copy(update={"charged": replace(charged.charged, peer="gone")}))
-    offer_otherwise(ledger._offers, budget=BudgetSettings(epsilon=1.75))
-    ledger.hear("lab", with_lab.to_bytes())
+    ledger.jobs.store.put(charged.model_copy(update={"charged": replace(charged.charged, peer="gone")}))
+    offer_otherwise(ledger.decisions._offers, budget=BudgetSettings(epsilon=1.75))
+    ledger.hearing.hear("lab", with_lab.to_bytes())
     with pytest.raises(InputError, match=r"^the privacy budget of table .days. does not allow the job$"):
-        ledger.decide(with_lab.proposal.id, "approved")
+        ledger.decisions.decide(with_lab.proposal.id, "approved")
 
 
 def test_bits_are_of_a_share_and_of_the_whole(ledger: Ledger) -> None:
     """Jobs side by side count together: a peer's for its share, all for the table, and those of a peer that is gone."""
     records = []
     for peer, said in (("bob", theirs(1)), ("bob", theirs(1)), ("lab", theirs(0))):
-        ledger.hear(peer, said.to_bytes())
-        records.append(ledger.find(said.proposal.id))
+        ledger.hearing.hear(peer, said.to_bytes())
+        records.append(ledger.jobs.find(said.proposal.id))
     job, beside, of_lab = records
     fits = ledger.accounts.bits_fit
     assert [fits(job, bits, ()) for bits in (3276, 3277)] == [True, False]
     assert [fits(job, bits, [(beside, 276)]) for bits in (3000, 3001)] == [True, False]
     assert [fits(job, 3276, [(of_lab, bits)]) for bits in (820, 821)] == [True, False]
     gone = BitsCharge(datetime.now(UTC), "days", "gone", "1", 0, 4000)
-    ledger._store.put(beside.model_copy(update={"bits": (gone,)}))
+    ledger.jobs.store.put(beside.model_copy(update={"bits": (gone,)}))
     assert [fits(of_lab, bits, ()) for bits in (96, 97)] == [True, False]
     assert [fits(of_lab, bits, [(job, 50)]) for bits in (46, 47)] == [True, False]
 
 
 def test_the_log_is_whole_and_a_moved_job_is_noticed(ledger: Ledger, tmp_path: Path) -> None:
-    record = ledger.propose({"table": "days", "peer": "lab"})
-    ledger.check(tmp_path / "log.json")
-    ledger._store.put(record.model_copy(update={"peer": "bob"}))
+    record = ledger.decisions.propose({"table": "days", "peer": "lab"})
+    ledger.jobs.check(tmp_path / "log.json")
+    ledger.jobs.store.put(record.model_copy(update={"peer": "bob"}))
     with pytest.raises(InputError, match="its peer is not what the audit log says"):
-        ledger.check(tmp_path / "log.json")
+        ledger.jobs.check(tmp_path / "log.json")
 
 
 def test_jobs_from_before_learn_their_peer_from_the_log(ledger: Ledger, tmp_path: Path) -> None:
-    record = ledger.propose({"table": "days", "peer": "lab"})
-    with ledger._writing():
-        ledger._store.put(record.model_copy(update={"peer": ""}))
-    ledger.check(tmp_path / "log.json")
-    assert ledger.find(record.id).peer == "lab"
+    record = ledger.decisions.propose({"table": "days", "peer": "lab"})
+    with ledger.log.writing():
+        ledger.jobs.store.put(record.model_copy(update={"peer": ""}))
+    ledger.jobs.check(tmp_path / "log.json")
+    assert ledger.jobs.find(record.id).peer == "lab"
 
 
 def test_a_port_knows_its_peers_apart(identities: dict[str, Identity], parties: Any) -> None:
@@ -443,17 +444,17 @@ def test_a_name_fits_its_certificate_or_what_the_log_knows(whos: tuple[Who, Who]
 
 def test_names_that_were_exchanged_keep_the_ledger_shut(ledger: Ledger, whos: tuple[Who, Who], tmp_path: Path) -> None:
     for who in whos:
-        ledger.note("connected", peer=who.peer_name, fingerprint=fingerprint(who.peer))
-    ledger.check(tmp_path / "log.json")
+        ledger.log.note("connected", peer=who.peer_name, fingerprint=fingerprint(who.peer))
+    ledger.jobs.check(tmp_path / "log.json")
     bob, lab = whos
-    ledger._peers = Peers((replace(bob, name="lab"), replace(lab, name="bob")))
+    ledger.log.peers = Peers((replace(bob, name="lab"), replace(lab, name="bob")))
     with pytest.raises(InputError, match=r"^peers: the certificate .* is called 'lab', and the log knows it as 'bob'"):
-        ledger.check(tmp_path / "log.json")
+        ledger.jobs.check(tmp_path / "log.json")
 
 
 def test_small_answers_to_one_peer_leave_another_its_share(ledger: Ledger) -> None:
     """Many small answers are less than their sum where a delta is allowed; another's share is what the file says."""
-    offer_otherwise(ledger._offers, budget=BudgetSettings(epsilon=1.0, delta=1e-6))
+    offer_otherwise(ledger.decisions._offers, budget=BudgetSettings(epsilon=1.0, delta=1e-6))
     accounts = ledger.accounts
     accounts._peers = Peers([replace(who, share=0.5) for who in accounts._peers])
     charge = Charge(
@@ -463,5 +464,5 @@ def test_small_answers_to_one_peer_leave_another_its_share(ledger: Ledger) -> No
     assert accounts.share("days", "bob").fits(())
     assert not accounts.account("days").fits((PureLoss("discrete Laplace", exact(0.5)),)), "the whole would refuse it"
     with_lab = theirs(0, epsilon=0.5, max_depth=1, trees=1)
-    ledger.hear("lab", with_lab.to_bytes())
-    ledger.decide(with_lab.proposal.id, "approved")
+    ledger.hearing.hear("lab", with_lab.to_bytes())
+    ledger.decisions.decide(with_lab.proposal.id, "approved")

@@ -50,14 +50,14 @@ def life(pair: Pair) -> Iterator[str]:
             yield job
         speaker.said.clear()
         if hearer is bob:
-            bob.ledger.decide(job, "approved")
+            bob.ledger.decisions.decide(job, "approved")
             yield job
     steps: list[Callable[[Pair, int], object]] = [
         lambda pair, party: pair.parties[party].begin(job),
-        lambda pair, party: pair.parties[party].ledger.met(job, 0, "mixed"),
-        lambda pair, party: pair.parties[party].ledger.write_opening(job, Written(0, 0, b"share", bytes(16))),
-        lambda pair, party: pair.parties[party].ledger.opening_leaves(job, Leaving(0, 0)),
-        lambda pair, party: pair.parties[party].ledger.computed(
+        lambda pair, party: pair.parties[party].ledger.runs.met(job, 0, "mixed"),
+        lambda pair, party: pair.parties[party].ledger.runs.write_opening(job, Written(0, 0, b"share", bytes(16))),
+        lambda pair, party: pair.parties[party].ledger.runs.opening_leaves(job, Leaving(0, 0)),
+        lambda pair, party: pair.parties[party].ledger.runs.computed(
             job, TASK.states.encode(TREE), Cost(5, 6, 7, 8), REPORT
         ),
     ]
@@ -76,9 +76,9 @@ def life(pair: Pair) -> Iterator[str]:
 
 def rolled_back(pair: Pair) -> bool:
     """Whether a log lacks what its owner has signed for the other, as they find on a new link."""
-    heads = [party.ledger.shown(party.who.peer_name) for party in pair.parties]
+    heads = [party.ledger.heads.shown(party.who.peer_name) for party in pair.parties]
     found = [
-        party.ledger.lost(party.who.peer_name, theirs)
+        party.ledger.heads.lost(party.who.peer_name, theirs)
         for party, theirs in zip(pair.parties, reversed(heads), strict=True)
     ]
     return any(one.lost for one in found)
@@ -97,18 +97,18 @@ def test_the_power_may_go_at_any_moment_of_a_job(
                 assert moment == 19
                 return
             for one in pair.parties:
-                one.ledger.over(job)
+                one.ledger.runs.over(job)
             power[party].cut()
             pair.meet()
             assert not rolled_back(pair)
             if pair.parties[1].state(job) == "waiting":
-                pair.parties[1].ledger.decide(job, "approved")
+                pair.parties[1].ledger.decisions.decide(job, "approved")
                 pair.deliver()
             if pair.parties[0].state(job) != "done":
                 pair.session(job)
                 pair.meet()
             assert [one.state(job) for one in pair.parties] == ["done", "done"], moment
-            assert all(one.ledger.verify().ok for one in pair.parties)
+            assert all(one.ledger.log.verify().ok for one in pair.parties)
 
 
 def test_a_job_waits_for_the_disk_where_something_is_told_and_nowhere_else(
@@ -126,15 +126,15 @@ def test_what_has_been_announced_or_has_left_is_there(pair: Pair, power: tuple[P
     job = agreed(pair)
     alice = pair.parties[0]
     alice.begin(job)
-    alice.ledger.met(job, 0, "mixed")
-    alice.ledger.write_opening(job, Written(0, 0, b"share", bytes(16)))
+    alice.ledger.runs.met(job, 0, "mixed")
+    alice.ledger.runs.write_opening(job, Written(0, 0, b"share", bytes(16)))
     if step == "opening_leaves":
-        alice.ledger.opening_leaves(job, Leaving(0, 0))
+        alice.ledger.runs.opening_leaves(job, Leaving(0, 0))
     power[0].cut()
-    record, stored = alice.ledger.find(job), alice.ledger.openings(job)
+    record, stored = alice.ledger.jobs.find(job), alice.ledger.runs.openings(job)
     assert (record.tries, record.sessions) == (1, 1)
     assert (stored.shares, stored.left) == ((b"share",), step == "opening_leaves")
-    assert "started" in [entry.kind for entry in alice.ledger.entries(9, None)]
+    assert "started" in [entry.kind for entry in alice.ledger.log.entries(9, None)]
 
 
 def test_what_a_session_spends_is_there_once_a_share_has_left(pair: Pair, power: tuple[Power, Power]) -> None:
@@ -142,18 +142,18 @@ def test_what_a_session_spends_is_there_once_a_share_has_left(pair: Pair, power:
         party.budget = BudgetSettings(epsilon=2)
         party.crash()
     with registered(("noisy", "tests.support.noisy:Noisy")):
-        job = pair.parties[0].ledger.propose({"protocol": "noisy", "table": "days", "epsilon": 1.5}).id
+        job = pair.parties[0].ledger.decisions.propose({"protocol": "noisy", "table": "days", "epsilon": 1.5}).id
         pair.deliver()
-        pair.parties[1].ledger.decide(job, "approved")
+        pair.parties[1].ledger.decisions.decide(job, "approved")
         pair.deliver()
         for party, power_of in zip(pair.parties, power, strict=True):
             power_of._watch()
             party.begin(job)
-            party.ledger.met(job, 0, "mixed")
+            party.ledger.runs.met(job, 0, "mixed")
             party.opens(job)
             power_of.cut()
-            assert party.ledger.find(job).charged is not None
-            assert len(party.ledger.released()) == 1
+            assert party.ledger.jobs.find(job).charged is not None
+            assert len(party.ledger.spendings.released()) == 1
 
 
 def test_consent_by_a_rule_that_was_told_is_there(
@@ -179,22 +179,22 @@ def test_what_is_shipped_shown_or_remembered_is_there(pair: Pair, power: tuple[P
     def began() -> int:
         job = agreed(pair)
         bob.begin(job)
-        bob.ledger.met(job, 0, "mixed")
-        bob.ledger.over(job)
-        return bob.ledger.entries(1, None)[0].number
+        bob.ledger.runs.met(job, 0, "mixed")
+        bob.ledger.runs.over(job)
+        return bob.ledger.log.entries(1, None)[0].number
 
     bob.said.clear()
     told: list[Callable[[], object]] = [
-        lambda: bob.ledger.rows_after(0, 100),
-        lambda: bob.ledger.shown(peer),
-        lambda: bob.ledger.remember(kept),
+        lambda: bob.ledger.log.rows_after(0, 100),
+        lambda: bob.ledger.heads.shown(peer),
+        lambda: bob.ledger.log.remember(kept),
     ]
     for tell in told:
         last = began()
         tell()
         power[1].cut()
-        assert (last, "started") in [(entry.number, entry.kind) for entry in bob.ledger.entries(3, None)], tell
-        bob.ledger.check(kept)
+        assert (last, "started") in [(entry.number, entry.kind) for entry in bob.ledger.log.entries(3, None)], tell
+        bob.ledger.jobs.check(kept)
 
 
 def test_a_disk_that_takes_nothing_more_is_told_of_once_and_for_all(
@@ -204,7 +204,7 @@ def test_a_disk_that_takes_nothing_more_is_told_of_once_and_for_all(
     alice = pair.parties[0]
     monkeypatch.setattr(later, "_beside", SimpleQueue[Any])
     alice.begin(job)
-    alice.ledger.met(job, 0, "mixed")
+    alice.ledger.runs.met(job, 0, "mixed")
 
     def broken(_: int) -> None:
         raise OSError(5, os.strerror(5))
@@ -212,9 +212,9 @@ def test_a_disk_that_takes_nothing_more_is_told_of_once_and_for_all(
     with monkeypatch.context() as patched:
         patched.setattr(later, "_sync", broken)
         with pytest.raises(sqlite3.OperationalError, match="start the node again"):
-            alice.ledger.statement(job)
-    for act in (lambda: alice.ledger.statement(job), lambda: alice.opens(job)):  # though it would go well now
+            alice.ledger.hearing.statement(job)
+    for act in (lambda: alice.ledger.hearing.statement(job), lambda: alice.opens(job)):  # though it would go well now
         with pytest.raises(sqlite3.OperationalError, match="start the node again"):
             act()
     alice.crash()
-    assert alice.ledger.statement(job)
+    assert alice.ledger.hearing.statement(job)

@@ -13,8 +13,8 @@ import pytest
 from parties.base.canonical import canonical
 from parties.link.handshake import MAX_JOB_BYTES
 from parties.node import proposal
+from parties.node.log.statement import Statement
 from parties.node.proposal import Proposal, propose, read_job
-from parties.node.statement import Statement
 from parties.tables.schema import Schema
 from parties.web import words
 from smc.errors import InputError, ProtocolError

@@ -18,6 +18,7 @@ from parties.jobs.inputs import AwayError
 from parties.jobs.kind import Opened
 from parties.link.identity import Identity
 from parties.node import executor, readiness, sessions
+from parties.node.log.job_index import Queue
 from parties.node.readiness import AWAY, READY, STEP, STILL, PeerAwayError
 from smc.errors import LinkError, ProtocolError
 from smc.local import run_local
@@ -137,18 +138,18 @@ def test_one_session_however_long_a_table_is_away(
         eventually(lambda: owner.state(job) == peer.state(job) == "queued")
         pair.deliver()
         assert tables.openings.count(other) == 1, "a session was begun again while the table was away"
-        assert SECRET in owner.ledger.find(job).note
-        assert peer.ledger.find(job).peer_waits
-        said = peer.ledger.find(job).model_dump_json() + owner.ledger.statement(job).decode()
+        assert SECRET in owner.ledger.jobs.find(job).note
+        assert peer.ledger.jobs.find(job).peer_waits
+        said = peer.ledger.jobs.find(job).model_dump_json() + owner.ledger.hearing.statement(job).decode()
         assert SECRET not in said + nodes.logs[0].getvalue() + nodes.logs[1].getvalue()
         events = [json.loads(line)["event"] for log in nodes.logs for line in log.getvalue().splitlines()]
         assert events.count("table away") == 1
         assert not {"session broke", "session began"} & set(events)
-        assert not [e for party in pair.parties for e in party.ledger.entries(99, None) if e.kind == "interrupted"]
+        assert not [e for party in pair.parties for e in party.ledger.log.entries(99, None) if e.kind == "interrupted"]
 
         tables.away = set()
-        eventually(lambda: not owner.ledger.find(job).ours.waits)
-        assert owner.ledger.find(job).note == ""
+        eventually(lambda: not owner.ledger.jobs.find(job).ours.waits)
+        assert owner.ledger.jobs.find(job).note == ""
 
         def goes_on() -> bool:
             pair.deliver()  # what the owner has written it says a moment later
@@ -173,19 +174,19 @@ def test_a_table_that_is_away_is_asked_for_by_one_at_a_time_and_not_at_once(
     go = threading.Event()
     with running(tmp_path, parties, identities) as (pair, nodes):
         job, ledger = agreed(pair), pair.parties[1].ledger
-        ledger.table_away(job, "no line to it")
+        ledger.runs.table_away(job, "no line to it")
         looks = list[int]()
-        waiting = ledger.waiting_for_table
+        agreed_jobs = ledger.jobs.agreed
 
-        def looked(peer: str) -> Any:
+        def looked(peer: str, queue: Queue) -> Any:
             looks.append(1)
-            return waiting(peer)
+            return agreed_jobs(peer, queue)
 
         def asked(self: Any, record: Any) -> None:
             tables.openings.append(record.id)
             go.wait(PATIENCE)
 
-        monkeypatch.setattr(ledger, "waiting_for_table", looked)
+        monkeypatch.setattr(ledger.jobs, "agreed", looked)
         monkeypatch.setattr(sessions.Sessions, "_open_table", asked)
         if pause:
             nodes.bob._table_pauses.put(job)

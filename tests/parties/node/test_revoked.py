@@ -8,8 +8,8 @@ from typing import Any, cast
 import pytest
 
 from parties.link.listening import RefusedError
-from parties.node.operator_service import REVOKED, Contact, OperatorService
-from parties.node.service import Node
+from parties.node.contacts import REVOKED, Contact, Contacts
+from parties.node.operator_service import OperatorService
 from parties.operator.people import acting
 from parties.web import words
 from smc.errors import InputError
@@ -39,16 +39,16 @@ def test_no_link_and_no_job_with_it_any_more(pair: Pair) -> None:
     assert peer.trouble == service.job(job).why == REVOKED
     assert words.state(service.job(job)) == "both agree: it waits"
     assert calls == [(0, "its certificate is revoked here"), ()]
-    (entry,) = [one for one in alice.ledger.entries(9, None) if one.kind == "pin revoked"]
+    (entry,) = [one for one in alice.ledger.log.entries(9, None) if one.kind == "pin revoked"]
     assert [entry.fields[name] for name in ("peer", "person", "why")] == ["bob", "anna", "its key was copied"]
     for _ in range(2):  # after a restart, too
-        node: Any = SimpleNamespace(_ledger=alice.ledger, _stopping=False, _contacts={"bob": contact})
-        node._is_revoked = lambda one: Node._is_revoked(node, one)  # noqa: B023 (called at once)
+        node: Any = SimpleNamespace(_ledger=alice.ledger, stopping=False, of={"bob": contact})
+        node.is_revoked = lambda one: Contacts.is_revoked(node, one)  # noqa: B023 (called at once)
         for label in ("control", "job 1234"):
             with pytest.raises(RefusedError, match="your certificate is revoked here"):
-                Node._admit(node, "bob", contact.who.peer, label)
+                Contacts.admit(node, "bob", contact.who.peer, label)
         with pytest.raises(InputError, match="the certificate of bob is revoked here"):
             propose(pair)
         with pytest.raises(InputError, match="revoked already"):
-            alice.ledger.revoke("bob", "")
+            alice.ledger.pins.revoke("bob", "")
         alice.crash()

@@ -25,8 +25,8 @@ BUDGET = BudgetSettings(epsilon=2, delta=1e-6, per="year", bits=500)
 
 def accept(party: Party, lost: float | None = None, bits: int | None = None, delta: float | None = None) -> None:
     """As the command does, beside the node."""
-    found = [entry.fields for entry in party.ledger._journal._log.of_kind("rolled back")]
-    log = party.ledger._journal._log
+    found = [entry.fields for entry in party.ledger.log.audit.of_kind("rolled back")]
+    log = party.ledger.log.audit
     tables = {name: offer.settings for name, offer in party.offers.tables.items()}
     with party.connection:
         for fields in found:
@@ -46,15 +46,15 @@ def back(pair: Pair) -> Pair:
     shutil.copy(alice.path, old)
     alice.open()
     with registered(("noisy", "tests.support.noisy:Noisy")):
-        job = alice.ledger.propose({"protocol": "noisy", "table": "days", "epsilon": 1.5}).id
+        job = alice.ledger.decisions.propose({"protocol": "noisy", "table": "days", "epsilon": 1.5}).id
         pair.deliver()
-        bob.ledger.decide(job, "approved")
+        bob.ledger.decisions.decide(job, "approved")
         pair.deliver()
         alice.begin(job)
-        alice.ledger.met(job, 0, "yao")
+        alice.ledger.runs.met(job, 0, "yao")
         alice.opens(job)
         assert alice.ledger.accounts.share("days", "bob").left == pytest.approx(0.5)
-        bob.ledger.hold("alice", alice.ledger.shown("bob"))
+        bob.ledger.heads.hold("alice", alice.ledger.heads.shown("bob"))
     alice.connection.close()
     for file in alice.path.parent.glob("node.sqlite*"):
         if file != old:
@@ -67,7 +67,7 @@ def back(pair: Pair) -> Pair:
 
 def meet(pair: Pair) -> bool:
     alice, bob = pair.parties
-    return alice.ledger.lost("bob", bob.ledger.shown("alice")).accepted
+    return alice.ledger.heads.lost("bob", bob.ledger.heads.shown("alice")).accepted
 
 
 def test_all_of_the_peers_share_is_charged(back: Pair, tmp_path: Path) -> None:
@@ -80,19 +80,19 @@ def test_all_of_the_peers_share_is_charged(back: Pair, tmp_path: Path) -> None:
         account, bits = alice.ledger.accounts.share("days", "bob"), alice.ledger.accounts.bits("days", "bob")
         assert (account.spent, account.left) == (2, 0)
         assert (bits.spent, bits.left) == (500, 0)
-        entry = published.entry("alice", "smc", alice.ledger.accounts, alice.ledger.released())
+        entry = published.entry("alice", "smc", alice.ledger.accounts, alice.ledger.spendings.released())
         (table,) = entry["tables"]
         assert [(one["protocol"], len(one["day"])) for one in table["releases"]] == [("rollback", len("2026-03-01"))]
         assert (table["budget"]["epsilon"], table["max_rows"]) == (2, 100)
-        alice.ledger.check(tmp_path / "log.json")
+        alice.ledger.jobs.check(tmp_path / "log.json")
         alice.crash()
     with registered(("noisy", "tests.support.noisy:Noisy")), pytest.raises(InputError, match="privacy budget"):
-        alice.ledger.propose({"protocol": "noisy", "table": "days", "epsilon": 0.01})
+        alice.ledger.decisions.propose({"protocol": "noisy", "table": "days", "epsilon": 0.01})
 
 
 def test_a_table_without_a_budget_is_published_as_such(pair: Pair) -> None:
     ledger = pair.parties[0].ledger
-    (table,) = published.entry("alice", "smc", ledger.accounts, ledger.released())["tables"]
+    (table,) = published.entry("alice", "smc", ledger.accounts, ledger.spendings.released())["tables"]
     assert (table["budget"], table["releases"]) == (None, [])
 
 
@@ -176,7 +176,9 @@ def test_no_job_runs_with_anybody_before_it_is_accepted(back: Pair) -> None:
     meet(back)
     for _ in range(2):
         assert alice.begin(job) is None
-        assert "were rolled back, as bob knows, and may have forgotten who is revoked" in (alice.ledger.find(job).note)
+        assert "were rolled back, as bob knows, and may have forgotten who is revoked" in (
+            alice.ledger.jobs.find(job).note
+        )
         alice.crash()
     accept(alice, 0, 0)
     assert alice.begin(job) is not None
@@ -188,7 +190,7 @@ def test_of_people_it_is_charged_by_person(pair: Pair, identities: dict[str, Ide
     table = alice.offers.tables["days"].settings.model_copy(update={"budget": BUDGET, "person": "nr"})
     with alice.connection:
         entries = charge(
-            alice.ledger._journal._log,
+            alice.ledger.log.audit,
             alice.who,
             {"days": table, "bare": alice.offers.tables["days"].settings},
             None,

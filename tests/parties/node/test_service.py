@@ -19,10 +19,12 @@ from parties.base.rate import Rate
 from parties.link.identity import Identity, fingerprint
 from parties.link.listening import RefusedError
 from parties.node import control, service, sessions
+from parties.node.acts.parts import PeerLink
+from parties.node.contacts import Contacts
 from parties.node.events import Events
-from parties.node.heads import Found
+from parties.node.log.heads import Found
 from parties.node.service import Node, at_once
-from parties.node.settings import LimitSettings, NodeFile, NodeSettings, load
+from parties.node.settings import LimitSettings, NodeSettings, load
 from parties.operator.interface import Operator
 from smc.errors import InputError, LinkError
 from smc.local import run_local
@@ -41,11 +43,11 @@ class Door:
         rates = [Rate(burst, 1.0, lambda: 0.0) for burst in (links, begun)]
         ways = SimpleNamespace(who=alice.who, control=link, sessions=SimpleNamespace(admit=self._session))
         ways.links, ways.begun = rates
-        self.node = Node.__new__(Node)
-        self.node._contacts, self.node._ledger, self.node._stopping = {"bob": ways}, alice.ledger, False  # type: ignore[dict-item]
+        self.node = Contacts.__new__(Contacts)
+        self.node.of, self.node._ledger, self.node.stopping = {"bob": ways}, alice.ledger, False  # type: ignore[dict-item]
         self._peer, self.log = alice.who.peer, StringIO()
         self.node._events = Events(self.log)
-        self.node._file = NodeFile(node=NodeSettings(limits=LimitSettings(sessions_a_day=begun)))
+        self.node._node = NodeSettings(limits=LimitSettings(sessions_a_day=begun))
 
     def _session(self, job: str) -> None:
         if job in self.refuses:
@@ -53,7 +55,7 @@ class Door:
         self.admitted.append(job)
 
     def come(self, label: str) -> None:
-        self.node._admit("bob", self._peer, label)
+        self.node.admit("bob", self._peer, label)
 
     def refused(self, label: str) -> str:
         with pytest.raises(RefusedError) as refused:
@@ -81,7 +83,7 @@ def test_no_session_begins_before_both_logs_are_compared(pair: Pair) -> None:
 
 def test_a_node_that_stops_admits_nobody(pair: Pair) -> None:
     door = Door(pair)
-    door.node._stopping = True
+    door.node.stopping = True
     for label in (control.LABEL, f"{sessions.LABEL}ab", "else"):
         assert door.refused(label) == "the node is stopping"
     assert door.admitted == []
@@ -112,7 +114,7 @@ def meeting(pair: Pair) -> tuple[str, str]:
 
     def meet(session: Any) -> str:
         party = pair.parties[session.party]
-        node = Node.__new__(Node)
+        node = Contacts.__new__(Contacts)
         node._ledger = party.ledger
         return node._meet(party.who.peer_name, session)
 
@@ -122,16 +124,16 @@ def meeting(pair: Pair) -> tuple[str, str]:
 def test_two_nodes_hold_each_others_heads_once_they_have_met(pair: Pair) -> None:
     pair.session(agreed(pair))
     pair.deliver()
-    before = [party.ledger.shown(party.who.peer_name).held for party in pair.parties]
+    before = [party.ledger.heads.shown(party.who.peer_name).held for party in pair.parties]
     for party in pair.parties:
-        party.ledger.note("node stopped")
+        party.ledger.log.note("node stopped")
     assert meeting(pair) == ("", "")
-    after = [party.ledger.shown(party.who.peer_name).held for party in pair.parties]
+    after = [party.ledger.heads.shown(party.who.peer_name).held for party in pair.parties]
     for old, new, other in zip(before, after, pair.parties[::-1], strict=True):
         assert old is not None
         assert new is not None
         assert new.head.number > old.head.number
-        assert new.head == other.ledger.shown(other.who.peer_name).own.head
+        assert new.head == other.ledger.heads.shown(other.who.peer_name).own.head
 
 
 def test_two_nodes_wait_if_one_of_the_logs_was_rolled_back(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,7 +141,7 @@ def test_two_nodes_wait_if_one_of_the_logs_was_rolled_back(pair: Pair, monkeypat
     pair.session(agreed(pair))
     pair.deliver()
     alice, bob = pair.parties
-    held = bob.ledger.shown("alice").held
+    held = bob.ledger.heads.shown("alice").held
     assert held is not None
     accepted = {"alice": False, "bob": False}
     for own in pair.parties:
@@ -148,29 +150,29 @@ def test_two_nodes_wait_if_one_of_the_logs_was_rolled_back(pair: Pair, monkeypat
         def lost(*_: Any, name: str = name) -> Found:
             return Found(lost=held.head, accepted=accepted[name])
 
-        monkeypatch.setattr(own.ledger, "lost" if own is alice else "lost_by_peer", lost)
-    alice.ledger.note("node stopped")
+        monkeypatch.setattr(own.ledger.heads, "lost" if own is alice else "lost_by_peer", lost)
+    alice.ledger.log.note("node stopped")
     for words in (("put the newest", "must put its newest"), ("accepted here, not yet by bob", "must put its newest")):
         for why, said in zip(meeting(pair), words, strict=True):
             assert said in why
-        assert bob.ledger.shown("alice").held == held
+        assert bob.ledger.heads.shown("alice").held == held
         accepted["alice"] = True
     accepted.update(alice=False, bob=True)
     assert all(meeting(pair))
     accepted["alice"] = True
     assert meeting(pair) == ("", "")
-    assert bob.ledger.shown("alice").held != held
+    assert bob.ledger.heads.shown("alice").held != held
 
 
 def test_what_cannot_be_written_of_a_statement_ends_the_link(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the next link it is said again; else it would be lost."""
-    node, log = Node.__new__(Node), StringIO()
+    node, log = Contacts.__new__(Contacts), StringIO()
     node._ledger, node._events = pair.parties[0].ledger, Events(log)
 
     def full(*_: object) -> None:
         raise sqlite3.OperationalError("disk is full")
 
-    monkeypatch.setattr(node._ledger, "hear", full)
+    monkeypatch.setattr(node._ledger.hearing, "hear", full)
     with pytest.raises(LinkError, match=control.UNWRITTEN):
         node._hear("bob", b"{}")
     (line,) = log.getvalue().splitlines()
@@ -182,17 +184,16 @@ def test_a_link_is_noted_as_it_comes_and_goes(pair: Pair) -> None:
     link = SimpleNamespace(connected=True, trouble="", group="X25519MLKEM768", tls="TLSv1.3")
     contact = SimpleNamespace(who=alice.who, connect=None, control=link)
     contact.sessions = SimpleNamespace(wake=lambda: woken.append(1))
-    node = Node.__new__(Node)
-    node._contacts, node._ledger, node._events = {"bob": contact}, alice.ledger, Events(log)  # type: ignore[dict-item]
+    node = Contacts.__new__(Contacts)
+    node.of, node._ledger, node._events = {"bob": contact}, alice.ledger, Events(log)  # type: ignore[dict-item]
     node._connected("bob", True, "192.0.2.7")
-    assert (alice.ledger.addresses["bob"], alice.ledger.groups["bob"]) == ("192.0.2.7", "X25519MLKEM768")
-    assert alice.ledger.tls["bob"] == "TLSv1.3"
+    assert alice.ledger.parts.links["bob"] == PeerLink("192.0.2.7", "TLSv1.3", "X25519MLKEM768")
     link.connected, link.trouble = False, "it hung up"
     node._connected("bob", False, None)
     link.connected, contact.connect = True, "127.0.0.1:7001"
     node._connected("bob", True, None)
-    assert alice.ledger.addresses["bob"] == "127.0.0.1"
-    entries = [one for one in alice.ledger.entries(9, None)[::-1] if one.kind in ("connected", "disconnected")]
+    assert alice.ledger.parts.address("bob") == "127.0.0.1"
+    entries = [one for one in alice.ledger.log.entries(9, None)[::-1] if one.kind in ("connected", "disconnected")]
     assert [one.kind for one in entries] == ["connected", "disconnected", "connected"]
     assert entries[0].fields.items() >= {"peer": "bob", "address": "192.0.2.7", "tls": "TLSv1.3"}.items()
     assert entries[1].fields["why"] == "it hung up"
@@ -211,11 +212,11 @@ def test_a_step_of_a_job_is_logged_once_and_wakes_who_waits(pair: Pair) -> None:
     node._desk = SimpleNamespace(tell=lambda: woken.append("desk"))  # type: ignore[assignment]
     node._asking = wakes["asking"]  # type: ignore[assignment]
     node._inputs = SimpleNamespace(forget=forgotten.append)  # type: ignore[assignment]
-    node._contacts = {"bob": SimpleNamespace(sessions=wakes["sessions"])}  # type: ignore[dict-item]
+    node._contacts = SimpleNamespace(of={"bob": SimpleNamespace(sessions=wakes["sessions"])})  # type: ignore[assignment]
     job, other = propose(pair), propose(pair)
     for identifier in (job, job, other, job, ""):
         node._changed(identifier)
-    alice.ledger.cancel(job)
+    alice.ledger.decisions.cancel(job)
     assert forgotten == []
     node._changed(job)
     assert forgotten == [job, job], "its inputs, and how long it is left alone"
@@ -268,7 +269,7 @@ def test_the_life_of_a_node_is_in_its_records_and_its_log(
     (tmp_path / "party.toml").write_text("\n".join([*lines, f"[node]\n{ports}", "limits.sessions_a_day = 200"]))
     node = Node(load(tmp_path / "party.toml"), page)
     ways = node.start()
-    for contact in node._contacts.values():
+    for contact in node._contacts.of.values():
         for rate, most, seconds in ((contact.links, 30, 3.0), (contact.begun, 200, 432.0)):
             assert allowed(rate, seconds) == (most, False, True)
     node.stop("it is evening", seconds=7)

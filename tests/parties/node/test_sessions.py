@@ -37,7 +37,7 @@ def test_a_job_from_begin_to_signatures(
     with running(tmp_path, parties, identities) as (pair, nodes):
         job = agreed(pair)
         nodes.bob.start()
-        eventually(lambda: all(party.ledger.find(job).ours.signed for party in pair.parties))
+        eventually(lambda: all(party.ledger.jobs.find(job).ours.signed for party in pair.parties))
 
         def done() -> bool:
             pair.deliver()
@@ -68,7 +68,7 @@ def test_why_a_session_does_not_begin_is_kept(tmp_path: Path, parties: Any, iden
         nodes.bob.forget(job)
         assert nodes.bob.why_not_begun(job) == ""
         assert not nodes.bob._pauses.lasts(job)
-        pair.parties[1].ledger.cancel(job)
+        pair.parties[1].ledger.decisions.cancel(job)
         nodes.bob._stopped(job, Running(), LinkError("the peer refuses: a limit"))
         assert nodes.bob.why_not_begun(job) == ""
         assert not nodes.bob._pauses.lasts(job)
@@ -102,7 +102,7 @@ def test_the_peer_cannot_begin_what_we_have_not_approved(
         job = propose(pair, 1)
         pair.deliver()
         if state == "refused":
-            pair.parties[0].ledger.decide(job, "refused", "no")
+            pair.parties[0].ledger.decisions.decide(job, "refused", "no")
         with pytest.raises(RefusedError):
             nodes.alice.admit(job if state != "unknown" else "0" * 32)
         with pytest.raises(RefusedError):
@@ -121,7 +121,7 @@ def test_a_session_may_come_a_moment_before_the_consent_to_it(
             with pytest.raises(RefusedError, match="waiting"):
                 nodes.alice.admit(job)
         pair.deliver()
-        pair.parties[1].ledger.decide(job, "approved")
+        pair.parties[1].ledger.decisions.decide(job, "approved")
         monkeypatch.setattr(sessions, "WORD_SECONDS", 2 * PATIENCE)
         admitted: list[Any] = []
         coming = threading.Thread(target=lambda: admitted.append(nodes.alice.admit(job)), daemon=True)
@@ -218,10 +218,10 @@ def test_what_becomes_of_an_error(
         nodes.bob.start()
         eventually(lambda: pair.parties[1].state(job) == expected)
         eventually(lambda: not nodes.run(job))
-        record = pair.parties[1].ledger.find(job)
+        record = pair.parties[1].ledger.jobs.find(job)
         assert record.ours.why == told
         said = b"".join(pair.parties[0].said + pair.parties[1].said)
-        entries = str([entry.fields for party in pair.parties for entry in party.ledger.entries(100, None)])
+        entries = str([entry.fields for party in pair.parties for entry in party.ledger.log.entries(100, None)])
         assert SECRET not in said.decode() + entries
         assert SECRET not in nodes.logs[0].getvalue() + nodes.logs[1].getvalue()
 
@@ -246,7 +246,7 @@ def test_what_may_be_anybodys_fault_is_tried_again_and_its_stack_is_in_the_log(
     with running(tmp_path, parties, identities) as (pair, nodes):
         job = agreed(pair)
         nodes.bob.start()
-        eventually(lambda: pair.parties[1].ledger.find(job).ours.end == "computed")
+        eventually(lambda: pair.parties[1].ledger.jobs.find(job).ours.end == "computed")
         lines = [json.loads(line) for line in nodes.logs[1].getvalue().splitlines()]
         stacks = [line["stack"] for line in lines if line["event"] == "session failed"]
         assert len(stacks) == 2
@@ -255,7 +255,7 @@ def test_what_may_be_anybodys_fault_is_tried_again_and_its_stack_is_in_the_log(
         failing = agreed(pair)
         nodes.bob.wake()
         eventually(lambda: pair.parties[1].state(failing) == "failed")
-        assert pair.parties[1].ledger.find(failing).ours.why == "internal error"
+        assert pair.parties[1].ledger.jobs.find(failing).ours.why == "internal error"
         assert SECRET not in nodes.logs[1].getvalue()
 
 
@@ -272,9 +272,9 @@ def test_what_a_machine_lacks_is_nothing_of_its_rows_and_costs_nothing(
     monkeypatch.setattr(sessions, "SHORTEST_PAUSE", 0.01)
     with running(tmp_path, parties, identities) as (pair, nodes):
         job, by_rows, ledger = agreed(pair), list[bool](), pair.parties[1].ledger
-        failed, crashed = ledger.failed, ledger.crashed
-        monkeypatch.setattr(ledger, "failed", lambda *told: (by_rows.append(told[-1]), failed(*told)))
-        monkeypatch.setattr(ledger, "crashed", lambda *told: (by_rows.append(told[-1]), crashed(*told)))
+        failed, crashed = ledger.runs.failed, ledger.runs.crashed
+        monkeypatch.setattr(ledger.runs, "failed", lambda *told: (by_rows.append(told[-1]), failed(*told)))
+        monkeypatch.setattr(ledger.runs, "crashed", lambda *told: (by_rows.append(told[-1]), crashed(*told)))
         nodes.bob.start()
         eventually(lambda: pair.parties[1].state(job) == "failed")
         assert set(by_rows) == {charged}
@@ -320,10 +320,10 @@ def test_cancelled_while_the_peer_is_dialled(
         job = agreed(pair)
         nodes.bob.start()
         assert dialled.wait(PATIENCE)
-        pair.parties[1].ledger.cancel(job, "stop")
+        pair.parties[1].ledger.decisions.cancel(job, "stop")
         go.set()
         eventually(lambda: not nodes.run(job))
-        kinds = {entry.kind for entry in pair.parties[1].ledger.entries(100, None)}
+        kinds = {entry.kind for entry in pair.parties[1].ledger.log.entries(100, None)}
         assert not kinds & {"started", "opened", "finished"}
         assert pair.parties[1].state(job) == "cancelled"
 
@@ -365,12 +365,12 @@ def test_a_machines_own_trouble_is_no_try_and_both_have_the_reason(
         alice, bob = (party.ledger for party in pair.parties)
         notes: list[str] = []
         for ledger in (alice, bob):
-            monkeypatch.setattr(ledger, "opening_leaves", lambda *_: None)
-        broke = alice.broke
-        monkeypatch.setattr(alice, "broke", lambda *told: (notes.append(told[1]), broke(*told)))
+            monkeypatch.setattr(ledger.runs, "opening_leaves", lambda *_: None)
+        broke = alice.runs.broke
+        monkeypatch.setattr(alice.runs, "broke", lambda *told: (notes.append(told[1]), broke(*told)))
         nodes.bob.start()
         if left == "nothing":
-            eventually(lambda: bob.find(job).ours.end == "computed")
+            eventually(lambda: bob.jobs.find(job).ours.end == "computed")
         else:
             eventually(lambda: pair.parties[1].state(job) == "failed")
         assert all(note.endswith("trouble of its own machine: the disk is full") for note in notes)

@@ -19,11 +19,11 @@ from parties.commands.identity import group
 from parties.link.identity import Identity, create, fingerprint
 from parties.link.listening import RefusedError
 from parties.node import records, validity
+from parties.node.contacts import Contacts
 from parties.node.peers import Who, reached
 from parties.node.records import AuditLog
 from parties.node.records.signature import sign
 from parties.node.records.succession import Succession, Successor, _document, load, succession
-from parties.node.service import Node
 from parties.node.settings import NodeFile
 from smc.errors import InputError
 from tests.support.ledgers import Pair, agreed
@@ -147,10 +147,10 @@ def test_all_goes_on_under_the_new_certificate(pair: Pair, new: Identity) -> Non
         AuditLog(bob.connection, new).renew(bob.who.identity.certificate)
     bob.who = replace(bob.who, identity=new)
     bob.crash()
-    assert not alice.ledger.is_succeeded(who)
-    alice.who = alice.ledger.succeed(who)
-    assert alice.ledger.is_succeeded(who)
-    alice.ledger.succeed(who)  # once
+    assert not alice.ledger.pins.is_succeeded(who)
+    alice.who = alice.ledger.pins.succeed(who)
+    assert alice.ledger.pins.is_succeeded(who)
+    alice.ledger.pins.succeed(who)  # once
     for data in said:
         alice.hear(data)
     pair.meet()
@@ -158,29 +158,31 @@ def test_all_goes_on_under_the_new_certificate(pair: Pair, new: Identity) -> Non
     pair.session(late)
     pair.deliver()
     assert [party.state(late) for party in pair.parties] == ["done", "done"]
-    prints = [entry.fields["peer_fingerprint"] for entry in alice.ledger.entries(99, None) if entry.kind == "signed"]
+    prints = [
+        entry.fields["peer_fingerprint"] for entry in alice.ledger.log.entries(99, None) if entry.kind == "signed"
+    ]
     assert prints == [fingerprint(new.certificate), fingerprint(who.peer)]
-    assert [entry.kind for entry in alice.ledger.entries(99, None)].count("pin replaced") == 1
+    assert [entry.kind for entry in alice.ledger.log.entries(99, None)].count("pin replaced") == 1
     for own, other in itertools.permutations(pair.parties):
-        theirs = other.ledger.shown(other.who.peer_name)
-        assert own.ledger.lost(own.who.peer_name, theirs).lost is None
-        assert own.ledger.verify().ok
+        theirs = other.ledger.heads.shown(other.who.peer_name)
+        assert own.ledger.heads.lost(own.who.peer_name, theirs).lost is None
+        assert own.ledger.log.verify().ok
 
 
 def test_a_log_that_is_rolled_back_while_it_changes_is_noticed(pair: Pair, new: Identity) -> None:
     alice, bob = pair.parties
     who = named(pair, new)
-    alice.ledger.hold("bob", bob.ledger.shown("alice"))
-    held = alice.ledger.shown("bob").held
-    alice.ledger.succeed(who)
-    assert alice.ledger.shown("bob").held == held
+    alice.ledger.heads.hold("bob", bob.ledger.heads.shown("alice"))
+    held = alice.ledger.heads.shown("bob").held
+    alice.ledger.pins.succeed(who)
+    assert alice.ledger.heads.shown("bob").held == held
     bob.connection.close()
     for file in bob.path.parent.iterdir():
         file.unlink()
     bob.who = replace(bob.who, identity=new)
     bob.open()
-    alice_says = alice.ledger.lost_by_peer(
-        "bob", bob.ledger.shown("alice"), bob.ledger.lost("alice", alice.ledger.shown("bob"))
+    alice_says = alice.ledger.heads.lost_by_peer(
+        "bob", bob.ledger.heads.shown("alice"), bob.ledger.heads.lost("alice", alice.ledger.heads.shown("bob"))
     )
     assert held is not None
     assert alice_says.lost == held.head
@@ -188,13 +190,13 @@ def test_a_log_that_is_rolled_back_while_it_changes_is_noticed(pair: Pair, new: 
 
 def test_who_has_copied_a_key_that_is_revoked_names_nobody(pair: Pair, new: Identity) -> None:
     alice, who = pair.parties[0], named(pair, new)
-    alice.ledger.revoke("bob", "its key was copied")
-    node: Any = SimpleNamespace(_stopping=False, _ledger=alice.ledger, _contacts={"bob": Ends(who, None, None, None)})
-    node._is_revoked = lambda contact: Node._is_revoked(node, contact)
-    node._succeed = lambda name: alice.ledger.succeed(who)
+    alice.ledger.pins.revoke("bob", "its key was copied")
+    node: Any = SimpleNamespace(stopping=False, _ledger=alice.ledger, of={"bob": Ends(who, None, None, None)})
+    node.is_revoked = lambda contact: Contacts.is_revoked(node, contact)
+    node._succeed = lambda name: alice.ledger.pins.succeed(who)
     with pytest.raises(RefusedError, match="the certificate that yours is to follow is revoked"):
-        Node._admit(node, "bob", new.certificate, "control")
-    assert not alice.ledger.is_succeeded(who)
+        Contacts.admit(node, "bob", new.certificate, "control")
+    assert not alice.ledger.pins.is_succeeded(who)
 
 
 def test_the_former_one_is_over_once_the_new_one_is_used(pair: Pair, new: Identity) -> None:
@@ -203,8 +205,8 @@ def test_the_former_one_is_over_once_the_new_one_is_used(pair: Pair, new: Identi
     who = named(pair, new)
     admitted, sessions = list[Any](), list[Who]()
     node: Any = SimpleNamespace(
-        _stopping=False,
-        _is_revoked=lambda _: False,
+        stopping=False,
+        is_revoked=lambda _: False,
         _ledger=alice.ledger,
         _events=SimpleNamespace(log=lambda *_, **__: 0),
     )
@@ -214,15 +216,15 @@ def test_the_former_one_is_over_once_the_new_one_is_used(pair: Pair, new: Identi
         control = SimpleNamespace(admit=lambda: admitted.append(1))
         return Ends(known, control, SimpleNamespace(succeed=sessions.append), SimpleNamespace(allows=lambda: True))
 
-    node._succeed = lambda name: Node._succeed(node, name)
-    admit = lambda certificate: Node._admit(node, "bob", certificate, "control")  # noqa: E731
+    node._succeed = lambda name: Contacts._succeed(node, name)
+    admit = lambda certificate: Contacts.admit(node, "bob", certificate, "control")  # noqa: E731
     yesterday = datetime.now(UTC).date() - timedelta(days=1)
     overdue = replace(who, successor=Successor(new.certificate, yesterday))
-    node._contacts = {"bob": contact(overdue)}
+    node.of = {"bob": contact(overdue)}
     assert "was to be replaced by now" in validity.lapsed(overdue)
     with pytest.raises(RefusedError, match="was to be replaced by now"):
         admit(who.peer)
-    node._contacts = {"bob": contact(who)}
+    node.of = {"bob": contact(who)}
     assert validity.lapsed(who) == ""
     admit(who.peer)
     assert (len(admitted), sessions) == (1, [])

@@ -31,7 +31,7 @@ def test_a_cell_is_in_no_file_of_the_node(pair: Pair, tmp_path: Path, rows: str,
     job, alice = agreed(pair), pair.parties[0]
     table = {"source": str(tmp_path / "rows.csv"), "schema": "schema.toml", "max_rows": 100}
     inputs = type(inputs_of(SCHEMA))(0, TableSettings.model_validate(table), SCHEMA)
-    proposal = alice.ledger.find(job).ours.proposal
+    proposal = alice.ledger.jobs.find(job).ours.proposal
     with pytest.raises(UnfitError) as caught, proposal.task.open(inputs):
         pass
     assert quoted in str(caught.value)
@@ -39,8 +39,8 @@ def test_a_cell_is_in_no_file_of_the_node(pair: Pair, tmp_path: Path, rows: str,
         pass
     assert str(away.value) == without_cells(caught.value)
     assert kept in str(away.value)
-    alice.ledger.table_away(job, str(away.value))
-    assert kept in alice.ledger.find(job).note
+    alice.ledger.runs.table_away(job, str(away.value))
+    assert kept in alice.ledger.jobs.find(job).note
     written = b"".join(path.read_bytes() for path in alice.path.parent.iterdir())
     assert kept.encode() in written
     assert not quoted or quoted.encode() not in written

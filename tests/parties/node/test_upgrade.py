@@ -15,7 +15,8 @@ import pytest
 from pydantic import BaseModel
 
 from parties.cli import run
-from parties.node import heads, limits, settings, store, upgrade
+from parties.node import settings, upgrade
+from parties.node.log import node_log, store
 from parties.node.records import audit, database, marker, seal, shipped
 from smc.errors import InputError
 
@@ -29,7 +30,14 @@ KEPT = {5: "e55b5d9efedf6e14b454ba1d3fb1733f7f1f36a49aca1f61008f4ec9f6fd6e3e"}
 
 
 def kept() -> str:
-    tables = [database._TABLES, *database.TRIGGERS.values(), store._TABLES, heads._TABLE, limits._TABLE, shipped.TABLE]
+    tables = [
+        database._TABLES,
+        *database.TRIGGERS.values(),
+        store._TABLES,
+        node_log.HEADS,
+        node_log.HEARD,
+        shipped.TABLE,
+    ]
     tables.append(seal.TABLE)
     return hashlib.sha256("\n".join([*tables, *fields(store.Record)]).encode()).hexdigest()
 

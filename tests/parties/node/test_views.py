@@ -10,9 +10,9 @@ from parties.commands import job_text
 from parties.jobs.inputs import Inputs
 from parties.link.identity import Identity
 from parties.node import prediction, views
+from parties.node.log.statement import Statement
+from parties.node.log.store import Record
 from parties.node.proposal import Proposal, propose, read_job
-from parties.node.statement import Statement
-from parties.node.store import Record
 from parties.operator.interface import State
 from parties.tables.schema import Schema
 from tests.support.proposals import inputs_of, proposal_of

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from parties.link.identity import Identity
+from parties.node.log.job_events import withdrawn
+from parties.node.log.statement import Statement
 from parties.node.records import withdrawal
-from parties.node.statement import Statement
 from parties.node.views import job_result
 from smc.errors import InputError, ProtocolError
 from tests.support.ledgers import Pair, agreed, propose
@@ -27,32 +28,32 @@ def done(pair: Pair) -> str:
 def words(pair: Pair, party: int, job: str) -> list[str]:
     """Who has withdrawn the result, as a party sees it, without the time."""
     ledger = pair.parties[party].ledger
-    shown = job_result(ledger.find(job), "done").withdrawn
+    shown = job_result(ledger.jobs.find(job), "done").withdrawn
     return [f"{line.split(',')[0]}: {line.rpartition(': ')[2]}" for line in shown]
 
 
 def test_a_withdrawal_is_seen_at_both_sides(pair: Pair) -> None:
     job = done(pair)
     alice, bob = pair.parties
-    alice.ledger.withdraw(job, "art. 17")
+    alice.ledger.decisions.withdraw(job, "art. 17")
     pair.deliver()
     assert words(pair, 0, job) == ["by us: art. 17"]
     assert words(pair, 1, job) == ["by alice: art. 17"]
     for party in pair.parties:
         assert party.state(job) == "done"
-        (entry,) = [one for one in party.ledger.entries(9, None) if one.kind == "withdrawn"]
+        (entry,) = [one for one in party.ledger.log.entries(9, None) if one.kind == "withdrawn"]
         assert entry.fields["by"] == ("us" if party is alice else "peer")
-        assert party.ledger.verify().ok
-        assert not party.ledger.find(job).ours.unheard
-    word = bob.ledger.find(job).theirs.withdrawn  # type: ignore[union-attr]
+        assert party.ledger.log.verify().ok
+        assert not party.ledger.jobs.find(job).ours.unheard
+    word = bob.ledger.jobs.find(job).theirs.withdrawn  # type: ignore[union-attr]
     assert word is not None
-    digest = bob.ledger.find(job).ours.proposal.digest
+    digest = bob.ledger.jobs.find(job).ours.proposal.digest
     assert word.is_signed_by(bob.who.peer, digest)
     assert not word.is_signed_by(alice.who.peer, digest)
     assert not word.is_signed_by(bob.who.peer, "0" * 64)
     with pytest.raises(InputError, match="withdrawn already"):
-        alice.ledger.withdraw(job, "art. 17")
-    bob.ledger.withdraw(job, "ours, too")
+        alice.ledger.decisions.withdraw(job, "art. 17")
+    bob.ledger.decisions.withdraw(job, "ours, too")
     pair.deliver()
     assert words(pair, 0, job) == ["by us: art. 17", "by bob: ours, too"]
     assert words(pair, 1, job) == ["by us: ours, too", "by alice: art. 17"]
@@ -63,66 +64,66 @@ def test_what_is_lost_is_said_with_the_next_link(pair: Pair, lost: str) -> None:
     job = done(pair)
     alice, bob = pair.parties
     for party in pair.parties:  # nothing more is to be said of the job
-        record = party.ledger.find(job)
+        record = party.ledger.jobs.find(job)
         assert record.theirs is not None
         with party.connection:
             settled = record.theirs.model_copy(update={"settled": True})
-            party.ledger._store.put(record.model_copy(update={"theirs": settled}))
-        assert party.ledger.to_greet(party.who.peer_name) == []
-    alice.ledger.withdraw(job, "art. 17")
+            party.ledger.jobs.store.put(record.model_copy(update={"theirs": settled}))
+        assert party.ledger.jobs.to_greet(party.who.peer_name) == []
+    alice.ledger.decisions.withdraw(job, "art. 17")
     if lost == "answer":
         bob.hear(alice.said.pop())
     alice.crash()
     bob.crash()
-    assert alice.ledger.to_greet(alice.who.peer_name) == [job]
+    assert alice.ledger.jobs.to_greet(alice.who.peer_name) == [job]
     pair.meet()
     assert words(pair, 1, job) == ["by alice: art. 17"]
-    assert not any(party.ledger.find(job).ours.unheard for party in pair.parties)
+    assert not any(party.ledger.jobs.find(job).ours.unheard for party in pair.parties)
 
 
 def test_both_at_once(pair: Pair) -> None:
     job = done(pair)
     for party in pair.parties:
-        party.ledger.withdraw(job, "mine")
+        party.ledger.decisions.withdraw(job, "mine")
     pair.deliver()
     pair.meet()
     assert [len(words(pair, party, job)) for party in (0, 1)] == [2, 2]
-    assert not any(party.ledger.find(job).ours.unheard for party in pair.parties)
+    assert not any(party.ledger.jobs.find(job).ours.unheard for party in pair.parties)
 
 
 def test_an_auditor_checks_the_signature(pair: Pair) -> None:
     """By either certificate; a word in the log that its signer has not signed is named."""
     job = done(pair)
     alice, bob = pair.parties
-    alice.ledger.withdraw(job, "art. 17")
+    alice.ledger.decisions.withdraw(job, "art. 17")
     pair.deliver()
-    record = bob.ledger.find(job)
+    record = bob.ledger.jobs.find(job)
     assert record.theirs is not None
     word = record.theirs.withdrawn
     assert word is not None
     changed = word.model_copy(update={"why": "art. 18"})
     with bob.connection:
-        bob.ledger._journal.withdrawn(record.ours.proposal, bob.who, "peer", changed)
-    problem, *_ = bob.ledger.verify().problems
+        bob.ledger.jobs.apply(record, withdrawn(bob.who, "peer", record.ours.proposal.digest, changed))
+    problem, *_ = bob.ledger.log.verify().problems
     assert problem.endswith("holds a withdrawal that its signer has not signed")
 
 
 def test_a_withdrawal_has_a_reason(pair: Pair) -> None:
     with pytest.raises(InputError, match="say why: a withdrawal is for good"):
-        pair.parties[0].ledger.withdraw(done(pair), " ")
+        pair.parties[0].ledger.decisions.withdraw(done(pair), " ")
 
 
 def test_only_results_are_withdrawn(pair: Pair) -> None:
     job = propose(pair)
     with pytest.raises(InputError, match="no result to be withdrawn: it is waiting"):
-        pair.parties[0].ledger.withdraw(job, "art. 17")
+        pair.parties[0].ledger.decisions.withdraw(job, "art. 17")
 
 
 @pytest.mark.parametrize("forged", ["signer", "result", "job", "why", "taken back"])
 def test_a_word_that_is_not_the_peers(pair: Pair, forged: str, identities: dict[str, Identity]) -> None:
     job = done(pair)
     alice, bob = pair.parties
-    alice.ledger.withdraw(job, "art. 17")
+    alice.ledger.decisions.withdraw(job, "art. 17")
     (said,) = alice.said
     theirs = Statement.from_bytes(said)
     assert theirs.withdrawn is not None
@@ -155,19 +156,19 @@ def test_a_withdrawn_result_is_not_given_again_for_nothing(pair: Pair) -> None:
     again = propose(pair)
     pair.deliver()
     ledger = pair.parties[0].ledger
-    earlier = ledger.accounts.earlier(ledger.find(again))
+    earlier = ledger.accounts.earlier(ledger.jobs.find(again))
     assert earlier is not None
-    pair.parties[1].ledger.decide(again, "approved")
+    pair.parties[1].ledger.decisions.decide(again, "approved")
     pair.deliver()
     for party in pair.parties:  # it repeats the first
         with party.connection:
-            party.ledger._store.put(party.ledger.find(again).model_copy(update={"repeats": first}))
+            party.ledger.jobs.store.put(party.ledger.jobs.find(again).model_copy(update={"repeats": first}))
     pair.session(again)
     pair.deliver()
     assert [party.state(again) for party in pair.parties] == ["done", "done"]
-    ledger.withdraw(first, "art. 17")
-    assert ledger.accounts.earlier(ledger.find(first)) is None
-    assert ledger.accounts.earlier(ledger.find(again)) is None
+    ledger.decisions.withdraw(first, "art. 17")
+    assert ledger.accounts.earlier(ledger.jobs.find(first)) is None
+    assert ledger.accounts.earlier(ledger.jobs.find(again)) is None
 
 
 @pytest.mark.parametrize("party", [0, 1])
@@ -175,30 +176,30 @@ def test_the_same_job_is_learnt_anew(pair: Pair, party: int) -> None:
     """By either: a new job of the same specification, tables and purpose, that waits for the other's consent."""
     first = done(pair)
     ledger = pair.parties[party].ledger
-    ledger.withdraw(first, "art. 17")
-    again = ledger.repeat(first).id
+    ledger.decisions.withdraw(first, "art. 17")
+    again = ledger.decisions.repeat(first).id
     pair.deliver()
-    before, after = (ledger.find(job).ours.proposal for job in (first, again))
+    before, after = (ledger.jobs.find(job).ours.proposal for job in (first, again))
     assert after.id != before.id
     assert (after.proposer, after.digest != before.digest) == (party, True)
     assert (after.specification, after.tables, after.purpose) == (before.specification, before.tables, before.purpose)
     assert [one.state(again) for one in pair.parties] == ["waiting", "waiting"]
-    pair.parties[1 - party].ledger.decide(again, "approved")
+    pair.parties[1 - party].ledger.decisions.decide(again, "approved")
     pair.deliver()
     pair.session(again)
     pair.deliver()
     assert [one.state(again) for one in pair.parties] == ["done", "done"]
-    assert ledger.find(again).ours.withdrawn is None
+    assert ledger.jobs.find(again).ours.withdrawn is None
 
 
 def test_a_row_that_says_otherwise_than_the_log(pair: Pair, tmp_path: Path) -> None:
     job = done(pair)
     ledger = pair.parties[0].ledger
-    ledger.withdraw(job, "art. 17")
-    ledger.check(tmp_path / "log.json")
-    record = ledger.find(job)
+    ledger.decisions.withdraw(job, "art. 17")
+    ledger.jobs.check(tmp_path / "log.json")
+    record = ledger.jobs.find(job)
     unsaid = record.ours.model_copy(update={"withdrawn": None})
     with pair.parties[0].connection:
-        ledger._store.put(record.model_copy(update={"ours": unsaid}))
+        ledger.jobs.store.put(record.model_copy(update={"ours": unsaid}))
     with pytest.raises(InputError, match=r"its withdrawal \(us\) is not what the audit log says"):
-        ledger.check(tmp_path / "log.json")
+        ledger.jobs.check(tmp_path / "log.json")

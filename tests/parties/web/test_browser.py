@@ -344,8 +344,8 @@ def test_four_eyes(
     known = people(tmp_path, anna="approve", bert="approve")
     with paired(tmp_path, identities) as pair:
         alice, bob = pair.parties
-        bob.ledger.approvals = 2
-        job = alice.ledger.propose({"table": "days", "plain": True}).id
+        bob.ledger.gate.approvals = 2
+        job = alice.ledger.decisions.propose({"table": "days", "plain": True}).id
         pair.deliver()
         server = WebServer(Address("127.0.0.1", 0), make_app(desk(bob), Logins(accounts=known)))
         server.start()

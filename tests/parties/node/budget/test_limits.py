@@ -34,6 +34,7 @@ class World:
         jobs.last = lambda _, states: self.open
         accounts = Accounts.__new__(Accounts)  # its groups of names need tables of a file
         accounts._offers, accounts._jobs = cast("Any", offers), cast("Any", jobs)
+        accounts._spendings = cast("Any", jobs)
         accounts._peers = cast("Any", _Peers(shares))
         accounts._clock, accounts._groups = cast("Any", SimpleNamespace(now=lambda: NOW)), {}
         self.accounts = accounts

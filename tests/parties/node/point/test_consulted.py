@@ -17,7 +17,9 @@ from hypothesis import strategies as st
 
 from parties.link.identity import Identity
 from parties.node import executor
+from parties.node.acts.parts import PeerLink
 from parties.node.gate import Gate, Judgement, Surroundings
+from parties.node.log.statement import Statement
 from parties.node.offers import Offer, Offers
 from parties.node.peers import Who
 from parties.node.point import asking, xacml
@@ -25,7 +27,6 @@ from parties.node.point.asking import Asking
 from parties.node.point.xacml import Word
 from parties.node.policy.rules import Rule
 from parties.node.settings import LimitSettings, NodeFile
-from parties.node.statement import Statement
 from parties.sources.settings import TableSettings
 from parties.tables.schema import Schema
 from smc.errors import InputError
@@ -53,7 +54,7 @@ def bob_asks(
 
 
 def decided(party: Party) -> list[dict[str, Any]]:
-    entries = party.ledger.entries(100, None)
+    entries = party.ledger.log.entries(100, None)
     return [entry.fields for entry in entries if entry.kind == "decided" and entry.fields["party"] == "us"]
 
 
@@ -64,18 +65,20 @@ def test_what_a_rule_permits_waits_for_the_point(tmp_path: Path, identities: dic
         job = propose(pair)
         pair.deliver()
         assert (bob.state(job), point.asked) == ("waiting", [])
-        assert bob.ledger.find(job).reason.endswith("; the decision point is being asked")
-        assert pair.parties[0].ledger.find(job).theirs == Statement(proposal=bob.ledger.find(job).ours.proposal)
+        assert bob.ledger.jobs.find(job).reason.endswith("; the decision point is being asked")
+        assert pair.parties[0].ledger.jobs.find(job).theirs == Statement(
+            proposal=bob.ledger.jobs.find(job).ours.proposal
+        )
         bob.crash()
-        assert bob.ledger.unasked() == [job]
-        assert bob.ledger.settle(job)
-        assert (len(point.asked), bob.ledger.unasked()) == (1, [])
-        record = bob.ledger.find(job)
+        assert bob.ledger.decisions.unasked() == [job]
+        assert bob.ledger.decisions.settle(job)
+        assert (len(point.asked), bob.ledger.decisions.unasked()) == (1, [])
+        record = bob.ledger.jobs.find(job)
         assert (record.ours.verdict, record.ours.by, record.ours.why) == ("approved", "rule all", "")
         assert decided(bob)[0]["reason"].endswith("; the decision point permits it: by policy 7")
         pair.deliver()
         assert bob.state(job) == "queued"
-        assert bob.ledger.settle(job)
+        assert bob.ledger.decisions.settle(job)
         assert len(point.asked) == 1
 
 
@@ -86,11 +89,11 @@ def test_a_refusal_tells_the_peer_nothing_of_the_point(
     with bob_asks(tmp_path, identities, Says(decision, "SECRET")) as (pair, bob):
         job = propose(pair)
         pair.deliver()
-        assert bob.ledger.settle(job)
+        assert bob.ledger.decisions.settle(job)
         (entry,) = decided(bob)
         assert (entry["verdict"], entry["by"]) == ("refused", "decision point")
         assert entry["reason"].endswith(f"the decision point says {decision}: SECRET")
-        told = bob.ledger.find(job).ours.to_bytes()
+        told = bob.ledger.jobs.find(job).ours.to_bytes()
         assert b"SECRET" not in told
         assert b"decision" not in told
         pair.deliver()
@@ -102,15 +105,15 @@ def test_without_an_answer_the_job_waits_and_we_see_why(tmp_path: Path, identiti
     with bob_asks(tmp_path, identities, point) as (pair, bob):
         job = propose(pair)
         pair.deliver()
-        assert not bob.ledger.settle(job)
-        assert bob.ledger.find(job).reason.endswith("the decision point gives no answer: no answer in time")
+        assert not bob.ledger.decisions.settle(job)
+        assert bob.ledger.jobs.find(job).reason.endswith("the decision point gives no answer: no answer in time")
         assert (bob.state(job), decided(bob), bob.said) == ("waiting", [], [])
-        entries = len(bob.ledger.entries(100, None))
-        assert not bob.ledger.settle(job)
-        assert len(bob.ledger.entries(100, None)) == entries
+        entries = len(bob.ledger.log.entries(100, None))
+        assert not bob.ledger.decisions.settle(job)
+        assert len(bob.ledger.log.entries(100, None)) == entries
         point.decision = "Permit"
-        assert bob.ledger.settle(job)
-        assert bob.ledger.find(job).ours.verdict == "approved"
+        assert bob.ledger.decisions.settle(job)
+        assert bob.ledger.jobs.find(job).ours.verdict == "approved"
 
 
 def test_our_own_denial_asks_nobody(tmp_path: Path, identities: dict[str, Identity]) -> None:
@@ -132,18 +135,18 @@ def test_no_consent_of_ours_without_a_permit(tmp_path: Path, identities: dict[st
         job = propose(pair)
         pair.deliver()
         with pytest.raises(InputError, match=r"this cannot be approved: the decision point .*SECRET"):
-            bob.ledger.decide(job, "approved")
+            bob.ledger.decisions.decide(job, "approved")
         with pytest.raises(InputError, match=r"this cannot be proposed: the decision point .*SECRET"):
             propose(pair, 1)
-        assert (bob.state(job), decided(bob), len(bob.ledger.all())) == ("waiting", [], 1)
+        assert (bob.state(job), decided(bob), len(bob.ledger.jobs.all())) == ("waiting", [], 1)
         point.decision = "Permit"
-        bob.ledger.decide(job, "approved")
+        bob.ledger.decisions.decide(job, "approved")
         assert decided(bob)[0]["reason"] == "the decision point permits it: SECRET"
-        assert b"SECRET" not in bob.ledger.find(job).ours.to_bytes()
+        assert b"SECRET" not in bob.ledger.jobs.find(job).ours.to_bytes()
         other = propose(pair, 1)
         assert decided(bob)[0]["reason"] == "the decision point permits it: SECRET"
         point.asked.clear()
-        bob.ledger.cancel(other)
+        bob.ledger.decisions.cancel(other)
         assert point.asked == []
 
 
@@ -152,18 +155,18 @@ def test_a_session_begins_with_a_permit_alone(tmp_path: Path, identities: dict[s
     point = Says("Permit")
     with bob_asks(tmp_path, identities, point, ()) as (pair, bob):
         job = agreed(pair)
-        begin = partial(bob.ledger.asking, partial(bob.ledger.begin, job, "alice"))
+        begin = partial(bob.ledger.gate.asking, partial(bob.ledger.runs.begin, job, "alice"))
         for decision in (*REFUSALS, None):
             point.decision = decision
             assert begin() is None
             assert bob.state(job) == "queued"
-            assert "the decision point" in bob.ledger.find(job).note
+            assert "the decision point" in bob.ledger.jobs.find(job).note
         point.decision = "Permit"
         for _ in range(2):
             asked = len(point.asked)
             assert begin() is not None
             assert len(point.asked) == asked + 1
-            bob.ledger.over(job)
+            bob.ledger.runs.over(job)
 
 
 def test_the_lock_is_free_while_the_point_is_asked(tmp_path: Path, identities: dict[str, Identity]) -> None:
@@ -171,7 +174,7 @@ def test_the_lock_is_free_while_the_point_is_asked(tmp_path: Path, identities: d
     point, free = Says("Permit"), []
 
     def look(bob: Party) -> None:
-        thread = threading.Thread(target=lambda: free.append(len(bob.ledger.all())), daemon=True)
+        thread = threading.Thread(target=lambda: free.append(len(bob.ledger.jobs.all())), daemon=True)
         thread.start()
         thread.join(5)
         assert not thread.is_alive()
@@ -180,10 +183,10 @@ def test_the_lock_is_free_while_the_point_is_asked(tmp_path: Path, identities: d
         point.meanwhile = partial(look, bob)
         job = propose(pair)
         pair.deliver()
-        bob.ledger.settle(job)
+        bob.ledger.decisions.settle(job)
         propose(pair, 1)
         pair.deliver()
-        assert bob.ledger.asking(partial(bob.ledger.begin, job, "alice")) is not None
+        assert bob.ledger.gate.asking(partial(bob.ledger.runs.begin, job, "alice")) is not None
         assert len(free) == len(point.asked) == 3
 
 
@@ -193,16 +196,16 @@ def test_an_answer_to_another_question_is_none(tmp_path: Path, identities: dict[
     with bob_asks(tmp_path, identities, point, ()) as (pair, bob):
         job = propose(pair)
         pair.deliver()
-        point.meanwhile = lambda: bob.ledger.addresses.update(alice="192.0.2.1")
+        point.meanwhile = lambda: bob.ledger.parts.links.update(alice=PeerLink("192.0.2.1"))
         with pytest.raises(InputError, match="changed while the decision point was asked"):
-            bob.ledger.decide(job, "approved")
-        bob.ledger.decide(job, "approved")
-        bob.ledger.cancel(job)
+            bob.ledger.decisions.decide(job, "approved")
+        bob.ledger.decisions.decide(job, "approved")
+        bob.ledger.decisions.cancel(job)
         late = propose(pair)
         pair.deliver()
-        point.meanwhile = lambda: bob.ledger.cancel(late)
+        point.meanwhile = lambda: bob.ledger.decisions.cancel(late)
         with pytest.raises(InputError, match="does not wait"):
-            bob.ledger.decide(late, "approved")
+            bob.ledger.decisions.decide(late, "approved")
 
 
 def test_no_typed_value_is_sent(tmp_path: Path, identities: dict[str, Identity]) -> None:
@@ -210,9 +213,9 @@ def test_no_typed_value_is_sent(tmp_path: Path, identities: dict[str, Identity])
     with bob_asks(tmp_path, identities, point, ()) as (pair, bob):
         fields = {"protocol": "millionaires", "bits": 32, "splits": None, "table": None}
         given = {name: value for name, value in fields.items() if value is not None}
-        job = pair.parties[0].ledger.propose({**given, "value": 1}).id
+        job = pair.parties[0].ledger.decisions.propose({**given, "value": 1}).id
         pair.deliver()
-        bob.ledger.decide(job, "approved", typed={"value": 123456789})
+        bob.ledger.decisions.decide(job, "approved", typed={"value": 123456789})
         (asked,) = point.asked
         assert "123456789" not in str(xacml.document(asked))
 
@@ -223,7 +226,7 @@ def test_the_thread_asks_about_each_and_comes_back(
     monkeypatch.setattr(asking, "AGAIN_SECONDS", 0.02)
     point, told = Says(None), []
     with bob_asks(tmp_path, identities, point) as (pair, bob):
-        thread = Asking(bob.ledger, lambda event, **fields: told.append((event, fields)))
+        thread = Asking(bob.ledger.decisions, lambda event, **fields: told.append((event, fields)))
         bob.changed = lambda _: thread.wake()
         thread.start()
         jobs = [propose(pair) for _ in range(3)]
@@ -231,8 +234,8 @@ def test_the_thread_asks_about_each_and_comes_back(
         eventually(lambda: len(point.asked) > 6)
         assert [bob.state(job) for job in jobs] == ["waiting"] * 3
         point.decision = "Permit"
-        eventually(lambda: not bob.ledger.unasked())
-        assert [bob.ledger.find(job).ours.verdict for job in jobs] == ["approved"] * 3
+        eventually(lambda: not bob.ledger.decisions.unasked())
+        assert [bob.ledger.jobs.find(job).ours.verdict for job in jobs] == ["approved"] * 3
         assert told == [("decision point", {"answers": False}), ("decision point", {"answers": True})]
         thread.stop()
 
@@ -275,13 +278,13 @@ def test_sessions_of_two_nodes(
     with running(tmp_path, parties, identities) as (pair, nodes):
         alice = pair.parties[0]
         job = agreed(pair)
-        monkeypatch.setattr(alice.ledger._gate, "_point", point)
+        monkeypatch.setattr(alice.ledger.gate, "_point", point)
         point.decision = "Deny"
         nodes.bob.start()
         eventually(lambda: point.asked)
         assert nodes.states(job)[0] == "queued"
         point.decision = "Permit"
-        eventually(lambda: all(party.ledger.find(job).ours.signed for party in pair.parties))
+        eventually(lambda: all(party.ledger.jobs.find(job).ours.signed for party in pair.parties))
 
 
 # Properties

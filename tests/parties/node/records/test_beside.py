@@ -55,11 +55,11 @@ def place(tmp_path: Path, identities: dict[str, Identity], monkeypatch: pytest.M
             pair.session(agreed(pair, purpose=PURPOSE))
             pair.meet()
             pair.meet()
-            archived = pair.parties[0].ledger.archive(lambda _: 0, tmp_path / "0" / ARCHIVES)
+            archived = pair.parties[0].ledger.retention.archive(lambda _: 0, tmp_path / "0" / ARCHIVES)
             assert archived is not None
         made = Place(*pair.parties)
         (made.state.parent / "anna").write_text("a password of Anna's")
-        made.party.ledger.remember(made.state / MARKER)
+        made.party.ledger.log.remember(made.state / MARKER)
         assert made.smc("operator", "add", "anna", "--role", "approve", "--password-file", tmp_path / "anna") == 0
         yield made
 
@@ -106,8 +106,8 @@ def test_all_that_is_kept_is_encrypted_and_goes_on(place: Place, capsys: pytest.
     assert plain.read_bytes() == before[archives[0]]
     assert place.smc("operator", "password", "anna", "--password-file", place.state.parent / "anna") == 0
     place.party.open()
-    place.party.ledger.check(place.state / MARKER)
-    place.party.ledger.remember(place.state / MARKER)
+    place.party.ledger.jobs.check(place.state / MARKER)
+    place.party.ledger.log.remember(place.state / MARKER)
     assert all(map(beside.is_encrypted, others(place).values()))
     kept = contents(place)
     assert place.seal("--remove") == 0

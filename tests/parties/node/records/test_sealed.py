@@ -50,7 +50,7 @@ def test_nothing_can_be_read_and_everything_goes_on(place: Place, capsys: pytest
     with database.reading(place.path) as connection:
         assert database.state_number(connection) == state
     place.party.open()
-    place.party.ledger.note("node stopped", why="more of ours")
+    place.party.ledger.log.note("node stopped", why="more of ours")
     assert (place.path.stat().st_mode & 0o777, (place.state / "node.sqlite-wal").exists()) == (0o600, True)
     for text in (b"SQLite format", b"a purpose of ours", b"more of ours", b"audit", b"node stopped"):
         assert text not in place.bytes()
@@ -345,7 +345,7 @@ def test_to_look_drops_no_lock(place: Place) -> None:
             pass
         command = "import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute('SELECT * FROM audit').connection.close()"
         subprocess.run([sys.executable, "-c", command, str(place.path)], check=True)
-        place.party.ledger.note("node stopped", why="kept")
+        place.party.ledger.log.note("node stopped", why="kept")
     command = "import sqlite3, sys; print(*sqlite3.connect(sys.argv[1]).execute('SELECT fields FROM audit'))"
     seen = subprocess.run([sys.executable, "-c", command, str(place.path)], check=True, capture_output=True, text=True)
     assert seen.stdout.count("kept") == 2

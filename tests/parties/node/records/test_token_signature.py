@@ -40,14 +40,14 @@ def test_what_is_written_waits_for_the_token(
 ) -> None:
     """As for room on a disk: nothing is half written, and the log goes on where it was."""
     party = Party(tmp_path / "node.sqlite", Who(of_token, identities["alice"].certificate, 1))
-    party.ledger.note("node stopped", why="before")
+    party.ledger.log.note("node stopped", why="before")
     with hsm.away("away"):
         with pytest.raises(sqlite3.Error) as error:
-            party.ledger.note("node stopped", why="lost")
+            party.ledger.log.note("node stopped", why="lost")
         assert isinstance(error.value, TokenError)
         assert "carol" in str(error.value)
-        assert [entry.kind for entry in party.ledger.entries(10, None)] == ["node stopped", "node started"]
-    party.ledger.note("node stopped", why="after")
+        assert [entry.kind for entry in party.ledger.log.entries(10, None)] == ["node stopped", "node started"]
+    party.ledger.log.note("node stopped", why="after")
     party.crash()
     state = AuditLog(party.connection, of_token).verify()
     assert (state.ok, state.entries) == (True, 4)

@@ -46,29 +46,31 @@ def alice(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> Party:
 
 def write(party: Party, entries: int) -> None:
     for _ in range(entries):
-        party.ledger.note("node stopped", why="a test")
+        party.ledger.log.note("node stopped", why="a test")
 
 
 @contextmanager
 def shipping(party: Party, **fields: Any) -> Iterator[list[tuple[str, Any]]]:
     """A target, and what the node's log says of it."""
     told: list[tuple[str, Any]] = []
-    one = Shipper(ShipSettings(name="there", **fields), party.ledger, lambda what, **more: told.append((what, more)))
-    party.ledger.entered.append(one.wake)
+    one = Shipper(
+        ShipSettings(name="there", **fields), party.ledger.log, lambda what, **more: told.append((what, more))
+    )
+    party.ledger.log.entered.append(one.wake)
     one.start()
     try:
         yield told
     finally:
         one.stop()
-        party.ledger.entered.remove(one.wake)
+        party.ledger.log.entered.remove(one.wake)
 
 
 def last(party: Party) -> int:
-    return party.ledger.entries(1, None)[0].number
+    return party.ledger.log.entries(1, None)[0].number
 
 
 def has_all(party: Party) -> Callable[[], bool]:
-    return lambda: party.ledger.shipped("there").number == last(party)
+    return lambda: party.ledger.log.shipped("there").number == last(party)
 
 
 def numbers(path: Path) -> list[int]:
@@ -105,9 +107,9 @@ def test_who_waits_for_entries_ends_when_it_is_told(
     monkeypatch.setattr(shipper, "SHORTEST_PAUSE", 2 * PATIENCE)
     write(alice, 1)
     for path in (tmp_path / "log.jsonl", tmp_path / "away" / "log.jsonl"):
-        one = Shipper(ShipSettings(file=path, seconds=60), alice.ledger, lambda *_, **__: None)
+        one = Shipper(ShipSettings(file=path, seconds=60), alice.ledger.log, lambda *_, **__: None)
         one.start()
-        eventually(lambda path=path: alice.ledger.shipped(str(path)) != Shipped())  # type: ignore[misc]
+        eventually(lambda path=path: alice.ledger.log.shipped(str(path)) != Shipped())  # type: ignore[misc]
         one.stop()
         assert not one._thread.is_alive()
 
@@ -146,9 +148,9 @@ def test_a_target_that_is_away_gets_what_it_missed(alice: Party, tmp_path: Path)
     path = tmp_path / "mounted" / "log.jsonl"
     with shipping(alice, file=path) as told:
         write(alice, 2)
-        eventually(lambda: alice.ledger.shipped("there").why)
+        eventually(lambda: alice.ledger.log.shipped("there").why)
         write(alice, 2)
-        assert alice.ledger.shipped("there") == Shipped(why="No such file or directory")
+        assert alice.ledger.log.shipped("there") == Shipped(why="No such file or directory")
         path.parent.mkdir()
         eventually(has_all(alice))
         eventually(lambda: len(told) == 2)
@@ -156,7 +158,7 @@ def test_a_target_that_is_away_gets_what_it_missed(alice: Party, tmp_path: Path)
             ("records not shipped", {"target": "there", "why": "No such file or directory"}),
             ("records shipped again", {"target": "there"}),
         ]
-        assert alice.ledger.shipped("there").why == ""
+        assert alice.ledger.log.shipped("there").why == ""
     assert numbers(path) == list(range(1, last(alice) + 1))
 
 
@@ -166,9 +168,9 @@ def test_a_target_that_has_what_the_log_lacks_gets_all(alice: Party, tmp_path: P
     write(alice, 5)
     with shipping(alice, file=path):
         eventually(has_all(alice))
-    other = alice.ledger.rows_after(last(alice) - 1, 1)[0]._replace(fields='{"why":"another"}', hash="")
+    other = alice.ledger.log.rows_after(last(alice) - 1, 1)[0]._replace(fields='{"why":"another"}', hash="")
     path.write_text(path.read_text() + line(other._replace(hash=other.digest())) + "\n")
-    alice.ledger.note_shipped("there", Shipped(other.number, other.digest(), "", ""))
+    alice.ledger.log.note_shipped("there", Shipped(other.number, other.digest(), "", ""))
     with shipping(alice, file=path):
         eventually(has_all(alice))
     assert numbers(path) == [*range(1, other.number + 1), other.number, *range(1, other.number + 1)]
@@ -211,12 +213,12 @@ def test_a_webhook(alice: Party, tmp_path: Path) -> None:
         url = f"http://127.0.0.1:{hook.server_port}/hook"
         with shipping(alice, webhook=url, token_file=tmp_path / "token") as told:
             write(alice, 120)
-            eventually(lambda: "token can be read by other users" in alice.ledger.shipped("there").why)
+            eventually(lambda: "token can be read by other users" in alice.ledger.log.shipped("there").why)
             assert hook.asked == 0
             (tmp_path / "token").chmod(0o600)
             eventually(lambda: hook.asked > 2)
             assert [what for what, _ in told] == ["records not shipped"]
-            assert alice.ledger.shipped("there").why == "the server answers 503"
+            assert alice.ledger.log.shipped("there").why == "the server answers 503"
             hook.status = 204
             eventually(has_all(alice))
         hook.shutdown()
@@ -237,12 +239,12 @@ def test_a_collector_of_opentelemetry(alice: Party, tmp_path: Path) -> None:
             write(alice, 120)
             eventually(lambda: told)
             assert told[0][1]["why"] == "the collector rejects 2 entries"
-            assert alice.ledger.shipped("there").number == 0
+            assert alice.ledger.log.shipped("there").number == 0
             hook.says = b""
             eventually(has_all(alice))
         hook.shutdown()
     assert (hook.keys, hook.types) == ({"Bearer secret"}, {"application/json"})
-    rows = alice.ledger.rows_after(0, 1000)
+    rows = alice.ledger.log.rows_after(0, 1000)
     records = [record for text in hook.got for record in log_records(text)]
     assert [record.body.string_value for record in records] == list(map(line, rows))
     for row, record in zip(rows, records, strict=True):
@@ -343,10 +345,10 @@ def test_what_a_syslog_server_has_not_read_is_not_there(
         with shipping(alice, **way) as told:
             eventually(lambda: server.connections)
             assert not told
-            assert alice.ledger.shipped("there").number == 0
+            assert alice.ledger.log.shipped("there").number == 0
             server.waits.set()
             eventually(lambda: told)
-            assert alice.ledger.shipped("there").number == 0
+            assert alice.ledger.log.shipped("there").number == 0
             server.deaf = ""
             eventually(has_all(alice))
         found = received(server, tmp_path / "received")
@@ -358,12 +360,12 @@ def test_what_a_syslog_server_has_not_read_is_not_there(
 def test_an_end_before_everything_had_come_is_none(alice: Party, identities: dict[str, Identity]) -> None:
     """The server ended the connection while most was on its way."""
     for _ in range(100):
-        alice.ledger.note("node stopped", why="x" * 2000)
+        alice.ledger.log.note("node stopped", why="x" * 2000)
     with syslog(identities["mallory"]) as (server, way):
         server.deaf = "end"
         with shipping(alice, **way) as told:
             eventually(lambda: told)
-            assert alice.ledger.shipped("there").number == 0
+            assert alice.ledger.log.shipped("there").number == 0
             server.deaf = ""
             server.waits.set()
             eventually(has_all(alice))
@@ -377,7 +379,7 @@ def test_a_syslog_server_that_does_not_end_has_nothing(alice: Party, identities:
         server.deaf = "close"
         with shipping(alice, seconds=0.2, **way) as told:
             eventually(lambda: told)
-            assert alice.ledger.shipped("there").number == 0
+            assert alice.ledger.log.shipped("there").number == 0
             server.waits.set()
     assert told[0][1]["why"] == "no answer in time"
 

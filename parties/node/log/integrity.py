@@ -15,7 +15,7 @@ from pathlib import Path
 
 from cryptography import x509
 
-from parties.node import consistency, store
+from parties.node.log import consistency, store
 from parties.node.records import audit, database, marker, seal
 from parties.node.records.beside import Beside
 from parties.node.records.chain import Archive, Checked

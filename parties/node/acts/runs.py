@@ -1,71 +1,46 @@
-"""What sessions do to jobs: when one begins, what it has reached, how it ends; each change with its record."""
+"""What sessions do to jobs: each method decides which events happen as one begins, gets further, or ends."""
 
 from __future__ import annotations
 
-import sqlite3
 from collections import Counter
-from collections.abc import Callable, Mapping
-from datetime import datetime
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 from parties.jobs.inputs import Inputs
-from parties.link import tls
-from parties.node import commitment, outcome
-from parties.node.accounts import Accounts
+from parties.node import commitment
+from parties.node.acts.parts import Parts
 from parties.node.budget.account import BudgetError
 from parties.node.commitment import Commitments
 from parties.node.counting import BitsError
-from parties.node.gate import BUDGET, AskFirstError, Gate, Surroundings
-from parties.node.job_index import day_of_approval
-from parties.node.offers import Offers
-from parties.node.openings import Leaving, Written
-from parties.node.peers import Peers
+from parties.node.log import outcome
+from parties.node.log.job_events import Unlogged, both_signed, decided, failed
+from parties.node.log.statement import BUDGET, OPERATOR, PROPOSER
+from parties.node.log.store import Record
+from parties.node.openings import Leaving, Stored, Written
 from parties.node.point.xacml import Word
-from parties.node.register import Register, now
-from parties.node.store import Record
-from parties.node.typed_inputs import TypedInputs
-from parties.operator.interface import ENDED
+from parties.node.records import kinds
 from parties.tables.unfit import without_cells
 from smc.errors import InputError, LinkError, ProtocolError
 from smc.meter import Cost
 
 MOST_UNSIGNED = 20  # sessions of a job that is computed here: they open nothing, and each is some entries of the log
-Done = TypeVar("Done")
 DIFFERENT = "the two parties have signed different results"
 
 
-class Runs(Register):
-    """The jobs as sessions change them. `addresses` are the peers', where they are known."""
+class Runs:
+    """The sessions of jobs, as the node's log has them."""
 
-    def __init__(
-        self,
-        connection: sqlite3.Connection,
-        peers: Peers,
-        gate: Gate,
-        offers: Offers,
-        inputs: TypedInputs,
-        speakers: Mapping[str, Callable[[str], None]],
-        changed: Callable[[str], None],
-    ) -> None:
-        super().__init__(connection, peers, speakers, changed)
-        self._gate, self._offers, self._inputs = gate, offers, inputs
-        self.approvals = gate.approvals
-        self.accounts = Accounts(offers, self, peers)
-        self.addresses: dict[str, str | None] = {}
-        self.groups: dict[str, str] = {}  # of the key exchange with each peer
-        self.tls: dict[str, str] = {}  # the version of the connection with each
+    def __init__(self, parts: Parts) -> None:
+        self._jobs, self._log, self._spendings, self._accounts = (
+            parts.jobs,
+            parts.jobs.log,
+            parts.spendings,
+            parts.accounts,
+        )
+        self._parts, self._heads, self._gate = parts, parts.heads, parts.gate
+        self._offers, self._inputs = parts.offers, parts.inputs
+        self._unsigned = Counter[str]()  # sessions since the job was computed here, by job
         self._spared = Counter[str]()  # sessions that are no tries, since the last one began
         self._reserved: dict[str, tuple[int, int]] = {}  # of jobs under way: a step that may begin, and its bits
-
-    def asking(self, act: Callable[[Word | None], Done]) -> Done:
-        """Do this, and if the decision point has to be asked first, ask it, and do it with its word.
-
-        Whoever calls it holds no lock: that may take some seconds.
-        """
-        try:
-            return act(None)
-        except AskFirstError as first:
-            return act(self._gate.ask(first.request))
 
     def begin(self, identifier: str, peer: str, word: Word | None = None) -> Record | None:
         """Begin a session of this job with this peer, if it may: until `over` no other can.
@@ -78,34 +53,34 @@ class Runs(Register):
         are not charged has to wait for them. What is left is put to the decision point, if there is one: `word` is what
         it says. `AskFirstError` if it has to be asked.
         """
-        with self._writing():
-            record = self._get(identifier)
+        with self._log.writing():
+            record = self._jobs.get(identifier)
             if record.peer != peer:
                 raise InputError("there is no such job here")
             if record.ours.end == "computed" and self._unsigned[identifier] >= MOST_UNSIGNED:
                 raise InputError("the job is computed here, and the peer does not sign its result")
-            if self.state(record) not in ("queued", "interrupted"):
-                raise InputError(f"the job is {self.state(record)}")
+            if (state := self._jobs.state(record)) not in ("queued", "interrupted"):
+                raise InputError(f"the job is {state}")
             if record.ours.waits:
                 raise InputError("the job waits for its table")
-            if why := self.rolled_back():
+            if why := self._parts.heads.rolled_back():
                 self._not_now(record, why)
                 return None
-            by_rule = record.ours.by not in ("operator", "proposer")
-            asked = record.ours.proposal, self._who(record), self._around(record), record.proposed_by
+            by_rule = record.ours.by not in (OPERATOR, PROPOSER)
+            asked = self._parts.asked(record)
             decision = self._gate.allows_now(*asked)
             if decision.is_past_consent or (by_rule and decision.effect != "permit"):
                 self._not_now(record, decision.reason)
                 return None
-            if missing := self._missing(record):
+            if missing := self.missing(record):
                 how = f"smc approve {record.id[:8]} --input {missing[0]}=VALUE"
                 self._not_now(record, f"needs {', '.join(missing)} to be typed: {how}")
                 return None
             refused = None
             if record.charged is None:
-                if why := self.accounts.too_much(record):
+                if why := self._accounts.too_much(record):
                     refused = self._refuse(record, why)
-                elif why := self.accounts.too_much_beside(record, map(self._get, self._running)):
+                elif why := self._accounts.too_much_beside(record, map(self._jobs.get, self._jobs.running)):
                     self._not_now(record, f"another job under way may need what is left: {why}")
                     return None
             if refused is None:
@@ -114,16 +89,27 @@ class Runs(Register):
                     return None
                 if record.ours.end == "computed":
                     self._unsigned[identifier] += 1
-                self._running.add(identifier)
+                self._jobs.running.add(identifier)
         if refused is not None:
-            self._tell(refused)
+            self._jobs.tell(refused)
             return None
-        self._changed(identifier)
-        return record
+        return self._jobs.tell(record, say=False)
 
     def inputs(self, record: Record) -> Inputs:
         """Return what this party brings to a job. `InputError` if its table is not there any more."""
         return self._offers.inputs(record.party, record.table, self._inputs.of(record.id))
+
+    def missing(self, record: Record) -> list[str]:
+        """Return what the operator has still to type for a job."""
+        try:
+            return record.ours.proposal.task.missing(self.inputs(record))
+        except InputError:  # the table or circuit has gone: the session will say so
+            return []
+
+    def openings(self, identifier: str) -> Stored:
+        """Return what sessions of a job have opened, or are about to open, of the step under way."""
+        with self._log.reading():
+            return self._jobs.store.openings(identifier)
 
     def met(
         self, identifier: str, depth: int, profile: str, both: Commitments | None = None, repeats: str = ""
@@ -137,28 +123,24 @@ class Runs(Register):
         what a level opens could be opened with other rows each time. Nobody waits for the disk: it is there before
         a share of this session is announced, for that is written after it.
         """
-        with self._writing(later=True):
+        with self._log.writing(later=True):
             record = self._get_running(identifier)
             most = self._offers.tries(record.table)
             tries = max(0, record.tries - self._spared[identifier])
             if profile and tries >= most:
                 raise ProtocolError(f"{most} sessions were cut short and got no further: it does not go on by itself")
-            self._journal.started(record, depth, profile, self.addresses.get(record.peer))
-            changes: dict[str, Any] = {}
+            job, who, version = record.ours.proposal, self._jobs.who(record), self._offers.version(record.table)
+            address = self._parts.address(record.peer)
+            started = kinds.Started(digest=job.digest, depth=depth, profile=profile, address=address)
+            committed = []
             if both is not None:
-                commitment.check(both, record.peer_rows, record.ours.proposal, self._who(record).peer)
-                if not record.peer_rows:
-                    self._journal.committed(record, both)
-                changes = {"fingerprint": both.ours.rows, "peer_rows": both.theirs.rows}
-            spent = outcome.added(record.spent, record.current)
-            changes |= {"sessions": record.sessions + 1, "spent": spent, "current": {}, "depth": depth}
-            changes |= {"tries": tries + bool(profile), "profile": profile or record.profile}
-            version = self._offers.version(record.table)
-            same = not record.sessions or record.version == version  # else its answer is of no version of the rows
-            changes |= {"repeats": repeats or record.repeats, "version": version if same else ""}
-            if profile and record.charged is None and (refusal := self.accounts.refusal(record)):
+                commitment.check(both, record.peer_rows, job, who.peer)
+                committed = [] if record.peer_rows else [kinds.BothCommitted(ours=both.ours, theirs=both.theirs)]
+            if profile and record.charged is None and (refusal := self._accounts.refusal(record)):
                 raise BudgetError(refusal)
-            self._put(record.model_copy(update={"started_at": record.started_at or now(), "note": "", **changes}))
+            same = not record.sessions or record.version == version  # else its answer is of no version
+            begun = {"version": version if same else "", "repeats": repeats or record.repeats}
+            self._jobs.apply(record, started, Unlogged({**begun, "tries": tries + bool(profile)}), *committed)
         self._spared.pop(identifier, None)
 
     def spare(self, identifier: str) -> None:
@@ -170,20 +152,20 @@ class Runs(Register):
 
     def write_opening(self, identifier: str, opening: Written) -> None:
         """Write down our share of an opening, which has not left."""
-        with self._writing():
+        with self._log.writing():
             self._get_running(identifier)
-            self._store.write_opening(identifier, opening)
+            self._jobs.store.write_opening(identifier, opening)
 
     def opening_leaves(self, identifier: str, opening: Leaving) -> None:
         """Record that our share of an opening leaves: now at the latest what the job spends is spent, once.
 
         `BudgetError` if it does not fit, which what `begin` reserves should prevent.
         """
-        with self._writing():
+        with self._log.writing():
             record = self._get_running(identifier)
-            if record.charged is None and (refusal := self.accounts.refusal(record)):
+            if record.charged is None and (refusal := self._accounts.refusal(record)):
                 raise BudgetError(refusal)
-            self._store.opening_leaves(identifier, opening)
+            self._jobs.store.opening_leaves(identifier, opening)
             self._charge(record)
 
     def reached(self, identifier: str, state: Any, total: Cost, step: int = 0, bits: int = 0) -> None:
@@ -193,16 +175,16 @@ class Runs(Register):
         do not fit. `ProtocolError` if the state is not what sessions before have found: then rows have changed
         somewhere.
         """
-        with self._writing():
+        with self._log.writing():
             record = self._checkpoint(self._get_running(identifier), state, total)
             self._reserved.pop(identifier, None)
             if not bits or step in (charge.step for charge in record.bits):
                 return
             others = []
-            for other in map(self._get, self._running | set(self._reserved)):
+            for other in map(self._jobs.get, self._jobs.running | set(self._reserved)):
                 _, reserved = self._reserved.get(other.id, (0, 0))
-                others.append((other, max(reserved, self.accounts.promised(other))))
-            fits = self.accounts.bits_fit(record, bits, others)
+                others.append((other, max(reserved, self._accounts.promised(other))))
+            fits = self._accounts.bits_fit(record, bits, others)
             if fits:
                 self._reserved[identifier] = step, bits
         if not fits:
@@ -210,45 +192,42 @@ class Runs(Register):
 
     def counted(self, identifier: str, step: int) -> None:
         """Book the bits that a step opens: it begins now. Once, however often it is begun."""
-        with self._writing():
+        with self._log.writing():
             record = self._get_running(identifier)
             if identifier in self._reserved:
-                charge = self._journal.counted(record, self._who(record), step, self._reserved[identifier][1])
-                self._put(record.model_copy(update={"bits": (*record.bits, charge)}))
+                self._jobs.apply(record, *self._spendings.counted(record, step, self._reserved[identifier][1]))
         self._reserved.pop(identifier, None)
 
     def computed(self, identifier: str, state: Any, total: Cost, report: dict[str, Any]) -> None:
         """End a session that went well: keep the result, and sign what it says."""
-        with self._writing():
-            record = self._get(identifier)
-            if self.state(record) in ENDED:
+        with self._log.writing():
+            record = self._jobs.get(identifier)
+            if self._jobs.has_ended(record):
                 return
             record = self._checkpoint(record, state, total)
-            record = record.model_copy(update={"cost": report, "current": outcome.traffic(total)})
             if not record.repeats:  # a kind that spends and opens nothing would otherwise be for nothing
                 record = self._charge(record)
-            result = outcome.result(
-                record.ours.proposal, record.ours.proposal.task.states.decode(state), record.repeats
-            )
-            self._journal.finished(record, result)
-            signed = self._journal.sign(result)
-            record = record.model_copy(
-                update={"ours": record.ours.model_copy(update={"end": "computed", "signed": signed})}
-            )
-            if record.theirs is not None and record.theirs.signed is not None:
-                if record.theirs.signed.result == result:
-                    self._journal.signed(record, self._who(record))
-                else:
-                    record = self._end(record, "failed", DIFFERENT, ProtocolError(DIFFERENT))
-            record = self._put(record)
-        self._tell(record)
+            job, current = record.ours.proposal, outcome.traffic(total)
+            result = outcome.result(job, job.task.states.decode(state), record.repeats)
+            entry = {"outcome": result[job.task.about.noun], "opened": result["opened"], "repeats": record.repeats}
+            spent, costs = outcome.added(record.spent, current), {"cost": report, "current": current}
+            record = self._jobs.apply(record, kinds.Finished.model_validate({**entry, **spent}))
+            theirs = None if record.theirs is None else record.theirs.signed
+            if theirs is not None and theirs.result != result:
+                different = failed(record, DIFFERENT, ProtocolError(DIFFERENT))
+                record = self._jobs.apply(record, Unlogged(costs), *different)
+            else:
+                ours = self._log.sign(result)
+                both = [] if theirs is None else [both_signed(self._jobs.who(record), ours, theirs)]
+                record = self._jobs.apply(record, Unlogged(costs, {"signed": ours}), *both)
+        self._jobs.tell(record)
 
     def broke(self, identifier: str, why: str, total: Cost) -> None:
         """Record that the session was cut short; the job goes on when the peer is back."""
-        with self._writing():
-            record = self._get(identifier).model_copy(update={"note": why, "current": outcome.traffic(total)})
-            self._journal.interrupted(record, why)
-            self._put(record)
+        with self._log.writing():
+            record = self._jobs.get(identifier)
+            noted = Unlogged({"note": why, "current": outcome.traffic(total)})
+            self._jobs.apply(record, noted, _interrupted(record, why, total))
 
     def table_away(self, identifier: str, why: str) -> None:
         """Record that the job waits for our table: the peer is told that, our operator why too."""
@@ -263,14 +242,15 @@ class Runs(Register):
 
         `by_rows`: our own rows may be why. That tells the peer something of them, so it is charged as an answer is.
         """
-        with self._writing():
-            record = self._get(identifier).model_copy(update={"note": without_cells(error)})
-            if self.state(record) in ENDED:
+        with self._log.writing():
+            record = self._jobs.get(identifier)
+            if self._jobs.has_ended(record):
                 return
+            record = self._jobs.apply(record, Unlogged({"note": without_cells(error)}))
             if by_rows:
                 record = self._charge(record)
-            record = self._end(record, "failed", public, error)
-        self._tell(record)
+            record = self._jobs.apply(record, *failed(record, public, error))
+        self._jobs.tell(record)
 
     def crashed(
         self, identifier: str, error: BaseException, public: str, begun: bool, total: Cost, by_rows: bool
@@ -285,46 +265,51 @@ class Runs(Register):
             total: the session's cost.
             by_rows: whether our own rows may be why. That tells the peer something of them, so it is charged.
         """
-        with self._writing():
-            record = self._get(identifier).model_copy(update={"current": outcome.traffic(total)} if begun else {})
-            if self.state(record) in ENDED:
+        with self._log.writing():
+            record = self._jobs.get(identifier)
+            if self._jobs.has_ended(record):
                 return
-            if by_rows:
-                record = self._charge(record)
             tries = record.tries + (not begun)
             is_over = tries >= self._offers.tries(record.table) and record.ours.end != "computed"
-            record = record.model_copy(update={"note": without_cells(error), "tries": tries})
-            if not is_over and begun:
-                self._journal.interrupted(record, f"internal error: {type(error).__name__}")
-            record = self._end(record, "failed", public, error) if is_over else self._put(record)
+            current = outcome.traffic(total) if begun else record.current
+            record = self._jobs.apply(
+                record, Unlogged({"note": without_cells(error), "current": current, "tries": tries})
+            )
+            if by_rows:
+                record = self._charge(record)
+            if is_over:
+                record = self._jobs.apply(record, *failed(record, public, error))
+            elif begun:
+                why = f"internal error: {type(error).__name__}"
+                self._jobs.apply(record, _interrupted(record, why, total))
         if is_over:
-            self._tell(record)
+            self._jobs.tell(record)
 
     def unpaid(self, identifier: str, why: str) -> None:
         """End a job that the session has found is to be computed, while our budget does not allow it."""
-        with self._writing():
-            record = self._get(identifier)
-            if self.state(record) in ENDED:
+        with self._log.writing():
+            record = self._jobs.get(identifier)
+            if self._jobs.has_ended(record):
                 return
             record = self._refuse(record, why)
-        self._tell(record)
+        self._jobs.tell(record)
 
     def over(self, identifier: str) -> None:
         """Record that no session of this job is under way any more."""
-        with self._lock:
-            self._running.discard(identifier)
+        with self._log.lock:
+            self._jobs.running.discard(identifier)
             self._reserved.pop(identifier, None)
-            if (record := self._store.get(identifier)) is None or self.state(record) in ENDED:
+            if (record := self._jobs.store.get(identifier)) is None or self._jobs.has_ended(record):
                 self._unsigned.pop(identifier, None)
-        self._changed(identifier)
+        self._jobs.changed(identifier)
 
     # How it is written.
 
     def _get_running(self, identifier: str) -> Record:
         """Return the job of a session. `LinkError` if it was ended meanwhile: then nothing of it may go on."""
-        record = self._get(identifier)
-        if self.state(record) in ENDED:
-            raise LinkError(f"the job was ended: it is {self.state(record)}")
+        record = self._jobs.get(identifier)
+        if self._jobs.has_ended(record):
+            raise LinkError(f"the job was ended: it is {self._jobs.state(record)}")
         return record
 
     def _checkpoint(self, record: Record, encoded: Any, total: Cost) -> Record:
@@ -342,63 +327,37 @@ class Runs(Register):
             )
         if record.depth == steps == task.states.steps(known):
             return record
-        self._journal.opened(record, state, range(record.depth, steps))
-        changes = {"current": outcome.traffic(total), "depth": steps}
-        if steps > task.states.steps(known):  # this session has got further: of the next level it is the first
-            changes |= {"tree": task.states.encode(state), "tries": 1}
-        return self._put(record.model_copy(update=changes))
+        steps_ahead = range(record.depth, steps)
+        opened = [kinds.Opened(depth=step, opened=task.opened(state, step)) for step in steps_ahead]
+        reached = {"depth": steps, "current": outcome.traffic(total)}
+        if steps > task.states.steps(known):  # this session has got further: of the next step it is the first
+            reached |= {"tree": task.states.encode(state), "tries": 1}
+        return self._jobs.apply(record, *opened, Unlogged(reached))
 
     def _charge(self, record: Record) -> Record:
         """Spend what the job spends of our table, unless it was spent before."""
-        uses = record.ours.proposal.task.spends
-        if not uses or record.charged is not None:
+        if not record.ours.proposal.task.spends or record.charged is not None:
             return record
-        charge = self._journal.spent(record, self._who(record), uses, self._offers.person(record.table))
-        return self._put(record.model_copy(update={"charged": charge}))
+        return self._jobs.apply(record, *self._spendings.spent(record, self._offers.person(record.table)))
 
     def _waits(self, identifier: str, what: Literal["", "table"], note: str) -> None:
-        with self._writing():
-            record = self._get(identifier)
+        with self._log.writing():
+            record = self._jobs.get(identifier)
             news = record.ours.waits != what
-            if self.state(record) in ENDED or not (news or record.note != note):
+            if self._jobs.has_ended(record) or not (news or record.note != note):
                 return
-            ours = record.ours.model_copy(update={"waits": what})
-            record = self._put(record.model_copy(update={"ours": ours, "note": note}))
-        self._tell(record, say=news)
-
-    def _missing(self, record: Record) -> list[str]:
-        """Return what the operator has still to type."""
-        try:
-            return record.ours.proposal.task.missing(self.inputs(record))
-        except InputError:  # the table or circuit has gone: the session will say so
-            return []
+            record = self._jobs.apply(record, Unlogged({"note": note}, {"waits": what}))
+        self._jobs.tell(record, say=news)
 
     def _not_now(self, record: Record, why: str) -> None:
         """Note why a job must not run now, for our operator."""
         if record.note != why:
-            self._put(record.model_copy(update={"note": why}))
+            self._jobs.apply(record, Unlogged({"note": why}))
 
     def _refuse(self, record: Record, why: str) -> Record:
-        ours = record.ours.model_copy(update={"verdict": "refused", "by": BUDGET, "at": now(), "why": why[:500]})
-        self._journal.verdict(record.id, "us", ours)
-        return self._put(record.model_copy(update={"ours": ours, "reason": why, "note": ""}))
+        return self._jobs.apply(record, Unlogged({"note": ""}), *decided("refused", BUDGET, why))
 
-    def _around(self, record: Record) -> Surroundings:
-        """Return what counts beside the job when it is judged."""
-        at = datetime.now().astimezone()
-        key = record.peer, record.table, at.date()
-        known = self._store.get(record.id)
-        itself = known is not None and (known.peer, known.table, day_of_approval(known)) == key
-        today = self._index.approved[key] - itself
-        waiting = self._index.of_peer[record.peer, "waiting"]
-        group = self.groups.get(record.peer)
-        return Surroundings(
-            today,
-            waiting,
-            at,
-            self.addresses.get(record.peer),
-            self.accounts.too_much(record),
-            tls=self.tls.get(record.peer) or None,
-            key_exchange=group or None,
-            post_quantum=None if group is None else group in tls.POST_QUANTUM,
-        )
+
+def _interrupted(record: Record, why: str, total: Cost) -> kinds.Interrupted:
+    sent, received = total.bytes_sent, total.bytes_received
+    return kinds.Interrupted(why=why, depth=record.depth, bytes_sent=sent, bytes_received=received)

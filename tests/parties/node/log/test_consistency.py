@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from parties.node.ledger import Ledger
+from parties.node.acts.ledger import Ledger
 from parties.node.records.marker import FILE_NAME
 from smc.errors import InputError
 from smc.meter import Cost
@@ -28,13 +28,13 @@ def jobs(pair: Pair) -> dict[str, str]:
     pair.deliver()
     assert pair.parties[0].state(done) == "done"
     ledger = pair.parties[0].ledger
-    ledger.begin(cut, "bob")
-    ledger.met(cut, 0, "mixed")
-    ledger.reached(cut, TASK.states.encode(TASK.states.cut(TREE, 1)), Cost(1, 2, 3, 4))
-    ledger.broke(cut, "the link broke", Cost(1, 2, 3, 4))
-    ledger.over(cut)
+    ledger.runs.begin(cut, "bob")
+    ledger.runs.met(cut, 0, "mixed")
+    ledger.runs.reached(cut, TASK.states.encode(TASK.states.cut(TREE, 1)), Cost(1, 2, 3, 4))
+    ledger.runs.broke(cut, "the link broke", Cost(1, 2, 3, 4))
+    ledger.runs.over(cut)
     cancelled = propose(pair)
-    ledger.cancel(cancelled)
+    ledger.decisions.cancel(cancelled)
     return {"done": done, "cut": cut, "waits": propose(pair), "cancelled": cancelled}
 
 
@@ -54,16 +54,16 @@ def changed(alice: Party, job: str, change: Callable[[Row], object]) -> None:
 
 def problem(ledger: Ledger, path: Path) -> str:
     with pytest.raises(InputError) as caught:
-        ledger.check(path)
+        ledger.jobs.check(path)
     return str(caught.value)
 
 
 def test_what_nobody_changed_is_whole(pair: Pair) -> None:
     jobs(pair)
     alice = pair.parties[0]
-    alice.ledger.remember(marker(alice))
+    alice.ledger.log.remember(marker(alice))
     alice.crash()
-    alice.ledger.check(marker(alice))
+    alice.ledger.jobs.check(marker(alice))
 
 
 @pytest.mark.parametrize(
@@ -130,12 +130,12 @@ def test_an_emptied_database_is_missed(pair: Pair) -> None:
     alice = pair.parties[0]
     first = alice.path.with_suffix(".first")
     jobs(pair)
-    alice.ledger.remember(marker(alice))
+    alice.ledger.log.remember(marker(alice))
     with sqlite3.connect(first) as copy:
         alice.connection.backup(copy)
     copy.close()
     propose(pair)
-    alice.ledger.remember(marker(alice))
+    alice.ledger.log.remember(marker(alice))
     for path in alice.path.parent.glob("node.sqlite*"):
         path.unlink()
     alice.crash()

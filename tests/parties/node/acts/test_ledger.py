@@ -14,10 +14,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from parties.link.identity import Identity
+from parties.node.contacts import Contacts
 from parties.node.events import Events
+from parties.node.log.store import Store
 from parties.node.policy.rules import Rule
-from parties.node.service import Node
-from parties.node.store import Store
 from parties.operator.interface import ENDED
 from smc.errors import InputError, ProtocolError
 from tests.support.ledgers import OTHER, TREE, Pair, agreed, paired, propose
@@ -26,16 +26,16 @@ from tests.support.ledgers import OTHER, TREE, Pair, agreed, paired, propose
 def test_the_latest_result_is_that_of_the_latest_job_that_is_done(pair: Pair) -> None:
     alice, bob = pair.parties
     with pytest.raises(InputError, match="there is no job yet that is done"):
-        alice.ledger.find("latest", ("done",))
+        alice.ledger.jobs.find("latest", ("done",))
     done = propose(pair)
     pair.deliver()
-    bob.ledger.decide(done, "approved")
+    bob.ledger.decisions.decide(done, "approved")
     pair.deliver()
     pair.session(done)
     pair.deliver()
     waiting = propose(pair)
-    assert alice.ledger.find("latest").id == waiting
-    assert alice.ledger.find("latest", ("done",)).id == done
+    assert alice.ledger.jobs.find("latest").id == waiting
+    assert alice.ledger.jobs.find("latest", ("done",)).id == done
 
 
 def test_from_proposal_to_signatures(pair: Pair) -> None:
@@ -44,19 +44,19 @@ def test_from_proposal_to_signatures(pair: Pair) -> None:
     assert alice.state(job) == "waiting"
     pair.deliver()
     assert bob.state(job) == "waiting"
-    bob.ledger.decide(job[:4], "approved")
+    bob.ledger.decisions.decide(job[:4], "approved")
     pair.deliver()
     assert alice.state(job) == bob.state(job) == "queued"
     pair.session(job)
     pair.deliver()
     assert alice.state(job) == bob.state(job) == "done"
     for party, peer in ((alice, bob), (bob, alice)):
-        record = party.ledger.find(job)
+        record = party.ledger.jobs.find(job)
         assert record.theirs is not None
         assert record.theirs.signed is not None
         assert record.theirs.signed.is_signed_by(peer.who.identity.certificate)
-        entries = party.ledger.entries(100, None)
-        assert party.ledger.verify().ok
+        entries = party.ledger.log.entries(100, None)
+        assert party.ledger.log.verify().ok
         kinds = [entry.kind for entry in reversed(entries)]
         assert kinds[-2:] == ["finished", "signed"]
         opened = [entry.fields for entry in reversed(entries) if entry.kind == "opened"]
@@ -70,11 +70,11 @@ def test_of_both_statements_the_proposal_is_in_memory_once(pair: Pair) -> None:
     """As the peer's words come in, and as the node starts anew."""
     job = propose(pair)
     pair.deliver()
-    pair.parties[1].ledger.decide(job, "approved")
+    pair.parties[1].ledger.decisions.decide(job, "approved")
     pair.deliver()
     for party in pair.parties:
-        (again,) = Store(party.ledger._connection).all()
-        for record in (party.ledger.find(job), again):
+        (again,) = Store(party.ledger.log.connection).all()
+        for record in (party.ledger.jobs.find(job), again):
             assert record.theirs is not None
             assert record.theirs.proposal is record.ours.proposal
 
@@ -82,7 +82,7 @@ def test_of_both_statements_the_proposal_is_in_memory_once(pair: Pair) -> None:
 def test_different_results_end_the_job(pair: Pair) -> None:
     job = propose(pair)
     pair.deliver()
-    pair.parties[1].ledger.decide(job, "approved")
+    pair.parties[1].ledger.decisions.decide(job, "approved")
     pair.deliver()
     pair.session(job, (TREE, OTHER))
     pair.deliver()
@@ -93,7 +93,7 @@ def test_a_result_is_not_done_until_both_have_it(pair: Pair) -> None:
     """One party leaves before its last step: both stay ready to go on, and end well the next time."""
     job = propose(pair)
     pair.deliver()
-    pair.parties[1].ledger.decide(job, "approved")
+    pair.parties[1].ledger.decisions.decide(job, "approved")
     pair.deliver()
     for short in (0, 1):
         pair.session(job, until=(9, 3) if short else (3, 9))
@@ -134,11 +134,11 @@ def test_whatever_happens_both_tell_the_same_story(
                     case "propose":
                         jobs.append(propose(pair, who))
                     case "approve":
-                        party.ledger.decide(job, "approved")
+                        party.ledger.decisions.decide(job, "approved")
                     case "refuse":
-                        party.ledger.decide(job, "refused", "no")
+                        party.ledger.decisions.decide(job, "refused", "no")
                     case "cancel":
-                        party.ledger.cancel(job, "enough")
+                        party.ledger.decisions.cancel(job, "enough")
                     case "session":
                         pair.session(job)
                     case "cut":
@@ -154,13 +154,13 @@ def test_whatever_happens_both_tell_the_same_story(
         pair.meet()
         pair.meet()
         for job in jobs:
-            knowing = [party for party in pair.parties if any(record.id == job for record in party.ledger.all())]
+            knowing = [party for party in pair.parties if any(record.id == job for record in party.ledger.jobs.all())]
             if len(knowing) == 1:  # withdrawn before the peer heard of it
                 assert knowing[0].state(job) == "cancelled"
                 continue
             left, right = (party.state(job) for party in pair.parties)
             assert left == right or not {left, right} & set(ENDED), (left, right)
-        assert all(party.ledger.verify().ok for party in pair.parties)
+        assert all(party.ledger.log.verify().ok for party in pair.parties)
 
 
 def test_a_rule_approves_and_another_denies(tmp_path: Path, identities: dict[str, Identity]) -> None:
@@ -178,7 +178,7 @@ def test_a_rule_approves_and_another_denies(tmp_path: Path, identities: dict[str
             job = propose(pair, 0, **fields)
             pair.deliver()
             assert pair.parties[1].state(job) == pair.parties[0].state(job) == expected
-            record = pair.parties[1].ledger.find(job)
+            record = pair.parties[1].ledger.jobs.find(job)
             assert record.ours.by == by
             if expected == "refused":
                 assert "not wind" in record.reason
@@ -212,15 +212,15 @@ def test_what_a_rule_has_permitted_is_asked_again_when_it_runs(tmp_path: Path, i
             bob.crash()
             assert bob.state(by_rule) == "queued"
             assert (bob.begin(by_rule) is not None) == begun
-            assert ("not now" in bob.ledger.find(by_rule).note) == (deny in rules)
+            assert ("not now" in bob.ledger.jobs.find(by_rule).note) == (deny in rules)
         assert bob.state(by_rule) == "running"
-        bob.ledger.over(by_rule)
+        bob.ledger.runs.over(by_rule)
 
         bob.rules = ()
         bob.crash()
         by_hand = propose(pair)
         pair.deliver()
-        bob.ledger.decide(by_hand, "approved")
+        bob.ledger.decisions.decide(by_hand, "approved")
         bob.rules = (deny,)
         bob.crash()
         assert bob.begin(by_hand) is not None  # the operator has decided
@@ -231,15 +231,15 @@ def test_what_the_peer_must_not_say(pair: Pair, change: str) -> None:
     alice, bob = pair.parties
     job = propose(pair)
     pair.deliver()
-    said = bob.ledger.find(job).ours
-    assert alice.ledger.find(job).theirs == said
+    said = bob.ledger.jobs.find(job).ours
+    assert alice.ledger.jobs.find(job).theirs == said
     if change == "other job":
         forged = said.model_copy(update={"proposal": said.proposal.model_copy(update={"purpose": "another"})})
     else:
-        bob.ledger.decide(job, "approved")
+        bob.ledger.decisions.decide(job, "approved")
         pair.deliver()
         pair.session(job)
-        own = (alice if change == "wrong key" else bob).ledger.find(job).ours
+        own = (alice if change == "wrong key" else bob).ledger.jobs.find(job).ours
         assert own.signed is not None
         signed = own.signed if change == "wrong key" else own.signed.model_copy(update={"signature": "0" * 128})
         forged = own.model_copy(update={"signed": signed})
@@ -251,10 +251,10 @@ def test_what_the_peer_must_not_say(pair: Pair, change: str) -> None:
 def test_a_job_is_named_by_its_beginning(pair: Pair) -> None:
     job = propose(pair)
     ledger = pair.parties[0].ledger
-    assert ledger.find(job[:4]).id == ledger.find(job.upper()).id == job
+    assert ledger.jobs.find(job[:4]).id == ledger.jobs.find(job.upper()).id == job
     for name, message in (("", "4 digits"), (job[:3], "4 digits"), ("%%%%", "no job"), ("____", "no job")):
         with pytest.raises(InputError, match=message):
-            ledger.find(name)
+            ledger.jobs.find(name)
 
 
 def test_what_ended_cannot_be_decided(pair: Pair) -> None:
@@ -262,10 +262,14 @@ def test_what_ended_cannot_be_decided(pair: Pair) -> None:
     pair.deliver()
     alice, bob = (party.ledger for party in pair.parties)
     with pytest.raises(InputError, match="does not wait for our consent"):
-        alice.decide(job, "approved")
-    bob.decide(job, "refused", "no")
+        alice.decisions.decide(job, "approved")
+    bob.decisions.decide(job, "refused", "no")
     pair.deliver()
-    for call in (lambda: alice.cancel(job), lambda: bob.decide(job, "approved"), lambda: bob.begin(job, "alice")):
+    for call in (
+        lambda: alice.decisions.cancel(job),
+        lambda: bob.decisions.decide(job, "approved"),
+        lambda: bob.runs.begin(job, "alice"),
+    ):
         with pytest.raises(InputError, match="refused"):
             call()
 
@@ -274,48 +278,48 @@ def test_the_last_jobs_and_those_before(pair: Pair) -> None:
     ledger = pair.parties[0].ledger
     jobs = [propose(pair) for _ in range(7)]
     for job in jobs[::2]:
-        ledger.cancel(job)
-    assert [record.id for record in ledger.last(3)] == jobs[:3:-1]
-    assert [record.id for record in ledger.last(2, before=jobs[3])] == [jobs[2], jobs[1]]
-    assert [record.id for record in ledger.last(9, states=("cancelled",))] == jobs[::-2]
-    assert [record.id for record in ledger.last(1, jobs[3], ("cancelled",))] == [jobs[2]]
-    assert ledger.last(5, before=jobs[0]) == []
+        ledger.decisions.cancel(job)
+    assert [record.id for record in ledger.jobs.last(3)] == jobs[:3:-1]
+    assert [record.id for record in ledger.jobs.last(2, before=jobs[3])] == [jobs[2], jobs[1]]
+    assert [record.id for record in ledger.jobs.last(9, states=("cancelled",))] == jobs[::-2]
+    assert [record.id for record in ledger.jobs.last(1, jobs[3], ("cancelled",))] == [jobs[2]]
+    assert ledger.jobs.last(5, before=jobs[0]) == []
     with pytest.raises(InputError, match="no job begins"):
-        ledger.last(5, before="abcdef" * 5)
+        ledger.jobs.last(5, before="abcdef" * 5)
 
 
 def test_an_error_of_ours_ends_one_statement_and_not_the_link(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
     """With each link it would come again. Nothing of it is written, its text is not logged, and the next is heard."""
     alice, bob = pair.parties
     log = StringIO()
-    node = Node.__new__(Node)
+    node = Contacts.__new__(Contacts)
     node._ledger, node._events = bob.ledger, Events(log)
     known = propose(pair)
     pair.deliver()
-    entries, tally = bob.ledger.entries(100, None), bob.connection.execute("SELECT * FROM heard").fetchall()
+    entries, tally = bob.ledger.log.entries(100, None), bob.connection.execute("SELECT * FROM heard").fetchall()
 
     def broken(record: Any) -> None:
         raise ZeroDivisionError("row 7 of days")
 
     with monkeypatch.context() as patch:
-        patch.setattr(bob.ledger._store, "put", broken)  # late: entries and counts are written by then
+        patch.setattr(bob.ledger.jobs.store, "put", broken)  # late: entries and counts are written by then
         new = propose(pair)
-        alice.ledger.cancel(known)
+        alice.ledger.decisions.cancel(known)
         for data in alice.said:
             node._hear("alice", data)
     alice.said.clear()
     lines = [json.loads(line) for line in log.getvalue().splitlines()]
     assert [(line["event"], line["job"]) for line in lines] == [("statement failed", new), ("statement failed", known)]
     assert {line["why"] for line in lines} == {"internal error: ZeroDivisionError"}
-    assert bob.ledger.entries(100, None) == entries
+    assert bob.ledger.log.entries(100, None) == entries
     assert bob.connection.execute("SELECT * FROM heard").fetchall() == tally
-    assert [record.id for record in bob.ledger.all()] == [known]
-    assert bob.ledger.verify().ok
+    assert [record.id for record in bob.ledger.jobs.all()] == [known]
+    assert bob.ledger.log.verify().ok
     pair.deliver()
-    assert (alice.state(new), alice.ledger.find(new).theirs.why) == ("refused", "internal error")  # type: ignore[union-attr]
+    assert (alice.state(new), alice.ledger.jobs.find(new).theirs.why) == ("refused", "internal error")  # type: ignore[union-attr]
     pair.meet()  # what is known is said again
     assert bob.state(known) == "cancelled"
-    assert len(bob.ledger.all()) == 1
+    assert len(bob.ledger.jobs.all()) == 1
     node._hear("alice", b"{")
     assert json.loads(log.getvalue().splitlines()[-1])["event"] == "statement refused"
 
@@ -330,11 +334,13 @@ def test_of_a_reason_the_peer_hears_as_much_as_it_takes(pair: Pair, call: str) -
         pair.session(job)
         pair.deliver()
     act: Any = (
-        partial(bob.ledger.decide, job, "refused") if call == "decide" else partial(getattr(bob.ledger, call), job)
+        partial(bob.ledger.decisions.decide, job, "refused")
+        if call == "decide"
+        else partial(getattr(bob.ledger.runs if call == "unpaid" else bob.ledger.decisions, call), job)
     )
     act(why)
     pair.deliver()
-    theirs = alice.ledger.find(job).theirs
+    theirs = alice.ledger.jobs.find(job).theirs
     assert theirs is not None
     said = theirs if call != "withdraw" else theirs.withdrawn
     assert said is not None

@@ -15,9 +15,9 @@ from parties.base.text import quoted
 from parties.jobs import kinds
 from parties.node.budget.account import Charge
 from parties.node.budget.bits import BitsCharge
+from parties.node.log.statement import Statement
 from parties.node.openings import Leaving, Stored, Written
 from parties.node.records import Withdrawal
-from parties.node.statement import Statement
 from parties.operator.interface import State
 from smc.errors import InputError
 

@@ -22,9 +22,14 @@ from smc.errors import ProtocolError
 MAX_BYTES = 512 * 1024
 MAX_RESULT_BYTES = 8 * 1024  # of what is signed: digests, and how many values of each kind were opened
 MAX_EXPLAINED = 300  # characters of what is wrong with a statement: the peer may have named it
+MAX_LINE = 500  # characters of a reason
 UNREADABLE = "the peer's statement about a job is unreadable"
+OPERATOR, PROPOSER = "operator", "proposer"  # who decides: one of our people, about a job of the peer's or of ours
+BUDGET = "budget"  # who refuses what a table's privacy budget does not allow
+BY_POINT = "decision point"  # who refuses what an outside decision point does not permit
+BY_NODE = "node"  # who refuses what is impossible here, or not to be told why
 End = Literal["", "cancelled", "failed", "computed"]
-Line = Annotated[str, StringConstraints(max_length=500)]
+Line = Annotated[str, StringConstraints(max_length=MAX_LINE)]
 
 
 class Statement(BaseModel):

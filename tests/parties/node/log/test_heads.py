@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from parties.node.heads import Accepted, Found, Shown, receive, why_held
+from parties.node.log.heads import Accepted, Found, Shown, receive, why_held
 from parties.node.records import Evidence, Head
 from parties.node.records.chain import sign_head
 from smc.errors import ProtocolError
@@ -45,16 +45,16 @@ def test_of_the_peers_word_no_more_is_waited_for_than_it_can_be(size: int) -> No
 def lost(pair: Pair, party: int) -> Found:
     """What a party's log lacks of what the other holds."""
     own, other = pair.parties[party], pair.parties[1 - party]
-    return own.ledger.lost(own.who.peer_name, other.ledger.shown(other.who.peer_name))
+    return own.ledger.heads.lost(own.who.peer_name, other.ledger.heads.shown(other.who.peer_name))
 
 
 def test_after_a_job_each_holds_the_others_signature(pair: Pair) -> None:
     job = agreed(pair)
-    assert [p.ledger.shown(p.who.peer_name).held for p in pair.parties] == [None, None]
+    assert [p.ledger.heads.shown(p.who.peer_name).held for p in pair.parties] == [None, None]
     pair.session(job)
     pair.deliver()
     for own, other in itertools.permutations(pair.parties):
-        held = own.ledger.shown(own.who.peer_name).held
+        held = own.ledger.heads.shown(own.who.peer_name).held
         assert held is not None
         assert held.is_signed_by(other.who.identity.certificate)
         assert not held.is_signed_by(own.who.identity.certificate)
@@ -66,7 +66,7 @@ def test_a_log_made_anew_lacks_what_it_signed(pair: Pair) -> None:
     pair.session(agreed(pair))
     pair.deliver()
     alice, bob = pair.parties
-    held = bob.ledger.shown("alice").held
+    held = bob.ledger.heads.shown("alice").held
     assert held is not None
     alice.connection.close()
     for file in alice.path.parent.iterdir():
@@ -75,23 +75,23 @@ def test_a_log_made_anew_lacks_what_it_signed(pair: Pair) -> None:
     found = lost(pair, 0)
     assert found == Found(lost=held.head, accepted=False)
     assert lost(pair, 0) == found
-    shown = alice.ledger.shown("bob")
+    shown = alice.ledger.heads.shown("bob")
     assert shown.held is None
     for said in (found, Found(lost=None)):  # whether alice says so or not
-        assert bob.ledger.lost_by_peer("alice", shown, said) == Found(lost=held.head, accepted=False)
+        assert bob.ledger.heads.lost_by_peer("alice", shown, said) == Found(lost=held.head, accepted=False)
     for party in pair.parties:
-        assert [entry.kind for entry in party.ledger.entries(100, None)].count("rolled back") == 1
-    while alice.ledger.entries(1, None)[0].number <= held.head.number:
-        alice.ledger.note("node stopped")
-    grown = alice.ledger.shown("bob")  # as long as it was: now its own word tells
-    assert bob.ledger.lost_by_peer("alice", grown, lost(pair, 0)).lost == held.head
-    bob.ledger.hold("alice", grown)
+        assert [entry.kind for entry in party.ledger.log.entries(100, None)].count("rolled back") == 1
+    while alice.ledger.log.entries(1, None)[0].number <= held.head.number:
+        alice.ledger.log.note("node stopped")
+    grown = alice.ledger.heads.shown("bob")  # as long as it was: now its own word tells
+    assert bob.ledger.heads.lost_by_peer("alice", grown, lost(pair, 0)).lost == held.head
+    bob.ledger.heads.hold("alice", grown)
     assert lost(pair, 0) == Found(lost=None)
 
 
 def test_what_nobody_signed_accuses_nobody(pair: Pair) -> None:
     alice, bob = pair.parties
-    shown = bob.ledger.shown("alice")
+    shown = bob.ledger.heads.shown("alice")
 
     def of(identity, head: Head = HEAD) -> Evidence:
         found = sign_head(identity, head)
@@ -100,12 +100,12 @@ def test_what_nobody_signed_accuses_nobody(pair: Pair) -> None:
     own = of(alice.who.identity)
     forged = own.model_copy(update={"head": HEAD.model_copy(update={"number": 8})})
     with pytest.raises(ProtocolError, match="we have not signed"):
-        alice.ledger.lost("bob", shown.model_copy(update={"held": forged}))
+        alice.ledger.heads.lost("bob", shown.model_copy(update={"held": forged}))
     with pytest.raises(ProtocolError, match="not signed its log's head"):
-        alice.ledger.lost("bob", Shown(own=own, held=None))
+        alice.ledger.heads.lost("bob", Shown(own=own, held=None))
     former = shown.model_copy(update={"held": of(bob.who.identity)})  # of a certificate that is not ours now
-    assert alice.ledger.lost("bob", former) == Found(lost=None)
-    assert alice.ledger.lost("bob", shown.model_copy(update={"held": own})).lost == HEAD
+    assert alice.ledger.heads.lost("bob", former) == Found(lost=None)
+    assert alice.ledger.heads.lost("bob", shown.model_copy(update={"held": own})).lost == HEAD
 
 
 def test_nobody_goes_on_before_both_have_accepted() -> None:

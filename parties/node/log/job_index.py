@@ -10,8 +10,8 @@ from datetime import date, datetime
 from typing import Literal, TypeVar
 
 from parties.base.canonical import dump
-from parties.node.statement import state
-from parties.node.store import Record, Store, has_news, withdrawals
+from parties.node.log.job_events import base_state
+from parties.node.log.store import Record, Store, has_news, withdrawals
 from parties.operator.interface import ENDED, State
 
 Queue = Literal["waiting", "ready", "table", "peer"]  # for a consent, for room, for our table, for the peer's table
@@ -96,11 +96,6 @@ class JobIndex:
             _place(self._answers[question], number, times)
             if not self._answers[question]:
                 del self._answers[question]
-
-
-def base_state(record: Record) -> State:
-    """Return the state of a job of which no session is under way."""
-    return state(record.ours, record.theirs, False, record.sessions > 0)
 
 
 def day_of_approval(record: Record) -> date | None:

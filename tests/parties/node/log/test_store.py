@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 import pytest
 
-from parties.node.statement import Statement
-from parties.node.store import Record, has_news, is_held
+from parties.node.log.statement import Statement
+from parties.node.log.store import Record, has_news, is_held
 from tests.support.statements import says
 
 Verdict = Literal["waiting", "approved", "refused"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from parties.link.identity import Identity
-from parties.node.records.register import is_registered_by, registered
+from parties.node.published import is_registered_by, registered
 
 
 def test_an_entry_is_its_signers(identities: dict[str, Identity]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from parties.node.statement import MAX_RESULT_BYTES, Statement, state, takes_back, why
+from parties.node.log.statement import MAX_RESULT_BYTES, Statement, state, takes_back, why
 from parties.operator.interface import ENDED
 from smc.errors import ProtocolError
 from tests.support.statements import says

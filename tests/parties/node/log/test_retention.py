@@ -18,14 +18,14 @@ from parties.base import files
 from parties.commands.rights import _recipients
 from parties.node import published
 from parties.node.governance import activities, breaches
+from parties.node.log.retention import PATIENCE, Archived, due
+from parties.node.log.statement import Statement
 from parties.node.offers import Offer, Offers
 from parties.node.proposal import Proposal
 from parties.node.records import AuditLog, audit, connect, export, gaps, reading, withdrawal
 from parties.node.records.chain import Checked
 from parties.node.records.marker import FILE_NAME
-from parties.node.retention import PATIENCE, Archived, due
 from parties.node.settings import NodeFile
-from parties.node.statement import Statement
 from parties.sources.settings import BudgetSettings, TableSettings
 from smc.errors import InputError, ProtocolError
 from smc.meter import Cost
@@ -50,19 +50,19 @@ def noisy(pair: Pair) -> Iterator[Pair]:
 
 def done(pair: Pair, repeats: str = "", **fields: Any) -> str:
     """A noisy job that both have computed and signed, and both know it."""
-    job = pair.parties[0].ledger.propose(
+    job = pair.parties[0].ledger.decisions.propose(
         {"protocol": "noisy", "table": "days", "epsilon": 1.5, "purpose": PURPOSE, **fields}
     )
     pair.deliver()
-    pair.parties[1].ledger.decide(job.id, "approved")
+    pair.parties[1].ledger.decisions.decide(job.id, "approved")
     pair.deliver()
     for one in pair.parties:
         assert one.begin(job.id) is not None
-        one.ledger.met(job.id, 0, "" if repeats else "yao", repeats=repeats)
+        one.ledger.runs.met(job.id, 0, "" if repeats else "yao", repeats=repeats)
         if not repeats:
             one.opens(job.id)
-        one.ledger.computed(job.id, COINS, Cost(1, 2, 3, 4), REPORT)
-        one.ledger.over(job.id)
+        one.ledger.runs.computed(job.id, COINS, Cost(1, 2, 3, 4), REPORT)
+        one.ledger.runs.over(job.id)
     pair.deliver()
     settle(pair)
     return job.id
@@ -74,7 +74,7 @@ def settle(pair: Pair) -> None:
 
 
 def archive(party: Party, days: int | None = 0) -> Archived | None:
-    return party.ledger.archive(lambda _: days, party.path.parent / "archive")
+    return party.ledger.retention.archive(lambda _: days, party.path.parent / "archive")
 
 
 def checked(party: Party, *files: Path) -> Checked:
@@ -86,7 +86,7 @@ def checked(party: Party, *files: Path) -> Checked:
 
 def public(party: Party) -> object:
     """What the party publishes of its budgets."""
-    return published.entry("alice", "smc", party.ledger.accounts, party.ledger.released())["tables"]
+    return published.entry("alice", "smc", party.ledger.accounts, party.ledger.spendings.released())["tables"]
 
 
 def test_what_is_spent_stays_and_all_else_leaves(noisy: Pair) -> None:
@@ -102,21 +102,21 @@ def test_what_is_spent_stays_and_all_else_leaves(noisy: Pair) -> None:
     assert gone is not None
     assert (gone.jobs, stat.S_IMODE(gone.path.stat().st_mode)) == (1, 0o600)
     assert text not in alice.path.read_bytes() + alice.path.with_name("node.sqlite-wal").read_bytes()
-    assert ledger.all() == []
+    assert ledger.jobs.all() == []
     for _ in range(2):  # after a restart, too
         account = alice.ledger.accounts.account("days")
         assert account.spent == 1.5
         assert [(charge.stamp, charge.job, charge.uses) for charge in account.charges] == [before]
         assert public(alice) == register
-        assert alice.ledger.verify().ok
-        alice.ledger.check(alice.path.parent / FILE_NAME)
+        assert alice.ledger.log.verify().ok
+        alice.ledger.jobs.check(alice.path.parent / FILE_NAME)
         alice.crash()
     with pytest.raises(InputError, match="privacy budget"):  # 1.5 and 1.5 do not fit, whether repeated or not
-        alice.ledger.propose({"protocol": "noisy", "table": "days", "epsilon": 1.5, "purpose": PURPOSE})
+        alice.ledger.decisions.propose({"protocol": "noisy", "table": "days", "epsilon": 1.5, "purpose": PURPOSE})
     found = checked(alice)
     assert (found.problems, found.filled, found.statements) == ([], 0, [])
     received = alice.path.parent / "received"
-    received.write_text("".join(f"{export.line(row)}\n" for row in alice.ledger.rows_after(0, 1000)))
+    received.write_text("".join(f"{export.line(row)}\n" for row in alice.ledger.log.rows_after(0, 1000)))
     assert (gaps.read([received]).problems, gaps.read([received]).empty) == ([], found.archived)
     found = checked(alice, gone.path)
     assert (found.problems, found.filled, len(found.statements)) == ([], found.archived, 1)
@@ -130,13 +130,12 @@ def test_bits_stay_spent(noisy: Pair) -> None:
     alice = noisy.parties[0]
     job = agreed(noisy)
     alice.begin(job)
-    alice.ledger.met(job, 0, "mixed")
+    alice.ledger.runs.met(job, 0, "mixed")
     with alice.connection:
-        alice.ledger._journal.counted(alice.ledger.find(job), alice.who, 0, 7)
-        charge = alice.ledger._journal.counted(alice.ledger.find(job), alice.who, 1, 5)
-        alice.ledger._store.put(alice.ledger.find(job).model_copy(update={"bits": (charge,)}))
-    alice.ledger.over(job)
-    alice.ledger.cancel(job)
+        record, spendings = alice.ledger.jobs.find(job), alice.ledger.spendings
+        alice.ledger.jobs.apply(record, *spendings.counted(record, 0, 7), *spendings.counted(record, 1, 5))
+    alice.ledger.runs.over(job)
+    alice.ledger.decisions.cancel(job)
     noisy.deliver()
     settle(noisy)
     assert archive(alice) is not None
@@ -148,7 +147,7 @@ def test_who_tampers_with_what_is_left_is_found_out(noisy: Pair) -> None:
     alice = noisy.parties[0]
     gone = archive(alice)
     assert gone is not None
-    (archived,) = [entry for entry in alice.ledger.entries(100, None) if entry.kind == "archived"]
+    (archived,) = [entry for entry in alice.ledger.log.entries(100, None) if entry.kind == "archived"]
     with reading(alice.path) as connection:
         rows = list(audit.database.rows(connection))
     empty = [row.number for row in rows if row.is_empty]
@@ -211,14 +210,14 @@ def test_nothing_leaves_if_it_cannot_be_written(noisy: Pair, monkeypatch: pytest
     def full(*_: object) -> None:
         raise OSError("the disk is full")
 
-    monkeypatch.setattr(alice.ledger._store, "remove", full)
+    monkeypatch.setattr(alice.ledger.jobs.store, "remove", full)
     with pytest.raises(OSError, match="full"):
         archive(alice)
     assert list(alice.path.parent.joinpath("archive").iterdir()) == []
-    assert len(alice.ledger.all()) == 1
+    assert len(alice.ledger.jobs.all()) == 1
     assert checked(alice).archived == 0
     alice.crash()
-    alice.ledger.check(alice.path.parent / FILE_NAME)
+    alice.ledger.jobs.check(alice.path.parent / FILE_NAME)
 
 
 def test_what_a_command_writes_meanwhile_is_not_lost(noisy: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -245,10 +244,10 @@ def test_what_ran_for_an_emergency_stays_until_it_is_reviewed(noisy: Pair) -> No
     job = done(noisy)
     alice = noisy.parties[0]
     place = alice.path.parent / "archive"
-    assert alice.ledger.archive(lambda _: 0, place, emergency=[PURPOSE]) is None
+    assert alice.ledger.retention.archive(lambda _: 0, place, emergency=[PURPOSE]) is None
     with alice.connection:
-        alice.ledger._journal._log.append("reviewed", job, {"person": "anna", "text": "it had to be"})
-    assert alice.ledger.archive(lambda _: 0, place, emergency=[PURPOSE]) is not None
+        alice.ledger.log.audit.append("reviewed", job, {"person": "anna", "text": "it had to be"})
+    assert alice.ledger.retention.archive(lambda _: 0, place, emergency=[PURPOSE]) is not None
 
 
 def test_what_is_due(noisy: Pair) -> None:
@@ -258,8 +257,8 @@ def test_what_is_due(noisy: Pair) -> None:
     open_one = propose(noisy)
     lone = propose(noisy)
     alice = noisy.parties[0]
-    alice.ledger.cancel(lone)
-    records = {record.id: record for record in alice.ledger.all()}
+    alice.ledger.decisions.cancel(lone)
+    records = {record.id: record for record in alice.ledger.jobs.all()}
     ended = {job: datetime.fromisoformat(record.ended_at) for job, record in records.items() if record.ended_at}
     day, last = timedelta(days=1), max(ended.values())
 
@@ -289,22 +288,24 @@ def test_the_peer_speaks_of_a_job_that_has_left(noisy: Pair) -> None:
     """It is never run again; of a withdrawal the log tells, once."""
     job = done(noisy)
     alice, bob = noisy.parties
-    before = Statement.from_bytes(bob.ledger.statement(job))
+    before = Statement.from_bytes(bob.ledger.hearing.statement(job))
     assert archive(alice) is not None
-    bob.ledger.withdraw(job, "art. 17")
+    bob.ledger.decisions.withdraw(job, "art. 17")
     for _ in range(2):
         noisy.deliver()
         noisy.meet()
-    (entry,) = [one for one in alice.ledger.entries(100, None) if one.kind == "withdrawn"]
+    (entry,) = [one for one in alice.ledger.log.entries(100, None) if one.kind == "withdrawn"]
     assert (entry.job, entry.fields["by"], entry.fields["word"]["why"]) == (job, "peer", "art. 17")
     assert checked(alice).problems == []
     alice.crash()
-    alice.ledger.check(alice.path.parent / FILE_NAME)
+    alice.ledger.jobs.check(alice.path.parent / FILE_NAME)
     alice.hear(before.model_copy(update={"settled": False, "signed": None, "end": ""}).to_bytes())
     (answer,) = map(Statement.from_bytes, alice.said)
     assert (answer.verdict, answer.why) == ("refused", "the job has ended here, and is archived: propose it anew")
-    assert alice.ledger.all() == []
-    alice.ledger._past = replace(alice.ledger._past, jobs={job: replace(alice.ledger._past.jobs[job], peer="carol")})
+    assert alice.ledger.jobs.all() == []
+    alice.ledger.spendings.past = replace(
+        alice.ledger.spendings.past, jobs={job: replace(alice.ledger.spendings.past.jobs[job], peer="carol")}
+    )
     with pytest.raises(ProtocolError, match="not with it"):
         alice.hear(before.to_bytes())
 
@@ -312,13 +313,17 @@ def test_the_peer_speaks_of_a_job_that_has_left(noisy: Pair) -> None:
 def test_no_other_result_is_withdrawn_of_a_job_that_has_left(noisy: Pair) -> None:
     """Nor any of a job that never had one, though the peer signs that it had; and no job's digest is another's."""
     alice, bob = noisy.parties
-    computed, another = (Statement.from_bytes(bob.ledger.statement(done(noisy, epsilon=e))) for e in (0.25, 0.125))
-    refused = alice.ledger.propose({"protocol": "noisy", "table": "days", "epsilon": 0.5, "purpose": PURPOSE}).id
+    computed, another = (
+        Statement.from_bytes(bob.ledger.hearing.statement(done(noisy, epsilon=e))) for e in (0.25, 0.125)
+    )
+    refused = alice.ledger.decisions.propose(
+        {"protocol": "noisy", "table": "days", "epsilon": 0.5, "purpose": PURPOSE}
+    ).id
     noisy.deliver()
-    bob.ledger.decide(refused, "refused", "no")
+    bob.ledger.decisions.decide(refused, "refused", "no")
     noisy.deliver()
     settle(noisy)
-    known = Statement.from_bytes(bob.ledger.statement(refused))
+    known = Statement.from_bytes(bob.ledger.hearing.statement(refused))
     assert archive(alice) is not None
     assert computed.signed is not None
 
@@ -338,9 +343,9 @@ def test_no_other_result_is_withdrawn_of_a_job_that_has_left(noisy: Pair) -> Non
             with pytest.raises(ProtocolError, match=why):
                 alice.hear(withdrawn(job))
         alice.crash()
-    assert [one.kind for one in alice.ledger.entries(100, None)].count("withdrawn") == 0
+    assert [one.kind for one in alice.ledger.log.entries(100, None)].count("withdrawn") == 0
     alice.hear(withdrawn(computed.proposal))
-    assert [one.kind for one in alice.ledger.entries(100, None)].count("withdrawn") == 1
+    assert [one.kind for one in alice.ledger.log.entries(100, None)].count("withdrawn") == 1
     assert checked(alice).problems == []
 
 
@@ -348,10 +353,10 @@ def test_after_it_left_the_same_question_is_a_new_one(noisy: Pair) -> None:
     first = done(noisy, epsilon=0.5)
     alice, bob = noisy.parties
     assert archive(alice) is not None
-    second = alice.ledger.propose({"protocol": "noisy", "table": "days", "epsilon": 0.5, "purpose": PURPOSE})
+    second = alice.ledger.decisions.propose({"protocol": "noisy", "table": "days", "epsilon": 0.5, "purpose": PURPOSE})
     noisy.deliver()
     assert alice.ledger.accounts.terms(second).earlier is None
-    earlier = bob.ledger.accounts.earlier(bob.ledger.find(second.id))
+    earlier = bob.ledger.accounts.earlier(bob.ledger.jobs.find(second.id))
     assert earlier is not None
     assert earlier.job.id == first
 
@@ -364,12 +369,12 @@ def test_a_reader_leaves_content_in_the_write_ahead_log_until_the_next_look(nois
     with reading(alice.path) as reader:
         reader.execute("SELECT count(*) FROM audit").fetchall()
         assert archive(alice) is not None
-        assert not alice.ledger.overwritten
+        assert not alice.ledger.retention.overwritten
         assert archive(alice) is None
-        assert not alice.ledger.overwritten
+        assert not alice.ledger.retention.overwritten
     assert any(PURPOSE.encode() in path.read_bytes() for path in files)
     assert archive(alice) is None  # nothing is due, and yet
-    assert alice.ledger.overwritten
+    assert alice.ledger.retention.overwritten
     assert not any(PURPOSE.encode() in path.read_bytes() for path in files)
 
 
@@ -382,7 +387,7 @@ def test_the_table_and_the_peer_of_an_archived_job_are_told(noisy: Pair) -> None
     archive(alice)
     assert _recipients(file, "days") == ([before | {"purpose": None}], 0)
     assert _recipients(file, "nights") == ([], 0)
-    entries = alice.ledger.entries(1000, None)[::-1]
+    entries = alice.ledger.log.entries(1000, None)[::-1]
     log = activities.read(entries)
     assert [(one.table, one.peer) for one in log.archived] == [("days", "bob")]
     breach = breaches.Breach("ab", datetime.now(UTC), ["days"], [("", "found", "x")])

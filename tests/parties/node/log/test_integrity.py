@@ -15,12 +15,14 @@ from cryptography.hazmat.primitives.serialization import Encoding
 
 from parties.cli import run
 from parties.link.identity import Identity
-from parties.node import integrity, settings, upgrade
+from parties.node import settings, upgrade
+from parties.node.log import integrity
+from parties.node.log.jobs import Jobs
+from parties.node.log.node_log import NodeLog
 from parties.node.peers import Peers, Who
 from parties.node.records import AuditLog, database, seal
 from parties.node.records.marker import FILE_NAME as MARKER
 from parties.node.records.shipped import Shipped
-from parties.node.register import Register
 from smc.errors import InputError
 from smc.meter import Cost
 from tests.support.ledgers import TASK, TREE, Pair, agreed, paired, propose
@@ -38,7 +40,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory, identities: dict[str, Identi
     with paired(place, identities) as pair:
         alice = pair.parties[0]
         _work(pair)
-        alice.ledger.remember(alice.path.parent / MARKER)
+        alice.ledger.log.remember(alice.path.parent / MARKER)
     own = place / "party"
     own.mkdir()
     shutil.copytree(place / "0", own / "state")
@@ -56,21 +58,21 @@ def _work(pair: Pair) -> None:
     for job in (done, withdrawn):
         pair.session(job)
         pair.deliver()
-    alice.withdraw(withdrawn, "rows were wrong")
+    alice.decisions.withdraw(withdrawn, "rows were wrong")
     pair.deliver()
-    alice.begin(cut, "bob")
-    alice.met(cut, 0, "mixed")
-    alice.reached(cut, TASK.states.encode(TASK.states.cut(TREE, 1)), Cost(1, 2, 3, 4))
+    alice.runs.begin(cut, "bob")
+    alice.runs.met(cut, 0, "mixed")
+    alice.runs.reached(cut, TASK.states.encode(TASK.states.cut(TREE, 1)), Cost(1, 2, 3, 4))
     pair.parties[0].opens(cut)
-    alice.broke(cut, "the link broke", Cost(1, 2, 3, 4))
-    alice.over(cut)
-    alice.cancel(propose(pair), "asked too early")
+    alice.runs.broke(cut, "the link broke", Cost(1, 2, 3, 4))
+    alice.runs.over(cut)
+    alice.decisions.cancel(propose(pair), "asked too early")
     refused = propose(pair, 1)
     pair.deliver()
-    alice.decide(refused, "refused", "not of this table")
+    alice.decisions.decide(refused, "refused", "not of this table")
     propose(pair, 0, purpose="yet to be decided")
-    alice.hold("bob", pair.parties[1].ledger.shown("alice"))
-    alice.note_shipped("archive", Shipped(1, "ab" * 32, "2026-01-01T00:00:00+00:00"))
+    alice.heads.hold("bob", pair.parties[1].ledger.heads.shown("alice"))
+    alice.log.note_shipped("archive", Shipped(1, "ab" * 32, "2026-01-01T00:00:00+00:00"))
 
 
 def changed(value: Any) -> Any:
@@ -213,10 +215,10 @@ def test_command_check_and_start_see_the_same(
         assert seen == list(found), words
         assert run(["node", "--upgrade-check", "--config", config]) == 2
         with closing(database.connect(path)) as connection:
-            register = Register(connection, peers, {}, lambda _: None)
-            assert register.verify().problems == list(found), words  # what the page shows
+            jobs = Jobs(NodeLog(connection, peers), {}, lambda _: None)
+            assert jobs.log.verify().problems == list(found), words  # what the page shows
             with pytest.raises(InputError) as refused:
-                register.check(path.parent / MARKER)
+                jobs.check(path.parent / MARKER)
         assert str(refused.value).startswith(found[0]), words
 
 
@@ -234,13 +236,13 @@ def test_what_a_command_writes_beside_the_node_breaks_no_seal(pair: Pair, identi
             log.append("rights", None, {"what": "access", "table": "days"})
             log.append("reviewed", job, {"text": "as it should be"})
         assert integrity.verify(connection, certificate).problems == []
-        assert alice.ledger.verify().ok
+        assert alice.ledger.log.verify().ok
         for table in (*seal.TABLES, "seal"):
             connection.execute(f"DELETE FROM {table}")
         connection.executescript("\n".join(tables))
         found = integrity.verify(connection, certificate).problems
         assert any("an earlier one was put in its place" in problem for problem in found)
-        assert alice.ledger.verify().problems == found
+        assert alice.ledger.log.verify().problems == found
 
 
 def test_files_beside_the_database(whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -258,14 +260,14 @@ def test_what_is_rolled_back_leaves_no_mark(pair: Pair) -> None:
     job = propose(pair)
 
     def fail() -> None:
-        with alice.ledger._writing():
-            alice.ledger._store.put(alice.ledger.find(job).model_copy(update={"note": "lost"}))
+        with alice.ledger.log.writing():
+            alice.ledger.jobs.store.put(alice.ledger.jobs.find(job).model_copy(update={"note": "lost"}))
             raise KeyError
 
     with pytest.raises(KeyError):
         fail()
-    alice.ledger.cancel(job)
-    assert alice.ledger.verify().ok
+    alice.ledger.decisions.cancel(job)
+    assert alice.ledger.log.verify().ok
 
 
 def test_a_kind_that_is_not_installed_is_no_damage(

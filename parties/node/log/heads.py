@@ -12,7 +12,7 @@ accepted it; each acceptance is an entry of the log. Three messages each way:
 
 from __future__ import annotations
 
-import sqlite3
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
@@ -20,9 +20,10 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from parties.base.canonical import canonical
 from parties.link.identity import fingerprint
-from parties.node.journal import Journal
+from parties.node.log.node_log import NodeLog
 from parties.node.peers import Who
 from parties.node.records import Evidence, Head
+from parties.node.records.kinds import Side
 from smc.errors import LinkError, ProtocolError
 from smc.session import Session
 
@@ -32,13 +33,6 @@ ROLLED_BACK = (
     "the records here were rolled back, as {peer} knows, and may have forgotten who is revoked: jobs wait, with all "
     f"peers; put the newest state directory back, or revoke anew whom you do not trust, and then {ACCEPT}"
 )
-
-_TABLE = """
-CREATE TABLE IF NOT EXISTS heads (
-    fingerprint TEXT PRIMARY KEY,
-    evidence    TEXT NOT NULL
-) STRICT
-"""
 
 
 class RolledBackError(LinkError):
@@ -75,19 +69,29 @@ Some = TypeVar("Some", bound=Message)
 
 
 class Heads:
-    """A node's heads of its peers' logs, and what it finds of its own. The caller holds the node's lock."""
+    """A node's heads of its peers' logs, and what its own lacks. `accepted` is called when a loss was accepted."""
 
-    def __init__(self, connection: sqlite3.Connection, journal: Journal) -> None:
-        self._connection, self._journal = connection, journal
-        with connection:
-            connection.execute(_TABLE)
+    def __init__(self, log: NodeLog, accepted: Callable[[], None] = lambda: None) -> None:
+        self._log, self._accepted = log, accepted
+        self._is_behind = bool(self._lacking())  # our log an entry that it had
 
-    def shown(self, who: Who) -> Shown:
-        """Return what we show a peer."""
-        return Shown(own=self._journal.evidence(), held=self._held(who))
+    def shown(self, peer: str) -> Shown:
+        """Return what a peer is shown of both logs."""
+        with self._log.reading():
+            self._log.settle()
+            return Shown(own=self._log.audit.evidence(), held=self._held(self._log.peers.named(peer)))
 
-    def lost(self, who: Who, theirs: Shown) -> Found:
+    def lost(self, peer: str, theirs: Shown) -> Found:
         """Return what our log lacks of what the peer shows. `ProtocolError` if a signature there is missing."""
+        who = self._log.peers.named(peer)
+        with self._log.writing():
+            lost = self._lost(who, theirs)
+            self._is_behind |= lost.lost is not None
+        if lost.accepted:  # by a command, which has charged what the lost jobs may have spent
+            self._accepted()
+        return lost
+
+    def _lost(self, who: Who, theirs: Shown) -> Found:
         if not theirs.own.is_signed_by(who.peer):
             raise ProtocolError("the peer has not signed its log's head")
         held, certificate = theirs.held, who.identity.certificate
@@ -95,39 +99,66 @@ class Heads:
             return Found(lost=None)
         if not held.is_signed_by(certificate):
             raise ProtocolError("the peer shows a head of our log that we have not signed")
-        if self._journal.has(held.head):
+        if self._log.audit.has(held.head):
             return Found(lost=None)
-        return Found(lost=held.head, accepted=self._journal.rolled_back("us", who, held.head))
+        return Found(lost=held.head, accepted=self._rolled_back("us", who, held.head))
 
-    def lost_by_peer(self, who: Who, theirs: Shown, reported: Found) -> Found:
+    def lost_by_peer(self, peer: str, theirs: Shown, reported: Found) -> Found:
         """Return what the peer's log lacks, as it says or as its head shows; whether our operator has accepted that."""
-        held = self._held(who)
-        behind = held is not None and (
-            theirs.own.head.number < held.head.number
-            or (theirs.own.head.number == held.head.number and theirs.own.head != held.head)
-        )
-        if held is None or not (behind or reported.lost is not None):
-            return Found(lost=None)
-        return Found(lost=held.head, accepted=self._journal.rolled_back("peer", who, held.head))
+        who = self._log.peers.named(peer)
+        with self._log.writing():
+            held = self._held(who)
+            behind = held is not None and (
+                theirs.own.head.number < held.head.number
+                or (theirs.own.head.number == held.head.number and theirs.own.head != held.head)
+            )
+            if held is None or not (behind or reported.lost is not None):
+                return Found(lost=None)
+            return Found(lost=held.head, accepted=self._rolled_back("peer", who, held.head))
+
+    def rolled_back(self) -> str:
+        """Return why no job runs with anybody: our log lacks what it had, and nobody here has accepted that."""
+        with self._log.reading():
+            peer = self._lacking() if self._is_behind else ""
+        self._is_behind = bool(peer)
+        return ROLLED_BACK.format(peer=peer) if peer else ""
+
+    def hold(self, peer: str, theirs: Shown) -> None:
+        """Hold this head of the peer's log from now on."""
+        with self._log.writing():
+            self.keep(self._log.peers.named(peer), theirs.own, newer=False)
 
     def keep(self, who: Who, evidence: Evidence, newer: bool = True) -> None:
-        """Hold a head of a peer's log: if it is newer than the one that is held, or whatever it is."""
+        """Hold a head of a peer's log, in the caller's transaction: if it is newer than the one held, or whatever."""
         held = self._held(who)
         if newer and held is not None and held.head.number >= evidence.head.number:
             return
         values = (fingerprint(who.peer), evidence.model_dump_json())
-        self._connection.execute("INSERT OR REPLACE INTO heads VALUES (?, ?)", values)
+        self._log.connection.execute("INSERT OR REPLACE INTO heads VALUES (?, ?)", values)
 
     def succeed(self, who: Who) -> None:
-        """Hold what is held of a peer's log under its new certificate, too."""
+        """Hold what is held of a peer's log under its new certificate, too, in the caller's transaction."""
         if (held := self._held(who)) is not None:
             values = (fingerprint(who.succeeded.peer), held.model_dump_json())
-            self._connection.execute("INSERT OR IGNORE INTO heads VALUES (?, ?)", values)
+            self._log.connection.execute("INSERT OR IGNORE INTO heads VALUES (?, ?)", values)
 
     def _held(self, who: Who) -> Evidence | None:
         query = "SELECT evidence FROM heads WHERE fingerprint = ?"
-        row = self._connection.execute(query, (fingerprint(who.peer),)).fetchone()
+        row = self._log.connection.execute(query, (fingerprint(who.peer),)).fetchone()
         return None if row is None else Evidence.model_validate_json(row[0])
+
+    def _rolled_back(self, whose: Side, who: Who, head: Head) -> bool:
+        """Record once that a log lacks an entry its owner has signed; return whether our operator has accepted it."""
+        audit = self._log.audit
+        whom = {"peer": who.peer_name, "peer_fingerprint": fingerprint(who.peer)}
+        fields = {"whose": whose, **whom, **head.model_dump()}
+        if not any(entry.fields == fields for entry in audit.of_kind("rolled back")):
+            audit.append("rolled back", None, fields)
+        return any(entry.fields == fields for entry in audit.of_kind("rollback accepted"))
+
+    def _lacking(self) -> str:
+        """Return with which peer it was found that our log lacks an entry, unless our operator has accepted that."""
+        return next((fields["peer"] for fields in self._log.audit.rollbacks() if fields["whose"] == "us"), "")
 
 
 def why_held(peer: str, ours: Found, theirs: Found, by_peer: bool, by_them: bool) -> str:

@@ -1,0 +1,254 @@
+"""What our operator does to jobs, and what the decision point says: each method decides which events happen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+from parties.jobs.kind import asked
+from parties.node import proposal
+from parties.node.acts.parts import Parts
+from parties.node.acts.runs import Runs
+from parties.node.gate import AskFirstError, asking
+from parties.node.log.job_events import Event, Unlogged, decided, proposed, sizes, withdrawn
+from parties.node.log.jobs import now
+from parties.node.log.statement import MAX_LINE, OPERATOR, PROPOSER, Statement
+from parties.node.log.store import Record
+from parties.node.peers import Who
+from parties.node.point.xacml import Word, said
+from parties.node.proposal import JobFile
+from parties.node.records import kinds, withdrawal
+from parties.operator.budget import Simulation
+from parties.operator.people import acting
+from smc.errors import InputError
+
+
+class Decisions:
+    """The decisions of this party about jobs, beside those of its rules about what the peer proposes."""
+
+    def __init__(self, parts: Parts, runs: Runs) -> None:
+        self._parts, self._jobs, self._log, self._accounts = parts, parts.jobs, parts.jobs.log, parts.accounts
+        self._gate, self._offers, self._inputs, self._runs = parts.gate, parts.offers, parts.inputs, runs
+
+    def propose(self, fields: dict[str, Any]) -> Record:
+        """Propose a job of ours. `InputError` if it is wrong, or if a rule of ours denies it."""
+        job, who, draft = self._drafted(fields)
+        self._check_typed(draft, job.typed)
+        return self._proposed(draft, who, job.typed)
+
+    def repeat(self, beginning: str) -> Record:
+        """Propose the same job anew, as one of ours: the same specification, tables and purpose. `InputError` as of
+        `propose`, and if it asks for something to be typed."""
+        record = self._jobs.find(beginning)
+        terms, who = record.ours.proposal, self._jobs.who(record)
+        if asked(terms.task):
+            raise InputError(f"job {record.id[:8]} asks for something to be typed: propose it by smc submit")
+        if misfit := self._gate.misfit(terms, record.party):
+            raise InputError(f"job {record.id[:8]} cannot be proposed as it was: {misfit}")
+        again = proposal.repeated(terms, record.party)
+        return self._proposed(Record(proposed_by="us", peer=who.peer_name, ours=Statement(proposal=again)), who, {})
+
+    @asking
+    def _proposed(self, draft: Record, who: Who, typed: Mapping[str, Any], word: Word | None = None) -> Record:
+        terms = draft.ours.proposal
+        with self._log.writing():
+            judgement = self._gate.judge(terms, who, "us", self._parts.around(draft), word)
+            if judgement.ask is not None and (word is None or word.decision is not None):
+                raise AskFirstError(judgement.ask)
+            if judgement.verdict != "approved":
+                raise InputError(f"this cannot be proposed: {judgement.reason}")
+            people, person = self._people(draft), acting.get()
+            begun = proposed(draft, who, self._parts.address(draft.peer), person)
+            reason = "" if word is None else said(word)
+            consent = () if self._lacks(people) else decided("approved", judgement.by, reason=reason, person=person)
+            record = self._jobs.apply(draft, begun, *consent)
+            self._inputs.put(terms.id, typed)
+        return self._jobs.tell(record)
+
+    def simulate(self, fields: dict[str, Any]) -> Simulation:
+        """Return what a job of ours would do to our table's budget, changing nothing. `InputError` if it is wrong."""
+        _, who, draft = self._drafted(fields)
+        judgement = self._gate.judge(draft.ours.proposal, who, "us", self._parts.around(draft))
+        return self._accounts.simulated(draft, judgement.reason if judgement.verdict == "refused" else "")
+
+    def _drafted(self, fields: dict[str, Any]) -> tuple[JobFile, Who, Record]:
+        """Return a job file's content, whom it is meant for, and the job, of which nothing has been decided yet."""
+        job = proposal.read_job(fields)
+        who = self._log.peers.named(job.peer)
+        if self._parts.pins.is_revoked(who):
+            raise InputError(f"the certificate of {who.peer_name} is revoked here: no job with it can run")
+        terms = proposal.propose(job, self._offers.inputs(who.party, job.table or ""))
+        return job, who, Record(proposed_by="us", peer=who.peer_name, ours=Statement(proposal=terms))
+
+    @asking
+    def decide(
+        self,
+        beginning: str,
+        verdict: Literal["approved", "refused"],
+        why: str = "",
+        typed: Mapping[str, Any] | None = None,
+        word: Word | None = None,
+    ) -> Record:
+        """Record the operator's verdict on a job that waits for it, with what the job asks the operator to type.
+
+        What was typed is forgotten when the node ends: then it is typed again, by approving once more. Where there is a
+        decision point, it has to permit what becomes our consent. `InputError` if it does not: the job goes on waiting.
+        """
+        with self._log.writing():
+            record, say = self._decided(self._jobs.find(beginning), verdict, why, typed or {}, word)
+        return self._jobs.tell(record, say)
+
+    def _decided(
+        self,
+        record: Record,
+        verdict: Literal["approved", "refused"],
+        why: str,
+        typed: Mapping[str, Any],
+        word: Word | None,
+    ) -> tuple[Record, bool]:
+        """Return the job as it is then, and whether the peer is to hear of it."""
+        if verdict == "approved" and self._needs(record):
+            self._check_typed(record, typed)
+            if record.ours.verdict == "approved":
+                return self._typed_again(record, typed), True
+        elif typed:
+            raise InputError(f"job {record.id[:8]} asks for nothing to be typed")
+        if self._jobs.state(record) != "waiting" or record.ours.verdict != "waiting":
+            raise InputError(f"job {record.id[:8]} does not wait for our consent: it is {self._described(record)}")
+        misfit = self._gate.misfit(record.ours.proposal, record.party) or ""
+        if verdict == "approved" and misfit:
+            misfit += self._gate.remedy(record.ours.proposal, record.party)
+            raise InputError(f"this cannot run here: {misfit}; smc refuse {record.id[:8]} tells {record.peer} so")
+        if verdict == "approved" and (refusal := self._accounts.too_much(record)):
+            raise InputError(refusal)
+        question = self._parts.asked(record)
+        decision = self._gate.allows_now(*question)
+        if verdict == "approved" and decision.is_past_consent:
+            raise InputError(f"this cannot be approved: {decision.reason}")
+        people = self._people(record if verdict == "approved" else None)
+        last = verdict == "approved" and not self._lacks(people)
+        if last and (objection := self._gate.objection(*question, word)):
+            raise InputError(f"this cannot be approved: {objection}")
+        if verdict == "approved":
+            self._inputs.put(record.id, typed)
+            if not last:
+                return self._jobs.apply(record, self._approved(people[-1], len(people))), False
+        why = why.strip() or (misfit or "the operator gave no reason" if verdict == "refused" else "")
+        by = PROPOSER if (verdict, record.proposed_by) == ("approved", "us") else OPERATOR
+        reason = said(word) if word is not None and last else ""
+        return self._jobs.apply(record, *decided(verdict, by, why, reason, acting.get())), True
+
+    def unasked(self) -> list[str]:
+        """Return the jobs that our rules permit, and of which the decision point has not said whether it does."""
+        with self._log.lock:
+            jobs = sorted(self._jobs.index.unasked.values(), key=lambda record: self._jobs.store.number(record.id))
+            return [record.id for record in jobs if self._is_unasked(record)]
+
+    @asking
+    def settle(self, identifier: str, word: Word | None = None) -> bool:
+        """Ask the decision point about a job of the peer's that our rules permit, and do as it says.
+
+        Return whether it has answered. Our rules are asked again, for they may know times. Holds no lock while it asks.
+        """
+        with self._log.writing():
+            record = self._jobs.get(identifier)
+            if not self._is_unasked(record):
+                return True
+            terms, who = record.ours.proposal, self._jobs.who(record)
+            around = replace(self._parts.around(record), waiting=0)
+            judgement = self._gate.judge(terms, who, record.proposed_by, around, word)
+            if judgement.ask is not None and word is None:
+                raise AskFirstError(judgement.ask)
+            unasked = judgement.ask is not None
+            if unasked and judgement.reason == record.reason:
+                return False
+            record = self._jobs.apply(record, *self._gate.decided(record, judgement))
+        self._jobs.tell(record, say=not unasked)
+        return not unasked
+
+    def _is_unasked(self, record: Record) -> bool:
+        return record.unasked and record.ours.verdict == "waiting" and self._jobs.state(record) == "waiting"
+
+    def cancel(self, beginning: str, why: str = "") -> Record:
+        """End a job that has not ended."""
+        with self._log.writing():
+            record = self._jobs.find(beginning)
+            if self._jobs.has_ended(record):
+                raise InputError(f"job {record.id[:8]} has ended already: it is {self._jobs.state(record)}")
+            if record.ours.end == "computed":
+                raise InputError(f"job {record.id[:8]} is computed here: only the peer's signature is missing")
+            why = (why.strip() or "the operator cancelled it")[:MAX_LINE]
+            entry = {"by": "us", "why": why, "person": acting.get(), **sizes(record)}
+            record = self._jobs.apply(record, kinds.Cancelled.model_validate(entry))
+        return self._jobs.tell(record)
+
+    def withdraw(self, beginning: str, why: str) -> Record:
+        """Withdraw a result, by a signed word that both parties keep. `InputError` if it is not here, or no reason."""
+        if not why.strip():
+            raise InputError("say why: a withdrawal is for good, and both parties' records keep its reason")
+        with self._log.writing():
+            record = self._jobs.find(beginning)
+            if self._jobs.state(record) != "done" or record.ours.signed is None:
+                raise InputError(f"job {record.id[:8]} has no result to be withdrawn: it is {self._jobs.state(record)}")
+            if record.ours.withdrawn is not None:
+                raise InputError(f"job {record.id[:8]}: its result is withdrawn already")
+            job, signed, reason = record.ours.proposal, record.ours.signed, why.strip()
+            result = signed.result[job.task.about.noun]
+            word = withdrawal(self._log.peers.identity, job.digest, result, reason[:MAX_LINE], now())
+            who = self._jobs.who(record)
+            record = self._jobs.apply(record, withdrawn(who, "us", job.digest, word, acting.get()))
+        return self._jobs.tell(record)
+
+    def _people(self, record: Record | None) -> tuple[str, ...]:
+        """Return who stands behind a job, with the one who acts; None stands for a refusal, which is one person's.
+
+        `InputError` if that must be somebody else: each is counted once, and who proposed a job does not approve it.
+        """
+        name, before = acting.get(), () if record is None else record.people
+        if record is not None and self._gate.approvals > 1:
+            if not name:
+                raise InputError(f"approvals = {self._gate.approvals}: that is for people with names; smc operator add")
+            if name in before:
+                first = record.proposed_by == "us" and name == before[0]
+                done = "proposed" if first else "approved"
+                raise InputError(f"{name} has {done} job {record.id[:8]}: somebody else must approve it now")
+        return tuple(dict.fromkeys((*before, name) if name else before))
+
+    def _typed_again(self, record: Record, typed: Mapping[str, Any]) -> Record:
+        """Keep what was typed for a job that has our consent. `InputError` if that is for those behind the job."""
+        name, again = acting.get(), list[Event]([Unlogged({"note": ""})])
+        if self._gate.approvals > 1:
+            if name not in record.people:
+                raise InputError(
+                    f"job {record.id[:8]} was approved by {', '.join(record.people)}: one of them types it"
+                )
+            again.insert(0, self._approved(name, len(record.people)))
+        self._inputs.put(record.id, typed)
+        return self._jobs.apply(record, *again)
+
+    def _approved(self, person: str, given: int) -> kinds.Approved:
+        return kinds.Approved(person=person, given=given, needed=self._gate.approvals)
+
+    def _lacks(self, people: Sequence[str]) -> bool:
+        """Return whether more of our people than these must approve a job before we consent."""
+        return self._gate.approvals > 1 and len(people) < self._gate.approvals
+
+    def _needs(self, record: Record) -> bool:
+        return not self._jobs.has_ended(record) and bool(self._runs.missing(record))
+
+    def _check_typed(self, record: Record, typed: Mapping[str, Any]) -> None:
+        """Raise `InputError` unless what was typed is all that the job asks for, and fits."""
+        job, inputs = record.ours.proposal, self._offers.inputs(record.party, record.table, typed)
+        names = [parameter.key for parameter in asked(job.task)]
+        if unknown := [name for name in typed if name not in names]:
+            raise InputError(f"{unknown[0]}: the job does not ask for it")
+        if missing := job.task.missing(inputs):
+            raise InputError(f"{missing[0]}: the job asks for it, and nothing is typed: --input {missing[0]}=VALUE")
+        if names:
+            with job.task.open(inputs):
+                pass
+
+    def _described(self, record: Record) -> str:
+        state = self._jobs.state(record)
+        return "waiting for the peer's consent" if state == "waiting" else state

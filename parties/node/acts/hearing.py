@@ -1,0 +1,204 @@
+"""What the peer says of jobs, and what is said to it: each statement becomes events, or is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+from parties.link.identity import fingerprint
+from parties.node import limits
+from parties.node.acts.parts import Parts
+from parties.node.acts.runs import DIFFERENT
+from parties.node.limits import ExcessError, Refusals, Tally
+from parties.node.log.job_events import Event, Unlogged, both_signed, failed, heard, proposed, withdrawn
+from parties.node.log.statement import BY_NODE, Statement, takes_back
+from parties.node.log.store import Record, is_held
+from parties.node.peers import Who
+from parties.node.proposal import Proposal
+from parties.node.records import Signed
+from parties.node.records.sealed import errors
+from smc.errors import ProtocolError, SmcError
+
+
+class Hearing:
+    """The two ends of a peer's statements: `hear` takes theirs, `statement` gives ours."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts, self._jobs, self._log, self._gate = parts, parts.jobs, parts.jobs.log, parts.gate
+        self._tally = Tally(parts.jobs.log.connection)
+        self._refusals = Refusals()
+
+    def statement(self, identifier: str) -> bytes:
+        """Return what we have to say of a job, now; empty if that is nothing."""
+        with self._log.lock:
+            record = self._jobs.store.get(identifier)
+            if record is None:
+                return self._refusals.take(identifier)
+            said = b"" if is_held(record) else record.ours.to_bytes()
+        self._log.settle()  # what is said must not be taken back
+        return said
+
+    def hear(self, peer: str, data: bytes) -> None:
+        """Take a statement of this peer. `ProtocolError` if it is none, or more than is kept of a peer.
+
+        A new proposal that meets any other error, which is ours, is refused, and nothing of it is kept.
+        """
+        theirs, who = Statement.from_bytes(data), self._log.peers.named(peer)
+        if theirs.signed is not None and who.signer(theirs.signed.is_signed_by) is None:
+            raise ProtocolError("the peer's signature under a job's result is wrong")
+        if theirs.withdrawn is not None and not _is_right(theirs, who):
+            raise ProtocolError("the peer's signature under a withdrawal is wrong")
+        try:
+            with self._log.writing(), self._counted(peer, theirs.proposal.id):
+                record, answer = self._heard(theirs, who)
+        except ExcessError as error:
+            if self._jobs.store.get(theirs.proposal.id) is not None:
+                raise  # it says so again with the next link
+            self._refusals.put(theirs, str(error))
+            record, answer = None, True
+        except errors(SmcError):
+            raise
+        except Exception:
+            if self._jobs.store.get(theirs.proposal.id) is None and not theirs.settled:
+                self._refusals.put(theirs, "internal error")
+                self._jobs.speak(peer, theirs.proposal.id)
+            raise
+        if record is not None:
+            self._jobs.tell(record, say=answer)
+        elif answer:
+            self._jobs.speak(peer, theirs.proposal.id)
+
+    def _heard(self, theirs: Statement, who: Who) -> tuple[Record | None, bool]:
+        """Take a statement and return the job it changes, if there is one, and whether the peer is to be answered."""
+        record = self._jobs.store.get(theirs.proposal.id)
+        if record is None and theirs.proposal.id in self._parts.spendings.past.jobs:
+            self._hear_of_archived(theirs, who)
+            return None, not theirs.settled
+        if record is None:
+            return self._meet(theirs, who), True
+        if record.peer != who.peer_name:
+            raise ProtocolError("the peer speaks of a job that is not with it")
+        if record.ours.proposal != theirs.proposal:
+            raise ProtocolError("the peer has changed a job after it was proposed")
+        done = self._jobs.state(record) == "done"
+        if record.theirs is not None and takes_back(_unsettled(record.theirs) if done else record.theirs, theirs):
+            raise ProtocolError("the peer takes back what it has said of a job")
+        if theirs.signed is not None and not record.sessions:
+            raise ProtocolError("the peer says that a job is computed of which no session has begun here")
+        settled, known = record.ours.settled, record.theirs
+        if theirs != known and not done:
+            record = self._hear_more(record, theirs)
+        elif known is not None and theirs.settled and not known.settled:  # it knows that the job is done
+            record = self._jobs.apply(record, Unlogged({"theirs": known.model_copy(update={"settled": True})}))
+        if self._jobs.state(record) == "done" and _of_withdrawal(theirs) != _of_withdrawal(known):
+            record = self._hear_withdrawal(record, theirs, known)
+        if settled and not self._jobs.has_ended(record):
+            raise ProtocolError("the peer takes back that a job has ended")
+        # The peer has not heard of the end, or not that we have.
+        answer = theirs.unheard or (record.ours.settled and not (settled and theirs.settled))
+        return (None, False) if theirs == known and not answer else (record, answer)
+
+    def _meet(self, theirs: Statement, who: Who) -> Record | None:
+        """Take a job that we did not know: decide on it by our rules, or leave it to the operator.
+
+        None if it is more than anybody could want, or the node refuses it by itself: then only an answer is kept, and
+        the records count it.
+        """
+        job, moment, name = theirs.proposal, datetime.now(UTC), who.peer_name
+        if theirs.settled and theirs.verdict != "refused" and theirs.end != "cancelled":
+            return None  # it has heard our refusal
+        if why := limits.excess(theirs, self._tally.of(name, moment), moment, self._gate.limits):
+            self._turn_away(theirs, who, why, why)
+            return None
+        self._tally.add(name, moment, 1, 0, self._gate.limits)
+        if theirs.signed is not None:
+            why = "no session of it has begun here"
+            self._turn_away(theirs, who, why, why)
+            return None
+        draft = Record(proposed_by="peer", peer=name, ours=Statement(proposal=job))
+        judgement = self._gate.judge(job, who, "peer", self._parts.around(draft))
+        if judgement.by == BY_NODE:
+            self._turn_away(theirs, who, judgement.reason, judgement.public)
+            return None
+        begun = proposed(draft, who, self._parts.address(name))
+        return self._jobs.apply(draft, begun, *heard(draft, theirs), *self._gate.decided(draft, judgement))
+
+    def _hear_of_archived(self, theirs: Statement, who: Who) -> None:
+        """Take what the peer says of a job that is archived: only that its result is withdrawn is news."""
+        job, left = theirs.proposal, self._parts.spendings.past.jobs[theirs.proposal.id]
+        if left.peer != who.peer_name:
+            raise ProtocolError("the peer speaks of a job that is not with it")
+        if left.digest != job.digest:
+            raise ProtocolError("the peer has changed a job after it was proposed")
+        if theirs.withdrawn is not None and not (left.done and _is_of(theirs.signed, job)):
+            raise ProtocolError("the peer withdraws a result that the job does not have")
+        if not theirs.settled:
+            self._refusals.put(theirs, "the job has ended here, and is archived: propose it anew")
+        entries = self._log.audit.of_kind("withdrawn")
+        if theirs.withdrawn is not None and not any(
+            entry.job == job.id and entry.fields.get("by") == "peer" for entry in entries
+        ):
+            self._log.audit.add(withdrawn(who, "peer", job.digest, theirs.withdrawn), job.id)
+
+    def _turn_away(self, theirs: Statement, who: Who, why: str, public: str) -> None:
+        """Refuse a proposal that is not kept."""
+        self._refusals.put(theirs, public)
+        fields = {"peer_fingerprint": fingerprint(who.peer), "why": why}
+        self._log.add_folded("turned away", who.peer_name, fields)
+
+    @contextmanager
+    def _counted(self, peer: str, identifier: str) -> Iterator[None]:
+        """Count what is written inside as what the peer makes us keep. `ExcessError` if that is more than a day's."""
+        row, log = self._jobs.store.size(identifier), self._log.audit.bytes
+        yield
+        if size := self._jobs.store.size(identifier) - row + self._log.audit.bytes - log:
+            self._tally.add(peer, datetime.now(UTC), 0, size, self._gate.limits)
+
+    def _hear_more(self, record: Record, theirs: Statement) -> Record:
+        """Take news of a job that is not done."""
+        news, ours = list(heard(record, theirs)), record.ours.signed
+        if theirs.signed is not None and ours is not None:
+            who = self._jobs.who(record)
+            if theirs.signed.result != ours.result:
+                return self._jobs.apply(record, *news, *failed(record, DIFFERENT, ProtocolError(DIFFERENT)))
+            news.append(both_signed(who, ours, theirs.signed))
+            self._parts.heads.keep(who, theirs.signed.evidence(who.signer(theirs.signed.is_signed_by) or who.peer))
+        return self._jobs.apply(record, *news)
+
+    def _hear_withdrawal(self, record: Record, theirs: Statement, known: Statement | None) -> Record:
+        """Take what the peer says of a result that both have: that it is withdrawn, or that it knows."""
+        assert record.theirs is not None
+        events: list[Event] = []
+        if theirs.withdrawn is not None and (known is None or known.withdrawn is None):
+            digest = theirs.proposal.digest
+            events.append(withdrawn(self._jobs.who(record), "peer", digest, theirs.withdrawn))
+        answer = {"heard": theirs.withdrawn is not None, "unheard": record.ours.unheard and not theirs.heard}
+        news = record.theirs.model_copy(update=_of_withdrawal(theirs))
+        return self._jobs.apply(record, *events, Unlogged({"theirs": news}, answer))
+
+
+def _unsettled(side: Statement) -> Statement:
+    """Return a statement about a job that is done as one who may not know that: it is told again, nothing changes."""
+    return side.model_copy(update={"settled": False})
+
+
+def _of_withdrawal(side: Statement | None) -> dict[str, Any]:
+    """Return what a party says of the withdrawal of results."""
+    names = ("withdrawn", "unheard", "heard")
+    return {} if side is None else {name: getattr(side, name) for name in names}
+
+
+def _is_of(signed: Signed | None, job: Proposal) -> bool:
+    """Return whether what is signed says that it is of this job, as far as can be told when its result has left."""
+    return signed is not None and signed.result.get("digest") == job.digest
+
+
+def _is_right(theirs: Statement, who: Who) -> bool:
+    """Return whether a withdrawal is signed by the peer, of the result that it has signed."""
+    word, signed, job = theirs.withdrawn, theirs.signed, theirs.proposal
+    assert word is not None
+    assert signed is not None
+    signer = who.signer(lambda certificate: word.is_signed_by(certificate, job.digest))
+    return word.result == signed.result.get(job.task.about.noun) and signer is not None

@@ -1,0 +1,53 @@
+"""A node's jobs with all that acts on them: they share one log, and one way to change a job (`Jobs.apply`)."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Mapping
+
+from parties.node.accounts import Accounts
+from parties.node.acts.decisions import Decisions
+from parties.node.acts.hearing import Hearing
+from parties.node.acts.parts import Parts
+from parties.node.acts.runs import Runs
+from parties.node.gate import Gate
+from parties.node.log.heads import Heads
+from parties.node.log.jobs import Jobs
+from parties.node.log.node_log import NodeLog
+from parties.node.log.pins import Pins
+from parties.node.log.retention import Retention
+from parties.node.log.spendings import Spendings
+from parties.node.offers import Offers
+from parties.node.peers import Peers
+from parties.node.typed_inputs import TypedInputs
+
+
+class Ledger:
+    """No session begins but for a job that both parties' statements approve, and ours is approved by the operator or
+    by a rule, never otherwise.
+
+    `decisions` are the operator's, `hearing` the peer's words, `runs` what sessions do. `log` has it all.
+    """
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        peers: Peers,
+        gate: Gate,
+        offers: Offers,
+        inputs: TypedInputs,
+        speakers: Mapping[str, Callable[[str], None]],
+        changed: Callable[[str], None],
+    ) -> None:
+        self.gate = gate
+        self.log = NodeLog(connection, peers)
+        self.jobs = Jobs(self.log, speakers, changed)
+        self.spendings = Spendings(self.jobs)
+        self.retention = Retention(self.jobs, self.spendings)
+        self.heads = Heads(self.log, self.spendings.reread)
+        self.pins = Pins(self.log, self.heads)
+        self.accounts = Accounts(offers, self.jobs, self.spendings, peers)
+        self.parts = Parts(self.jobs, self.spendings, self.accounts, self.heads, self.pins, gate, offers, inputs)
+        self.runs = Runs(self.parts)
+        self.hearing = Hearing(self.parts)
+        self.decisions = Decisions(self.parts, self.runs)

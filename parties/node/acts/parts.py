@@ -1,0 +1,70 @@
+"""What every action on jobs works with, and what counts beside a job when it is judged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+from parties.link import tls
+from parties.node.accounts import Accounts
+from parties.node.gate import Gate, Surroundings
+from parties.node.log.heads import Heads
+from parties.node.log.job_index import day_of_approval
+from parties.node.log.jobs import Jobs
+from parties.node.log.pins import Pins
+from parties.node.log.spendings import Spendings
+from parties.node.log.store import Record
+from parties.node.offers import Offers
+from parties.node.peers import Who
+from parties.node.proposal import Proposal
+from parties.node.typed_inputs import TypedInputs
+
+
+@dataclass(frozen=True)
+class PeerLink:
+    """The standing link with a peer: where it is, as far as that is known, and what protects it."""
+
+    address: str | None = None
+    tls: str = ""  # the version of the connection
+    group: str | None = None  # of the key exchange
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The parts of a ledger. `links` are those with peers that were there."""
+
+    jobs: Jobs
+    spendings: Spendings
+    accounts: Accounts
+    heads: Heads
+    pins: Pins
+    gate: Gate
+    offers: Offers
+    inputs: TypedInputs
+    links: dict[str, PeerLink] = field(default_factory=dict)
+
+    def address(self, peer: str) -> str | None:
+        """Return where a peer is, if that is known."""
+        return self.links.get(peer, PeerLink()).address
+
+    def around(self, record: Record) -> Surroundings:
+        """Return what counts beside a job."""
+        at, index = datetime.now().astimezone(), self.jobs.index
+        key = record.peer, record.table, at.date()
+        known, link = self.jobs.known(record.id), self.links.get(record.peer, PeerLink())
+        itself = known is not None and (known.peer, known.table, day_of_approval(known)) == key
+        return Surroundings(
+            index.approved[key] - itself,
+            index.of_peer[record.peer, "waiting"],
+            at,
+            link.address,
+            self.accounts.too_much(record),
+            tls=link.tls or None,
+            key_exchange=link.group or None,
+            post_quantum=None if link.group is None else link.group in tls.POST_QUANTUM,
+        )
+
+    def asked(self, record: Record) -> tuple[Proposal, Who, Surroundings, Literal["us", "peer"]]:
+        """Return what the gate is asked about a job."""
+        return record.ours.proposal, self.jobs.who(record), self.around(record), record.proposed_by

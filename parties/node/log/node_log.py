@@ -1,0 +1,210 @@
+"""A node is one log: the audit log, and the transaction in which all that a node keeps is written together with it.
+
+Calls come from any thread. One lock is held while something is read or written; it is that of jobs in memory, too.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from parties.node import records
+from parties.node.folding import Folding, Repeats
+from parties.node.log import integrity
+from parties.node.log.store import Store
+from parties.node.peers import MisnamedError, Peers, misnamed
+from parties.node.records import Head, Signed, audit, database, marker, shipped
+from parties.node.records.chain import NO_ENTRY, Checked, Row
+from parties.node.records.kinds import EntryKind, Repeated
+from parties.node.records.later import Later
+from parties.node.records.seal import Seal
+from parties.node.records.sealed import errors
+from parties.node.records.shipped import Shipped
+from parties.operator.interface import AuditEntry, AuditState
+from smc.errors import InputError
+
+FREE, WINDOW_SECONDS = 10, 60.0  # entries of a kind about a peer before repeats are folded
+HEARD = """
+CREATE TABLE IF NOT EXISTS heard (
+    peer      TEXT PRIMARY KEY,
+    day       TEXT NOT NULL,
+    proposals INTEGER NOT NULL,
+    bytes     INTEGER NOT NULL
+) STRICT
+"""
+HEADS = """
+CREATE TABLE IF NOT EXISTS heads (
+    fingerprint TEXT PRIMARY KEY,
+    evidence    TEXT NOT NULL
+) STRICT
+"""
+
+
+class ClosedError(InputError):
+    """The node has stopped: nothing is written any more."""
+
+
+class NodeLog:
+    """The audit log of a node with its database, and the jobs there; `peers` are those whose signatures count."""
+
+    def __init__(self, connection: sqlite3.Connection, peers: Peers) -> None:
+        self.connection, self.peers = connection, peers
+        self.store = Store(connection)
+        self.lock = threading.RLock()
+        self.audit = records.AuditLog(connection, peers.identity)
+        self.entered: list[Callable[[], None]] = []  # called after entries were written
+        self._later = Later(connection)
+        self._folding = Folding(self._note_repeats, FREE, WINDOW_SECONDS)
+        self._closed = False
+        self._whole: int | None = None  # the version of the database when all was whole
+        with connection:
+            for table in (HEADS, HEARD, shipped.TABLE):  # all that the seal is over
+                connection.execute(table)
+        self._seal = Seal(connection, peers.identity)
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Keep everything as it is meanwhile. `ClosedError` if there is no database any more."""
+        with self.lock:
+            if self._closed:
+                raise ClosedError("the node has stopped")
+            yield
+
+    @contextmanager
+    def writing(self, later: bool = False) -> Iterator[None]:
+        """Keep everything as it is meanwhile, and write what is written inside together, or not at all.
+
+        `later`: a power cut may take it back until something of it is told outside, or another change is written.
+        """
+        with self.reading():
+            mark, changes, size = self.store.begin(), self.store.changes, self.audit.bytes
+            try:
+                with self._later.commit(later):
+                    yield
+                    if self._seal.is_behind or self.audit.bytes != size:
+                        self._seal.write(self.audit.head())
+            except BaseException:
+                self._seal.go_back()
+                if self.store.changes != changes:
+                    self.store.go_back(mark)
+                raise
+            self.store.done(mark)
+            if self.audit.bytes != size:
+                for wake in self.entered:
+                    wake()
+
+    def settle(self) -> None:
+        """Return when all is on the disk that was written: what is told outside must not be taken back."""
+        self._later.settle()
+
+    def note(self, kind: EntryKind, **fields: Any) -> None:
+        """Record what concerns no job."""
+        with self.writing():
+            self.audit.append(kind, None, fields)
+
+    def note_folded(self, kind: Repeated, peer: str, **fields: Any) -> None:
+        """Record what others may cause as often as they like: repeats about a peer, or about none, are one entry."""
+        with self.writing():
+            self.add_folded(kind, peer, fields)
+
+    def add_folded(self, kind: Repeated, peer: str, fields: Mapping[str, Any]) -> None:
+        """Do the same in the caller's transaction."""
+        if self._folding.add((kind, peer), fields):
+            self.audit.append(kind, None, {**({"peer": peer} if peer else {}), **fields})
+
+    def note_repeats(self) -> None:
+        """Record now what is counted of repeats."""
+        self._folding.flush()
+
+    def _note_repeats(self, key: tuple[str, str], repeats: Repeats) -> None:
+        what, peer = key
+        why = str(repeats.fields.get("why") or "")
+        with suppress(*errors(ClosedError)):  # the node ends, or cannot write now
+            self.note(
+                "repeated", what=what, peer=peer, times=repeats.times, first=repeats.first, last=repeats.last, why=why
+            )
+
+    def sign(self, result: dict[str, Any]) -> Signed:
+        """Sign a result and the last entry of the log."""
+        unsigned = Signed(result=result, head=self.audit.head(), signature="0" * 128)
+        return unsigned.model_copy(update={"signature": records.sign(self.peers.identity, unsigned.document()).hex()})
+
+    def entries(self, last: int, before: int | None) -> list[AuditEntry]:
+        """Return the last entries, the newest first."""
+        with self.reading():
+            return self.audit.entries(last, before)
+
+    def verify(self) -> AuditState:
+        """Check that all that is kept is whole, see `integrity`.
+
+        What was found whole before is not read again, unless somebody else has written to the database since.
+        """
+        with self.reading():
+            (*_, path), *_ = self.connection.execute("PRAGMA database_list")
+            return audit.state(self._checked(Path(path).parent))
+
+    def _checked(self, directory: Path) -> Checked:
+        checked = self.audit.checked([who.peer for who in self.peers])
+        version = database.version(self.connection)
+        if checked.problems or self._whole != version:
+            owner = self.peers.identity.certificate
+            problems = integrity.beside_the_log(self.connection, owner, checked.hashes, directory)
+            self._whole = None if checked.problems or problems else version
+            checked = replace(checked, problems=[*checked.problems, *problems])
+        return checked
+
+    def check(self, path: Path) -> None:
+        """Raise `InputError` if what is kept is not whole, or with a peer that was named otherwise.
+
+        To go on with changed records would cover the change up. `path` is that of the log's marker.
+        """
+        with self.reading():
+            self._whole = None  # all of it
+            problems = self._checked(path.parent).problems
+            if problems and (problems != [NO_ENTRY] or integrity.is_begun(self.connection, path.parent)):
+                raise InputError(f"{problems[0]}; smc audit verify shows all")
+            for who in self.peers:
+                if problem := misnamed(who, self.peers, self._names()):
+                    raise MisnamedError(problem)
+
+    def _names(self) -> dict[str, str]:
+        """Return the names under which the log knows peers' certificates: the last one of each fingerprint."""
+        known = [entry.fields for entry in self.audit.of_kind("connected", "proposed") if entry.fields]  # not archived
+        prints = [fields.get("fingerprint") or fields.get("peer_fingerprint") for fields in known]
+        return {str(print_): str(fields["peer"]) for print_, fields in zip(prints, known, strict=True)}
+
+    def remember(self, path: Path) -> None:
+        """Write down, outside the database, how far the log has come: in its marker."""
+        with self.reading():
+            self.settle()
+            marker.remember(path, self.audit)
+
+    def rows_after(self, number: int, most: int) -> list[Row]:
+        """Return the next entries of the log after this one, as they are kept."""
+        with self.reading():
+            self.settle()
+            return list(islice(database.rows(self.connection, number), most))
+
+    def shipped(self, target: str) -> Shipped:
+        """Return how far a target of shipping is; the beginning, if it has an entry that the log does not have."""
+        with self.reading():
+            at = shipped.of(self.connection, target)
+            known = not at.hash or self.audit.has(Head(number=at.number, hash=at.hash))
+            return at if known else Shipped()
+
+    def note_shipped(self, target: str, at: Shipped) -> None:
+        """Write down how far a target of shipping is."""
+        with self.writing():
+            shipped.put(self.connection, target, at)
+
+    def close(self) -> None:
+        """Close the database, when nobody is using it."""
+        with self.lock:
+            self._closed = True
+            self.connection.close()
