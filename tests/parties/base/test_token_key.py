@@ -30,9 +30,9 @@ MODULE = "?module-path=/m.so"
     [
         (f"object=a{MODULE}", "names no token"),
         (f"token=a{MODULE}", "names no key"),
-        ("token=a;object=b", "module-path must be given as an absolute path"),
-        ("token=a;object=b?module-path=m.so", "module-path must be given as an absolute path"),
-        (f"token=a;object=b{MODULE}&pin-source=|cat", "pin-source must be given as an absolute path"),
+        ("token=a;object=b", "give module-path as an absolute path"),
+        ("token=a;object=b?module-path=m.so", "give module-path as an absolute path"),
+        (f"token=a;object=b{MODULE}&pin-source=|cat", "give pin-source as an absolute path"),
         (f"token=a;object=b{MODULE}&pin-value=1234", "leave the PIN out"),
         (f"token=a;object=b;pin-value=1234{MODULE}", "leave the PIN out"),
         (f"token=a;pin=1234;object=b{MODULE}", "leave the PIN out"),
