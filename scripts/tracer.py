@@ -140,7 +140,7 @@ def trace(walk: Walk, directory: Path) -> Trace:
 
 
 def described(walk: Walk, traced: Trace) -> str:
-    """Return the text of one walk: a line for each file in turn, with the number of its first hop, and behind it the point."""
+    """Return the text of one walk: a line for each file in turn, with the number of its first hop; `=` a point."""
     lines, number = [], 1
     for point, hops in zip(walk.points, traced.hops(), strict=True):
         for file, group in itertools.groupby(hops, lambda hop: hop.file):

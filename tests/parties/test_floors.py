@@ -1,4 +1,4 @@
-"""Every room of parties imports what docs/architecture-rooms.md says, and nothing else; the table is drawn from the graph."""
+"""Every room of parties has the imports that docs/architecture-rooms.md lists; the table is drawn from the graph."""
 
 from __future__ import annotations
 
