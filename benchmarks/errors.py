@@ -63,9 +63,10 @@ their leaves. They lose less there.""",
 0.1 on a few hundred rows, the noise is as large as the counts. A tree of one or two levels is then
 the better answer.""",
     "answers": """
-**The ninth decile.** Counted in rows, the answers of both programs are equally far off. OpenDP counts nine tenths of the rows at a
-number itself as below it. This favours lower numbers where rows above are rare, as here. Where many
-rows have one number, OpenDP may miss the quantile even without noise. `smc` does not.""",
+**The ninth decile.** Counted in rows, the answers of both programs are equally far off. OpenDP
+counts nine tenths of the rows at a number itself as below it. This favours lower numbers where rows
+above are rare, as here. Where many rows have one number, OpenDP may miss the quantile even without
+noise. `smc` does not.""",
 }
 
 
