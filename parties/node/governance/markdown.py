@@ -1,4 +1,4 @@
-"""The record of processing, and the draft of the assessment, as Markdown: for people, and to be completed by them."""
+"""The record of processing and the draft of the assessment as Markdown, for people to complete."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CHARACTERS = re.compile(r"([\\`*_{}\[\]<>#|~&])")
 
 
 def to_markdown(document: Mapping[str, Any]) -> str:
-    """Return the document with its sections; texts of others can be no markup."""
+    """Return the document with its sections; Markdown in quoted texts is escaped."""
     lines = list(_record(document["record"]))
     if (draft := document.get("assessment")) is not None:
         lines += _assessment(draft)

@@ -1,6 +1,6 @@
 """The record of processing activities (GDPR art. 30), from party.toml, its policy and the audit log.
 
-What nobody has written down is no guess here: it stands under "missing", with the key of party.toml that would say it.
+Facts that are not written down are not guessed: they are listed under "missing", with the key of party.toml for them.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from parties.node.settings import NodeFile
 from parties.operator.interface import AuditEntry, AuditState
 from parties.tables.schema import Schema
 
-FORGET = "forget"  # the publication that takes back: a subject's key was destroyed
+FORGET = "forget"  # the publication that records the destruction of a subject's key
 TERMS = ("legal_basis", "purposes", "subjects", "categories", "retention_days", "access", "erasure", "objection")
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """All that the documents are made of; `state` and `log` are empty, and `state` None, if no node has run yet."""
+    """The sources of the documents; `log` is empty and `state` None if no node has run yet."""
 
     file: NodeFile
     schemas: dict[str, Schema]
@@ -35,7 +35,7 @@ class Evidence:
 
 
 def record(evidence: Evidence) -> dict[str, Any]:
-    """Return the record, ready for JSON."""
+    """Return the record as JSON values."""
     controller = evidence.file.controller
     return {
         "at": evidence.at,
@@ -78,7 +78,7 @@ def _activity(evidence: Evidence, purpose: str, table: str, kind: str, jobs: Seq
 
 
 def _publication(evidence: Evidence, entry: AuditEntry) -> dict[str, Any]:
-    """Return rows or numbers that a command wrote of our table, for whoever was given the file."""
+    """Return a publication of rows or numbers of our table by a command."""
     fields = entry.fields
     settings = evidence.file.tables.get(fields["table"])
     purposes = () if settings is None or settings.rights is None else settings.rights.purposes
@@ -113,7 +113,7 @@ def _table(evidence: Evidence, name: str) -> dict[str, Any]:
 
 
 def _recipients(evidence: Evidence) -> list[dict[str, Any]]:
-    """Return who learns results: the peers of party.toml, and all with whom jobs of the log were computed."""
+    """Return the recipients of results: the peers of party.toml, and the peers of computed jobs in the log."""
     current = {
         (peer.name or "", fingerprint(peer.certificate)): peer.settings
         for peer in evidence.peers
@@ -122,18 +122,18 @@ def _recipients(evidence: Evidence) -> list[dict[str, Any]]:
     computed = {
         (job.proposed["peer"], job.proposed["peer_fingerprint"]) for job in evidence.log.jobs.values() if job.started
     }
-    known: list[dict[str, Any]] = []
+    recipients: list[dict[str, Any]] = []
     for name, print_ in sorted(computed | set(current)):
         row: dict[str, Any] = {"name": name, "fingerprint": print_, "receives": "results of joint jobs, never rows"}
         if (settings := current.get((name, print_))) is not None:
             row |= {"roles": list(settings.roles), "attributes": settings.attributes}
             row |= settings.model_dump(include={"contact", "transfer"}, exclude_none=True)
-        known.append(row)
-    return known
+        recipients.append(row)
+    return recipients
 
 
 def _measures(evidence: Evidence) -> Iterator[str]:
-    """Yield technical and organisational measures (art. 32) that are in force by this file and this program."""
+    """Yield technical and organisational measures (art. 32) in force by this file and this program."""
     file = evidence.file
     yield "Rows stay where they are: what is exchanged is encrypted or random shares (128 bits; statistically 40)."
     yield "The link is mutual TLS; each party trusts one certificate of the other, which is pinned."
@@ -158,7 +158,7 @@ def _measures(evidence: Evidence) -> Iterator[str]:
 
 
 def _missing(evidence: Evidence) -> Iterator[str]:
-    """Yield what art. 30 asks for and nobody has said, with the key that would say it."""
+    """Yield the facts that art. 30 requires and party.toml lacks, with their keys."""
     file = evidence.file
     if file.controller is None:
         yield "who the controller is: [controller] name, contact"
@@ -185,9 +185,9 @@ def _missing(evidence: Evidence) -> Iterator[str]:
             yield f"why a key of table {entry.fields['table']} was destroyed: its rights.erasure says {erasure}"
     if any(entry.fields["what"] != FORGET for entry in evidence.log.published):
         yield "to whom the published files were given, which no log knows"
-    about = {job.proposed["table"] for job in evidence.log.jobs.values() if job.started}
-    about |= {job.table for job in evidence.log.archived}
-    for name in sorted(about - {*file.tables, ""}):
+    used_tables = {job.proposed["table"] for job in evidence.log.jobs.values() if job.started}
+    used_tables |= {job.table for job in evidence.log.archived}
+    for name in sorted(used_tables - {*file.tables, ""}):
         yield f"all of table {name}, which jobs were about and party.toml does not name any more"
     if evidence.state is None:
         yield "what was done so far: no node has run with this file yet"

@@ -20,7 +20,7 @@ from parties.node.notify import TokenAddress
 
 
 class DecisionSettings(Settings):
-    """The table [decision]. `seconds` is the deadline of one asking, from the first packet to the last."""
+    """The table [decision]. `seconds` is the deadline of one request, from the first packet to the last."""
 
     url: TokenAddress
     ca: LocalPath | None = None

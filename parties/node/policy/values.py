@@ -1,4 +1,4 @@
-"""What conditions of a rule are compared with: texts, bounds, columns, times, networks, checked as they are read."""
+"""Values in the conditions of rules: texts, bounds, columns, times, networks, checked as they are read."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def _several(value: object) -> object:
 
 
 def _flag_or_several(value: object) -> object:
-    """Check true or false, or as `_several`."""
+    """Check true or false, or else as `_several`."""
     return (value,) if isinstance(value, bool) else _several(value)
 
 
 def _canonical_peer(value: str) -> str:
-    """Write a fingerprint as `identity.fingerprint` does; return a name as it is."""
+    """Return a fingerprint in the form of `identity.fingerprint`, and a name unchanged."""
     return canonical_fingerprint(value) or value
 
 
@@ -63,7 +63,7 @@ def _window(value: str) -> str:
 def _zone(value: str) -> str:
     try:
         ZoneInfo(value)
-    except (ZoneInfoNotFoundError, ValueError, OSError):  # the last: it is a directory of zones
+    except (ZoneInfoNotFoundError, ValueError, OSError):  # the last for a directory of zones
         hint = did_you_mean(value, available_timezones())
         raise ValueError(f"this machine knows no time zone {quoted(value)}{hint}") from None
     return value
@@ -129,7 +129,7 @@ class Bounds(Settings):
 
 
 class Rights(Settings):
-    """The demands on the table's `rights`; of each list one. `declared`: the purpose is one of the table's, or not."""
+    """Conditions on the table's `rights`, one value of each list. `declared`: the table declares the purpose."""
 
     legal_basis: Annotated[tuple[Basis, ...], BeforeValidator(_several)] = ()
     access: Annotated[tuple[Access, ...], BeforeValidator(_several)] = ()
@@ -147,7 +147,7 @@ class Rights(Settings):
 
 
 class Columns(Settings):
-    """The demands on the job's columns: all of them among these; any of them among those."""
+    """Conditions on the job's columns: all of them are in `within`; one of them is in `any_of`."""
 
     within: Names = ()
     any_of: Names = ()

@@ -47,7 +47,7 @@ class ShipSettings(Settings):
 
     @property
     def where(self) -> str:
-        """The place to which entries go."""
+        """The location to which entries go."""
         return str(self.file or self.syslog or self.web)
 
     @property
@@ -57,9 +57,9 @@ class ShipSettings(Settings):
 
     @property
     def called(self) -> str:
-        """The target's name, for the node's log, too: how far it is is kept under it.
+        """The target's name in the database and the node's log.
 
-        Of a web address the host alone: what follows is the key to it, as a rule.
+        For a web address it is the host alone, since the rest of the address is usually secret.
         """
         host = self.web and urlsplit(self.web).hostname
         return self.name or host or self.where

@@ -65,7 +65,7 @@ def test_what_sessions_leave_in_circles_is_gone_once_it_is_worth_it(
         made.append(ref(Circle()))
         raise LinkError("nobody is there")
 
-    monkeypatch.setattr(executor, "_leavings", executor._Leavings())
+    monkeypatch.setattr(executor, "_garbage", executor._Garbage())
     order: Any = SimpleNamespace(job=SimpleNamespace(id="ab" * 16))
     gc.disable()
     try:
@@ -87,7 +87,7 @@ def test_what_stays_is_not_looked_through_each_time(monkeypatch: pytest.MonkeyPa
         def __init__(self) -> None:
             self.itself = self
 
-    leavings, frozen, before = executor._Leavings(), list[int](), gc.get_freeze_count()
+    leavings, frozen, before = executor._Garbage(), list[int](), gc.get_freeze_count()
     kept = [Circle() for _ in range(1000)]
     try:
         leavings.add(executor.WORTH_BYTES)
