@@ -1,7 +1,7 @@
-"""A model asked over HTTP: rows as JSON in, predictions out. Nothing of a row is kept, or written anywhere.
+"""A model served over HTTP: rows as JSON in, predictions out. Rows are neither kept nor written anywhere.
 
-On loopback it answers requests that name this machine as their host; elsewhere, and wherever there is a token, those
-that bring it (`Authorization: Bearer TOKEN`).
+On loopback, requests that name this machine as their host are answered. Elsewhere, and whenever a token is set, a
+request needs that token (`Authorization: Bearer TOKEN`).
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ log = logging.getLogger(__name__)
 
 
 class Predictor:
-    """A model and the columns that it asks for. A row is an object of raw cells by the names of their columns."""
+    """A model and its columns. A row is an object of raw cells by column name."""
 
     def __init__(self, model: AnyModel, asked: Mapping[str, Asked]) -> None:
         self.model, self.asked = model, asked
 
     def predict(self, rows: list[Any]) -> list[str]:
-        """Return the prediction of every row. `InputError` names the row, from 1, and the column that is wrong."""
+        """Return the prediction of every row. Raise InputError with the row, from 1, and the column at fault."""
         for number, row in enumerate(rows, 1):
             if not isinstance(row, dict):
                 raise InputError(f"row {number}: must be an object of cells by the names of their columns")
@@ -83,7 +83,12 @@ class Predictor:
 
 
 def make_app(predictor: Predictor, token: str | None = None) -> Starlette:
-    """Return the service of a model; with a token for those who bring it, else for requests to this machine by name."""
+    """Return the service of a model.
+
+    Args:
+        predictor: The model and its columns.
+        token: Token that every request must have; None accepts requests that name this machine as their host.
+    """
     target = predictor.model.target
     is_number = is_of_numbers(predictor.model)
     document = openapi(predictor, token is not None)
@@ -94,7 +99,7 @@ def make_app(predictor: Predictor, token: str | None = None) -> Starlette:
             predictions = predictor.predict(_rows(body))
         except InputError as error:
             return _error(400, " ".join(str(error).split()))
-        except Exception as error:  # its words may quote a row
+        except Exception as error:  # its text may quote a row
             log.error("a request failed: %s", type(error).__name__)
             return _error(500, "internal error")
         return JSONResponse(
@@ -120,7 +125,7 @@ def make_app(predictor: Predictor, token: str | None = None) -> Starlette:
 
 
 class _Door:
-    """Lets in who brings the token; without one, who calls this machine by its own name."""
+    """Admits requests with the token; without a token, requests that name this machine as their host."""
 
     def __init__(self, app: ASGIApp, token: str | None) -> None:
         self._app, self._expected = app, None if token is None else f"Bearer {token}".encode()
@@ -149,7 +154,12 @@ class _Door:
 
 
 def openapi(predictor: Predictor, with_token: bool) -> dict[str, Any]:
-    """Return the OpenAPI 3.1 document of the service of a model."""
+    """Return the OpenAPI 3.1 document of the service of a model.
+
+    Args:
+        predictor: The model and its columns.
+        with_token: Whether requests need a token.
+    """
     cell = {"type": ["string", "number", "boolean", "null"]}
     names = [ask.rule.column for ask in predictor.asked.values()]
     row = {"type": "object", "properties": dict.fromkeys(names, cell), "required": names}
@@ -198,7 +208,7 @@ def openapi(predictor: Predictor, with_token: bool) -> dict[str, Any]:
 
 
 def _page(predictor: Predictor) -> str:
-    """Return a page that says how to ask."""
+    """Return a page that explains the requests."""
     columns = "".join(f"<li>{escape(ask.rule.column)}</li>" for ask in predictor.asked.values())
     example = json.dumps({"rows": [{ask.rule.column: "..." for ask in predictor.asked.values()}]}, ensure_ascii=False)
     title = f"Predictions of {escape(predictor.model.target)}"
@@ -226,7 +236,7 @@ def _rows(body: bytes) -> list[Any]:
 
 
 def _text(value: object) -> str:
-    """Return a JSON value as a table spells a cell; "" of no value."""
+    """Return a JSON value in the spelling of a table's cell; "" for null."""
     if value is None:
         return ""
     if isinstance(value, bool):
