@@ -1,6 +1,6 @@
-"""The charts of the page, as pieces of SVG and HTML that need no script: what phases cost, what was spent over time.
+"""Charts of the page as SVG and HTML without scripts: costs of phases, and spending over time.
 
-Colours are classes of the page's style sheet; what a chart shows stands in words beside it.
+Colours are classes of the page's style sheet; the text beside a chart states its content.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Any
 from parties.base.console import outermost
 from parties.operator.budget import TableBudget
 
-WIDTH, HEIGHT = 1000.0, 100.0  # units of a chart over time; it is stretched to the room there is
-ROOM = 1.1  # times the largest value
+WIDTH, HEIGHT = 1000.0, 100.0  # units of a chart over time; it is stretched to the available space
+ROOM = 1.1  # height as a multiple of the largest value
 
 
 @dataclass(frozen=True)
 class Bar:
-    """The cost of one of the outermost phases, and its part of the costliest in percent."""
+    """The cost of one of the outermost phases, and its percentage of the costliest one."""
 
     name: str
     sent: float  # bytes
@@ -32,7 +32,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Steps:
-    """The spending over time, as the path of an SVG, the budget's height in it, and its ends in words."""
+    """The spending over time: the path of an SVG, the budget's height in it, and its ends as text."""
 
     path: str
     bound: float | None
@@ -61,7 +61,12 @@ def costs(report: Mapping[str, Any]) -> list[Bar]:
 
 
 def budget(state: TableBudget, now: datetime) -> Steps | None:
-    """Return what was spent of a table over time, as steps under its budget; None if nothing ever was."""
+    """Return a table's spending over time, as steps under its budget; None if there was none.
+
+    Args:
+        state: The table's budget.
+        now: The present time.
+    """
     if not state.history:
         return None
     moments = [datetime.fromisoformat(at).timestamp() for at, _ in state.history]

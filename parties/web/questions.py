@@ -1,4 +1,4 @@
-"""The questions that a proposal can ask, in words and in groups; which settings each needs, and what defaults mean."""
+"""The questions of a proposal in words and groups, the settings that each needs, and the meaning of defaults."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ GROUPS: dict[str, dict[str, str]] = {
     },
 }
 OTHERS = "Others"
-ABOUT = frozenset({"where", "of"})  # settings that say what a question is about, besides columns
+ABOUT = frozenset({"where", "of"})  # settings that state the subject of a question, besides columns
 
-MEANS = {  # what leaving a setting as it is means for people
+MEANS = {  # meaning of a setting's default, for people
     "adjacency": "The noise hides whether a row is there at all.",
     "alternative": "A difference counts in either direction.",
     "at": "The median: as many rows lie below as above.",
@@ -161,8 +161,7 @@ MEANS = {  # what leaving a setting as it is means for people
 
 
 def grouped() -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """Yield groups of kinds of jobs, each with its question; kinds that none of ours knows come last, in their own
-    words."""
+    """Yield groups of kinds of jobs, each with its question; kinds of other packages come last, in their own words."""
     known = {name for group in GROUPS.values() for name in group}
     there = kinds.names()
     for title, questions in GROUPS.items():
@@ -177,5 +176,5 @@ def question(name: str) -> str:
 
 
 def is_first(field: Parameter) -> bool:
-    """Return whether a question needs the setting: it must be given, or says what the question is about."""
+    """Return whether a question needs the setting: it is required, or states the question's subject."""
     return not field.is_engine and (field.is_needed or field.column or field.role == "private" or field.key in ABOUT)

@@ -1,4 +1,4 @@
-"""`smc prepare` as a page: what a table of this node holds, what the schema would say, and what to overrule."""
+"""`smc prepare` as a page: the content of a table, the proposed schema, and changes to it."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from parties.web.render import Renderer
 from parties.web.visits import Visit
 from smc.errors import InputError
 
-FIELDS = {"type": 20, "low": 40, "high": 40, "width": 40, "values": 4000}  # letters at most
+FIELDS = {"type": 20, "low": 40, "high": 40, "width": 40, "values": 4000}  # characters at most
 ACTIONS = ("show", "schema", "mapping", "write")
 
 
 class Wizard:
-    """The form for a table, and what takes it."""
+    """The form for a table, and its submission."""
 
     def __init__(self, tables: OwnTables, renderer: Renderer) -> None:
         self._tables, self._renderer = tables, renderer
 
     def form(self, visit: Visit) -> Response:
-        """Show what the table's columns hold and the proposal for each."""
+        """Show the content of the table's columns, and the proposal for each."""
         visit.session.person.check("administer")
         return self._show(visit, visit.request.query_params.get("target", ""), {})
 
     def submit(self, visit: Visit) -> Response:
-        """Show the proposal with what is overruled, send a file of it, or write both."""
+        """Show the changed proposal, send one of its files, or write both."""
         visit.session.person.check("administer")
         form, name = visit.form, self._name(visit)
         target = form.get("target", "")
