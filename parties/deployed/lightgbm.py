@@ -36,7 +36,7 @@ def to_lightgbm(model: AnyModel, asked: Mapping[str, Asked]) -> str:
     if not isinstance(model, BoostedModel):
         raise InputError("--to lightgbm is for boosted trees: take --to onnx, pmml or sql")
     if any(ask.mapped for ask in asked.values()):
-        raise InputError("--to lightgbm takes categories as the model has them: leave out --schema and --config")
+        raise InputError("--to lightgbm takes categories in the model's spelling: remove --schema and --config")
     if not model.columns or not model.rounds:
         raise InputError("--to lightgbm: the model has no trees, or no columns")
     for name, column in model.columns.items():
@@ -129,9 +129,7 @@ def _tree(model: BoostedModel, root: Mapping[str, Any], base: float) -> str:
         features.append(order[node["column"]])
         if "is" in node:
             if column.edges is not None:
-                raise InputError(
-                    f"--to lightgbm: a tree asks which range {quoted(node['column'])} is in, not below what"
-                )
+                raise InputError(f"--to lightgbm: a tree tests a range of {quoted(node['column'])}, not an edge")
             place = column.values[node["is"]]
             thresholds.append(str(len(sets)))
             sets.append([0] * (place // 32) + [1 << place % 32])

@@ -82,7 +82,7 @@ def _derived(transformations: Element, name: str, ask: Asked) -> str:
     rule = ask.rule
     where = f"column {quoted(rule.column)}"
     if rule.prefix is not None or (rule.ranges is not None and (rule.ranges.reads != "number" or rule.ranges.grid)):
-        raise InputError(f"{where}: days, times, beginnings of texts and single numbers have no PMML: take --to sql")
+        raise InputError(f"{where}: days, times, text prefixes and single numbers have no PMML form: use --to sql")
     missing = {} if rule.missing is None else {"mapMissingTo": rule.categories[rule.missing]}
     field = SubElement(transformations, "DerivedField", name=name, optype="categorical", dataType="string")
     if rule.ranges is None:
@@ -95,7 +95,7 @@ def _derived(transformations: Element, name: str, ask: Asked) -> str:
             SubElement(row, "cell").text, SubElement(row, "category").text = text, rule.categories[place]
         return name
     if rule.texts.keys() - {MISSING, *rule.spelling.missing}:
-        raise InputError(f"{where}: words among numbers have no PMML: take --to sql")
+        raise InputError(f"{where}: words among numbers have no PMML form: use --to sql")
     ranges = SubElement(field, "Discretize", missing, field=rule.column, dataType="string")
     ends = [None, *rule.ranges.edges, None]
     for (least, end), place in zip(pairwise(ends), rule.ranges.places, strict=True):
@@ -172,8 +172,8 @@ class _Models:
     def _forest(self, root: Element, forest: TreeFile) -> None:
         if len(forest.trees) > MOST_TREES:
             raise InputError(
-                f"PMML does not say who wins among equal votes, and weights of more than {MOST_TREES} trees "
-                "are not exact: take --to sql"
+                f"PMML has no rule for equal votes, and weights of more than {MOST_TREES} trees "
+                "are not exact: use --to sql"
             )
         segments = self._segments(root, "classification", "weightedMajorityVote")
         for number, tree in enumerate(forest.trees, 1):

@@ -51,7 +51,7 @@ class Predictor:
         """Return the prediction of every row. Raise InputError with the row, from 1, and the column at fault."""
         for number, row in enumerate(rows, 1):
             if not isinstance(row, dict):
-                raise InputError(f"row {number}: must be an object of cells by the names of their columns")
+                raise InputError(f"row {number}: must be an object of cells by column name")
         columns = {name: self._cells(rows, ask) for name, ask in self.asked.items()}
         try:
             return predicted(self.model, Columns(Path(), columns, range(1, len(rows) + 1), unit="row"))
@@ -136,9 +136,9 @@ class _Door:
         headers, app = Headers(scope=scope), self._app
         if self._expected is not None:
             if not hmac.compare_digest(headers.get("authorization", "").encode("latin-1"), self._expected):
-                app = _error(401, "no token, or another: send Authorization: Bearer TOKEN")
+                app = _error(401, "the token is missing or wrong: send Authorization: Bearer TOKEN")
         elif not LOOPBACK.fullmatch(headers.get("host", "")):
-            app = _error(403, "this is for this machine: call it as localhost, 127.0.0.1 or [::1]")
+            app = _error(403, "this service is for this machine: call it as localhost, 127.0.0.1 or [::1]")
         elif "origin" in headers and headers["origin"].lower() != f"http://{headers['host']}".lower():
             app = _error(403, "this request comes from another page")
 
@@ -181,7 +181,7 @@ def openapi(predictor: Predictor, with_token: bool) -> dict[str, Any]:
             "/predict": {
                 "post": {
                     "operationId": "predict",
-                    "summary": "One prediction a row, in their order",
+                    "summary": "One prediction for each row, in order",
                     "requestBody": {
                         "required": True,
                         "content": {
@@ -192,7 +192,7 @@ def openapi(predictor: Predictor, with_token: bool) -> dict[str, Any]:
                     },
                     "responses": {
                         "200": replies(answer, "The predictions"),
-                        "400": replies(error, "What is wrong, and in which row and column"),
+                        "400": replies(error, "The error, with row and column"),
                         "413": replies(error, "The request is too long"),
                     },
                 }

@@ -77,7 +77,7 @@ class _Query:
         else:
             prediction = self._scored(form_of(self._model), stages)
         lines = [
-            f"-- The prediction of {printable(self._model.target)}, for the rows of a table; NULL of unknown values."
+            f"-- The prediction of {printable(self._model.target)}, for the rows of a table; NULL for unknown values."
         ]
         lines += [f"-- smc_c{place}: {printable(name)}" for name, place in self._place.items()]
         before, number = self._name(rows), 0

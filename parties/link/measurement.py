@@ -115,5 +115,5 @@ def _both(channel: Channel, nanoseconds: int, start: int) -> tuple[int, int]:
     channel.send("measure time", nanoseconds.to_bytes(8, "little"))
     theirs = int.from_bytes(channel.receive("measure time", 8), "little")
     if theirs > LENIENCE * (time.monotonic_ns() - start) + 1e9:
-        raise ProtocolError(f"measuring the link: the peer says that {theirs / 1e9:.3g} s passed, which did not")
+        raise ProtocolError(f"measuring the link: the peer's time of {theirs / 1e9:.3g} s exceeds the measurement")
     return max(nanoseconds, 1), max(theirs, 1)

@@ -84,7 +84,7 @@ class Link:
             self._finished = True
             theirs = self.channel.goodbye(first=self.party == 0, timeout=self._goodbye, word=digest)
             if theirs != digest:
-                raise ProtocolError("the two parties have come to different results: nothing of it can be relied on")
+                raise ProtocolError("the two parties have come to different results: do not rely on any of them")
 
 
 @contextmanager
@@ -187,8 +187,8 @@ def _open_stream(options: LinkOptions, filled: Callable[[], Outbox], again: bool
         if accepted is None:
             raise LinkError(
                 f"no trusted peer connected to {listener.address} within {options.wait:g} s "
-                f"(expecting certificate {common_name(options.peer)} {short_fingerprint(options.peer)}; who dials with "
-                "another is turned away and told which: compare the two)"
+                f"(expecting certificate {common_name(options.peer)} {short_fingerprint(options.peer)}; a peer that "
+                "dials with another is refused and told which: compare the two)"
             )
         yield accepted
     finally:
@@ -231,7 +231,7 @@ def _dialled(options: LinkOptions, address: Address, filled: Callable[[], Outbox
                 yield stream
                 return
         if not again:
-            raise LinkError(f"nobody answers at {address}")
+            raise LinkError(f"no program answers at {address}")
         is_there = await_peer(address, options.identity, options.peer, options.wait, deadline, options.on_waiting, True)
 
 

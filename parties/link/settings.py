@@ -119,7 +119,7 @@ class LinkSettings(Settings):
         if self.listen is not None and self.connect is not None:
             raise ValueError("listen and connect exclude each other: one party listens, the other connects")
         if self.ray is not None and self.shard_ports is not None:
-            raise ValueError("shard_ports is for shards of this machine, and ray begins them elsewhere: take one out")
+            raise ValueError("shard_ports is for shards of this machine, and ray starts them elsewhere: remove one")
         return self
 
 

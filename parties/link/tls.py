@@ -54,8 +54,8 @@ def objection(name: str, classical: bool) -> str:
     """
     if classical or name in POST_QUANTUM:
         return ""
-    what = f"the key exchange {name} of this connection" if name else "the key exchange of this connection, untold,"
-    return f"{what} is not post-quantum: both parties need grpcio 1.85, or [link] classical = true"
+    what = f"{name} of this connection" if name else "of this connection, unreported by gRPC,"
+    return f"the key exchange {what} is not post-quantum: both parties need grpcio 1.85, or [link] classical = true"
 
 
 def _told(facts: Mapping[str, Sequence[bytes]], key: str) -> str:

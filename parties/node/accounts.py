@@ -226,7 +226,7 @@ class Accounts:
         if not record.bits and task.bits_at_least and not self.bits_fit(record, task.bits_at_least, promised):
             return (
                 f"the job opens {in_words(task.bits_at_least)}, more than table {quoted(record.table)} has left "
-                "(bits in its budget): ask for less, or with noise"
+                "(bits in its budget): ask a smaller question, or use noise"
             )
         if not (spends := task.spends) or not self._is_bounded(record.table):
             return ""

@@ -40,7 +40,7 @@ def common(session: Session, task: Kind, state: State, stored: Stored) -> tuple[
         theirs, *their_openings = session.receive("checkpoint.levels", np.int64, (4,)).tolist()
         their_digest = session.receive("checkpoint.digest", np.uint8, (32,)).tobytes()
         if abs(theirs - steps) > 1:
-            raise ProtocolError(f"the peer has decided {theirs} levels and this party {steps}: it cannot go on")
+            raise ProtocolError(f"the peer has decided {theirs} levels and this party {steps}: the job cannot go on")
         if theirs != steps:
             start = states.cut(state, min(steps, theirs))
             our_digest = digest(task, start)

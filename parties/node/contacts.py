@@ -33,7 +33,7 @@ from parties.node.settings import DAY_SECONDS, NodeSettings
 from smc.errors import LinkError, SmcError
 from smc.session import Session
 
-REVOKED = "its certificate is revoked here: put a new one of the peer's in place, and start the node again"
+REVOKED = "its certificate is revoked here: install a new one of the peer's, and restart the node"
 # standing links that a peer may open in a row; an honest peer pauses between them
 LINKS_AT_ONCE, SECONDS_A_LINK = 30, 3.0
 
@@ -135,18 +135,18 @@ class Contacts:
             raise RefusedError("the node is stopping")
         if certificate != self.of[name].who.peer:
             if self.is_revoked(self.of[name]):  # a thief of the revoked key could have named a successor, too
-                raise RefusedError("the certificate that yours is to follow is revoked here")
+                raise RefusedError("the certificate that yours replaces is revoked here")
             self._succeed(name)
         contact = self.of[name]
         if certificate != contact.who.peer:
-            raise RefusedError("your certificate was replaced by another one of yours")
+            raise RefusedError("your certificate was replaced by a newer one")
         if contact.who.is_overdue:
-            raise RefusedError("your certificate was to be replaced by now: come with the new one")
+            raise RefusedError("your certificate should have been replaced by now: connect with the new one")
         if self.is_revoked(contact):
             raise RefusedError("your certificate is revoked here")
         if label == LABEL:
             if not contact.links.allows():
-                raise RefusedError("too many links were opened one after the other: wait a little")
+                raise RefusedError("too many links were opened in a row: wait a little")
             return contact.control.admit()
         if label.startswith(sessions.LABEL):
             if contact.control.held:

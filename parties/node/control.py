@@ -85,7 +85,7 @@ class Control:
         self._dialler = threading.Thread(target=self._dial, name="smc-control", daemon=True)
         self._down = threading.Event()  # no conversation is under way
         self._down.set()
-        waiting = "it has not dialled since this node was started, or with another certificate than is named here"
+        waiting = "it has not dialled since this node started, or only with a certificate that is not configured here"
         self.trouble = "not connected yet" if options.connect is not None else waiting
         self.tls, self.group = "", ""
         self.held = "the two nodes have not compared their records yet"

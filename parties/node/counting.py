@@ -44,11 +44,11 @@ def agree(session: Session, step: Step, bits: int, fits: bool) -> None:
         session.send("checkpoint.bits", np.array([fits], dtype=np.uint8))
         theirs = int(session.receive("checkpoint.bits", np.uint8, (1,))[0])
     if theirs > 1:
-        raise ProtocolError("the peer says neither that a step's bits fit nor that they do not")
+        raise ProtocolError("the peer's answer about a step's bits is neither yes nor no")
     both = (fits, bool(theirs)) if session.party == 0 else (bool(theirs), fits)
     if lacking := [str(party) for party, enough in enumerate(both) if not enough]:
         where = f"the table of party {' and that of party '.join(lacking)}"
         raise PastBitsError(
             f"stopped before {step.words or 'it began'}, which opens up to {in_words(bits)}: {where} has fewer left "
-            "(bits in its budget); ask for less, or with noise"
+            "(bits in its budget); ask a smaller question, or use noise"
         )

@@ -72,14 +72,14 @@ class Events:
         self._logger = structlog.wrap_logger(structlog.PrintLogger(stream), processors=lines)
         self._folding = Folding(self._repeats, FREE, WINDOW_SECONDS)
         self.registry = CollectorRegistry()
-        self.connected = Gauge("smc_connected", "How many peers' nodes are there.", registry=self.registry)
+        self.connected = Gauge("smc_connected", "Number of connected peers' nodes.", registry=self.registry)
         self._jobs = Gauge("smc_jobs", "Jobs by state.", ["state"], registry=self.registry)
         self._own_trouble = Gauge(
-            "smc_own_trouble", "1 while this machine's own trouble holds jobs up.", ["reason"], registry=self.registry
+            "smc_own_trouble", "1 while trouble of this machine delays jobs.", ["reason"], registry=self.registry
         )
         self.own_trouble = ""
         self._sessions = Counter("smc_sessions", "Sessions that have ended.", registry=self.registry)
-        self._seconds = Histogram("smc_session_seconds", "How long sessions took.", registry=self.registry)
+        self._seconds = Histogram("smc_session_seconds", "Duration of sessions in seconds.", registry=self.registry)
         self._bytes = Counter("smc_session_bytes", "Bytes of sessions.", ["direction"], registry=self.registry)
 
     def watch_process(self) -> None:

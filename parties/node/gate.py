@@ -29,7 +29,7 @@ from smc.errors import InputError
 
 Done = TypeVar("Done")
 Call = TypeVar("Call", bound=Callable[..., Any])
-NO = "this node does not run it for you; it says no more: ask its operator"  # the same text, whatever the reason
+NO = "this node does not run it for you and gives no reason: ask its operator"  # the same text, whatever the reason
 
 
 @dataclass(frozen=True)
@@ -190,7 +190,7 @@ class Gate:
         """
         table = job.tables[party]
         if table and table not in self._offers.tables:
-            return f"there is no table '{table}' here (a job says peer_table, --peer-table, for another name)"
+            return f"there is no table '{table}' here (set peer_table, --peer-table, to another name)"
         return refusal(job.task, self._offers.inputs(party, table))
 
     def remedy(self, job: Proposal, party: int) -> str:
@@ -204,7 +204,7 @@ class Gate:
         if not table or table in tables:
             return ""
         names = listed(tables) if tables else "none"
-        return f"; here are {names}: if one is meant, call it [tables.{toml_key(table)}] and start the node again"
+        return f"; there are {names}: to use one of them, name it [tables.{toml_key(table)}] and restart the node"
 
     def _pointed(self, judgement: Judgement, question: Request, word: Word | None, around: Surroundings) -> Judgement:
         """Return a judgement after the decision point: one that approves becomes the decision point's answer."""
@@ -224,7 +224,7 @@ class Gate:
 
     def _too_many(self, waiting: int) -> str:
         return (
-            f"node.limits.waiting: {waiting} jobs are waiting already, as many of a peer's as may; approve or refuse "
+            f"node.limits.waiting: {waiting} jobs of a peer are waiting, the largest number allowed; approve or refuse "
             "some, or set a higher limit"
         )
 

@@ -20,7 +20,7 @@ OLDEST = timedelta(days=31)  # a proposal may have waited for a link for this lo
 CLOCK_SKEW = timedelta(days=1)
 MOST_REFUSALS = 64  # that wait to be sent; a peer repeats proposals that were not answered
 
-_REMEDY = "as many as this node takes of a peer: wait until midnight UTC, or its operator sets a higher limit"
+_REMEDY = "the limit of this node for a peer: wait until midnight UTC, or ask its operator for a higher limit"
 
 
 class ExcessError(ProtocolError):
@@ -69,7 +69,7 @@ class Tally:
         total = heard.bytes + max(size, 0)
         if total > limits.mib_a_day * MIB:
             raise ExcessError(
-                f"node.limits.mib_a_day: what was said of jobs today has more than {limits.mib_a_day} MiB, {_REMEDY}"
+                f"node.limits.mib_a_day: today's statements about jobs have more than {limits.mib_a_day} MiB, {_REMEDY}"
             )
         values = (peer, str(now.date()), heard.proposals + proposals, total)
         self._connection.execute("INSERT OR REPLACE INTO heard VALUES (?, ?, ?, ?)", values)

@@ -57,9 +57,9 @@ def _web_address(value: str) -> str:
 
 def _without_user(value: str) -> str:
     if "@" in urlsplit(value).netloc:  # the user would be sent in place of the token
-        raise ValueError("an address has no user or password here: token_file names what is sent as Authorization")
+        raise ValueError("give no user or password in an address: token_file names the token for Authorization")
     if "#" in value:
-        raise ValueError("what follows # in an address is never sent: leave it out")
+        raise ValueError("the part after # of an address is never sent: remove it")
     return value
 
 
@@ -227,13 +227,13 @@ def why_failed(failure: BaseException) -> str:
         case smtplib.SMTPResponseException() as error:
             return f"the mail server refuses ({error.smtp_code})"
         case smtplib.SMTPRecipientsRefused() | smtplib.SMTPSenderRefused():
-            return "the mail server takes no mail from or for these addresses"
+            return "the mail server rejects the sender or the recipient"
         case smtplib.SMTPNotSupportedError():
-            return "the mail server knows no such security or sign-in"
+            return "the mail server does not support this security or sign-in"
         case ssl.SSLCertVerificationError() as error:
-            return f"the server's certificate is not to be trusted: {error.verify_message}"
+            return f"the server's certificate is not trusted: {error.verify_message}"
         case ssl.SSLError():
-            return "the server does not speak TLS as it is asked to"
+            return "the server does not speak TLS as required"
         case TimeoutError():
             return "no answer in time"
         case OSError() as error if error.strerror:

@@ -80,8 +80,8 @@ class Offers:
             except InputError:
                 news = "cannot be read any more"
             notes[name] = (
-                f"the schema of the table {quoted(name)} {news} since the node began: jobs go on by what it said then; "
-                "start the node again"
+                f"the schema of the table {quoted(name)} {news} since the node started: jobs use the earlier schema; "
+                "restart the node"
             )
         return notes
 

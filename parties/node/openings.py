@@ -42,7 +42,7 @@ from smc.errors import ProtocolError
 from smc.primitives.prg import KEY_BYTES, Prg
 from smc.session import AnnouncedOpenings, Session
 
-LOST = "a party has lost what this job has opened: it cannot go on, propose it anew"
+LOST = "a party has lost its record of this job's openings: it cannot go on, propose it anew"
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class WrittenFirst(AnnouncedOpenings):
         if self._is_repeated:
             stored = np.frombuffer(self._repeated.shares[self._place], dtype=np.uint8)
             if stored.shape != share.shape:
-                raise ProtocolError("another opening than before stands at this place: the job cannot go on")
+                raise ProtocolError("the opening differs from the stored one: the job cannot go on")
             return stored
         self._keep(Written(self._step, self._place, share.tobytes(), self._seed))
         return share

@@ -139,7 +139,7 @@ def reached(file: NodeFile) -> list[tuple[Who, LinkOptions]]:
         raise InputError(f"peers: two have the same certificate, that of {quoted(common_name(same[0]))}")
     names = Counter(who.peer_name for who, _ in peers)
     if twice := [name for name in names if names[name] > 1]:
-        raise InputError(f"peers: two are called {quoted(twice[0])}: give each a name of its own")
+        raise InputError(f"peers: two are called {quoted(twice[0])}: give each its own name")
     shares = [who.settings.share for who, _ in peers]
     rest = max(0.0, 1 - sum(share for share in shares if share is not None)) / max(1, shares.count(None))
     return [(replace(who, share=rest if who.settings.share is None else who.settings.share), way) for who, way in peers]

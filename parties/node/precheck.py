@@ -42,7 +42,7 @@ def precheck(session: Session, terms: Terms) -> Earlier | None:
         session.send("checkpoint.earlier", np.frombuffer(name + bytes([not terms.refusal]), dtype=np.uint8))
         received = session.receive("checkpoint.earlier", np.uint8, (NAME_BYTES + 1,)).tobytes()
     if received[-1] > 1:
-        raise ProtocolError("the peer says neither that it can pay for the job nor that it cannot")
+        raise ProtocolError("the peer's answer about its budget is neither yes nor no")
     if earlier is not None and received[:-1] == name:
         return earlier
     if terms.refusal:

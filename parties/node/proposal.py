@@ -48,7 +48,7 @@ class JobFile(JobHead, KindSettings):
         for parameter in parameters(type(self)):
             if parameter.role in ("file", "output") and parameter.key in keys:
                 raise ValueError(
-                    f"{parameter.key} has no place in a job: the rows are a table of party.toml, the result is fetched"
+                    f"{parameter.key} cannot be set in a job: rows come from a table of party.toml, results are fetched"
                 )
         return self
 
@@ -143,7 +143,7 @@ def _difference(written: Mapping[str, Any], meant: Mapping[str, Any]) -> str | N
         if name not in written:
             return f"lacks {quoted(name)}"
         if canonical({name: written[name]}) != canonical({name: meant[name]}):
-            return f"writes {quoted(name)} otherwise than it is written"
+            return f"has {quoted(name)} in a form that is not canonical"
     return None
 
 

@@ -65,7 +65,7 @@ def exchange(session: Session, ready: bool, waiting: Callable[[], object]) -> bo
         if time.monotonic() > deadline:
             raise LinkError(f"the peer has not opened its table within {LONGEST_SECONDS:g} s")
     if answer not in (READY, AWAY):
-        raise ProtocolError("the peer says neither that its table is there nor that it is away")
+        raise ProtocolError("the peer's answer about its table is neither yes nor no")
     return answer == READY
 
 

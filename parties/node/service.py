@@ -246,7 +246,9 @@ class Node:
             return {}
         except errors(InputError) as error:
             return {"": f"nothing: {error}"}
-        rest = "" if retention.overwritten else "the write-ahead log may still have what has left: somebody reads it"
+        rest = (
+            "" if retention.overwritten else "the write-ahead log may have archived content: another process reads it"
+        )
         if archived is None:
             return {"": rest}
         self._changed("")

@@ -188,16 +188,16 @@ class NodeFile(CommandTables):
     def _one_place(self) -> NodeFile:
         """Check that a single peer is set under [link] and [peer], several under [[peers]], and a port only once."""
         if self.peers and "peer" in self.model_fields_set:
-            raise ValueError("[peer] is for a single peer: move what it says to the [[peers]] of that one")
+            raise ValueError("[peer] is for a single peer: move its keys to the [[peers]] of that one")
         if self.peers and (self.link.peer is not None or self.link.connect is not None):
             raise ValueError(
                 "link.peer and link.connect are for a single peer: write one more [[peers]] instead, with link.peer as "
                 "its certificate and link.connect, if there is one, as its connect"
             )
         if sum(Fraction(peer.share) for peer in self.peers if peer.share is not None) > 1:
-            raise ValueError("peers: their shares of budgets come to more than 1")
+            raise ValueError("peers: their shares of budgets add up to more than 1")
         if self.node.listen is not None and (self.link.listen or self.link.connect) is not None:
-            raise ValueError("node.listen: the [link] says already where to listen or connect")
+            raise ValueError("node.listen: [link] already sets where to listen or connect")
         return self
 
     def ports(self) -> dict[str, str]:
@@ -212,7 +212,7 @@ class NodeFile(CommandTables):
         wrong = {}
         for key, address in self.ports().items():
             if address in first and not address.endswith(":0"):
-                wrong[key] = f"{address} is {first[address]} as well: give each another port"
+                wrong[key] = f"{address} is {first[address]} as well: give each its own port"
             first.setdefault(address, key)
         return wrong
 

@@ -18,7 +18,7 @@ AGAIN_SECONDS = 24 * 3600.0  # before a warning is repeated
 def lapsed(who: Who) -> str:
     """Return the reason why no session with this peer can begin now; empty if both certificates are valid."""
     if who.is_overdue:
-        return f"{who.peer_name}'s certificate was to be replaced by now, and it has not come with its new one"
+        return f"{who.peer_name}'s certificate should have been replaced by now, but it has not used its new one"
     for certificate, whose, what in _both(who):
         begins, ends = certificate.not_valid_before_utc, certificate.not_valid_after_utc
         if datetime.now(UTC) > ends:
@@ -74,7 +74,7 @@ def _both(who: Who) -> list[tuple[x509.Certificate, str, str]]:
     """Return each certificate, its owner, and the remedy when it expires; the first to expire comes first."""
     name = who.peer_name
     ours = f"make a new one (smc identity create), give it to {name}, and start the node with it"
-    theirs = f"ask {name} for a new one, put it in place, and start the node again"
+    theirs = f"ask {name} for a new one, install it, and restart the node"
     both = [(who.identity.certificate, "our", ours), (who.peer, f"{name}'s", theirs)]
     return sorted(both, key=lambda entry: entry[0].not_valid_after_utc)
 

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from parties.operator.view import View
 
-STOPS = "it stops before a step that takes more"
+STOPS = "it stops before a step that needs more"
 
 
 class LeftFor(View):

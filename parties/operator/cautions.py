@@ -21,7 +21,7 @@ from protocols.release.promise import much
 
 LOOKED_AT = 1000  # done jobs that define a table's usual
 CHUNK = 500  # jobs at once
-ONE_PERSON = "Leaves may speak of one person: neither k nor l asks a leaf for more rows than one."
+ONE_PERSON = "Leaves may describe one person: neither k nor l requires more than one row in a leaf."
 
 
 def cautions(job: JobView) -> list[str]:
@@ -61,7 +61,7 @@ def more_than_usual(operator: Operator, job: JobView) -> list[str]:
 
 def question(job: JobView) -> str:
     """Return the sentence before these reasons."""
-    return f"This tells more than the jobs done on {job.table} so far:"
+    return f"This reveals more than the jobs done on {job.table} so far:"
 
 
 def unusual(job: JobView, done: Sequence[JobView]) -> list[str]:

@@ -279,7 +279,7 @@ def _checked(kind: type[Parsed], status: int, answer: bytes, node: str, access: 
             checked: Parsed = _adapter(any_kind).validate_python(content)
             return checked
         except ValidationError:
-            raise LinkError(f"{node} answers in terms unknown here: are both of one version of smc?") from None
+            raise LinkError(f"{node} sent an unknown answer: do both run the same version of smc?") from None
     line = content.get("error") if isinstance(content, dict) else None
     if not isinstance(line, str):
         raise LinkError(f"what answers at {node.removeprefix('the node at ')} is not a node of smc")

@@ -155,10 +155,10 @@ class Provider:
             answer: The query of the browser's return.
         """
         if not hmac.compare_digest(request.state.encode(), answer.get("state", "").encode()):
-            raise InputError("this answer of the log-in provider is to another request than this browser's")
+            raise InputError("this answer of the log-in provider belongs to a request of another browser")
         says_who = self.metadata().get("authorization_response_iss_parameter_supported") is True  # RFC 9207
         if answer.get("iss", "" if says_who else self._settings.issuer) != self._settings.issuer:
-            raise InputError("this answer is of another log-in provider")
+            raise InputError("this answer comes from another log-in provider")
         if "error" in answer or "code" not in answer:
             raise InputError(f"the log-in provider says {quoted(answer.get('error', 'nothing'))}")
         return self._named(self._claims(self._token(request, answer["code"]), request.nonce))
@@ -209,7 +209,7 @@ class Provider:
         key = self._settings.claim
         value = claims.get(key)
         if not isinstance(value, str) or not value:
-            raise InputError(f"the log-in provider's ID token has no claim {quoted(key)} with a text")
+            raise InputError(f"the log-in provider's ID token has no claim {quoted(key)} as text")
         if key == "email" and claims.get("email_verified") is not True:
             raise InputError("the log-in provider has not verified this e-mail address (email_verified)")
         return value
@@ -234,7 +234,7 @@ class Provider:
         except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:  # the last for an invalid name
             raise InputError(f"the log-in provider {self.name} cannot be reached: {quoted(str(error))}") from None
         if len(content) > MOST:
-            raise InputError(f"the log-in provider {self.name} answers too much")
+            raise InputError(f"the log-in provider {self.name} sends too long an answer")
         try:
             document = json.loads(content) if status == 200 else None
         except (ValueError, RecursionError):

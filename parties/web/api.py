@@ -97,9 +97,7 @@ class _Guard:
         if not LOOPBACK.fullmatch(headers.get("host", "")):
             app = _error(403, "the API is for this machine: call it as localhost, 127.0.0.1 or [::1]")
         elif not hmac.compare_digest(headers.get("authorization", "").encode("latin-1"), self._expected):
-            app = _error(
-                401, "no key, or not the key of this node: it stands in api.json in the node's state directory"
-            )
+            app = _error(401, "the key is missing or wrong: it is in api.json in the node's state directory")
         await app(scope, receive, send)
 
 

@@ -80,7 +80,7 @@ def make_app(
         if request.method == "HEAD" or not logins.by_name:
             return renderer.stranger(request)
         if request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
-            return renderer.refused("Begin to sign in here: another page has sent you.")
+            return renderer.refused("Start the sign-in here: you came from another page.")
         try:
             url, secret = sign_on.begin(f"{request.base_url}login/oidc/back")
         except InputError as error:

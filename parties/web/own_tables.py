@@ -99,9 +99,9 @@ class OwnTables:
         paths = {schema_file.parent / f"{plain}-{what}.toml": text for what, text in texts.items()}
         for path in paths:
             if any(path.resolve() == table.schema_file.resolve() for table in self._tables.values()):
-                raise InputError(f"{path.name} is the schema in use: download the proposal, and put it there by hand")
+                raise InputError(f"{path.name} is the schema in use: download the proposal, and replace it by hand")
             if not replace and path.exists():
-                raise InputError(f"{path.name} exists already: tick Replace to write it anew; nothing has been written")
+                raise InputError(f"{path.name} exists already: tick Replace to overwrite it; nothing has been written")
         for path, text in paths.items():
             files.write_text(path, text)
         return [path.name for path in paths]

@@ -98,7 +98,7 @@ class Pages:
 
         def refuse(job: str, why: str) -> JobView:
             if not why:
-                raise InputError("say why you refuse: the proposer will read it")
+                raise InputError("give a reason for the refusal: the proposer will read it")
             return visit.operator.refuse(job, why)
 
         return self._decide(visit, refuse)

@@ -20,7 +20,7 @@ from parties.web.words import FILTERS, TESTS
 
 EXPLANATIONS = {
     404: "There is nothing at this address.",
-    405: "This address does not take such a request.",
+    405: "This address does not accept this kind of request.",
     500: "Something went wrong inside the node. Its log says what.",
 }
 MOST_OPEN = 200  # jobs that have not ended, on a page

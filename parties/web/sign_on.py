@@ -62,12 +62,12 @@ class SignOn:
         with self._lock:
             until, request = self._away.pop(cookie, (0.0, None))
         if request is None or until <= self._clock():
-            raise InputError("this log-in was not begun in this browser, or has taken too long: begin it again")
+            raise InputError("this log-in was not started in this browser, or took too long: start it again")
 
         def proven() -> Person:
             person = self._accounts.of_oidc(self._provider.identity(request, answer))
             if person is None:
-                raise InputError("nobody with an account here is whom the log-in provider names")
+                raise InputError("no account here belongs to the person named by the log-in provider")
             return person
 
         with self._turn():

@@ -74,7 +74,7 @@ def _made(file: TreeFile) -> str:
     """Return the page's text about a tree's noise."""
     if file.noise is None:
         return ""
-    trees = f"{len(file.trees)} trees, each of rows of its own, vote. " if file.others else ""
+    trees = f"{len(file.trees)} trees vote, each grown from its own rows. " if file.others else ""
     change = {"add-remove": "added or removed", "replace": "replaced"}.get(file.noise.adjacency, file.noise.adjacency)
     whom = "row" if file.noise.at_most is None else f"person (at most {file.noise.at_most} rows)"
     return (

@@ -131,7 +131,7 @@ class Decisions:
         misfit = self._gate.misfit(record.ours.proposal, record.party) or ""
         if verdict == "approved" and misfit:
             misfit += self._gate.remedy(record.ours.proposal, record.party)
-            raise InputError(f"this cannot run here: {misfit}; smc refuse {record.id[:8]} tells {record.peer} so")
+            raise InputError(f"this cannot run here: {misfit}; smc refuse {record.id[:8]} informs {record.peer}")
         if verdict == "approved" and (refusal := self._accounts.too_much(record)):
             raise InputError(refusal)
         question = self._parts.asked(record)
@@ -218,11 +218,11 @@ class Decisions:
             InputError: The job has no result here, or no reason is given.
         """
         if not why.strip():
-            raise InputError("say why: a withdrawal is for good, and both parties' records keep its reason")
+            raise InputError("give a reason: a withdrawal is permanent, and both parties' records keep its reason")
         with self._log.writing():
             record = self._jobs.find(beginning)
             if self._jobs.state(record) != "done" or record.ours.signed is None:
-                raise InputError(f"job {record.id[:8]} has no result to be withdrawn: it is {self._jobs.state(record)}")
+                raise InputError(f"job {record.id[:8]} has no result to withdraw: it is {self._jobs.state(record)}")
             if record.ours.withdrawn is not None:
                 raise InputError(f"job {record.id[:8]}: its result is withdrawn already")
             job, signed, reason = record.ours.proposal, record.ours.signed, why.strip()
@@ -240,7 +240,7 @@ class Decisions:
         name, earlier = acting.get(), () if record is None else record.people
         if record is not None and self._gate.approvals > 1:
             if not name:
-                raise InputError(f"approvals = {self._gate.approvals}: that is for people with names; smc operator add")
+                raise InputError(f"approvals = {self._gate.approvals}: it needs people with names; smc operator add")
             if name in earlier:
                 first = record.proposed_by == "us" and name == earlier[0]
                 action = "proposed" if first else "approved"
@@ -253,7 +253,7 @@ class Decisions:
         if self._gate.approvals > 1:
             if name not in record.people:
                 raise InputError(
-                    f"job {record.id[:8]} was approved by {', '.join(record.people)}: one of them types it"
+                    f"job {record.id[:8]} was approved by {', '.join(record.people)}: one of them must type it"
                 )
             again.insert(0, self._approved(name, len(record.people)))
         self._inputs.put(record.id, typed)
@@ -276,7 +276,7 @@ class Decisions:
         if unknown := [name for name in typed if name not in names]:
             raise InputError(f"{unknown[0]}: the job does not ask for it")
         if missing := job.task.missing(inputs):
-            raise InputError(f"{missing[0]}: the job asks for it, and nothing is typed: --input {missing[0]}=VALUE")
+            raise InputError(f"{missing[0]}: the job requires it; give --input {missing[0]}=VALUE")
         if names:
             with job.task.open(inputs):
                 pass

@@ -86,14 +86,14 @@ class Hearing:
         if record is None:
             return self._meet(theirs, who), True
         if record.peer != who.peer_name:
-            raise ProtocolError("the peer speaks of a job that is not with it")
+            raise ProtocolError("the peer's statement is about a job with another peer")
         if record.ours.proposal != theirs.proposal:
             raise ProtocolError("the peer has changed a job after it was proposed")
         done = self._jobs.state(record) == "done"
         if record.theirs is not None and takes_back(_unsettled(record.theirs) if done else record.theirs, theirs):
-            raise ProtocolError("the peer takes back what it has said of a job")
+            raise ProtocolError("the peer contradicts its earlier statement about a job")
         if theirs.signed is not None and not record.sessions:
-            raise ProtocolError("the peer says that a job is computed of which no session has begun here")
+            raise ProtocolError("the peer has signed the result of a job that had no session here")
         settled, known = record.ours.settled, record.theirs
         if theirs != known and not done:
             record = self._hear_more(record, theirs)
@@ -102,7 +102,7 @@ class Hearing:
         if self._jobs.state(record) == "done" and _of_withdrawal(theirs) != _of_withdrawal(known):
             record = self._hear_withdrawal(record, theirs, known)
         if settled and not self._jobs.has_ended(record):
-            raise ProtocolError("the peer takes back that a job has ended")
+            raise ProtocolError("the peer contradicts its statement that a job has ended")
         # The peer does not know of the end, or not that we know of it.
         answer = theirs.unheard or (record.ours.settled and not (settled and theirs.settled))
         return (None, False) if theirs == known and not answer else (record, answer)
@@ -121,7 +121,7 @@ class Hearing:
             return None
         self._tally.add(name, moment, 1, 0, self._gate.limits)
         if theirs.signed is not None:
-            why = "no session of it has begun here"
+            why = "it has had no session here"
             self._turn_away(theirs, who, why, why)
             return None
         draft = Record(proposed_by="peer", peer=name, ours=Statement(proposal=job))
@@ -136,7 +136,7 @@ class Hearing:
         """Take a statement about an archived job: the only news can be the withdrawal of its result."""
         job, archived = theirs.proposal, self._parts.spendings.past.jobs[theirs.proposal.id]
         if archived.peer != who.peer_name:
-            raise ProtocolError("the peer speaks of a job that is not with it")
+            raise ProtocolError("the peer's statement is about a job with another peer")
         if archived.digest != job.digest:
             raise ProtocolError("the peer has changed a job after it was proposed")
         if theirs.withdrawn is not None and not (archived.done and _is_of(theirs.signed, job)):

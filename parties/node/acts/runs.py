@@ -90,7 +90,7 @@ class Runs:
                 if why := self._accounts.too_much(record):
                     refused = self._refuse(record, why)
                 elif why := self._accounts.too_much_beside(record, map(self._jobs.get, self._jobs.running)):
-                    self._not_now(record, f"another job under way may need what is left: {why}")
+                    self._not_now(record, f"another job under way may need the remaining budget: {why}")
                     return None
             if refused is None:
                 if why := self._gate.objection(*asked, word):
@@ -145,7 +145,7 @@ class Runs:
             limit = self._offers.tries(record.table)
             tries = max(0, record.tries - self._spared[identifier])
             if profile and tries >= limit:
-                raise ProtocolError(f"{limit} sessions were cut short and got no further: it does not go on by itself")
+                raise ProtocolError(f"{limit} sessions were cut short without progress: the job is not tried again")
             job, who, version = record.ours.proposal, self._jobs.who(record), self._offers.version(record.table)
             address = self._parts.address(record.peer)
             started = kinds.Started(digest=job.digest, depth=depth, profile=profile, address=address)
@@ -225,7 +225,7 @@ class Runs:
             if fits:
                 self._reserved[identifier] = step, bits
         if not fits:
-            raise BitsError("its bits do not fit what is left")
+            raise BitsError("its bits exceed what is left")
 
     def counted(self, identifier: str, step: int) -> None:
         """Book the bits of a step that begins now. They are booked once, however often the step is begun.
@@ -394,7 +394,7 @@ class Runs:
         common = min(task.states.steps(stored), steps)
         if task.states.cut(stored, common) != task.states.cut(state, common):
             raise ProtocolError(
-                f"another {task.about.noun} than before: a party's rows have changed since the job began"
+                f"a different {task.about.noun} than before: a party's rows have changed since the job began"
             )
         if record.depth == steps == task.states.steps(stored):
             return record

@@ -199,7 +199,7 @@ class Account:
         whose = f"the privacy budget of table {quoted(self.table)} ({self.budget.words})"
         if self.another:
             unit = "person" if self.person else "row"
-            return f"{whose} was spent by {self.another} before, and is by {unit} now: what counts of both is no sum"
+            return f"{whose} has charges for a {self.another} and is now for a {unit}: they cannot be added"
         return f"{whose} does not allow the job: {self.numbers(uses)}"
 
     def loss_of(self, uses: Iterable[Loss]) -> Composition:

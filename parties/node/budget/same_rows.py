@@ -61,7 +61,7 @@ def remedy(tables: Tables, holder: str, second: str) -> str:
         second: Name of the other table.
     """
     own = f" in place of [tables.{second}.budget]" if tables[second].budget is not None else ""
-    return f'say same_rows_as = "{_holder(tables, holder)}"{own}'
+    return f'set same_rows_as = "{_holder(tables, holder)}"{own}'
 
 
 def unknown_names(tables: Tables, known: Collection[str]) -> dict[str, str]:
@@ -72,7 +72,7 @@ def unknown_names(tables: Tables, known: Collection[str]) -> dict[str, str]:
         known: Names of tables at earlier starts or with charges.
     """
     return {
-        name: f"same_rows_as: there is no table {quoted(table.same_rows_as)}, and there was none"
+        name: f"same_rows_as: there is no table {quoted(table.same_rows_as)}, nor was there one"
         f"{instead(table.same_rows_as, [*tables, *known])}"
         for name, table in tables.items()
         if table.same_rows_as is not None and table.same_rows_as not in {*tables, *known}
@@ -127,7 +127,7 @@ def _hint(tables: Tables, holder: str, second: str, place: Place) -> str:
     if place.location.startswith("postgresql://") and place.table is not None:
         hint += "; if they are two tables, name each with its schema"
     if tables[second].query is not None or tables[holder].query is not None:
-        hint += "; if it holds nobody's rows, list it in `lookups`"
+        hint += "; if it has no person's rows, list it in `lookups`"
     return hint
 
 

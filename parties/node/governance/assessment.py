@@ -89,7 +89,7 @@ def _results(evidence: Evidence) -> Iterator[dict[str, Any]]:
         bare = [job for job in jobs if job.protection == "none"]
         if bare:
             opened = sum(job.opened.total() for job in bare)
-            tells = "decisions without noise or rule: one may turn on a single row"
+            tells = "decisions without noise or rule: one may depend on a single row"
             yield where | {"risk": "none", "jobs": len(bare), "opened": opened, "tells": tells}
         if ruled := [job for job in jobs if job.protection == "rules"]:
             yield where | {"risk": "rules", "jobs": len(ruled), **_weakest(ruled)}
@@ -101,9 +101,9 @@ def _weakest(jobs: list[Job]) -> dict[str, Any]:
     k = min(rules.get("k", 1) for rules in parameters)
     others = {"l": min(rules.get("l", 1) for rules in parameters), "t": max(rules.get("t", 1) for rules in parameters)}
     public = any(rules.get("against") == "public" for rules in parameters)
-    tells = f"a row is one of at least {k:,} of a leaf" if k > 1 else "a leaf may speak of a single row"
+    tells = f"a row is one of at least {k:,} of a leaf" if k > 1 else "a leaf may describe a single row"
     if public and k > 1:
-        tells += "; of both parties together: the peer can take its own away"
+        tells += "; of both parties together: the peer can subtract its own"
     return {"k": k, **others, "against": "public" if public else "peer", "linked": 1 / k, "tells": tells}
 
 

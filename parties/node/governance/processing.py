@@ -135,7 +135,7 @@ def _recipients(evidence: Evidence) -> list[dict[str, Any]]:
 def _measures(evidence: Evidence) -> Iterator[str]:
     """Yield technical and organisational measures (art. 32) in force by this file and this program."""
     file = evidence.file
-    yield "Rows stay where they are: what is exchanged is encrypted or random shares (128 bits; statistically 40)."
+    yield "Rows stay where they are: only encrypted data and random shares are exchanged (128 bits; statistically 40)."
     yield "The link is mutual TLS; each party trusts one certificate of the other, which is pinned."
     yield "Each party consents to each job, by its operator or by a rule, before anything is computed."
     for rule in file.policy:
@@ -144,8 +144,8 @@ def _measures(evidence: Evidence) -> Iterator[str]:
         yield "There are no rules: the operator decides on every job."
     if (people := file.node.approvals) > 1:
         yield (
-            f"{people} different people stand behind each job of ours, and each of a peer's that no rule permits; "
-            "who proposed it is one of them."
+            f"{people} different people must approve each job of ours, and each of a peer's that no rule permits; "
+            "the proposer is one of them."
         )
     for name, table in file.tables.items():
         if table.budget is not None:
@@ -188,6 +188,6 @@ def _missing(evidence: Evidence) -> Iterator[str]:
     used_tables = {job.proposed["table"] for job in evidence.log.jobs.values() if job.started}
     used_tables |= {job.table for job in evidence.log.archived}
     for name in sorted(used_tables - {*file.tables, ""}):
-        yield f"all of table {name}, which jobs were about and party.toml does not name any more"
+        yield f"all of table {name}, which jobs have used and party.toml no longer names"
     if evidence.state is None:
         yield "what was done so far: no node has run with this file yet"

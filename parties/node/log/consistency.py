@@ -37,13 +37,13 @@ def disagreements(records: Iterable[Record], entries: Iterable[AuditEntry]) -> I
     known = {record.id: record for record in records}
     for identifier, record in known.items():
         if identifier in archived:
-            yield f"job {identifier[:8]}: the audit log says that it is archived, and its row is here"
+            yield f"job {identifier[:8]}: the audit log has it as archived, but its row is here"
             continue
         for field in _different(record, logged[identifier]):
             yield f"job {identifier[:8]}: {field} is not what the audit log says"
     for identifier, of_job in logged.items():
         if identifier not in known and identifier not in archived and _last(of_job, "proposed") is not None:
-            yield f"job {identifier[:8]}: the audit log knows it, and its row is gone"
+            yield f"job {identifier[:8]}: it is in the audit log, but its row is gone"
 
 
 def _different(record: Record, entries: Sequence[AuditEntry]) -> Iterator[str]:
@@ -69,7 +69,7 @@ def _different(record: Record, entries: Sequence[AuditEntry]) -> Iterator[str]:
     finished = _last(entries, "finished")
     pairs: list[tuple[str, Any, Any]] = [
         *((f"the verdict ({party})", here.verdict, there.verdict) for party, here, there, *_ in sides),
-        ("who of us stands behind it", record.people, logged.people),
+        ("the people of ours who approved it", record.people, logged.people),
         ("its end", record.ours.end, logged.ours.end),
         ("what it has spent", _booked(filter(None, [record.charged])), _booked(charged)),
         ("the bits that it has opened", _booked(record.bits), _booked(logged.bits)),

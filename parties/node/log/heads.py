@@ -30,8 +30,8 @@ from smc.session import Session
 MAX_BYTES = 64 << 10
 ACCEPT = "smc audit accept-rollback"
 ROLLED_BACK = (
-    "the records here were rolled back, as {peer} knows, and may have forgotten who is revoked: jobs wait, with all "
-    f"peers; put the newest state directory back, or revoke anew whom you do not trust, and then {ACCEPT}"
+    "the records here were rolled back, as {peer} knows, and may lack revocations: jobs wait, with all "
+    f"peers; put the newest state directory back, or revoke certificates again, and then {ACCEPT}"
 )
 
 
@@ -201,11 +201,11 @@ def why_held(peer: str, ours: Found, theirs: Found, by_peer: bool, by_them: bool
     waits = f"it was accepted here, not yet by {peer}: {ACCEPT} there"
     if ours.lost is not None and not (ours.accepted and by_peer):
         fact = f"the records here were rolled back: {peer} holds our signature under entry {ours.lost.number}"
-        back = f"put the newest state directory back, or do without what is lost: {ACCEPT}, here and there"
+        back = f"put the newest state directory back, or accept the loss: {ACCEPT}, here and there"
         reasons.append(f"{fact}, which our log does not have; jobs wait; {waits if ours.accepted else back}")
     if theirs.lost is not None and not (theirs.accepted and by_them):
         fact = f"the records of {peer} were rolled back: it has signed entry {theirs.lost.number}"
-        back = f"it must put its newest state directory back, or both do without what is lost: {ACCEPT}, there and here"
+        back = f"it must put its newest state directory back, or both accept the loss: {ACCEPT}, there and here"
         reasons.append(f"{fact}, which its log does not have; jobs wait; {waits if theirs.accepted else back}")
     return "; ".join(reasons)
 
@@ -226,4 +226,4 @@ def receive(session: Session, model: type[Some]) -> Some:
     try:
         return model.model_validate_json(data)
     except (ValidationError, RecursionError):
-        raise ProtocolError("what the peer says of the logs is unreadable") from None
+        raise ProtocolError("the peer's message about the logs is unreadable") from None

@@ -59,11 +59,11 @@ class Statement(BaseModel):
     @model_validator(mode="after")
     def _signed_if_computed(self) -> Statement:
         if (self.signed is not None) != (self.end == "computed"):
-            raise ValueError("a result is signed, and nothing else is")
+            raise ValueError("end = computed needs a signed result, and no other end has one")
         if self.signed is not None and len(canonical(self.signed.result)) > MAX_RESULT_BYTES:
             raise ValueError(f"what is signed has more than {MAX_RESULT_BYTES} bytes")
         if self.signed is None and (self.withdrawn is not None or self.heard):
-            raise ValueError("only a result that is signed can be withdrawn")
+            raise ValueError("only a signed result can be withdrawn")
         return self
 
     def to_bytes(self) -> bytes:

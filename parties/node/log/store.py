@@ -290,7 +290,7 @@ def _read(identifier: str, text: str) -> Record:
         if kind := _missing_kind(text):
             raise InputError(
                 f"the row of job {identifier[:8]} names the kind {quoted(kind)}, which no package here offers: "
-                "install the package, or do this where it is"
+                "install the package, or use a machine that has it"
             ) from None
         raise InputError(f"{place}: {explained(error, Record)}") from None
     if record.id != identifier:

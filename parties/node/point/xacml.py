@@ -170,12 +170,12 @@ def read(answer: bytes) -> tuple[Decision, str]:
     if decision == "Permit" and not (is_ok and isinstance(status, dict | None)):
         raise UnreadableError("it permits, with a status that is not ok")
     if decision == "Permit" and result.get("Obligations") not in (None, []):
-        return "Deny", f"it permits with obligations, of which this node knows none{message and f': {message}'}"
+        return "Deny", f"it permits with obligations, which this node cannot fulfil{message and f': {message}'}"
     return decision, message
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return the members of an object; raise ValueError for a repeated name, which would be ambiguous."""
     if len({name for name, _ in pairs}) != len(pairs):
-        raise ValueError("a name is there twice")
+        raise ValueError("a name occurs twice")
     return dict(pairs)

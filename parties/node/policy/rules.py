@@ -88,7 +88,7 @@ class Conditions(Settings):
     @model_validator(mode="after")
     def _zone_of_something(self) -> Conditions:
         if self.zone is not None and self.time is None and not self.weekdays:
-            raise ValueError("zone says where time and weekdays are meant: give one of them, or leave it out")
+            raise ValueError("zone applies to time and weekdays: give one of them, or remove zone")
         return self
 
     def words(self) -> str:
@@ -305,7 +305,7 @@ def remarks(rules: Iterable[Rule], tables: Mapping[str, Collection[str]]) -> lis
             hint = instead(name, known)
             remarks.append(f"rule {quoted(rule.name)}: there is no {kind} {quoted(name)}{hint}")
         if not list(conditions(rule)):
-            remarks.append(f"rule {quoted(rule.name)} has no condition: it says {rule.effect} to every job")
+            remarks.append(f"rule {quoted(rule.name)} has no condition: it applies {rule.effect} to every job")
     return remarks
 
 

@@ -27,9 +27,9 @@ def _several(value: object) -> object:
     """Check one text, or a list that is not empty and has no empty text."""
     values = [value] if isinstance(value, str) else value
     if not isinstance(values, list | tuple) or not all(isinstance(item, str) for item in values):
-        raise ValueError("must be text in quotes, or a list of such")
+        raise ValueError("must be text in quotes, or a list of texts")
     if not values or "" in values:
-        raise ValueError("must not be empty: leave the condition out if it does not matter")
+        raise ValueError("must not be empty: remove the condition if it does not matter")
     return tuple(values)
 
 
@@ -56,7 +56,7 @@ def _network(value: str) -> str:
 def _window(value: str) -> str:
     start, _, end = value.partition("-")
     if not _WINDOW.fullmatch(value) or start == end:
-        raise ValueError(f'must be a time from and to, such as "08:00-18:00" or "22:00-06:00", not {quoted(value)}')
+        raise ValueError(f'must be a time range, such as "08:00-18:00" or "22:00-06:00", not {quoted(value)}')
     return value
 
 

@@ -63,7 +63,7 @@ class Beside:
             raise InputError(f"{path} is encrypted, and {self.database.name} is not: {_PLAIN}")
         if sealed.is_sealed(self.database):
             raise InputError(
-                f"{path} is not encrypted, and {self.database.name} is: somebody has put it there, or an earlier "
+                f"{path} is not encrypted, and {self.database.name} is: it was put there, or left by an earlier "
                 f"release; {_SEALED[_PURPOSES[path.name]]}"
             )
         return data

@@ -174,7 +174,7 @@ def check(
     checked.problems.extend(_head_problems(checked.last, signed, certificate))
     for row in (row for rows_of_job in checked.empty.values() for row in rows_of_job):
         checked.problems.append(f"entry {row.number} was changed: it is empty, and no entry says that it was archived")
-    checked.problems.extend(f"the archive has job {job[:8]}, of which the log does not say so" for job in sorted(jobs))
+    checked.problems.extend(f"the archive has job {job[:8]}, but the log has no entry of that" for job in sorted(jobs))
     for statement in checked.statements[before:]:
         checked.problems.extend(_statement_problems(checked, statement, certificate, peers))
     return checked

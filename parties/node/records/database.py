@@ -125,7 +125,7 @@ def state(connection: sqlite3.Connection) -> int:
     """Return the number of the stored state. Raise InputError if a later release wrote it."""
     if (number := state_number(connection)) > STATE:
         raise InputError(
-            f"what the node keeps is of a later release: its state has number {number}, this release knows {STATE}; "
+            f"the node's state is of a later release: it has number {number}, this release reads up to {STATE}; "
             "install that release again, or put the copy from before the upgrade in its place"
         )
     return number

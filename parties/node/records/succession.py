@@ -79,10 +79,10 @@ def load(path: Path, former: x509.Certificate) -> Successor:
         word = Succession.model_validate_json(files.read_bytes(path))
         until = date.fromisoformat(word.until)
     except (ValidationError, ValueError):
-        raise InputError(f"{path} is no word of a new certificate, as smc identity succeed writes it") from None
+        raise InputError(f"{path} is not an announcement of a new certificate by smc identity succeed") from None
     certificate = parse_certificate(word.certificate.encode(), path)
     if word.former != fingerprint(former):
-        raise InputError(f"{path} is to follow the certificate {word.former[:23]}, not {short_fingerprint(former)}")
+        raise InputError(f"{path} announces the successor of {word.former[:23]}, not of {short_fingerprint(former)}")
     if not check_signature(
         former, _document(word.former, certificate, word.until), bytes.fromhex(word.signature), "succession"
     ):

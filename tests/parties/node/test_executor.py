@@ -259,7 +259,7 @@ def test_two_parties_that_know_different_profiles_do_not_go_on(identities: dict[
     own = NONE if chosen is None else NAMES.index(str(chosen))
     other = (own + 1) % (NONE + 1)
     for known, says in ((NAMES[0], (1, own)), ("", (NONE, other)), ("", (NONE + 1, own)), (NAMES[0], (255, own))):
-        with pytest.raises(ProtocolError, match="know different profiles"):
+        with pytest.raises(ProtocolError, match="have used different profiles"):
             agreed_on(identities, known, says)
 
 
