@@ -1383,7 +1383,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ("tests/parties/operator/test_accounts.py",),
         [
             ("verified(password, usable or _nobody())", "usable is not None and verified(password, usable)"),
-            ("found if found.stamp == person.stamp else None", "found"),
+            ("present if present.stamp == person.stamp else None", "present"),
             ("if not accounts and person == UNNAMED:", "if person == UNNAMED:"),
             ("files.write_bytes(path, data, private=True)", "files.write_bytes(path, data)"),
         ],

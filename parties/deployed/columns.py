@@ -82,13 +82,13 @@ def codes_of(model: TreeFile | BoostedModel, asked: Mapping[str, Asked]) -> dict
     """
     columns: Mapping[str, Column]
     if isinstance(model, TreeFile):
-        known = domains(model.trees)
-        columns = {name: Column(None, {v: i for i, v in enumerate(values)}, True) for name, values in known.items()}
+        values_of = domains(model.trees)
+        columns = {name: Column(None, {v: i for i, v in enumerate(values)}, True) for name, values in values_of.items()}
     else:
         columns = model.columns
     codes: dict[str, dict[int, int]] = {name: {} for name in columns}
     for name, column in columns.items():
-        for place, text in enumerate(asked[name].rule.categories):
+        for index, text in enumerate(asked[name].rule.categories):
             with suppress(ValueError):
-                codes[name][place] = column.read(text)
+                codes[name][index] = column.read(text)
     return codes

@@ -84,9 +84,9 @@ def _lines(fields: Mapping[str, object]) -> str:
 def _names(model: BoostedModel) -> list[str]:
     """Return distinct names of the features, without characters that LightGBM reserves."""
     names: list[str] = []
-    for place, name in enumerate(model.columns):
+    for index, name in enumerate(model.columns):
         plain = NOT_IN_A_NAME.sub("_", name)
-        names.append(f"{plain}_{place}" if plain in names or not plain else plain)
+        names.append(f"{plain}_{index}" if plain in names or not plain else plain)
     return names
 
 
@@ -94,8 +94,8 @@ def _range(column: Column) -> str:
     """Return the range of a feature's values: the first and the last edge, or indices."""
     if column.edges is not None:
         return f"[{column.edges[0]!r}:{column.edges[-1]!r}]" if column.edges else "none"
-    places = range(len(column.values))
-    return f"[0:{places[-1]}]" if column.ordered else ":".join(map(str, places))
+    indices = range(len(column.values))
+    return f"[0:{indices[-1]}]" if column.ordered else ":".join(map(str, indices))
 
 
 def _tree(model: BoostedModel, root: Mapping[str, Any], base: float) -> str:

@@ -34,13 +34,13 @@ def to_onnx(model: AnyModel, asked: Mapping[str, Asked]) -> bytes:
     """
     if any(ask.mapped for ask in asked.values()):
         raise InputError("--to onnx takes categories in the model's spelling: remove --schema and --config")
-    about = {"target": model.target}
+    metadata = {"target": model.target}
     if isinstance(model, TreeFile):
-        made = trees_to_onnx(model.trees, list(asked), about | {"schema_digest": model.schema_digest})
+        made = trees_to_onnx(model.trees, list(asked), metadata | {"schema_digest": model.schema_digest})
     else:
         graph, form = Graph(list(asked)), form_of(model)
         terms = _boosted(graph, form) if isinstance(form, BoostedModel) else _linear(graph, form)
-        made = _decided(graph, terms, form, about)
+        made = _decided(graph, terms, form, metadata)
     return made.SerializeToString()
 
 
@@ -50,9 +50,9 @@ def to_onnx(model: AnyModel, asked: Mapping[str, Asked]) -> bytes:
 def _boosted(graph: Graph, model: BoostedModel) -> list[str]:
     width = model.width
     terms = [graph.filled([[model.base] * width], np.float64)]
-    places = {name: place for place, name in enumerate(model.columns)}
+    indices = {name: index for index, name in enumerate(model.columns)}
     weights: list[float] = []
-    trees = [_steps(model, tree, places, weights) for trees in model.rounds for tree in trees]
+    trees = [_steps(model, tree, indices, weights) for trees in model.rounds for tree in trees]
     codes = []
     for name, column in model.columns.items():
         if column.edges is not None:
@@ -126,5 +126,5 @@ def _decided(graph: Graph, terms: Sequence[str], model: Scored, about: Mapping[s
         chosen = graph.step("Cast", above, to=TensorProto.INT64)
     else:
         chosen = graph.step("ArgMax", scores, axis=1, keepdims=0)
-    known = graph.step("Where", is_unknown, graph.constant(len(labels)), chosen)
-    return graph.model(known, about, labels=[*labels, NO_CLASS])
+    output = graph.step("Where", is_unknown, graph.constant(len(labels)), chosen)
+    return graph.model(output, about, labels=[*labels, NO_CLASS])

@@ -44,9 +44,9 @@ def to_pmml(model: AnyModel, asked: Mapping[str, Asked]) -> str:
     dictionary = SubElement(root, "DataDictionary", numberOfFields=str(len(asked) + 1))
     transformations = Element("TransformationDictionary")
     fields = {}
-    for place, (name, ask) in enumerate(asked.items()):
+    for index, (name, ask) in enumerate(asked.items()):
         _data_field(dictionary, ask)
-        fields[name] = _derived(transformations, f"smc_c{place}", ask) if ask.mapped else ask.rule.column
+        fields[name] = _derived(transformations, f"smc_c{index}", ask) if ask.mapped else ask.rule.column
     kind = ("continuous", "double") if is_of_numbers(model) else ("categorical", "string")
     target = SubElement(dictionary, "DataField", name=model.target, optype=kind[0], dataType=kind[1])
     for label in labels:
@@ -194,8 +194,8 @@ class _Models:
         margins = [f"smc_s{place}" for place in range(model.width)]
         for place, margin in enumerate(margins):
             output = Element("Output")
-            about = {"feature": "predictedValue", "optype": "continuous", "dataType": "double"}
-            SubElement(output, "OutputField", {"name": margin} | about)
+            attributes = {"feature": "predictedValue", "optype": "continuous", "dataType": "double"}
+            SubElement(output, "OutputField", {"name": margin} | attributes)
             self._sum_of_trees(_segment(segments, margin), model, place).insert(1, output)
         kind = "logit" if model.width == 1 else "softmax"
         regression = SubElement(
@@ -248,8 +248,8 @@ class _Models:
                 SubElement(table, "NumericPredictor", name=within, coefficient=repr(column.weight))
             else:
                 for value, (weight,) in column.values.items():
-                    about = {"name": self._fields[name], "value": value, "coefficient": repr(weight)}
-                    SubElement(table, "CategoricalPredictor", about)
+                    attributes = {"name": self._fields[name], "value": value, "coefficient": repr(weight)}
+                    SubElement(table, "CategoricalPredictor", attributes)
         if not len(local):
             regression.remove(local)
         if model.classes is not None:
@@ -291,14 +291,14 @@ def _within(model: Scored) -> Element:
 
 def _among(node: Element, field: str, values: Sequence[str]) -> None:
     """Add a predicate: the category is one of these, which may include a missing one."""
-    place = _or_missing(node, field) if MISSING in values else node
-    chosen = SubElement(place, "SimpleSetPredicate", field=field, booleanOperator="isIn")
+    parent = _or_missing(node, field) if MISSING in values else node
+    chosen = SubElement(parent, "SimpleSetPredicate", field=field, booleanOperator="isIn")
     words = (value.replace("\\", "\\\\").replace('"', '\\"') for value in values)
     SubElement(chosen, "Array", type="string", n=str(len(values))).text = " ".join(f'"{word}"' for word in words)
 
 
 def _or_missing(node: Element, field: str) -> Element:
     """Return the element for a predicate that also holds for missing cells."""
-    place = SubElement(node, "CompoundPredicate", booleanOperator="or")
-    SubElement(place, "SimplePredicate", field=field, operator="isMissing")
-    return place
+    predicate = SubElement(node, "CompoundPredicate", booleanOperator="or")
+    SubElement(predicate, "SimplePredicate", field=field, operator="isMissing")
+    return predicate

@@ -163,12 +163,12 @@ def openapi(predictor: Predictor, with_token: bool) -> dict[str, Any]:
     cell = {"type": ["string", "number", "boolean", "null"]}
     names = [ask.rule.column for ask in predictor.asked.values()]
     row = {"type": "object", "properties": dict.fromkeys(names, cell), "required": names}
-    said = {"type": "number" if is_of_numbers(predictor.model) else "string"}
+    prediction = {"type": "number" if is_of_numbers(predictor.model) else "string"}
     rows = {"type": "array", "items": {"$ref": "#/components/schemas/Row"}, "maxItems": MAX_ROWS}
     error = {"type": "object", "properties": {"error": {"type": "string"}}}
     answer = {
         "type": "object",
-        "properties": {"target": {"type": "string"}, "predictions": {"type": "array", "items": said}},
+        "properties": {"target": {"type": "string"}, "predictions": {"type": "array", "items": prediction}},
     }
 
     def replies(schema: Mapping[str, Any], description: str) -> dict[str, Any]:

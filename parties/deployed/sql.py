@@ -172,8 +172,8 @@ class _Query:
             first = " ".join(f"WHEN {vote} = {label} THEN {i}" for i, vote in enumerate(votes))
             scores[f"smc_s{label}"] = f"{count} - CASE {first} ELSE {len(trees)} END"
         stages.append(scores)
-        known = " AND ".join(f"{vote} IS NOT NULL" for vote in votes)
-        return f"CASE WHEN {known} THEN {self._largest(list(labels))} END"
+        is_known = " AND ".join(f"{vote} IS NOT NULL" for vote in votes)
+        return f"CASE WHEN {is_known} THEN {self._largest(list(labels))} END"
 
     def _scored(self, model: Scored, stages: list[dict[str, str]]) -> str:
         if isinstance(model, BoostedModel):

@@ -15,6 +15,6 @@ def require_usable() -> None:
     strategies = os.environ.get(STRATEGY)
     if strategies is None:
         return
-    known = [name for name in strategies.split(",") if name in (*_USABLE, _IDLE)]
-    if known[:1] in ([], [_IDLE]):
+    usable = [name for name in strategies.split(",") if name in (*_USABLE, _IDLE)]
+    if usable[:1] in ([], [_IDLE]):
         raise InputError(f"{STRATEGY}={strategies}: gRPC knows {', '.join(_USABLE)}; unset it or name one of them")

@@ -70,8 +70,8 @@ def claim(file: NodeFile, events: Events) -> Place:
             require_free(text)
     with at_key("node.state"):
         connection = records.connect(path)
-    for left in beside.sweep(path, connection):
-        events.log("temporary file removed", file=str(left), why="a run was killed")
+    for leftover in beside.sweep(path, connection):
+        events.log("temporary file removed", file=str(leftover), why="a run was killed")
     return Place(connection, lock, starting)
 
 
@@ -94,8 +94,8 @@ def refuse_changed_records(jobs: Jobs, connection: sqlite3.Connection, identity:
         raise
     except InputError as error:
         jobs.log.close()
-        again = "to begin anew, move the directory away and keep it"
-        raise InputError(f"the records in {state}: {error}; {again}") from None
+        remedy = "to begin anew, move the directory away and keep it"
+        raise InputError(f"the records in {state}: {error}; {remedy}") from None
 
 
 def try_tables(policy: Sequence[Rule], offers: Offers, events: Events) -> None:

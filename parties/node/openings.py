@@ -103,9 +103,9 @@ class WrittenFirst(AnnouncedOpenings):
 
     def begin(self, step: int) -> None:
         """Begin a step: its contributions to joint randomness are fresh, unless one of its openings has left before."""
-        again = step == self._repeated.step and bool(self._repeated.shares)
+        is_repeated = step == self._repeated.step and bool(self._repeated.shares)
         self._step, self._place = step, 0
-        self._seed = self._repeated.seed if again else os.urandom(KEY_BYTES)
+        self._seed = self._repeated.seed if is_repeated else os.urandom(KEY_BYTES)
         self._session.contributions = Prg(self._seed)
 
     def ready(self, share: NDArray[np.uint8]) -> NDArray[np.uint8]:

@@ -41,10 +41,10 @@ class OwnRows:
             if job not in self._looks:
                 while len(self._looks) >= MOST_KEPT:
                     self._looks.pop(next(iter(self._looks)))
-                remarks_: list[str] = []
-                args_ = (remarks_, task, inputs)
-                thread = threading.Thread(target=self._look, args=args_, name="smc-own-rows", daemon=True)
-                self._looks[job] = _Look(thread, remarks_)
+                new_remarks: list[str] = []
+                arguments = (new_remarks, task, inputs)
+                thread = threading.Thread(target=self._look, args=arguments, name="smc-own-rows", daemon=True)
+                self._looks[job] = _Look(thread, new_remarks)
                 thread.start()
             look = self._looks[job]
         look.thread.join(SECONDS)

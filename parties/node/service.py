@@ -151,8 +151,8 @@ class Node:
         self._place.starting.over()
         with at_key("node.health"):
             health = self._health.serve(parse_address(node.health, lowest_port=0))
-        prints_ = [fingerprint(who.peer) for who in self._peers]
-        peer_fingerprints = {"peer_fingerprint": prints_[0]} if len(prints_) == 1 else {"peer_fingerprints": prints_}
+        pins = [fingerprint(who.peer) for who in self._peers]
+        peer_fingerprints = {"peer_fingerprint": pins[0]} if len(pins) == 1 else {"peer_fingerprints": pins}
         with recorded():
             self._ledger.log.note(
                 "node started",

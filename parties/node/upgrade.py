@@ -55,11 +55,11 @@ def check(file: NodeFile) -> Upgrade:
         return Upgrade(__version__, WIRE_VERSION, STATE, None, None, None, None, (str(error),))
     if not path.exists():
         return Upgrade(__version__, WIRE_VERSION, STATE, None, 0, 0, 0, ())
-    found = jobs = waiting = entries = None
+    number = jobs = waiting = entries = None
     problems: list[str] = []
     try:
         with database.reading(path) as connection, closing(database.copied(connection)) as copy:
-            found = database.state_number(copy)
+            number = database.state_number(copy)
             database.migrate(copy)
             certificate = read_certificate(required(file.link.certificate, "link.certificate"))
             checked = integrity.verify(copy, certificate, state=path.parent)
@@ -70,7 +70,7 @@ def check(file: NodeFile) -> Upgrade:
             jobs, waiting = len(kept), sum(record.ended_at is None for record in kept)
     except InputError as error:
         problems.append(str(error))
-    return Upgrade(__version__, WIRE_VERSION, STATE, found, jobs, waiting, entries, tuple(problems))
+    return Upgrade(__version__, WIRE_VERSION, STATE, number, jobs, waiting, entries, tuple(problems))
 
 
 def lines(upgrade: Upgrade) -> list[str]:
@@ -79,12 +79,12 @@ def lines(upgrade: Upgrade) -> list[str]:
     if upgrade.found is None:
         return [] if upgrade.problems else [first, "there is no state yet: a start begins one"]
     if upgrade.found < upgrade.state:
-        then = f"a start brings it to {upgrade.state}; copy the directory first, earlier releases cannot read it then"
+        effect = f"a start brings it to {upgrade.state}; copy the directory first, earlier releases cannot read it then"
     else:
-        then = "a start takes it as it is" if upgrade.found == upgrade.state else "a start refuses it"
-    said = [first, f"the state has number {upgrade.found}: {then}"]
+        effect = "a start takes it as it is" if upgrade.found == upgrade.state else "a start refuses it"
+    texts = [first, f"the state has number {upgrade.found}: {effect}"]
     if upgrade.jobs is not None:
-        said.append(
+        texts.append(
             f"{upgrade.jobs} jobs, of which {upgrade.waiting} go on; {upgrade.entries} entries of the audit log"
         )
-    return said
+    return texts

@@ -136,8 +136,8 @@ class Accounts:
             return UNNAMED
         if (account := accounts.get(person.name)) is None:
             return None
-        found = account.person(person.name)
-        return found if found.stamp == person.stamp else None
+        present = account.person(person.name)
+        return present if present.stamp == person.stamp else None
 
     def of_unix(self, user: str) -> Person | None:
         """Return the person with this Unix user; None if there is none."""

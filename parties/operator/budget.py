@@ -27,8 +27,8 @@ class LeftFor(View):
 
 def enough_for(questions: Sequence[LeftFor]) -> str:
     """Return how many questions of each sort a budget allows, as a phrase, if it is spent on these alone."""
-    known = [question.words for question in questions if question.times]
-    return " or ".join(known) or f"no {questions[0].what} of epsilon {questions[0].epsilon:g}" if questions else ""
+    phrases = [question.words for question in questions if question.times]
+    return " or ".join(phrases) or f"no {questions[0].what} of epsilon {questions[0].epsilon:g}" if questions else ""
 
 
 def parts(of_share: float | None, of_table: float | None) -> str:
@@ -108,9 +108,9 @@ class Exposure(View):
             "known step by step" if self.at_most is None else f"at most {self.at_most:,} bit{'s' * (self.at_most > 1)}"
         )
         whose = parts(self.of_share, self.of_table)
-        left = "" if self.left is None else f"; {self.left:,} are left here{whose and f' ({whose})'}: {STOPS}"
+        remainder = "" if self.left is None else f"; {self.left:,} are left here{whose and f' ({whose})'}: {STOPS}"
         opened = f", {self.opened:,} opened so far" if self.opened else ""  # by this job, not of the table
-        return f"{bits}{opened}{left}"
+        return f"{bits}{opened}{remainder}"
 
 
 class TableBits(View):
@@ -125,9 +125,9 @@ class TableBits(View):
     @property
     def words(self) -> str:
         """The view as a phrase."""
-        left = "not bounded" if self.left is None else f"{self.left:,} left of {self.bound:,}"
+        remainder = "not bounded" if self.left is None else f"{self.left:,} left of {self.bound:,}"
         ever = f", {self.ever:,} ever" if self.ever > self.spent else ""
-        return f"{self.spent:,} opened by exact answers{ever}; {left}"
+        return f"{self.spent:,} opened by exact answers{ever}; {remainder}"
 
 
 class Totals(View):

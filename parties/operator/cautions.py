@@ -76,13 +76,13 @@ def unusual(job: JobView, done: Sequence[JobView]) -> list[str]:
     reasons = []
     if job.exact and not any(earlier.exact for earlier in done):
         reasons.append("It opens joint numbers exactly, without noise.")
-    most = max((earlier.price.epsilon for earlier in done if earlier.price is not None), default=None)
-    if job.price is not None and most is not None and job.price.epsilon > most:
-        reasons.append(f"It spends epsilon {job.price.epsilon:.4g}; the most so far was {most:.4g}.")
+    largest = max((earlier.price.epsilon for earlier in done if earlier.price is not None), default=None)
+    if job.price is not None and largest is not None and job.price.epsilon > largest:
+        reasons.append(f"It spends epsilon {job.price.epsilon:.4g}; the most so far was {largest:.4g}.")
     known_sentences = {_bare(sentence) for earlier in done for sentence in earlier.reveals}
     reasons += [f"It reveals: {sentence}" for sentence in job.reveals if _bare(sentence) not in known_sentences]
-    known = {caution for earlier in done for caution in cautions(earlier)}
-    reasons += [caution for caution in cautions(job) if caution not in known]
+    usual = {caution for earlier in done for caution in cautions(earlier)}
+    reasons += [caution for caution in cautions(job) if caution not in usual]
     new = [column for column in job.columns if column not in {name for earlier in done for name in earlier.columns}]
     if new:
         reasons.append(f"It reads {listed(new)}.")

@@ -72,13 +72,13 @@ def budget(state: TableBudget, now: datetime) -> Steps | None:
     moments = [datetime.fromisoformat(at).timestamp() for at, _ in state.history]
     spent = [amount for _, amount in state.history]
     start, end = moments[0], max(now.timestamp(), moments[-1])
-    most = ROOM * max(*spent, state.budget or 0.0, 1e-9)
+    height = ROOM * max(*spent, state.budget or 0.0, 1e-9)
 
     def across(moment: float) -> str:
         return f"{WIDTH * (moment - start) / max(end - start, 1e-9):.1f}"
 
     def down(amount: float) -> str:
-        return f"{HEIGHT * (1 - amount / most):.2f}"
+        return f"{HEIGHT * (1 - amount / height):.2f}"
 
     steps = [f"H{across(moment)}V{down(amount)}" for moment, amount in zip(moments, spent, strict=True)]
     return Steps(

@@ -109,9 +109,9 @@ class OwnTables:
 
 def _files(table: TableSettings) -> list[Path]:
     """Return the files that a table is read from; empty for a database, or a pattern of many."""
-    places = [file.source for file in table.files.values()] or [table.source]
-    paths = [Path(place) for place in places if "://" not in place]
-    return paths if len(paths) == len(places) and all(path.is_file() for path in paths) else []
+    sources = [file.source for file in table.files.values()] or [table.source]
+    paths = [Path(source) for source in sources if "://" not in source]
+    return paths if len(paths) == len(sources) and all(path.is_file() for path in paths) else []
 
 
 def _stamp(table: TableSettings) -> tuple[object, ...]:

@@ -71,8 +71,8 @@ class Proposals:
 
     def _questions(self, visit: Visit) -> Response:
         """Show the questions; known fields of the job are passed on with each."""
-        known = {name: text for name in HEAD if name != "protocol" and (text := visit.request.query_params.get(name))}
-        return self._renderer.page(visit, "questions.html", {"groups": list(questions.grouped()), "known": known})
+        fields = {name: text for name in HEAD if name != "protocol" and (text := visit.request.query_params.get(name))}
+        return self._renderer.page(visit, "questions.html", {"groups": list(questions.grouped()), "known": fields})
 
     def _show(self, visit: Visit, typed: Mapping[str, str], problem: str = "") -> Response:
         protocol = typed.get("protocol", kinds.DEFAULT)
@@ -272,8 +272,8 @@ def _like(job: JobView) -> dict[str, str]:
     names = {field.key for field in public_parameters(kinds.find(job.protocol).Settings)}
     parameters = {name: value for name, value in job.parameters.items() if name in names and value is not None}
     features = [column for column in job.columns if column != job.target]
-    about: dict[str, object] = {"target": job.target, "columns": ", ".join(features)}
-    fields = {name: value for name, value in {**about, **parameters}.items() if name in names and value}
+    subject: dict[str, object] = {"target": job.target, "columns": ", ".join(features)}
+    fields = {name: value for name, value in {**subject, **parameters}.items() if name in names and value}
     texts = {name: _text(value) for name, value in fields.items()}
     head = {
         "protocol": job.protocol,

@@ -162,11 +162,11 @@ MEANS = {  # meaning of a setting's default, for people
 
 def grouped() -> Iterator[tuple[str, list[tuple[str, str]]]]:
     """Yield groups of kinds of jobs, each with its question; kinds of other packages come last, in their own words."""
-    known = {name for group in GROUPS.values() for name in group}
-    there = kinds.names()
+    ours = {name for group in GROUPS.values() for name in group}
+    installed = kinds.names()
     for title, questions in GROUPS.items():
-        yield title, [(name, question) for name, question in questions.items() if name in there]
-    if others := [(name, kinds.line(name)) for name in there if name not in known]:
+        yield title, [(name, question) for name, question in questions.items() if name in installed]
+    if others := [(name, kinds.line(name)) for name in installed if name not in ours]:
         yield OTHERS, others
 
 

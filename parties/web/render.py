@@ -51,8 +51,8 @@ class Renderer:
             context: Values for the template; `news` is the path at which the page's script waits for changes.
             status: HTTP status of the answer.
         """
-        known = context.get("open_jobs")
-        jobs = visit.operator.jobs(MOST_OPEN, states=OPEN) if known is None else known
+        open_jobs = context.get("open_jobs")
+        jobs = visit.operator.jobs(MOST_OPEN, states=OPEN) if open_jobs is None else open_jobs
         frame = {
             "node": visit.operator.node(),
             "waiting": sum(job.needs_us for job in jobs),

@@ -123,8 +123,8 @@ class WebServer:
             family, _, _, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
             listening = socket.create_server(where[:2], family=family)
         except OSError as error:
-            taken = error.errno == errno.EADDRINUSE  # Python's own text of it repeats the address
-            hint = f"{os.strerror(errno.EADDRINUSE)}; is another node running?" if taken else error.strerror
+            is_taken = error.errno == errno.EADDRINUSE  # Python's own text of it repeats the address
+            hint = f"{os.strerror(errno.EADDRINUSE)}; is another node running?" if is_taken else error.strerror
             raise InputError(f"{self._what} cannot be served at {self._address}: {hint}") from None
         # Inherited by accepted connections. Without it the second part of an answer waits 40 ms for the first one's
         # ACK.

@@ -76,10 +76,10 @@ def _made(file: TreeFile) -> str:
         return ""
     trees = f"{len(file.trees)} trees vote, each grown from its own rows. " if file.others else ""
     change = {"add-remove": "added or removed", "replace": "replaced"}.get(file.noise.adjacency, file.noise.adjacency)
-    whom = "row" if file.noise.at_most is None else f"person (at most {file.noise.at_most} rows)"
+    unit = "row" if file.noise.at_most is None else f"person (at most {file.noise.at_most} rows)"
     return (
         f"{trees}Every choice was made with noise: differential privacy with epsilon {file.noise.epsilon:g} for a "
-        f"{whom} {change}, attributes compared by {file.noise.quality}."
+        f"{unit} {change}, attributes compared by {file.noise.quality}."
     )
 
 

@@ -41,8 +41,8 @@ class Wizard:
         except InputError as error:
             return self._show(visit, "", {}, str(error))
         wishes = {
-            column.name: Wish(*(form.get(f"{field}:{place}", "").strip()[:most] for field, most in FIELDS.items()))
-            for place, column in enumerate(before.columns)
+            column.name: Wish(*(form.get(f"{field}:{index}", "").strip()[:limit] for field, limit in FIELDS.items()))
+            for index, column in enumerate(before.columns)
         }
         try:
             if unknown := [wish.type for wish in wishes.values() if wish.type not in TYPES]:
@@ -90,15 +90,15 @@ class Wizard:
         try:
             table, before = self._proposal(name, target)
         except InputError as error:
-            gone = {"lines": [], "rows": 0, "remarks": [], "tells": "", "names": []}
-            return self._renderer.page(visit, "wizard.html", {**context, **gone, "problem": problem or str(error)}, 400)
+            none = {"lines": [], "rows": 0, "remarks": [], "tells": "", "names": []}
+            return self._renderer.page(visit, "wizard.html", {**context, **none, "problem": problem or str(error)}, 400)
         after = before
         if not problem:
             after = overruled(table, before, wishes)
         missing = {column.name: table.rows - column.rows for column in table.columns}
         lines = [
             (
-                place,
+                index,
                 was.name,
                 was.holds,
                 missing.get(was.name, 0),
@@ -106,7 +106,7 @@ class Wizard:
                 now.remarks,
                 wishes.get(was.name, Wish()),
             )
-            for place, (was, now) in enumerate(zip(before.columns, after.columns, strict=True))
+            for index, (was, now) in enumerate(zip(before.columns, after.columns, strict=True))
         ]
         context |= {"lines": lines, "rows": table.rows, "remarks": before.remarks, "tells": writing.TELLS}
         context |= {"names": [column.name for column in table.columns]}

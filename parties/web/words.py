@@ -64,16 +64,16 @@ def state(job: JobView) -> str:
 
 def outcome(job: JobView) -> str:
     """Return the effect of our decision on a job, in a line."""
-    about = f"“{title(job, 80)}”{f' ({shown(job.purpose, 80)})' if job.purpose else ''}"
+    job_name = f"“{title(job, 80)}”{f' ({shown(job.purpose, 80)})' if job.purpose else ''}"
     if job.state == "cancelled" and job.ended_by != "peer":
-        return f"You cancelled {about}."
+        return f"You cancelled {job_name}."
     if job.state == "refused" and job.ours.verdict == "refused":
-        return f"You refused {about}."
+        return f"You refused {job_name}."
     if job.state == "done" and _withdrawn_by_us(job):
-        return f"You withdrew the result of {about}."
+        return f"You withdrew the result of {job_name}."
     by_hand = job.ours.by.split()[:1] == ["operator"] or (job.ours.verdict == "waiting" and job.people)
     starts = job.state == "queued" and not job.why  # the job may be done before this is read
-    return f"{'You approved ' if by_hand else ''}{about}: {'both agree' if starts else state(job)}."
+    return f"{'You approved ' if by_hand else ''}{job_name}: {'both agree' if starts else state(job)}."
 
 
 def ended(job: JobView) -> bool:
@@ -115,15 +115,15 @@ class Parameters(NamedTuple):
 def parameters(job: JobView) -> Parameters:
     """Return the parameters of a job; under their own names if its kind is unknown here."""
     settings = kinds.find(job.protocol).Settings if kinds.is_known(job.protocol) else None
-    known = {} if settings is None else {parameter.key: parameter for parameter in public_parameters(settings)}
+    of_kind = {} if settings is None else {parameter.key: parameter for parameter in public_parameters(settings)}
     rows = Parameters([], [])
     for name, value in job.parameters.items():
-        parameter = known.get(name)
+        parameter = of_kind.get(name)
         if value is None and (parameter is None or parameter.is_engine or not parameter.none):
             continue  # left to the engine
-        label, about = (shown(name, 40), "") if parameter is None else (parameter.title, parameter.help)
-        place = rows.engine if parameter is not None and parameter.is_engine else rows.asked
-        place.append((label, _value(value, parameter.none if parameter is not None else ""), about))
+        label, explanation = (shown(name, 40), "") if parameter is None else (parameter.title, parameter.help)
+        group = rows.engine if parameter is not None and parameter.is_engine else rows.asked
+        group.append((label, _value(value, parameter.none if parameter is not None else ""), explanation))
     return rows
 
 

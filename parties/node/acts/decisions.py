@@ -48,8 +48,8 @@ class Decisions:
             raise InputError(f"job {record.id[:8]} asks for something to be typed: propose it by smc submit")
         if misfit := self._gate.misfit(terms, record.party):
             raise InputError(f"job {record.id[:8]} cannot be proposed as it was: {misfit}")
-        again = proposal.repeated(terms, record.party)
-        return self._proposed(Record(proposed_by="us", peer=who.peer_name, ours=Statement(proposal=again)), who, {})
+        copy = proposal.repeated(terms, record.party)
+        return self._proposed(Record(proposed_by="us", peer=who.peer_name, ours=Statement(proposal=copy)), who, {})
 
     @asking
     def _proposed(self, draft: Record, who: Who, typed: Mapping[str, Any], word: Word | None = None) -> Record:
@@ -249,15 +249,15 @@ class Decisions:
 
     def _typed_again(self, record: Record, typed: Mapping[str, Any]) -> Record:
         """Keep the inputs typed for an approved job. Raise InputError if only those behind the job may type them."""
-        name, again = acting.get(), list[Event]([Unlogged({"note": ""})])
+        name, events = acting.get(), list[Event]([Unlogged({"note": ""})])
         if self._gate.approvals > 1:
             if name not in record.people:
                 raise InputError(
                     f"job {record.id[:8]} was approved by {', '.join(record.people)}: one of them must type it"
                 )
-            again.insert(0, self._approved(name, len(record.people)))
+            events.insert(0, self._approved(name, len(record.people)))
         self._inputs.put(record.id, typed)
-        return self._jobs.apply(record, *again)
+        return self._jobs.apply(record, *events)
 
     def _approved(self, person: str, given: int) -> kinds.Approved:
         return kinds.Approved(person=person, given=given, needed=self._gate.approvals)

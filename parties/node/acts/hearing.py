@@ -94,18 +94,18 @@ class Hearing:
             raise ProtocolError("the peer contradicts its earlier statement about a job")
         if theirs.signed is not None and not record.sessions:
             raise ProtocolError("the peer has signed the result of a job that had no session here")
-        settled, known = record.ours.settled, record.theirs
-        if theirs != known and not done:
+        settled, former = record.ours.settled, record.theirs
+        if theirs != former and not done:
             record = self._hear_more(record, theirs)
-        elif known is not None and theirs.settled and not known.settled:  # the peer knows that the job is done
-            record = self._jobs.apply(record, Unlogged({"theirs": known.model_copy(update={"settled": True})}))
-        if self._jobs.state(record) == "done" and _of_withdrawal(theirs) != _of_withdrawal(known):
-            record = self._hear_withdrawal(record, theirs, known)
+        elif former is not None and theirs.settled and not former.settled:  # the peer knows that the job is done
+            record = self._jobs.apply(record, Unlogged({"theirs": former.model_copy(update={"settled": True})}))
+        if self._jobs.state(record) == "done" and _of_withdrawal(theirs) != _of_withdrawal(former):
+            record = self._hear_withdrawal(record, theirs, former)
         if settled and not self._jobs.has_ended(record):
             raise ProtocolError("the peer contradicts its statement that a job has ended")
         # The peer does not know of the end, or not that we know of it.
         answer = theirs.unheard or (record.ours.settled and not (settled and theirs.settled))
-        return (None, False) if theirs == known and not answer else (record, answer)
+        return (None, False) if theirs == former and not answer else (record, answer)
 
     def _meet(self, theirs: Statement, who: Who) -> Record | None:
         """Take a job that is new here: decide on it by our rules, or leave it to the operator.

@@ -52,8 +52,8 @@ class Parts:
         """Return the circumstances in which a job is judged."""
         at, index = datetime.now().astimezone(), self.jobs.index
         key = record.peer, record.table, at.date()
-        known, link = self.jobs.known(record.id), self.links.get(record.peer, PeerLink())
-        itself = known is not None and (known.peer, known.table, day_of_approval(known)) == key
+        stored, link = self.jobs.known(record.id), self.links.get(record.peer, PeerLink())
+        itself = stored is not None and (stored.peer, stored.table, day_of_approval(stored)) == key
         return Surroundings(
             index.approved[key] - itself,
             index.of_peer[record.peer, "waiting"],

@@ -82,8 +82,8 @@ class Runs:
                 self._not_now(record, decision.reason)
                 return None
             if missing := self.missing(record):
-                how = f"smc approve {record.id[:8]} --input {missing[0]}=VALUE"
-                self._not_now(record, f"needs {', '.join(missing)} to be typed: {how}")
+                remedy = f"smc approve {record.id[:8]} --input {missing[0]}=VALUE"
+                self._not_now(record, f"needs {', '.join(missing)} to be typed: {remedy}")
                 return None
             refused = None
             if record.charged is None:

@@ -23,20 +23,20 @@ Groups: TypeAlias = Mapping[str, frozenset[str]]
 def two_names(tables: Tables) -> dict[str, str]:
     """Return an error for each table whose rows are also read by another table with another budget."""
     wrong = {}
-    places: dict[str, list[Place]] = {}
+    locations: dict[str, list[Place]] = {}
     for name, table in tables.items():
         try:
-            places[name] = places_of(table)
+            locations[name] = places_of(table)
         except InputError as error:
             wrong[name] = str(error)
-    for one, other in combinations(places, 2):
+    for one, other in combinations(locations, 2):
         if not have_two_budgets(tables, one, other):
             continue
-        if (place := common(places[other], places[one])) is not None:
+        if (location := common(locations[other], locations[one])) is not None:
             second = other if tables[one].budget is not None else one
             holder = one if second == other else other
-            how = remedy(tables, holder, second) + _hint(tables, holder, second, place)
-            wrong[second] = f"{place} is read by tables.{holder}, too, and rows have one budget: {how}"
+            fix = remedy(tables, holder, second) + _hint(tables, holder, second, location)
+            wrong[second] = f"{location} is read by tables.{holder}, too, and rows have one budget: {fix}"
     return wrong
 
 
@@ -60,8 +60,8 @@ def remedy(tables: Tables, holder: str, second: str) -> str:
         holder: Name of the table that keeps the budget.
         second: Name of the other table.
     """
-    own = f" in place of [tables.{second}.budget]" if tables[second].budget is not None else ""
-    return f'set same_rows_as = "{_holder(tables, holder)}"{own}'
+    replaced = f" in place of [tables.{second}.budget]" if tables[second].budget is not None else ""
+    return f'set same_rows_as = "{_holder(tables, holder)}"{replaced}'
 
 
 def unknown_names(tables: Tables, known: Collection[str]) -> dict[str, str]:
@@ -90,11 +90,11 @@ def groups(tables: Tables, starts: Iterable[Mapping[str, Any]]) -> Groups:
     links = {(name, table.same_rows_as) for name, table in tables.items() if table.same_rows_as is not None}
     for start in starts:
         for name, locations in start.get("rows", {}).items():
-            places.setdefault(name, {}).update(dict.fromkeys(Place(*place) for place in locations))
+            places.setdefault(name, {}).update(dict.fromkeys(Place(*location) for location in locations))
         links |= {(name, other) for name, others in start.get("same_rows", {}).items() for other in others}
-    known = dict.fromkeys([*places, *(name for link in links for name in link)])
-    group = {name: {name} for name in known}
-    for one, other in combinations(known, 2):
+    all_names = dict.fromkeys([*places, *(name for link in links for name in link)])
+    group = {name: {name} for name in all_names}
+    for one, other in combinations(all_names, 2):
         linked = (one, other) in links or (other, one) in links
         if group[one] is not group[other] and (linked or common(places.get(one, ()), places.get(other, ()))):
             group[one] |= group[other]

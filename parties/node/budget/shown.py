@@ -97,9 +97,9 @@ def simulation(limits: Limits, uses: Sequence[Loss], later: Limits, why: str, ea
         exact: Whether the job opens exact answers.
     """
     account = limits.deciding(uses)
-    known = account.numbers(uses)
-    numbers = known or Numbers("epsilon", account.spent, account.epsilon(account.loss_of(uses)), math.inf)
-    after = None if known is None or why else _after(later, uses)
+    computed = account.numbers(uses)
+    numbers = computed or Numbers("epsilon", account.spent, account.epsilon(account.loss_of(uses)), math.inf)
+    after = None if computed is None or why else _after(later, uses)
     of_share, of_table = parts(limits) if numbers.unit == "epsilon" else (None, None)
     return Simulation(
         table=account.table,
@@ -121,10 +121,10 @@ def simulation(limits: Limits, uses: Sequence[Loss], later: Limits, why: str, ea
 
 def _after(limits: Limits, uses: Sequence[Loss]) -> float | None:
     """Return the remainder after a job that fits, in the unit of its check: the least of the binding accounts'."""
-    known = [numbers for account in limits.binding if (numbers := account.numbers(uses)) is not None]
-    if any(numbers.unit == "epsilon" for numbers in known):
+    judged = [numbers for account in limits.binding if (numbers := account.numbers(uses)) is not None]
+    if any(numbers.unit == "epsilon" for numbers in judged):
         return limits.with_uses(uses).left
-    return min((numbers.left - numbers.asked for numbers in known), default=None)
+    return min((numbers.left - numbers.asked for numbers in judged), default=None)
 
 
 def words(use: Loss) -> str:

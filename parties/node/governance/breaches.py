@@ -60,8 +60,8 @@ def read(entries: Iterable[AuditEntry]) -> dict[str, Breach]:
         if entry.kind == "breach":
             fields = entry.fields
             if fields["step"] == "found":
-                known = datetime.fromisoformat(fields["known"])
-                breaches[fields["breach"]] = Breach(fields["breach"], known, fields["tables"])
+                known_since = datetime.fromisoformat(fields["known"])
+                breaches[fields["breach"]] = Breach(fields["breach"], known_since, fields["tables"])
             breaches[fields["breach"]].add(entry)
     return breaches
 

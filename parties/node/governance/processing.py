@@ -165,11 +165,11 @@ def _missing(evidence: Evidence) -> Iterator[str]:
     elif file.controller.officer is None:
         yield "the data protection officer, where there must be one: controller.officer"
     for number, peer in enumerate(evidence.peers):
-        key, whom = (f"peers.{number}", f"recipient {peer.name}") if file.peers else ("peer", "recipient")
+        key, recipient = (f"peers.{number}", f"recipient {peer.name}") if file.peers else ("peer", "recipient")
         if peer.certificate is not None and peer.settings.contact is None:
-            yield f"how the {whom} can be reached: {key}.contact"
+            yield f"how the {recipient} can be reached: {key}.contact"
         if peer.certificate is not None and peer.settings.transfer is None:
-            yield f"whether the {whom} is in a third country, and on what ground data go there: {key}.transfer"
+            yield f"whether the {recipient} is in a third country, and on what ground data go there: {key}.transfer"
     for name, table in file.tables.items():
         if table.rights is None:
             yield f"the rights of the people in table {name}: [tables.{name}.rights]"
@@ -179,9 +179,9 @@ def _missing(evidence: Evidence) -> Iterator[str]:
                 yield f"of table {name}: tables.{name}.rights.{term}"
     for entry in evidence.log.published:
         settings = file.tables.get(entry.fields["table"])
-        how = None if settings is None or settings.rights is None else settings.rights.erasure
-        if entry.fields["what"] == FORGET and how != "key destroyed":
-            erasure = "nothing" if how is None else f"“{how}”"
+        erasure_rule = None if settings is None or settings.rights is None else settings.rights.erasure
+        if entry.fields["what"] == FORGET and erasure_rule != "key destroyed":
+            erasure = "nothing" if erasure_rule is None else f"“{erasure_rule}”"
             yield f"why a key of table {entry.fields['table']} was destroyed: its rights.erasure says {erasure}"
     if any(entry.fields["what"] != FORGET for entry in evidence.log.published):
         yield "to whom the published files were given, which no log knows"

@@ -37,8 +37,8 @@ def read(entries: Iterable[AuditEntry], purposes: Collection[str]) -> dict[str, 
             continue
         fields = entry.fields
         if entry.kind == "proposed" and fields.get("purpose") in purposes:  # an archived entry has no purpose
-            said = (fields["purpose"], fields["peer"], fields["protocol"])
-            emergencies[entry.job] = Emergency(entry.job, entry.at, *said)
+            facts = (fields["purpose"], fields["peer"], fields["protocol"])
+            emergencies[entry.job] = Emergency(entry.job, entry.at, *facts)
         if (emergency := emergencies.get(entry.job)) is None:
             continue
         if entry.kind in ("proposed", "approved", "decided") and fields.get("person"):

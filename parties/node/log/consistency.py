@@ -34,15 +34,15 @@ def disagreements(records: Iterable[Record], entries: Iterable[AuditEntry]) -> I
             archived.add(entry.job)
         if entry.job is not None and entry.fields:
             logged[entry.job].append(entry)
-    known = {record.id: record for record in records}
-    for identifier, record in known.items():
+    by_id = {record.id: record for record in records}
+    for identifier, record in by_id.items():
         if identifier in archived:
             yield f"job {identifier[:8]}: the audit log has it as archived, but its row is here"
             continue
         for field in _different(record, logged[identifier]):
             yield f"job {identifier[:8]}: {field} is not what the audit log says"
     for identifier, of_job in logged.items():
-        if identifier not in known and identifier not in archived and _last(of_job, "proposed") is not None:
+        if identifier not in by_id and identifier not in archived and _last(of_job, "proposed") is not None:
             yield f"job {identifier[:8]}: it is in the audit log, but its row is gone"
 
 

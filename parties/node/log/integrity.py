@@ -58,8 +58,8 @@ def is_begun(connection: sqlite3.Connection, state: Path) -> bool:
         connection: The database.
         state: The state directory.
     """
-    known = database.last_rows(connection, 1) or database.signed_head(connection)
-    return bool(known) or (state / marker.FILE_NAME).exists()
+    last_entry = database.last_rows(connection, 1) or database.signed_head(connection)
+    return bool(last_entry) or (state / marker.FILE_NAME).exists()
 
 
 def beside_the_log(

@@ -193,9 +193,9 @@ class NodeLog:
     def _names(self) -> dict[str, str]:
         """Return the names by which the log knows peers' certificates: the last name of each fingerprint."""
         # not those of archived jobs
-        known = [entry.fields for entry in self.audit.of_kind("connected", "proposed") if entry.fields]
-        prints = [fields.get("fingerprint") or fields.get("peer_fingerprint") for fields in known]
-        return {str(print_): str(fields["peer"]) for print_, fields in zip(prints, known, strict=True)}
+        entries = [entry.fields for entry in self.audit.of_kind("connected", "proposed") if entry.fields]
+        prints = [fields.get("fingerprint") or fields.get("peer_fingerprint") for fields in entries]
+        return {str(print_): str(fields["peer"]) for print_, fields in zip(prints, entries, strict=True)}
 
     def remember(self, path: Path) -> None:
         """Write the log's present length to its marker, outside the database."""
@@ -218,8 +218,8 @@ class NodeLog:
         """Return how far a shipping target has come; the start, if its last entry is not in the log."""
         with self.reading():
             at = shipped.of(self.connection, target)
-            known = not at.hash or self.audit.has(Head(number=at.number, hash=at.hash))
-            return at if known else Shipped()
+            is_here = not at.hash or self.audit.has(Head(number=at.number, hash=at.hash))
+            return at if is_here else Shipped()
 
     def note_shipped(self, target: str, at: Shipped) -> None:
         """Record how far a shipping target has come.

@@ -110,10 +110,10 @@ def due(records: Iterable[Record], days: Days, now: datetime, staying_jobs: Coll
         now: The present time.
         staying_jobs: Jobs that must stay.
     """
-    known = {record.id: record for record in records}
-    due_ones = {job for job, record in known.items() if job not in staying_jobs and _is_due(record, days, now)}
-    staying = {_first(record, known) for job, record in known.items() if job not in due_ones}
-    return [record for record in known.values() if _first(record, known) not in staying]
+    by_id = {record.id: record for record in records}
+    due_ones = {job for job, record in by_id.items() if job not in staying_jobs and _is_due(record, days, now)}
+    staying = {_first(record, by_id) for job, record in by_id.items() if job not in due_ones}
+    return [record for record in by_id.values() if _first(record, by_id) not in staying]
 
 
 def new_file(folder: Path, now: datetime) -> Path:

@@ -227,7 +227,7 @@ class Store:
     def newest(self, before: int | None = None) -> Iterator[Record]:
         """Yield the jobs, newest first, optionally those before a number; the store must not change meanwhile."""
         last = len(self._order) if before is None else bisect_left(self._order, before)
-        return (self.at(self._order[place]) for place in range(last - 1, -1, -1))
+        return (self.at(self._order[position]) for position in range(last - 1, -1, -1))
 
     def write_opening(self, job: str, opening: Written) -> None:
         """Store a share before it leaves. Drop those of other steps and of later openings of the step.
@@ -283,7 +283,7 @@ def read(connection: sqlite3.Connection) -> Iterator[Record]:
 
 def _read(identifier: str, text: str) -> Record:
     """Read a row. Raise InputError with the job and the field if it is damaged."""
-    place = f"the row of job {identifier[:8]} is damaged"
+    damage = f"the row of job {identifier[:8]} is damaged"
     try:
         record = Record.model_validate_json(text)
     except ValidationError as error:
@@ -292,9 +292,9 @@ def _read(identifier: str, text: str) -> Record:
                 f"the row of job {identifier[:8]} names the kind {quoted(kind)}, which no package here offers: "
                 "install the package, or use a machine that has it"
             ) from None
-        raise InputError(f"{place}: {explained(error, Record)}") from None
+        raise InputError(f"{damage}: {explained(error, Record)}") from None
     if record.id != identifier:
-        raise InputError(f"{place}: it is that of job {record.id[:8]}")
+        raise InputError(f"{damage}: it is that of job {record.id[:8]}")
     return _lean(record)
 
 

@@ -60,12 +60,12 @@ class DecisionPoint:
 
     def _ask(self, about: str, body: bytes) -> Word:
         try:
-            decision, said = xacml.read(self._post(body))
+            decision, text = xacml.read(self._post(body))
         except UnreadableError as error:
             return Word(about, None, str(error))
         except Exception as error:  # any error means that there is no answer
             return Word(about, None, why_failed(error))
-        return Word(about, decision, said)
+        return Word(about, decision, text)
 
     def _post(self, body: bytes) -> bytes:
         """Return the content of an answer with status 200."""

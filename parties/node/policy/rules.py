@@ -294,15 +294,15 @@ def remarks(rules: Iterable[Rule], tables: Mapping[str, Collection[str]]) -> lis
         rules: The rules.
         tables: Attributes of the tables.
     """
-    attributes = sorted({attribute for known in tables.values() for attribute in known})
+    attributes = sorted({attribute for candidates in tables.values() for attribute in candidates})
     remarks = []
     for rule in rules:
         unknown_names: list[tuple[str, str, Collection[str]]]
         unknown_names = [("table", name, tables) for name in rule.table if name not in tables]
         columns = (*rule.columns.within, *rule.columns.any_of)
         unknown_names += [("column", name, attributes) for name in columns if name not in attributes]
-        for kind, name, known in unknown_names:
-            hint = instead(name, known)
+        for kind, name, candidates in unknown_names:
+            hint = instead(name, candidates)
             remarks.append(f"rule {quoted(rule.name)}: there is no {kind} {quoted(name)}{hint}")
         if not list(conditions(rule)):
             remarks.append(f"rule {quoted(rule.name)} has no condition: it applies {rule.effect} to every job")

@@ -100,10 +100,10 @@ class AuditLog:
 
     def latest(self) -> str | None:
         """Return the latest time of any entry, ISO 8601 in UTC; None without entries. Only new entries are read."""
-        known, before = self._latest
-        if not self.has(known):  # its transaction was rolled back
-            known, before = Head(number=0, hash=NOTHING), None
-        new = database.latest(self._connection, known.number)
+        last_head, before = self._latest
+        if not self.has(last_head):  # its transaction was rolled back
+            last_head, before = Head(number=0, hash=NOTHING), None
+        new = database.latest(self._connection, last_head.number)
         latest = max(filter(None, (before, new)), default=None)
         if rows := database.last_rows(self._connection, 1):
             self._latest = rows[0].head(), latest
@@ -153,10 +153,10 @@ class AuditLog:
     def checked(self, peers: Collection[x509.Certificate] = ()) -> Checked:
         """Do the same as `verify`, and return all findings."""
         circumstances = database.version(self._connection), [fingerprint(peer) for peer in peers]
-        known = self._last_check[1] if self._last_check is not None and self._last_check[0] == circumstances else None
+        earlier = self._last_check[1] if self._last_check is not None and self._last_check[0] == circumstances else None
         self._last_check = None
-        checked = verify(self._connection, self._identity.certificate, peers, known)
-        if checked.problems and known is not None:  # report all problems
+        checked = verify(self._connection, self._identity.certificate, peers, earlier)
+        if checked.problems and earlier is not None:  # report all problems
             checked = verify(self._connection, self._identity.certificate, peers)
         if not checked.problems:
             self._last_check = circumstances, checked

@@ -114,9 +114,9 @@ def read_archive(path: Path, database: Path | None = None) -> bytes:
     if not is_encrypted(data):
         return data
     if database is not None and sealed.is_sealed(database):
-        known = sealed.passphrase(database)
-        if _key(known[0], _salt(data)).check == _check(data):
-            return _decrypted(path, data, "archive", [known])
+        passphrase = sealed.passphrase(database)
+        if _key(passphrase[0], _salt(data)).check == _check(data):
+            return _decrypted(path, data, "archive", [passphrase])
     return _decrypted(path, data, "archive", [keyfile.sought(path)])
 
 
@@ -264,8 +264,8 @@ def _encrypted(path: Path, data: bytes, purpose: Purpose, word: str, salt: bytes
 
 def _decrypted(path: Path, data: bytes, purpose: Purpose, words: Iterable[tuple[str, str]]) -> bytes:
     """Return the content of an encrypted file. Raise InputError if none of the passphrases opens it."""
-    head, nonce, place = data[:_HEAD_BYTES], data[_HEAD_BYTES - _NONCE_BYTES : _HEAD_BYTES], ""
-    for word, place in words:  # noqa: B007 (the last one is named)
+    head, nonce, source = data[:_HEAD_BYTES], data[_HEAD_BYTES - _NONCE_BYTES : _HEAD_BYTES], ""
+    for word, source in words:  # noqa: B007 (the last one is named)
         if (key := _key(word, _salt(data))).check != _check(data):
             continue
         with suppress(InvalidTag, ValueError):  # too short
@@ -274,7 +274,7 @@ def _decrypted(path: Path, data: bytes, purpose: Purpose, words: Iterable[tuple[
             f"{path} was changed or cut, or is another file under this name: put a backup in its place, or the right "
             "name"
         )
-    raise InputError(f"{path}: the passphrase {place} does not open it, or it is damaged")
+    raise InputError(f"{path}: the passphrase {source} does not open it, or it is damaged")
 
 
 def _salt(data: bytes) -> bytes:

@@ -312,8 +312,8 @@ def _withdrawal_problems(row: Row, signers: Collection[x509.Certificate]) -> Ite
     """Yield the problems of a withdrawal whose signer's certificate is known."""
     with suppress(ValidationError):
         entry = Withdrawn.model_validate(_fields(row))
-        known = [signer for signer in signers if fingerprint(signer) == entry.signer]
-        if known and not entry.word.is_signed_by(known[0], entry.digest):
+        matching = [signer for signer in signers if fingerprint(signer) == entry.signer]
+        if matching and not entry.word.is_signed_by(matching[0], entry.digest):
             yield f"entry {row.number} holds a withdrawal that its signer has not signed"
 
 

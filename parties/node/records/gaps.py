@@ -56,16 +56,16 @@ def read(paths: Iterable[Path], first: int = 1) -> Received:
                     if not text.startswith(_HEAD):
                         received.problems.append(f"{where}: no entry, or one that was cut or changed")
                     continue
-                known = copies[row.number]
-                received.repeats += bool(known)
-                if all(row != other for other, _ in known):
-                    known.append((row, where))
-    for number, known in copies.items():
-        row, where = max(known, key=lambda copy: (copy[0].is_whole(), copy[0].is_empty))  # the first of equal ones
+                different = copies[row.number]
+                received.repeats += bool(different)
+                if all(row != other for other, _ in different):
+                    different.append((row, where))
+    for number, different in copies.items():
+        row, where = max(different, key=lambda copy: (copy[0].is_whole(), copy[0].is_empty))  # the first of equal ones
         received.rows[number] = row
         received.problems.extend(
             f"{elsewhere}: another entry {number} than {where}"
-            for other, elsewhere in known
+            for other, elsewhere in different
             if other != row and not (other.is_empty and other._replace(fields=row.fields) == row)
         )
     last = None

@@ -45,12 +45,12 @@ def check(path: Path, last: Callable[[int], Sequence[Row | AuditEntry]]) -> None
     if not path.exists():
         return
     try:
-        known = Head.model_validate_json(Beside(path.with_name(DATABASE)).read(path))
+        marked = Head.model_validate_json(Beside(path.with_name(DATABASE)).read(path))
     except ValidationError:
         raise InputError(f"{path} is damaged; if the audit log is whole (smc audit verify), remove it") from None
-    entries = last(known.number + 1)
-    if known.number and [(entry.number, entry.hash) for entry in entries] != [(known.number, known.hash)]:
+    entries = last(marked.number + 1)
+    if marked.number and [(entry.number, entry.hash) for entry in entries] != [(marked.number, marked.hash)]:
         raise InputError(
-            f"the audit log lacks entry {known.number}, which {path} names: it was taken away, or an older one put in "
+            f"the audit log lacks entry {marked.number}, which {path} names: it was taken away, or an older one put in "
             f"its place; put it back, or, if that was done on purpose, remove {path}"
         )

@@ -150,9 +150,9 @@ class ToCollector(ToWebhook):
     @override
     def _content(self, rows: Sequence[Row]) -> str:
         scope = {"name": OTLP_SCOPE, "version": __version__}
-        resource_ = {"attributes": [_attribute("service.name", "smc"), _attribute("host.name", socket.gethostname())]}
+        origin = {"attributes": [_attribute("service.name", "smc"), _attribute("host.name", socket.gethostname())]}
         logs = {"scope": scope, "logRecords": list(map(_log_record, rows))}
-        return canonical({"resourceLogs": [{"resource": resource_, "scopeLogs": [logs]}]})
+        return canonical({"resourceLogs": [{"resource": origin, "scopeLogs": [logs]}]})
 
     @override
     def _check(self, answer: bytes) -> None:
