@@ -311,7 +311,7 @@ class Accounts:
     def _first(self, record: Record) -> str:
         """Return the identifier of the job whose session computed a job's result, through all repetitions."""
         while record.repeats:
-            if (earlier := self._jobs.known(record.repeats)) is None:  # archived since
+            if (earlier := self._jobs.known(record.repeats)) is None:  # the earlier job was archived since
                 return record.repeats
             record = earlier
         return record.id

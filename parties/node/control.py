@@ -155,7 +155,7 @@ class Control:
                         self.succeed(options)
                         self._succeeded()
                     self._converse(link)
-            except Exception as error:  # whatever it is, the link must come back
+            except Exception as error:  # whatever the error, the link must come back
                 self._failed(error)
             pause = 0.2 if time.monotonic() - began_at > DIAL_SECONDS + 1 else min(2 * pause, LONGEST_PAUSE)
 

@@ -13,7 +13,7 @@ from parties.jobs.kind import Inputs, Kind
 from smc.errors import SmcError
 
 SECONDS = 3.0  # that an operator waits for it at first
-MOST_KEPT = 1024  # jobs
+MOST_KEPT = 1024  # jobs with kept remarks
 
 
 @dataclass

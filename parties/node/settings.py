@@ -2,13 +2,13 @@
 
 [node]
 state = "state"                  # jobs, records, and the key to the node's own interface
-retention_days = 365             # jobs that ended longer ago are archived; or what rights of their table say
+retention_days = 365             # jobs that ended longer ago are archived; a table's rights may set fewer days
 web = "127.0.0.1:7080"           # the operator's page, on this machine only
 
 [node.limits]                     # what each peer may ask of this node
 jobs_a_day = 10000
 
-[node.oidc]                       # people with an account may sign in by it
+[node.oidc]                       # people with an account may sign in with it
 issuer = "https://login.example.org/realms/clinic"
 client_id = "smc"
 
@@ -17,28 +17,28 @@ name = "Clinic A"
 contact = "privacy@clinic-a.example"
 
 [peer]
-roles = ["hospital"]             # what this party says the peer is, for the policy
-attributes.gdpr_compliant = true # and what else it knows of it
+roles = ["hospital"]             # roles of the peer, for the policy
+attributes.gdpr_compliant = true # other attributes of the peer
 
-With several peers there is no `peer`, `listen` or `connect` under [link], no [peer], but `node.listen` and
+With several peers leave out [peer], and `peer`, `listen` and `connect` under [link]. Set `node.listen` and
 
 [[peers]]
 name = "clinic-b"                # left out: the name in its certificate
 certificate = "keys/b.crt"       # it connects to us at node.listen
 roles = ["hospital"]
-share = 0.25                     # of each table's privacy budget; left out: an equal part of what others leave
+share = 0.25                     # of each table's privacy budget; left out: an equal part of the rest
 
 [[peers]]
 certificate = "keys/c.crt"
 connect = "c.example:7001"       # we connect to it
 
-[notify]                          # who is told that a job waits; nobody if left out
+[notify]                          # notices of waiting jobs; none if left out
 webhook = "https://chat.example/hook"
 
-[[records.ship]]                  # where entries of the audit log go as they are written
+[[records.ship]]                  # targets of audit log entries, as they are written
 file = "/var/log/smc/audit.jsonl"
 
-[decision]                        # an outside decision point, which has to permit our jobs, too
+[decision]                        # an outside decision point, which must also permit our jobs
 url = "https://pdp.example/authorize"
 
 [tables.patients]

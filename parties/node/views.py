@@ -14,7 +14,7 @@ from parties.operator.budget import Exposure, Price
 from parties.operator.interface import Asked, JobResult, JobView, PredictedCost, Progress, State, Verdict
 from smc.errors import InputError
 
-MOST_KEPT = 1000  # views
+MOST_KEPT = 1000  # cached views
 
 
 def job_view(

@@ -11,7 +11,7 @@ from parties.operator.interface import ENDED, OPEN, JobView, Operator, State
 from parties.web.words import nearness, title
 from smc.errors import InputError
 
-PAGE = 25  # jobs
+PAGE = 25  # jobs on a page
 LOOKED_AT = 5000  # jobs that a search examines
 CHUNK = 200
 NUMBER = 4  # digits of a job's number that name it

@@ -155,7 +155,7 @@ class Runs:
                 committed = [] if record.peer_rows else [kinds.BothCommitted(ours=both.ours, theirs=both.theirs)]
             if profile and record.charged is None and (refusal := self._accounts.refusal(record)):
                 raise BudgetError(refusal)
-            same = not record.sessions or record.version == version  # else its answer is of no version
+            same = not record.sessions or record.version == version  # otherwise its answer belongs to no version
             begun = {"version": version if same else "", "repeats": repeats or record.repeats}
             self._jobs.apply(record, started, Unlogged({**begun, "tries": tries + bool(profile)}), *committed)
         self._spared.pop(identifier, None)

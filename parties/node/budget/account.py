@@ -35,7 +35,7 @@ from smc.errors import InputError
 # relative tolerance of epsilon: thirds are no decimal numbers, and three of them must fit where one did
 SLACK = Fraction(1, 1 << 40)
 Number = TypeVar("Number", int, float)
-WINDOWS = {"day": 1, "week": 7, "month": 30, "year": 365}  # days
+WINDOWS = {"day": 1, "week": 7, "month": 30, "year": 365}  # in days
 
 
 @dataclass(frozen=True)

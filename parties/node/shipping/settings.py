@@ -1,13 +1,13 @@
-"""Where entries of the audit log are shipped to.
+"""Settings of shipping: the targets of audit log entries.
 
 [[records.ship]]
 file = "/var/log/smc/audit.jsonl"
 
 [[records.ship]]
-name = "siem"                            # left out: what it ships to; of a web address the host
+name = "siem"                            # left out: the location; for a web address the host
 syslog = "logs.clinic-a.example:6514"    # RFC 5424 over TLS (RFC 5425)
-ca = "keys/logs-ca.crt"                  # whom to trust; left out: whom the system trusts
-certificate = "keys/a-logs.crt"          # ours, if the server asks for one
+ca = "keys/logs-ca.crt"                  # trusted CA; left out: the system's CAs
+certificate = "keys/a-logs.crt"          # ours, if the server requires one
 key = "keys/a-logs.key"
 
 [[records.ship]]
