@@ -276,7 +276,7 @@ class Decisions:
         if unknown := [name for name in typed if name not in names]:
             raise InputError(f"{unknown[0]}: the job does not ask for it")
         if missing := job.task.missing(inputs):
-            raise InputError(f"{missing[0]}: the job requires it; give --input {missing[0]}=VALUE")
+            raise InputError(f"{missing[0]}: the job requires it: --input {missing[0]}=VALUE")
         if names:
             with job.task.open(inputs):
                 pass
