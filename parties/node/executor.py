@@ -214,7 +214,7 @@ def run(link: Link, order: Order, tell: Tell) -> Finished:
         tell: Called with each event, in order.
 
     Returns:
-        The event of the end, which the caller passes on once the link is closed.
+        The event `Finished`, which the caller must pass on.
     """
     session, task = link.session(), order.job.task
     start, repeated = checkpoint.common(session, task, task.states.decode(order.state), order.stored)

@@ -130,7 +130,7 @@ class Accounts:
         self._keeping.write(self._path, content(accounts))
 
     def now(self, person: Person) -> Person | None:
-        """Return a person with the present roles; None if the account or its log-in data has changed since."""
+        """Return a person with the present roles; None if the account was removed or its log-in data changed."""
         accounts = self.all()
         if not accounts and person == UNNAMED:
             return UNNAMED

@@ -63,7 +63,7 @@ def is_sealed(path: Path) -> bool:
 
 
 def salt(path: Path) -> bytes:
-    """Return the 16 random bytes at the start of an encrypted database, from which its key is derived."""
+    """Return the 16 random bytes at the start of an encrypted database, on which its key depends."""
     status = path.stat()
     return os.pread(_peek(path, status.st_dev, status.st_ino).handle, len(_START), 0)
 
