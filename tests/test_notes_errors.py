@@ -34,7 +34,7 @@ def test_every_row_names_a_test() -> None:
         assert named or "no test" in row
 
 
-@pytest.mark.parametrize(("left", "right"), product(([0, 0], [1], []), repeat=2))
+@pytest.mark.parametrize(("left", "right"), list(product(([0, 0], [1], []), repeat=2)))
 def test_a_leaf_is_a_matter_of_the_union(left: list[int], right: list[int]) -> None:
     """One class at each party is a split if the classes differ, and a party without a row decides nothing."""
     problem = Problem(domains=(2,), classes=2, max_rows=4)
