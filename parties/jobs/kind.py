@@ -26,7 +26,7 @@ from parties.jobs.inputs import Inputs, Opened
 from parties.jobs.result_files import Document, File, json_text
 from parties.jobs.sentences import of_people
 from parties.jobs.settings import ENGINE, KindSettings, Parameter, private_parameters, public_parameters
-from parties.jobs.spending import EXACT, Loss
+from parties.jobs.spending import Loss
 from smc.errors import InputError, JointRefusalError
 
 if TYPE_CHECKING:  # what takes its time to load is loaded where it is used: at best while the peer is on its way
@@ -95,6 +95,47 @@ class States:
     decode: Callable[[Any], State] = lambda value: value  # the inverse
 
 
+@dataclass(frozen=True)
+class Bits:
+    """The maximum numbers of bits of exact answers that a run opens about rows, from public values.
+
+    A decision counts one bit, an index as many bits as it takes, an exact number its width. Noisy values count none.
+    """
+
+    of_step: Callable[[Step], int]  # known before the step begins
+    at_most: int | None  # of the whole run; None if it is known step by step only
+    at_least: int = 0  # that must be left before the run begins: all of them, if a part of the run is worthless
+
+    @classmethod
+    def once(cls, bits: int) -> Self:
+        """Return the bits of a run of one step."""
+        return cls(lambda step: bits, bits, bits)
+
+
+NO_BITS = Bits(lambda step: 0, 0)  # all answers have noise, or the operators type the data
+
+
+@dataclass(frozen=True)
+class Disclosure:
+    """The values that a run opens, and what they cost of each table's privacy.
+
+    The sentences for consent, the charge of the budget, the request to the policy and the records follow from it.
+    """
+
+    reveals: Callable[[str], list[str]]  # from the peer's name: a sentence for each disclosure, values and recipient
+    opened: Callable[..., dict[str, int]]  # from the last state, and a step or None for all: the values, by description
+    bits: Bits
+    spends: tuple[Loss, ...] = ()  # of each party's privacy budget, one after the other; none if nothing has noise
+    opens_exact_too: bool = False  # True if it opens exact answers beside those that spend
+    exact: str = ""  # the effect of a joint number without noise, such as `EXACT`; empty if none is opened
+    analyst: str = ""  # the fingerprint of the certificate that numbers are sealed to; empty if there is none
+
+    @property
+    def past_budget(self) -> bool:
+        """True if it opens anything of rows that spends nothing: a table with a budget needs a rule for that."""
+        return self.opens_exact_too or not self.spends
+
+
 def opened_steps(is_done: Callable[[Any], bool]) -> States:
     """Return the states that are what was opened, a tuple of integers for each step."""
     return States(
@@ -115,7 +156,7 @@ def shown_parameters(task: Kind) -> dict[str, Any]:
 
 def people(task: Kind) -> list[str]:
     """Return what is said of whose rows take part in a task, a sentence each."""
-    return [] if task.at_most is None else of_people(task.at_most, bool(task.spends))
+    return [] if task.at_most is None else of_people(task.at_most, bool(task.disclosure.spends))
 
 
 def asked(task: Kind) -> tuple[Parameter, ...]:
@@ -287,73 +328,16 @@ class Kind(ABC):
         """Return the public settings by their names, as they are told, shown, recorded and put to the policy."""
         return {parameter.key: parameter.of(self.settings) for parameter in public_parameters(self.Settings)}
 
+    @property
     @abstractmethod
-    def reveals(self, peer: str) -> list[str]:
-        """Return a sentence for each disclosure of a run: the values and their recipient."""
-
-    @abstractmethod
-    def opened(self, state: State, step: int | None = None) -> dict[str, int]:
-        """Count the values that a run opens.
-
-        Args:
-            state: The state in which the run ends.
-            step: A step of the run, from 0; None counts the whole run.
-
-        Returns:
-            The number of values by their description.
-        """
+    def disclosure(self) -> Disclosure:
+        """What a run opens, and what that costs of the table's privacy."""
 
     @property
     def at_most(self) -> int | None:
         """How many rows of each person take part at either party; None if rows are nobody's."""
         bound: int | None = getattr(self.settings, "at_most", None)
         return bound
-
-    # What it takes of the table's privacy.
-
-    @property
-    def spends(self) -> tuple[Loss, ...]:
-        """The losses of each party's privacy budget, one after the other; none if nothing has noise."""
-        return ()
-
-    @property
-    def past_budget(self) -> bool:
-        """True if it opens anything of rows that spends nothing: on a table with a budget only a rule permits that."""
-        return not self.spends
-
-    def bits(self, step: Step) -> int:
-        """Return how many bits of exact answers this step opens at most, by what is public before it begins.
-
-        A decision is a bit, an index as many as it takes, an exact number its width; what has noise counts nothing.
-        """
-        if self.reads_table and self.past_budget:
-            raise NotImplementedError(f"{self.name} opens exact answers of rows: its bits are missing")
-        return 0
-
-    @property
-    def bits_at_most(self) -> int | None:
-        """The same of a whole run; None if that is known step by step only."""
-        return None if self.reads_table and self.past_budget else 0
-
-    @property
-    def bits_at_least(self) -> int:
-        """How many of them a job must have left to begin: all, if it has one step or is worth nothing if cut short."""
-        return 0
-
-    @property
-    def exact(self) -> bool:
-        """True if it opens a joint number without noise: each party then learns the other's, by subtraction."""
-        return False
-
-    @property
-    def told_exactly(self) -> str:
-        """The end of a sentence: who learns what by that."""
-        return EXACT
-
-    @property
-    def analyst(self) -> str:
-        """The fingerprint of the certificate that numbers are sealed to; empty if they are to nobody's."""
-        return ""
 
     # Whether it can be had here.
 
@@ -483,8 +467,11 @@ def typed_value(kind: type[Kind], typed: Mapping[str, Any], key: str) -> Any:
 
 
 __all__ = [
+    "NO_BITS",
+    "Bits",
     "Counted",
     "Description",
+    "Disclosure",
     "Document",
     "Extra",
     "File",

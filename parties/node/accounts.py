@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from parties.base.text import quoted
+from parties.jobs.spending import Loss
 from parties.node.budget import same_rows, shown
 from parties.node.budget.account import WINDOWS, Account, Charge, Limits, least
 from parties.node.budget.bits import BitsAccount
@@ -100,7 +101,7 @@ class Accounts:
     def price(self, record: Record) -> Price | None:
         """Return what a job spends of our table, or has spent; None if nothing."""
         charged = record.charged
-        if not (uses := record.ours.proposal.task.spends if charged is None else charged.uses):
+        if not (uses := _losses(record) if charged is None else charged.uses):
             return None
         price = shown.price(self._account(record.table, ()), uses)
         at = None if charged is None else charged.stamp
@@ -137,12 +138,12 @@ class Accounts:
         return offer is not None and offer.settings.budget is not None
 
     def promised(self, record: Record) -> int:
-        """Return how many bits a job that has begun must still have left, see `Kind.bits_at_least`."""
-        return max(0, record.ours.proposal.task.bits_at_least - sum(charge.bits for charge in record.bits))
+        """Return how many bits a job that has begun must still have left, see `Bits.at_least`."""
+        return max(0, record.ours.proposal.task.disclosure.bits.at_least - sum(charge.bits for charge in record.bits))
 
     def exposure(self, record: Record) -> Exposure | None:
         """Return the bits that a job's exact answers open of our table; None if it opens none."""
-        at_most, opened = record.ours.proposal.task.bits_at_most, sum(charge.bits for charge in record.bits)
+        at_most, opened = record.ours.proposal.task.disclosure.bits.at_most, sum(charge.bits for charge in record.bits)
         if at_most == 0 and not opened:
             return None
         return Exposure(at_most=at_most, opened=opened)
@@ -161,14 +162,14 @@ class Accounts:
 
         What it leaves counts jobs that we have approved and that are not charged yet.
         """
-        limits, spends = self.limits(record.table, record.peer), record.ours.proposal.task.spends
+        limits, spends = self.limits(record.table, record.peer), _losses(record)
         return shown.with_effect(price, limits, spends, *self._later(record, limits))
 
     def _later(self, record: Record, limits: Limits) -> tuple[Limits, int]:
         """Return the limits of a job as they will be once all that we have approved is charged, and how many jobs."""
         approved = self._approved(record)
-        of_peer = [use for job in approved if job.peer == record.peer for use in job.ours.proposal.task.spends]
-        of_all = [use for job in approved for use in job.ours.proposal.task.spends]
+        of_peer = [use for job in approved if job.peer == record.peer for use in _losses(job)]
+        of_all = [use for job in approved for use in _losses(job)]
         later = replace(limits, share=limits.share.with_uses(of_peer), table=limits.table.with_uses(of_all))
         return later, len(approved)
 
@@ -179,7 +180,7 @@ class Accounts:
             job
             for job in self._jobs.last(MOST_APPROVED, states=OPEN)
             if job.id != record.id and job.table in names and job.charged is None
-            if job.ours.verdict == "approved" and job.ours.proposal.task.spends and not self.earlier(job)
+            if job.ours.verdict == "approved" and _losses(job) and not self.earlier(job)
         ]
 
     def refusal(self, record: Record, besides: Iterable[Record] = ()) -> str:
@@ -187,22 +188,22 @@ class Accounts:
 
         `besides` are jobs under way that may still be charged, or open bits.
         """
-        task, besides = record.ours.proposal.task, list(besides)
+        disclosure, besides = record.ours.proposal.task.disclosure, list(besides)
         promised = [(other, self.promised(other)) for other in besides]
-        if not record.bits and task.bits_at_least and not self.bits_fit(record, task.bits_at_least, promised):
+        if not record.bits and (bits := disclosure.bits.at_least) and not self.bits_fit(record, bits, promised):
             return (
-                f"the job opens {in_words(task.bits_at_least)}, more than table {quoted(record.table)} has left "
+                f"the job opens {in_words(bits)}, more than table {quoted(record.table)} has left "
                 "(bits in its budget): ask for less, or with noise"
             )
-        if not (spends := task.spends) or not self._is_bounded(record.table):
+        if not (spends := disclosure.spends) or not self._is_bounded(record.table):
             return ""
         names = self.names(record.table)
         others = [other for other in besides if other.charged is None and other.table in names]
-        peer_uses = [use for other in others if other.peer == record.peer for use in other.ours.proposal.task.spends]
+        peer_uses = [use for other in others if other.peer == record.peer for use in _losses(other)]
         limits = self.limits(record.table, record.peer)
         if refusal := limits.share.refusal((*peer_uses, *spends)):
             return refusal
-        every = [use for other in others for use in other.ours.proposal.task.spends]
+        every = [use for other in others for use in _losses(other)]
         if not limits.is_table_binding or limits.table.fits((*every, *spends)):
             return ""
         return f"the privacy budget of table {quoted(record.table)} does not allow the job"
@@ -220,7 +221,7 @@ class Accounts:
     def too_much(self, record: Record) -> str:
         """Return the same; but noise that was asked for before may be for nothing: that is known when it starts."""
         refusal = self.refusal(record)
-        return "" if refusal and record.ours.proposal.task.spends and self.earlier(record) else refusal
+        return "" if refusal and _losses(record) and self.earlier(record) else refusal
 
     def too_much_beside(self, record: Record, running: Iterable[Record]) -> str:
         """Return why a job that fits by itself does not beside those under way; others repeat or refuse it later."""
@@ -228,16 +229,16 @@ class Accounts:
 
     def simulated(self, record: Record, why: str) -> Simulation:
         """Return what a job would do to its table's budget; `why` it would be refused, empty if it would not."""
-        task = record.ours.proposal.task
+        disclosure = record.ours.proposal.task.disclosure
         limits, earlier = self.limits(record.table, record.peer), self.earlier(record)
-        known = earlier.job.id if task.spends and earlier else ""
+        known = earlier.job.id if disclosure.spends and earlier else ""
         later, _ = self._later(record, limits)
-        simulated = shown.simulation(limits, task.spends, later, why, known, task.exact)
+        simulated = shown.simulation(limits, disclosure.spends, later, why, known, bool(disclosure.exact))
         return simulated.model_copy(update={"exposure": self.exposure_now(record)})
 
     def terms(self, record: Record) -> Terms:
         """Return the terms on which a session of a job begins."""
-        if record.charged is not None or not record.ours.proposal.task.spends:
+        if record.charged is not None or not _losses(record):
             return Terms()
         return Terms(self.earlier(record), self.refusal(record))
 
@@ -290,3 +291,8 @@ class Accounts:
         budget = None if offer is None else offer.settings.budget
         days = None if budget is None else WINDOWS.get(budget.per)
         return None if days is None else self._clock.now() - timedelta(days=days)
+
+
+def _losses(record: Record) -> tuple[Loss, ...]:
+    """Return the losses of a job, of each party's privacy budget."""
+    return record.ours.proposal.task.disclosure.spends

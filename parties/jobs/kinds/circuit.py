@@ -16,8 +16,10 @@ from parties.base.files import refuse_device
 from parties.base.settings import LocalPath
 from parties.base.text import instead, quoted
 from parties.jobs.kind import (
+    NO_BITS,
     Counted,
     Description,
+    Disclosure,
     Document,
     Inputs,
     KindSettings,
@@ -119,16 +121,18 @@ class Circuit(Batched):
     def question(self) -> str:
         return f"the outputs of the circuit {self._digest[:16]} on an input of each party"
 
+    @property
     @override
-    def reveals(self, peer: str) -> list[str]:
-        return [
-            f"We and {peer} both learn all outputs of the circuit: what follows from them and one's own input is told.",
-            f"{peer} learns nothing else of our input, and we nothing else of {peer}'s.",
-        ]
-
-    @override
-    def opened(self, state: State, step: int | None = None) -> dict[str, int]:
-        return {"outputs of the circuit": 0 if state is None else len(state)}
+    def disclosure(self) -> Disclosure:
+        learnt = "all outputs of the circuit: what follows from them and one's own input is told"
+        return Disclosure(
+            lambda peer: [
+                f"We and {peer} both learn {learnt}.",
+                f"{peer} learns nothing else of our input, and we nothing else of {peer}'s.",
+            ],
+            lambda state, step=None: {"outputs of the circuit": 0 if state is None else len(state)},
+            NO_BITS,
+        )
 
     def netlist(self, inputs: Inputs) -> Netlist:
         """Return the circuit. `InputError` if this party does not have it."""

@@ -13,7 +13,19 @@ from typing_extensions import override
 
 from parties.base.settings import AtMost, merge
 from parties.base.text import listed, quoted
-from parties.jobs.kind import Description, Document, Inputs, KindSettings, OnStep, Opened, State, Step, typed_value
+from parties.jobs.kind import (
+    Bits,
+    Description,
+    Disclosure,
+    Document,
+    Inputs,
+    KindSettings,
+    OnStep,
+    Opened,
+    State,
+    Step,
+    typed_value,
+)
 from parties.jobs.sentences import nothing_else
 from parties.jobs.settings import BooleanSettings, of_people, private, public
 from parties.jobs.small.amounts import Batched
@@ -128,32 +140,17 @@ class Majority(Batched):
         others = {name: value for name, value in super().parameters().items() if name not in ("target", "classes")}
         return others if self.reads_table else {"classes": ", ".join(self.classes) or None, **others}
 
-    @override
-    def reveals(self, peer: str) -> list[str]:
-        return [
-            f"We and {peer} both learn which class is the most frequent in both parties' counts together.",
-            *nothing_else(peer, "counts", f"each has at most {self.settings.bits} bits"),
-        ]
-
-    @override
-    def bits(self, step: Step) -> int:
-        """See `Kind.bits`: of rows."""
-        return self.bits_at_most
-
     @property
     @override
-    def bits_at_most(self) -> int:
-        return (len(self.classes) - 1).bit_length() if self.reads_table else 0
-
-    @property
-    @override
-    def bits_at_least(self) -> int:
-        return self.bits_at_most
-
-    @override
-    def opened(self, state: State, step: int | None = None) -> dict[str, int]:
-        """See `Kind.opened`: of one class nothing is asked."""
-        return {"class of the majority": 0 if state is None or len(self.classes) == 1 else 1}
+    def disclosure(self) -> Disclosure:
+        return Disclosure(
+            lambda peer: [
+                f"We and {peer} both learn which class is the most frequent in both parties' counts together.",
+                *nothing_else(peer, "counts", f"each has at most {self.settings.bits} bits"),
+            ],
+            lambda state, step=None: {"class of the majority": 0 if state is None or len(self.classes) == 1 else 1},
+            Bits.once((len(self.classes) - 1).bit_length() if self.reads_table else 0),
+        )
 
     @override
     def misfit(self, inputs: Inputs) -> str | None:

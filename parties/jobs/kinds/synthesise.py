@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from parties.base.text import listed
 from parties.jobs.inputs import Inputs
-from parties.jobs.kind import Counted, Description, Document, File, OnStep, State, States, Step
+from parties.jobs.kind import Counted, Description, Disclosure, Document, File, OnStep, State, States, Step
 from parties.jobs.release.columns import check_cells, ordered
 from parties.jobs.release.kind import Release
 from parties.jobs.release.noise import Noise, gauss
@@ -148,8 +148,12 @@ class Synthesise(Release):
     def question(self) -> str:
         return f"synthetic rows of {listed(self.names)} (epsilon {self.settings.epsilon:g})"
 
+    @property
     @override
-    def opened(self, state: State, step: int | None = None) -> dict[str, int]:
+    def disclosure(self) -> Disclosure:
+        return replace(super().disclosure, opened=self._opened)
+
+    def _opened(self, state: State, step: int | None = None) -> dict[str, int]:
         measured = state.measured
         if step is not None:
             ends = self._ends(state)

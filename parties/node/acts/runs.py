@@ -328,7 +328,7 @@ class Runs:
         if record.depth == steps == task.states.steps(known):
             return record
         steps_ahead = range(record.depth, steps)
-        opened = [kinds.Opened(depth=step, opened=task.opened(state, step)) for step in steps_ahead]
+        opened = [kinds.Opened(depth=step, opened=task.disclosure.opened(state, step)) for step in steps_ahead]
         reached = {"depth": steps, "current": outcome.traffic(total)}
         if steps > task.states.steps(known):  # this session has got further: of the next step it is the first
             reached |= {"tree": task.states.encode(state), "tries": 1}
@@ -336,7 +336,7 @@ class Runs:
 
     def _charge(self, record: Record) -> Record:
         """Spend what the job spends of our table, unless it was spent before."""
-        if not record.ours.proposal.task.spends or record.charged is not None:
+        if not record.ours.proposal.task.disclosure.spends or record.charged is not None:
             return record
         return self._jobs.apply(record, *self._spendings.spent(record, self._offers.person(record.table)))
 

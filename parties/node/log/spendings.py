@@ -102,7 +102,7 @@ class Spendings:
 
     def spent(self, record: Record, person: str) -> tuple[Event, Event]:
         """Return the events that a job spends what its kind says of our table, of whose rows `person` says."""
-        who, uses = self._jobs.who(record), record.ours.proposal.task.spends
+        who, uses = self._jobs.who(record), record.ours.proposal.task.disclosure.spends
         charge = Charge(self._counts_from(record), record.table, who.peer_name, record.id, tuple(uses), person)
         whom = {"table": record.table, "peer": who.peer_name, "peer_fingerprint": fingerprint(who.peer)}
         entry = {**whom, "counts_from": charge.stamp, "uses": [use.entry() for use in uses], "person": person}

@@ -12,8 +12,10 @@ from typing_extensions import override
 
 from parties.alone.regression.features import Features
 from parties.jobs.kind import (
+    NO_BITS,
     Counted,
     Description,
+    Disclosure,
     Document,
     File,
     Inputs,
@@ -41,7 +43,7 @@ from parties.jobs.regress.settings import SQUARES, RegressSettings, completed
 from parties.jobs.regress.squares import Squares
 from parties.jobs.release.reading import fingerprint
 from parties.jobs.sentences import changed
-from parties.jobs.spending import KEPT_BY_NODES, Loss
+from parties.jobs.spending import KEPT_BY_NODES
 from parties.jobs.tabular import BySchema
 from parties.tables.schema import Schema
 from parties.tables.types import NumberType, type_of
@@ -177,8 +179,15 @@ class RegressJoint(BySchema):
             f"(epsilon {self.settings.epsilon:g})"
         )
 
+    @property
     @override
-    def reveals(self, peer: str) -> list[str]:
+    def disclosure(self) -> Disclosure:
+        def opened(state: State, step: int | None = None) -> dict[str, int]:
+            return {self.method.what: sum(map(len, state if step is None else state[step : step + 1]))}
+
+        return Disclosure(self._reveals, opened, NO_BITS, self.method.spends)
+
+    def _reveals(self, peer: str) -> list[str]:
         settings = self.settings
         but = "" if settings.delta is None else f", but for a chance of {settings.delta:g}"
         learnt = {
@@ -204,21 +213,12 @@ class RegressJoint(BySchema):
         ]
 
     @override
-    def opened(self, state: State, step: int | None = None) -> dict[str, int]:
-        return {self.method.what: sum(map(len, state if step is None else state[step : step + 1]))}
-
-    @override
     def misfit(self, inputs: Inputs) -> str | None:
         """See `Kind.misfit`: what a row changes is bounded by the fewest rows that there can be, not that there are."""
         table, _ = inputs.required()
         if (self.settings.least_rows or 0) > table.least_rows:
             return f"least_rows of the job must be at most {table.least_rows}, the public bound of the table here"
         return super().misfit(inputs)
-
-    @property
-    @override
-    def spends(self) -> tuple[Loss, ...]:
-        return self.method.spends
 
     # What it costs.
 
