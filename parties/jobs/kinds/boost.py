@@ -124,7 +124,7 @@ class Boost(BySchema):
     @classmethod
     @override
     def alone(cls, settings: KindSettings, party: int) -> tuple[Boost, Any, list[str]]:
-        """See `Kind.alone`: the rows are a file too."""
+        """Read the rows from --data."""
         task, rows, remarks = super().alone(settings, party)
         if settings.rounds is None:  # type: ignore[attr-defined]
             remarks.append(f"{task.rounds} rounds: {task.told_of_splits}; --rounds says otherwise")
@@ -386,7 +386,7 @@ class Boost(BySchema):
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
-        """See `Kind.run`; `data` are this party's own rows, None to count."""
+        """Run the rounds; `data` are this party's rows, None to count the cost."""
         rows = (
             data
             if data is not None
@@ -448,7 +448,7 @@ class Boost(BySchema):
 
     @override
     def document(self, state: State) -> Document:
-        """See `Kind.document`: the content of a model file."""
+        """Return the content of a model file."""
         settings = self.settings
         about: Document = {"model": "boosted trees", "objective": settings.objective}
         about |= {"rounds": self.rounds, "depth": settings.depth, "rate": settings.rate}

@@ -64,7 +64,7 @@ class Cluster(Release):
     @classmethod
     @override
     def canonical(cls, settings: Any, schema: Schema) -> Cluster:
-        """See `Release.canonical`: columns in the schema's order, bounds with them."""
+        """Put the columns and their bounds into the schema's order."""
         columns = required(settings.columns, f"{cls.name}.columns")
         schema = schema.numeric(columns)
         if settings.bounds is None and (bounds := _schema_bounds(columns, schema)):
@@ -248,7 +248,7 @@ class Cluster(Release):
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> list[int]:
-        """See `Kind.run`; `data` is what `_own` returns. A step is a round."""
+        """Run the rounds, each a step; `data` is the value of `_own`."""
         from protocols.release.clusters import noisy_lloyd
 
         before = split(start or (), self.rounds)
@@ -338,7 +338,7 @@ class Cluster(Release):
     @classmethod
     @override
     def picture(cls, document: Document) -> str:
-        """See `Kind.picture`: of two columns the regions, else a line for each cluster."""
+        """Draw the regions of two columns, or a line for each cluster of more columns."""
         from parties.jobs.cluster.drawing import draw_svg  # matplotlib takes its time to load
 
         return draw_svg(document)

@@ -46,7 +46,7 @@ class Forest(SeveralTrees, ExactTree):
 
     @override
     def completed(self) -> Any:
-        """See `ExactTree.completed`: also how many attributes a node chooses from."""
+        """Complete the settings, with the number of attributes from which a node chooses."""
         settings = super().completed()
         if settings.attributes is None:
             number = math.isqrt(max(1, len(self.questions.domains)) - 1) + 1
@@ -60,7 +60,7 @@ class Forest(SeveralTrees, ExactTree):
 
     @override
     def check_noise(self) -> None:
-        """See `ExactTree.check_noise`: no setting does."""
+        """Check nothing: no setting of a forest is for noise alone."""
 
     @property
     @override
@@ -118,7 +118,7 @@ class Forest(SeveralTrees, ExactTree):
 
     @override
     def own_rows(self, source: Rows, secret: bytes = b"") -> Any:
-        """See `JointTree.own_rows`: drawn for each tree, by `secret`."""
+        """Draw rows for each tree by `secret`."""
         from protocols.bootstrap import Bootstrapped
 
         drawn = Bootstrapped(self.domains, self.classes, source, self.settings.trees, secret)

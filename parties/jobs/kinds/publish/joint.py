@@ -122,7 +122,7 @@ class PublishJoint(Recoded, StoppingKind):
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
-        """See `Kind.run`; `data` are this party's distinct rows."""
+        """Run the search; `data` are this party's distinct rows."""
         from protocols.publish.mondrian import Progress, mondrian
 
         watched = self.stopping(engine, on_step)
@@ -154,7 +154,7 @@ class PublishJoint(Recoded, StoppingKind):
 
     @override
     def document(self, state: State) -> Document:
-        """See `Kind.document`: the content of a recoding file, the cuts besides."""
+        """Return the content of a recoding file, with the cuts."""
         from parties.jobs.publish import recoding
         from protocols.publish.cuts import encode
 

@@ -59,7 +59,7 @@ class JointTable(BySchema):
     @classmethod
     @override
     def planned(cls, settings: Any) -> JointTable:
-        """See `Kind.planned`: the analyst's certificate is a file, too."""
+        """Read the analyst's certificate from its file."""
         if settings.to is not None:
             settings = settings.model_copy(update={"to": None, "analyst": analyst.in_file(settings.to)})
         return super().planned(settings)
@@ -67,7 +67,7 @@ class JointTable(BySchema):
     @classmethod
     @override
     def alone(cls, settings: KindSettings, party: int) -> tuple[JointTable, Any, list[str]]:
-        """See `Kind.alone`: the rows are a file too."""
+        """Read the rows from --data."""
         task = cls.planned(settings)
         if party == 0 and (lacking := task.form.lacking):
             raise InputError(lacking)
@@ -140,7 +140,7 @@ class JointTable(BySchema):
 
     @override
     def parameters(self) -> dict[str, Any]:
-        """See `Kind.parameters`: the analyst by name and fingerprint."""
+        """Return the analyst by name and fingerprint."""
         values = super().parameters()
         return {**values, "analyst": None if values["analyst"] is None else analyst.told(values["analyst"])}
 
@@ -151,7 +151,7 @@ class JointTable(BySchema):
 
     @override
     def misfit(self, inputs: Inputs) -> str | None:
-        """See `Kind.misfit`: our table names who may read it."""
+        """Refuse an analyst that this party's table does not name."""
         table, _ = inputs.required()
         if (reader := self.disclosure.analyst) and reader not in table.analysts:
             what = f"the table here is sealed to nobody with the fingerprint {reader}"
@@ -162,7 +162,7 @@ class JointTable(BySchema):
 
     @override
     def cost(self, inputs: Inputs, extra: Any = None) -> Counted:
-        """See `Kind.cost`: for a number of hidden cells exactly."""
+        """Return the exact cost if the number of hidden cells is given."""
         return self.form.cost(0 if extra is None else extra.hidden)
 
     # How it is run.
@@ -180,7 +180,7 @@ class JointTable(BySchema):
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
-        """See `Kind.run`; `data` are this party's numbers."""
+        """Compute the table; `data` are this party's numbers."""
         return self.form.run(engine, data, start, on_step)
 
     # What it brings.

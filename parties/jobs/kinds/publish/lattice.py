@@ -80,7 +80,7 @@ class PublishLattice(Recoded):
     @classmethod
     @override
     def planned(cls, settings: Any) -> PublishLattice:
-        """See `Kind.planned`: what a plan says of columns is taken where no setting does."""
+        """Take the settings of columns from the plan, where no other setting is given."""
         return super().planned(settings if settings.plan is None else _with_plan(settings, settings.plan))
 
     @classmethod
@@ -212,7 +212,7 @@ class PublishLattice(Recoded):
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
-        """See `Kind.run`; `data` are this party's distinct rows."""
+        """Run the search; `data` are this party's distinct rows."""
         from protocols.publish.lattice import Asking, levels
         from protocols.publish.lattice_search import bounds
 
@@ -244,7 +244,7 @@ class PublishLattice(Recoded):
 
     @override
     def document(self, state: Found) -> Document:
-        """See `Kind.document`: the content of a recoding file, what was opened besides."""
+        """Return the content of a recoding file, with the opened values."""
         from parties.alone.publish.rule_text import paths_of
         from parties.jobs.publish import recoding
 
