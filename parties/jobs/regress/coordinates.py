@@ -5,7 +5,7 @@ one of them anew, the others being as they are, which both know: the intercept f
 order, and again from the beginning. A candidate's score is the number of rows that it classifies rightly. One row
 changes each score by 1 at most, one more lowers none; epsilon is divided evenly among the steps, which see the same
 rows one after the other (sequential composition). Only the chosen weights are opened. Sources: McSherry, Talwar, FOCS
-2007 (the mechanism); `protocols.release.choice` (its form here, and the proof).
+2007 (the mechanism); `protocols.release.choice` (its form here), docs/math/noisy-choice.md (the proof).
 
 What a score counts does not see by how much a row is right, so it finds less than gradient descent where most columns
 are categories, and has neither a loss nor a lambda.
