@@ -90,7 +90,9 @@ def measured(path: Path, folds: int, epsilon: float | None) -> dict[str, Any]:
             right[name].append(float((guess == labels[test]).mean()))
         right["XGBoost"].append(theirs(tasks["default"], codes, labels, train, test))
     default, noisy = tasks["default"], {**leaves, "exact": False, "epsilon": 1.0}
-    bits = Boost.canonical(BoostSettings.model_validate({"max_rows": len(labels), **noisy}), schema).bits_at_most
+    bits = Boost.canonical(
+        BoostSettings.model_validate({"max_rows": len(labels), **noisy}), schema
+    ).disclosure.bits.at_most
     shares = {name: round(float(np.mean(of)), 4) for name, of in right.items()}
     about = {"table": path.stem, "rows": len(labels), "rounds": default.rounds, "rate": default.settings.rate}
     return {**about, "bits": bits, "bits of 50": 50 * bits // default.rounds, **shares}

@@ -20,7 +20,20 @@ import numpy as np
 from pydantic import Field
 from typing_extensions import override
 
-from parties.jobs.kind import Counted, Description, Document, Inputs, Kind, OnStep, Opened, State, Step, typed_value
+from parties.jobs.kind import (
+    Bits,
+    Counted,
+    Description,
+    Disclosure,
+    Document,
+    Inputs,
+    Kind,
+    OnStep,
+    Opened,
+    State,
+    Step,
+    typed_value,
+)
 from parties.jobs.settings import BooleanSettings, private, public
 from protocols.opened import index_below
 from smc.circuit import Builder, Form, Netlist, total
@@ -100,20 +113,18 @@ class Overlap(Kind):
             return f"column: the table has no attribute '{self.settings.column}'"
         return None if len(values) == self.settings.size else f"size of the job must be {len(values)}"
 
+    @property
     @override
-    def reveals(self, peer: str) -> list[str]:
-        return [
-            f"We and {peer} both learn how many elements both have: how many of our own {peer} has, and the reverse.",
-            f"{peer} learns nothing else of our elements, and we nothing else of {peer}'s.",
-        ]
-
-    @override
-    def opened(self, state: State, step: int | None = None) -> dict[str, int]:
-        return {"number of common elements": 0 if state is None else 1}
-
-    @override
-    def bits(self, step: Step) -> int:
-        return self.settings.size.bit_length() if self.reads_table else 0
+    def disclosure(self) -> Disclosure:
+        learnt = "how many elements both have: how many of our own"
+        return Disclosure(
+            lambda peer: [
+                f"We and {peer} both learn {learnt} {peer} has, and the reverse.",
+                f"{peer} learns nothing else of our elements, and we nothing else of {peer}'s.",
+            ],
+            lambda state, step=None: {"number of common elements": 0 if state is None else 1},
+            Bits.once(self.settings.size.bit_length() if self.reads_table else 0),
+        )
 
     @override
     def cost(self, inputs: Inputs, extra: Any = None) -> Counted:

@@ -1562,8 +1562,8 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         "parties/node/accounts.py",
         ("tests/parties/node/test_counting.py",),
         [
-            ("task.bits_at_least, promised)", "task.bits_at_least, [])"),
-            ("task.bits_at_least - sum(charge.bits for charge in record.bits))", "task.bits_at_least)"),
+            ("self.bits_fit(record, bits, promised)", "self.bits_fit(record, bits, [])"),
+            ("bits.at_least - sum(charge.bits for charge in record.bits))", "bits.at_least)"),
         ],
     ),
     (

@@ -116,7 +116,7 @@ def run(session: Session, directory: Path, only: str) -> list[Results]:
                     "method": method,
                     "profile": str(profile),
                     "chosen": made.chosen,
-                    "numbers": sum(made.opened(state).values()),
+                    "numbers": sum(made.disclosure.opened(state).values()),
                     "seconds": round(seconds, 2),
                     "bytes": cost.bytes_sent + cost.bytes_received,
                     "rounds": cost.rounds,

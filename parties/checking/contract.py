@@ -134,7 +134,7 @@ def check_case(case: Case, promise: Mapping[str, Any], at_most: int | None = Non
     finding = Finding(case.kind, at_most, promise["adjacency"])
     finding.problems += [*charge_problems(task, promise), *consent_problems(task, promise)]
     for adjacency, loss in losses.items():
-        booked = composed(task.spends, adjacency)
+        booked = composed(task.disclosure.spends, adjacency)
         finding.measure = "epsilon" if booked.is_pure else "rho"
         finding.charged[adjacency] = float(booked.epsilon if booked.is_pure else booked.rho)
         finding.lost[adjacency] = loss.epsilon if booked.is_pure else loss.rho
@@ -150,24 +150,26 @@ def check_case(case: Case, promise: Mapping[str, Any], at_most: int | None = Non
 def charge_problems(task: Any, promise: Mapping[str, Any]) -> list[str]:
     """Return where the losses of a job are not what it was asked for."""
     epsilon, problems = exact(promise["epsilon"]), []
-    if {loss.adjacency for loss in task.spends} != {promise["adjacency"]}:
+    if {loss.adjacency for loss in task.disclosure.spends} != {promise["adjacency"]}:
         problems.append("a loss is not of the job's adjacency")
-    pure = sum((loss.times * loss.amount for loss in task.spends if loss.measure == "epsilon"), Fraction(0))
-    rho = sum((loss.times * loss.amount for loss in task.spends if isinstance(loss, ConcentratedLoss)), Fraction(0))
+    pure = sum((loss.times * loss.amount for loss in task.disclosure.spends if loss.measure == "epsilon"), Fraction(0))
+    rho = sum(
+        (loss.times * loss.amount for loss in task.disclosure.spends if isinstance(loss, ConcentratedLoss)), Fraction(0)
+    )
     if pure and abs(pure - epsilon) > epsilon * DIGITS:
         problems.append(f"epsilon {float(epsilon):.12g} is asked, and {float(pure):.12g} charged")
     if rho:
         allowed = Fraction(rho_within(epsilon, exact(task.settings.delta)))
         if not allowed * (1 - Fraction(ROUNDED)) <= rho <= allowed:
             problems.append(f"rho {float(allowed):.12g} is allowed by what is asked, and {float(rho):.12g} charged")
-    if not task.spends or (pure and rho):
+    if not task.disclosure.spends or (pure and rho):
         problems.append("a job charges epsilon, or rho, and not both or none")
     return problems
 
 
 def consent_problems(task: Any, promise: Mapping[str, Any]) -> list[str]:
     """Return what the sentences for consent leave out, or say wrongly: epsilon, delta, and who is hidden."""
-    text, problems = " ".join(task.reveals("the peer")).lower(), []
+    text, problems = " ".join(task.disclosure.reveals("the peer")).lower(), []
     if (factors := {float(factor) for factor in _FACTOR.findall(text)}) != {promise["epsilon"]}:
         problems.append(f"consent names epsilon {sorted(factors)}")
     delta = getattr(task.settings, "delta", None)

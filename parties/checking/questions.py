@@ -102,7 +102,7 @@ def marginals(promise: Promise) -> Mechanism:
     task = _task(Marginals, promise, _schema(a=2, b=2, c=2), sets="a,b; b,c", delta=promise.delta)
     tables = _neighbours((0, 0, 0), (1, 1, 1), promise)
     draw = sums(task.query.parts, wholes(task, tables), evidence.of_gaussian)
-    return concentrated("marginals", words(tables), promise, draw, task.spends)
+    return concentrated("marginals", words(tables), promise, draw, task.disclosure.spends)
 
 
 def grid(promise: Promise) -> Mechanism:

@@ -106,7 +106,7 @@ def gradient(promise: Promise) -> Mechanism:
     words = "no row, or one" if promise.adjacency == "add-remove" else WORDS
     assert isinstance(task.method, Gradient)
     draw = steps(task.method.problem.law, STEPS, *sums)
-    return concentrated("gradient", words, promise, simulated(draw), task.spends)
+    return concentrated("gradient", words, promise, simulated(draw), task.disclosure.spends)
 
 
 def joint_output(promise: Promise) -> Mechanism:
@@ -118,7 +118,7 @@ def joint_output(promise: Promise) -> Mechanism:
     words = f"{LEAST_ROWS} rows, one of them of the second class, or two of {len(second)}"
     assert isinstance(task.method, Output)
     draw = steps(task.method.noise.law(task.method.numbers), 1, *outputs)
-    return concentrated("joint-output", words, promise, simulated(draw), task.spends)
+    return concentrated("joint-output", words, promise, simulated(draw), task.disclosure.spends)
 
 
 def joint_choice(promise: Promise) -> Mechanism:

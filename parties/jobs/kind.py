@@ -1,11 +1,11 @@
-"""What a kind of job is: everything that commands, nodes, pages, the policy and the records need to know of it.
+"""Interface of a kind of job for commands, nodes, pages, the policy and the records.
 
-A kind is a class in a file of its own; an object of it is one task, in terms that are public between the parties. All
-that hosts jobs asks this interface and knows no kind by name. `parties.jobs.kinds` finds kinds, built-in ones and
-those of other packages.
+A kind is a class in its own file. An object of it is one task, in terms that are public between the parties. Commands
+and nodes use this interface and name no kind. `parties.jobs.kinds` finds the built-in kinds and those of other
+packages.
 
-What a task has found so far is its *state*, a value of public terms: None before anything is decided, the result in
-the end. A kind of several steps (ID3: levels) has states between, at which a run that was cut short goes on.
+The *state* of a task is the value of all public decisions so far: None at the beginning, the result at the end. A kind
+of several steps (ID3: levels) has states between, from which an interrupted run continues.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from parties.jobs.inputs import Inputs, Opened
 from parties.jobs.result_files import Document, File, json_text
 from parties.jobs.sentences import of_people
 from parties.jobs.settings import ENGINE, KindSettings, Parameter, private_parameters, public_parameters
-from parties.jobs.spending import EXACT, Loss
+from parties.jobs.spending import Loss
 from smc.errors import InputError, JointRefusalError
 
 if TYPE_CHECKING:  # what takes its time to load is loaded where it is used: at best while the peer is on its way
@@ -38,7 +38,7 @@ State = Any
 
 @dataclass(frozen=True)
 class Step:
-    """The place of a run: about to decide step `number`, of `size` things at once, with what it has found before."""
+    """The beginning of step `number` of a run, which decides `size` items at once, from `state`."""
 
     number: int
     size: int
@@ -47,7 +47,7 @@ class Step:
 
 
 class LargerThanForecastError(JointRefusalError):
-    """A run that has cost more than was allowed; both parties know it before the same step, from the same `state`."""
+    """A run that has sent more than allowed. Both parties stop before the same step, at the same `state`."""
 
     def __init__(self, problem: str, state: State, spent: int) -> None:
         super().__init__(problem)
@@ -61,21 +61,21 @@ Estimate: TypeAlias = Literal["exact", "at most", "typical"]
 
 @dataclass(frozen=True)
 class Counted:
-    """A conversation for a counting engine, how its costs compare with a run's, and of which run, if not of any.
+    """A program for a counting engine, and how its cost compares with that of a run.
 
-    "exact": they are those of the run, if it does not break. "at most": no run costs more, in bytes, messages, rounds
-    or gates. "typical": a guess; a run may cost more, or less.
+    "exact": the cost of each run that does not break. "at most": no run takes more bytes, messages, rounds or gates.
+    "typical": a guess; a run may cost more or less.
     """
 
     program: Program
     estimate: Estimate = "exact"
-    of: str | Callable[[], str] = ""  # see `assumed`; a call where the words take their time
-    most: Callable[[Profile], int | None] = lambda profile: None  # bytes, both ways together, that no run exceeds
-    is_countable: bool = True  # in a few seconds; a peer may propose anything
+    of: str | Callable[[], str] = ""  # see `assumed`; a function where the text takes time
+    most: Callable[[Profile], int | None] = lambda profile: None  # maximum bytes of any run, both directions together
+    is_countable: bool = True  # False if counting takes too long: a peer may propose anything
 
     @property
     def assumed(self) -> str:
-        """The run that is counted, if not any."""
+        """The run that is counted; empty if it stands for every run."""
         return self.of if isinstance(self.of, str) else self.of()
 
     def __str__(self) -> str:
@@ -85,18 +85,59 @@ class Counted:
 
 @dataclass(frozen=True)
 class States:
-    """The states of a task, by how many steps they have: None and the result, if there is one step."""
+    """The states of a task, by the number of their steps. A task of one step has None and the result."""
 
     beginning: State = None
-    steps: Callable[[Any], int] = lambda state: 0 if state is None else 1  # that are decided
-    is_done: Callable[[Any], bool] = lambda state: state is not None  # nothing is left to decide
-    cut: Callable[[Any, int], State] = lambda state, steps: state if steps else None  # as it was after so many steps
+    steps: Callable[[Any], int] = lambda state: 0 if state is None else 1  # the number of decided steps
+    is_done: Callable[[Any], bool] = lambda state: state is not None  # True if all is decided
+    cut: Callable[[Any, int], State] = lambda state, steps: state if steps else None  # the state after some steps
     encode: Callable[[Any], Any] = lambda state: state  # as JSON; null for the beginning
     decode: Callable[[Any], State] = lambda value: value  # the inverse
 
 
+@dataclass(frozen=True)
+class Bits:
+    """The maximum numbers of bits of exact answers that a run opens about rows, from public values.
+
+    A decision counts one bit, an index as many bits as it takes, an exact number its width. Noisy values count none.
+    """
+
+    of_step: Callable[[Step], int]  # known before the step begins
+    at_most: int | None  # of the whole run; None if it is known step by step only
+    at_least: int = 0  # that must be left before the run begins: all of them, if a part of the run is worthless
+
+    @classmethod
+    def once(cls, bits: int) -> Self:
+        """Return the bits of a run of one step."""
+        return cls(lambda step: bits, bits, bits)
+
+
+NO_BITS = Bits(lambda step: 0, 0)  # all answers have noise, or the operators type the data
+
+
+@dataclass(frozen=True)
+class Disclosure:
+    """The values that a run opens, and what they cost of each table's privacy.
+
+    The sentences for consent, the charge of the budget, the request to the policy and the records follow from it.
+    """
+
+    reveals: Callable[[str], list[str]]  # from the peer's name: a sentence for each disclosure, values and recipient
+    opened: Callable[..., dict[str, int]]  # from the last state, and a step or None for all: the values, by description
+    bits: Bits
+    spends: tuple[Loss, ...] = ()  # of each party's privacy budget, one after the other; none if nothing has noise
+    opens_exact_too: bool = False  # True if it opens exact answers beside those that spend
+    exact: str = ""  # the effect of a joint number without noise, such as `EXACT`; empty if none is opened
+    analyst: str = ""  # the fingerprint of the certificate that numbers are sealed to; empty if there is none
+
+    @property
+    def past_budget(self) -> bool:
+        """True if it opens anything of rows that spends nothing: a table with a budget needs a rule for that."""
+        return self.opens_exact_too or not self.spends
+
+
 def opened_steps(is_done: Callable[[Any], bool]) -> States:
-    """Return the states that are what was opened, a tuple of integers for each step."""
+    """Return states that are the opened integers, a tuple for each step."""
     return States(
         (),
         len,
@@ -108,18 +149,18 @@ def opened_steps(is_done: Callable[[Any], bool]) -> States:
 
 
 def shown_parameters(task: Kind) -> dict[str, Any]:
-    """Return the parameters as a job's view has them: without rows nothing about how many a person has."""
+    """Return the parameters for a job's view: a task without rows has no `at_most`."""
     public = task.parameters()
     return public if task.reads_table else {name: public[name] for name in public if name != "at_most"}
 
 
 def people(task: Kind) -> list[str]:
-    """Return what is said of whose rows take part in a task, a sentence each."""
-    return [] if task.at_most is None else of_people(task.at_most, bool(task.spends))
+    """Return the sentences about people: which of their rows take part."""
+    return [] if task.at_most is None else of_people(task.at_most, bool(task.disclosure.spends))
 
 
 def asked(task: Kind) -> tuple[Parameter, ...]:
-    """Return what the operator has to type."""
+    """Return the values that the operator types."""
     return () if task.reads_table else private_parameters(task.Settings)
 
 
@@ -168,14 +209,14 @@ class Description:
     and `smc submit` are the flags of `example` that these commands have, unless others are given.
     """
 
-    title: str  # for people, such as "Decision tree"
-    noun: str = "result"  # what it brings, in records and file names
+    title: str  # such as "Decision tree"
+    noun: str = "result"  # the name of the result, in records and file names
     example: str = ""
     estimate_example: str = ""
     job_example: str = ""
-    afterwards: str = ""  # how the result is used, a sentence
-    integers: bool = False  # whether it computes with integers: more engines suit
-    phases: bool = False  # whether a command's JSON has the cost of each phase, or the total only
+    afterwards: str = ""  # the use of the result, a sentence
+    integers: bool = False  # True if it computes with integers: more engines suit
+    phases: bool = False  # True if a command's JSON has the cost of each phase, not the total alone
     page: str = "plain"  # how the operator's page shows the result: a viewer of `parties.web`
 
     def flags(self, known: Collection[str]) -> str:
@@ -185,7 +226,7 @@ class Description:
 
 
 class Kind(ABC):
-    """A task of some kind. A new kind defines what is abstract here, and whatever else does not suit it."""
+    """A task. A new kind defines the abstract members, and overrides the others that do not suit it."""
 
     name: ClassVar[str]  # the command, the table of party.toml, the `protocol` of a specification
     about: ClassVar[Description]
@@ -195,7 +236,7 @@ class Kind(ABC):
     def __init__(self, settings: KindSettings) -> None:
         self.settings = settings
 
-    # How a task comes about.
+    # Making a task.
 
     @classmethod
     def proposed(cls, settings: KindSettings, inputs: Inputs) -> Self:
@@ -222,7 +263,7 @@ class Kind(ABC):
 
     @classmethod
     def planned(cls, settings: KindSettings) -> Self:
-        """Return the task of a command's settings. It reads the public files that they name, and no private data."""
+        """Return the task of a command's settings. It reads the public files in them, and no private data."""
         return cls(settings)
 
     @classmethod
@@ -250,7 +291,7 @@ class Kind(ABC):
 
     @classmethod
     def _settings_in(cls, specification: Mapping[str, Any]) -> KindSettings:
-        """Return the public settings that stand in a specification."""
+        """Return the public settings of a specification."""
         names = [parameter.key for parameter in public_parameters(cls.Settings)]
         return merge(cls.Settings(), {name: specification[name] for name in names if name in specification})
 
@@ -266,11 +307,11 @@ class Kind(ABC):
         fields = {name: getattr(self.settings, name) for name in ENGINE}
         return {name: value for name, value in fields.items() if value is not None}
 
-    # What is said of it.
+    # Its description.
 
     @property
     def subject(self) -> str:
-        """The column that it is about, mostly the target; empty if there is none."""
+        """The main column, mostly the target; empty if there is none."""
         return ""
 
     @property
@@ -280,105 +321,48 @@ class Kind(ABC):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that are read, the subject among them."""
+        """The columns that are read, with the subject."""
         return ()
 
     def parameters(self) -> dict[str, Any]:
-        """Return the public settings by their names, as they are told, shown, recorded and put to the policy."""
+        """Return the public settings by their names, for the peer, the page, the records and the policy."""
         return {parameter.key: parameter.of(self.settings) for parameter in public_parameters(self.Settings)}
 
+    @property
     @abstractmethod
-    def reveals(self, peer: str) -> list[str]:
-        """Return a sentence for each disclosure of a run: the values and their recipient."""
-
-    @abstractmethod
-    def opened(self, state: State, step: int | None = None) -> dict[str, int]:
-        """Count the values that a run opens.
-
-        Args:
-            state: The state in which the run ends.
-            step: A step of the run, from 0; None counts the whole run.
-
-        Returns:
-            The number of values by their description.
-        """
+    def disclosure(self) -> Disclosure:
+        """What a run opens, and what that costs of the table's privacy."""
 
     @property
     def at_most(self) -> int | None:
-        """How many rows of each person take part at either party; None if rows are nobody's."""
+        """The maximum rows of each person that take part at either party; None if the table names no people."""
         bound: int | None = getattr(self.settings, "at_most", None)
         return bound
 
-    # What it takes of the table's privacy.
-
-    @property
-    def spends(self) -> tuple[Loss, ...]:
-        """The losses of each party's privacy budget, one after the other; none if nothing has noise."""
-        return ()
-
-    @property
-    def past_budget(self) -> bool:
-        """True if it opens anything of rows that spends nothing: on a table with a budget only a rule permits that."""
-        return not self.spends
-
-    def bits(self, step: Step) -> int:
-        """Return how many bits of exact answers this step opens at most, by what is public before it begins.
-
-        A decision is a bit, an index as many as it takes, an exact number its width; what has noise counts nothing.
-        """
-        if self.reads_table and self.past_budget:
-            raise NotImplementedError(f"{self.name} opens exact answers of rows: its bits are missing")
-        return 0
-
-    @property
-    def bits_at_most(self) -> int | None:
-        """The same of a whole run; None if that is known step by step only."""
-        return None if self.reads_table and self.past_budget else 0
-
-    @property
-    def bits_at_least(self) -> int:
-        """How many of them a job must have left to begin: all, if it has one step or is worth nothing if cut short."""
-        return 0
-
-    @property
-    def exact(self) -> bool:
-        """True if it opens a joint number without noise: each party then learns the other's, by subtraction."""
-        return False
-
-    @property
-    def told_exactly(self) -> str:
-        """The end of a sentence: who learns what by that."""
-        return EXACT
-
-    @property
-    def analyst(self) -> str:
-        """The fingerprint of the certificate that numbers are sealed to; empty if they are to nobody's."""
-        return ""
-
-    # Whether it can be had here.
+    # Its conditions.
 
     @property
     def reads_table(self) -> bool:
-        """True if its data come from a table; else the operator types them."""
+        """True if its data come from a table; False if the operator types them."""
         return False
 
     def misfit(self, inputs: Inputs) -> str | None:
-        """Return why this party cannot take part, if it cannot: a sentence that the peer may read."""
+        """Return the reason why this party cannot take part, a sentence that the peer may read; None if it can."""
         return None
 
     def remarks(self, inputs: Inputs) -> list[str]:
-        """Return what our own rows say of the task, a line each: for our operator before consent, for nobody else."""
+        """Return remarks from this party's rows, a line each, for its own operator alone, before consent."""
         return []
 
     def missing(self, inputs: Inputs) -> list[str]:
-        """Return the names of what has not been typed yet."""
+        """Return the names of the values that the operator has not typed yet."""
         return [parameter.key for parameter in asked(self) if parameter.key not in inputs.typed]
 
-    # What it costs.
+    # Its cost.
 
     @abstractmethod
     def cost(self, inputs: Inputs, extra: Any = None) -> Counted:
-        """Return the conversation to count, and how its cost compares with a run's.
+        """Return the program to count, and how its cost compares with that of a run.
 
         Args:
             inputs: This party's public inputs, such as circuits.
@@ -387,10 +371,10 @@ class Kind(ABC):
         """
 
     def own_seconds(self) -> dict[str, float]:
-        """Return the seconds of a party's work beside the conversation, by its description, at the largest table."""
+        """Return the seconds of local work by its description, at the largest table."""
         return {}
 
-    # How it is run.
+    # Its run.
 
     def own(self, typed: Mapping[str, Any]) -> Any:
         """Return this party's data from the typed inputs.
@@ -401,12 +385,12 @@ class Kind(ABC):
         return dict(typed)
 
     def of_nobody(self) -> Any:
-        """Return the data of a party without rows: the peer in a run on your own rows alone."""
+        """Return the data of a party without rows: the peer of a run on your rows alone."""
         raise NotImplementedError(f"{self.name} needs two parties")
 
     @contextmanager
     def open(self, inputs: Inputs) -> Iterator[Opened]:
-        """Give this party's data for one session, checked.
+        """Open this party's checked data for one session.
 
         Raises:
             InputError: The data do not fit.
@@ -416,7 +400,7 @@ class Kind(ABC):
 
     @abstractmethod
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
-        """Run the protocol from a state to the end, and return the result.
+        """Run the protocol from a state to the end. Return the result.
 
         Args:
             engine: The engine of the session.
@@ -426,7 +410,7 @@ class Kind(ABC):
         """
 
     def allowing(self, most_bytes: int) -> Self:
-        """Return the task with this limit of bytes, both ways together; see `LargerThanForecastError`."""
+        """Return the task with this limit of bytes, both directions together; see `LargerThanForecastError`."""
         return self
 
     @property
@@ -434,7 +418,7 @@ class Kind(ABC):
         """The states of the task; one step by default."""
         return States()
 
-    # What it brings.
+    # Its result.
 
     @abstractmethod
     def document(self, state: State) -> Document:
@@ -457,7 +441,7 @@ class Kind(ABC):
 
     @classmethod
     def files(cls) -> tuple[File, ...]:
-        """Return the forms in which the result can be kept."""
+        """Return the file formats of the result."""
         return (File(f"{cls.about.noun}.json", "application/json", json_text, "out"),)
 
 
@@ -483,8 +467,11 @@ def typed_value(kind: type[Kind], typed: Mapping[str, Any], key: str) -> Any:
 
 
 __all__ = [
+    "NO_BITS",
+    "Bits",
     "Counted",
     "Description",
+    "Disclosure",
     "Document",
     "Extra",
     "File",

@@ -19,7 +19,7 @@ def run_alone(task: Kind, data: Any, on_step: OnStep = lambda step: None) -> Sta
     Noise is of the circuit's law, drawn by its bits: as exact as between two parties. The engine protects nothing, and
     nobody is there to be protected from.
     """
-    if not task.spends:
+    if not task.disclosure.spends:
         raise InputError("alone: is for answers with noise, which are told to others; this one has none")
     nothing = task.of_nobody()
 

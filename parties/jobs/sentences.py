@@ -1,4 +1,4 @@
-"""Sentences that are the same for many kinds: for consent, and a job's heading."""
+"""Sentences of several kinds of jobs: for consent, and a job's heading."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import Any
 from parties.base.text import visible
 
 NAMED = 3  # columns in a heading
-LONGEST = 160  # characters shown of a profile, which the peer may have named
+LONGEST = 160  # maximum characters of a profile on display: the peer may have written it
 
 CONSTANT_AS_GOOD = "a constant answer may be as good"
 
 
 def adjacency_of(document: Mapping[str, Any]) -> str:
-    """Return for which neighbours the noise of a result is, and how many rows of a person it hides together."""
+    """Return the adjacency of a result's noise, and the rows of a person that it hides together."""
     people = f", people of at most {document['at_most']} rows" if document.get("at_most") else ""
     return f"{document['adjacency']}{people}"
 
 
 def hidden(at_most: int | None, replaced: bool, baskets: bool = False) -> str:
-    """Return what noise hides, part of a sentence: a row, a basket and each row in it, or a person's rows.
+    """Return the unit that noise hides, part of a sentence: a row, a basket with its rows, or a person's rows.
 
     Args:
-        at_most: Rows of a person that take part, None if rows are nobody's.
+        at_most: Rows of a person that take part, None if the table names no people.
         replaced: True if neighbours differ by a replacement, False if by an addition or removal.
         baskets: True if rows are counted by baskets.
     """
@@ -36,7 +36,7 @@ def hidden(at_most: int | None, replaced: bool, baskets: bool = False) -> str:
 
 
 def changed(at_most: int | None, replaced: bool) -> str:
-    """Return how neighbouring tables differ, the beginning of a sentence; see `hidden`."""
+    """Return the difference of neighbouring tables, the beginning of a sentence; see `hidden`."""
     change = "replaced by another" if replaced else "more or less"
     if at_most is None:
         return f"One row {change}, whosever it is,"
@@ -47,7 +47,7 @@ def changed(at_most: int | None, replaced: bool) -> str:
 
 
 def of_people(at_most: int, noisy: bool) -> list[str]:
-    """Say whose rows take part, and what that means for who has rows at both parties; a sentence each."""
+    """Return the sentences on the rows of people that take part, and on people with rows at both parties."""
     rows = "one row takes" if at_most == 1 else f"{at_most} rows take"
     twice = ": for such a person epsilon is twice as much" if noisy else ""
     return [
@@ -57,7 +57,13 @@ def of_people(at_most: int, noisy: bool) -> list[str]:
 
 
 def nothing_else(peer: str, of: str, but: str) -> list[str]:
-    """Say that neither learns more of the other's, a sentence each: of what, and what is public of it."""
+    """Return the sentences that neither party learns more.
+
+    Args:
+        peer: The peer's name.
+        of: The private data, such as "rows".
+        but: The public fact about these data, such as "they are at most 100".
+    """
     return [
         f"{peer} learns nothing else of our {of}, only that {but}.",
         f"We learn nothing else of {peer}'s {of}, only that {but}.",
@@ -65,14 +71,14 @@ def nothing_else(peer: str, of: str, but: str) -> list[str]:
 
 
 def nothing_else_of_rows(peer: str, max_rows: int) -> list[str]:
-    """Return the same of rows whose number is bounded."""
+    """Return the sentences of `nothing_else` about rows, of which there are at most `max_rows`."""
     return nothing_else(peer, "rows", f"they are at most {max_rows:,}")
 
 
 def heading(title: str, target: str, parameters: Mapping[str, object]) -> str:
     """Return a job's question as a title, such as "Noisy count of rows where age = old".
 
-    It is made of the title of its kind, what it is about, and its public parameters.
+    It consists of the kind's title, the subject and the public parameters.
     """
     of, by = parameters.get("column"), _names(parameters.get("by"))
     across = _names(parameters.get("across"))
@@ -99,7 +105,7 @@ def heading(title: str, target: str, parameters: Mapping[str, object]) -> str:
 
 
 def _names(value: object) -> list[str]:
-    """Return columns as parameters have them, one text or several."""
+    """Return the column names in a parameter, separated by commas."""
     return [part.strip() for part in value.split(",")] if isinstance(value, str) and value else []
 
 
@@ -108,7 +114,7 @@ def _by(names: Sequence[str]) -> str:
 
 
 def _some(names: Sequence[str]) -> str:
-    """Return a few columns of many."""
+    """Return the first names, and the number of the others."""
     return ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
 
 
@@ -121,6 +127,6 @@ ENGINES = {  # the first word of a profile, for people
 
 
 def profile_words(profile: str) -> str:
-    """Return how a job is computed, for people first, then as files and commands name it."""
+    """Return a profile in plain words, followed by its name in files and commands."""
     plain = ENGINES.get(profile.partition(" ")[0])
     return f"{plain} ({visible(profile[:LONGEST])})" if plain else visible(profile[:LONGEST])

@@ -227,7 +227,7 @@ def run(link: Link, order: Order, tell: Tell) -> Finished:
         profile = str(chosen)
         with _both_open(link, order, tell) as (ours, fingerprint):
             both = exchange(session, order.identity, order.job, fingerprint) if fingerprint else None
-            earlier = precheck(session, order.terms) if task.spends else None
+            earlier = precheck(session, order.terms) if task.disclosure.spends else None
             if earlier is not None:
                 tell(Met(first, "", both, earlier.job.id))
                 state, profile = (
@@ -252,7 +252,7 @@ def _reporting(session: Session, task: Kind, openings: WrittenFirst, tell: Tell)
     """
 
     def on_step(step: Step) -> None:
-        bits, fits = task.bits(step), True
+        bits, fits = task.disclosure.bits.of_step(step), True
         try:
             tell(Reached(step.number, step.size, step.words, task.states.encode(step.state), session.meter.total, bits))
         except BitsError:

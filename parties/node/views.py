@@ -66,9 +66,9 @@ def job_view(
         parameters=shown_parameters(task),
         asked=[] if ended_badly or state == "done" else _asked(task, inputs),
         reveals=[
-            *task.reveals(record.peer),
+            *task.disclosure.reveals(record.peer),
             *people(task),
-            *([f"It is exact, without noise: {task.told_exactly}."] if task.exact else []),
+            *([f"It is exact, without noise: {task.disclosure.exact}."] if task.disclosure.exact else []),
         ],
         cost=None if ended_badly else _cost(task, inputs, party, link),
         digest=job.digest,
@@ -77,7 +77,7 @@ def job_view(
         progress=progress,
         ended_by=_ended_by(record, state),
         price=price,
-        exact=task.exact,
+        exact=bool(task.disclosure.exact),
         withdrawn=_withdrawn(record),
         people=list(record.people),
         approvals=approvals,
@@ -181,9 +181,13 @@ def _cost(task: Kind, inputs: Inputs, party: int, link: str) -> PredictedCost | 
     forecast = predicted(task, inputs, link)
     if forecast is None:
         return None
-    parts = [checkpoint, *([readiness, commitment] if task.reads_table else []), *([precheck] if task.spends else [])]
-    one_step = task.bits_at_least == task.bits_at_most  # in any number of phases
-    parts += [counting] * (0 if task.bits_at_most == 0 else 1 if one_step else len(forecast.steps))
+    parts = [
+        checkpoint,
+        *([readiness, commitment] if task.reads_table else []),
+        *([precheck] if task.disclosure.spends else []),
+    ]
+    one_step = task.disclosure.bits.at_least == task.disclosure.bits.at_most  # in any number of phases
+    parts += [counting] * (0 if task.disclosure.bits.at_most == 0 else 1 if one_step else len(forecast.steps))
     extra = sum(part.BYTES for part in parts)
     return PredictedCost(
         estimate=forecast.estimate,

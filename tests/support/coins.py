@@ -11,7 +11,20 @@ from typing import Any
 
 import numpy as np
 
-from parties.jobs.kind import Counted, Description, Document, Inputs, Kind, KindSettings, OnStep, State, States, Step
+from parties.jobs.kind import (
+    NO_BITS,
+    Counted,
+    Description,
+    Disclosure,
+    Document,
+    Inputs,
+    Kind,
+    KindSettings,
+    OnStep,
+    State,
+    States,
+    Step,
+)
 from parties.jobs.settings import BooleanEngine, public
 from smc.engines import Engine
 from smc.primitives import bits as bitpack
@@ -34,13 +47,13 @@ class Coins(Kind):
     Settings = CoinSettings
     each = 1  # openings of a step
 
-    def reveals(self, peer: str) -> list[str]:
-        """See `Kind.reveals`."""
-        return [f"We and {peer} both learn the coins."]
-
-    def opened(self, state: State, step: int | None = None) -> dict[str, int]:
-        """See `Kind.opened`."""
-        return {"coins": BATCH * (1 if step is not None else self.states.steps(state))}
+    @property
+    def disclosure(self) -> Disclosure:
+        return Disclosure(
+            lambda peer: [f"We and {peer} both learn the coins."],
+            lambda state, step=None: {"coins": BATCH * (1 if step is not None else self.states.steps(state))},
+            NO_BITS,
+        )
 
     def cost(self, inputs: Inputs, extra: Any = None) -> Counted:
         """See `Kind.cost`."""

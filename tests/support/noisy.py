@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Annotated
 
 from pydantic import Field
 
-from parties.jobs.kind import Description, Inputs, Opened, Step
+from parties.jobs.kind import NO_BITS, Bits, Description, Disclosure, Inputs, Opened
 from parties.jobs.settings import public
-from parties.jobs.spending import ConcentratedLoss, Loss, PureLoss, exact
+from parties.jobs.spending import EXACT, ConcentratedLoss, Loss, PureLoss, exact
 from tests.support.coins import BATCH, Coins, CoinSettings
 
 Size = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
@@ -45,18 +46,13 @@ class Noisy(Coins):
         return True
 
     @property
-    def exact(self) -> bool:
-        """See `Kind.exact`."""
-        return self.settings.without_noise == 1
+    def disclosure(self) -> Disclosure:
+        is_exact, losses = self.settings.without_noise == 1, self._losses()
+        bits = NO_BITS if losses else Bits(lambda step: BATCH, None)
+        return replace(super().disclosure, bits=bits, spends=losses, exact=EXACT if is_exact else "")
 
-    def bits(self, step: Step) -> int:
-        """See `Kind.bits`."""
-        return 0 if self.spends else BATCH
-
-    @property
-    def spends(self) -> tuple[Loss, ...]:
-        """See `Kind.spends`."""
-        if self.exact or not (self.settings.epsilon or self.settings.rho):
+    def _losses(self) -> tuple[Loss, ...]:
+        if self.settings.without_noise == 1 or not (self.settings.epsilon or self.settings.rho):
             return ()
         if self.settings.rho:
             return (ConcentratedLoss("noisy coins", exact(self.settings.rho), times=self.settings.times),)

@@ -20,8 +20,10 @@ from parties.jobs.boost.growing import Growing, OwnRows
 from parties.jobs.boost.objectives import OBJECTIVES, Objective
 from parties.jobs.boost.settings import DEFAULT_BITS, MOST_ROUNDS, BoostSettings
 from parties.jobs.kind import (
+    Bits,
     Counted,
     Description,
+    Disclosure,
     Document,
     File,
     Inputs,
@@ -36,7 +38,7 @@ from parties.jobs.release import values
 from parties.jobs.release.noise import Noise, gauss
 from parties.jobs.release.settings import default_delta
 from parties.jobs.sentences import changed, nothing_else_of_rows
-from parties.jobs.spending import EXACT, KEPT_BY_NODES, ConcentratedLoss, Loss, exact
+from parties.jobs.spending import EXACT, KEPT_BY_NODES, ConcentratedLoss, exact
 from parties.jobs.tabular import BySchema
 from parties.jobs.tabular_settings import check_names
 from parties.tables.schema import Schema
@@ -76,7 +78,6 @@ class Boost(BySchema):
     Settings = BoostSettings
     picture = staticmethod(result.picture)  # which columns the trees ask
     settings: BoostSettings
-    past_budget = True  # which splits are best is opened without noise
     streamed = True
 
     # How a task comes about.
@@ -123,11 +124,11 @@ class Boost(BySchema):
     @classmethod
     @override
     def alone(cls, settings: KindSettings, party: int) -> tuple[Boost, Any, list[str]]:
-        """See `Kind.alone`: the rows are a file too."""
+        """Read the rows from --data."""
         task, rows, remarks = super().alone(settings, party)
         if settings.rounds is None:  # type: ignore[attr-defined]
             remarks.append(f"{task.rounds} rounds: {task.told_of_splits}; --rounds says otherwise")
-        remark = f"exact, without noise, {task.bits_at_most:,} bits at most: {EXACT}" if task.exact else KEPT_BY_NODES
+        remark = f"exact, without noise, {task.most_bits:,} bits at most: {EXACT}" if task.exact else KEPT_BY_NODES
         return task, rows, [*remarks, remark]
 
     @property
@@ -254,14 +255,9 @@ class Boost(BySchema):
         return self.target
 
     @property
-    @override
     def exact(self) -> bool:
+        """True if the sums of leaves are opened without noise."""
         return self.settings.exact
-
-    @property
-    @override
-    def spends(self) -> tuple[Loss, ...]:
-        return () if self.noise is None else (self.noise.loss,)
 
     @property
     @override
@@ -269,8 +265,19 @@ class Boost(BySchema):
         trees = "a tree" if self.rounds == 1 else f"{self.rounds} boosted trees"
         return f"{trees} for {self.target} from the rows of both parties"
 
+    @property
     @override
-    def reveals(self, peer: str) -> list[str]:
+    def disclosure(self) -> Disclosure:
+        return Disclosure(
+            self._reveals,
+            self._opened,
+            Bits(self._bits_of_step, self.most_bits, self.most_bits),  # a part of a run is worth nothing
+            () if self.noise is None else (self.noise.loss,),
+            opens_exact_too=True,  # the best splits have no noise
+            exact=EXACT if self.exact else "",
+        )
+
+    def _reveals(self, peer: str) -> list[str]:
         settings = self.settings
         many = self.rounds * self.trees
         trees = f"{many} trees" if many > 1 else "a tree"
@@ -291,8 +298,7 @@ class Boost(BySchema):
             *nothing_else_of_rows(peer, settings.max_rows),
         ]
 
-    @override
-    def opened(self, state: State, step: int | None = None) -> dict[str, int]:
+    def _opened(self, state: State, step: int | None = None) -> dict[str, int]:
         counts = {"best split": 0, LEAVES[self.exact]: 0}
         growing = self._growing(None)
         for number, opened in enumerate(state):
@@ -301,9 +307,8 @@ class Boost(BySchema):
             growing.step(opened)
         return counts
 
-    @override
-    def bits(self, step: Step) -> int:
-        """See `Kind.bits`: which split is best, of each open node; two sums of each leaf, if they are exact."""
+    def _bits_of_step(self, step: Step) -> int:
+        """Return the bits of the best split of each open node, and of two sums of each leaf if they are exact."""
         growing = self._grown(step.state or ())
         if growing.splitting:
             return growing.open_nodes * self._bits_of_a_node
@@ -323,15 +328,9 @@ class Boost(BySchema):
         return self._splits_of_a_tree * self._bits_of_a_node + leaves
 
     @property
-    @override
-    def bits_at_most(self) -> int:
+    def most_bits(self) -> int:
+        """The maximum number of bits of exact answers of a run."""
         return self.rounds * self.trees * self._bits_of_a_tree
-
-    @property
-    @override
-    def bits_at_least(self) -> int:
-        """See `Kind.bits_at_least`: all that may be opened, half a run is worth nothing."""
-        return self.bits_at_most
 
     # What it costs.
 
@@ -387,7 +386,7 @@ class Boost(BySchema):
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
-        """See `Kind.run`; `data` are this party's own rows, None to count."""
+        """Run the rounds; `data` are this party's rows, None to count the cost."""
         rows = (
             data
             if data is not None
@@ -449,7 +448,7 @@ class Boost(BySchema):
 
     @override
     def document(self, state: State) -> Document:
-        """See `Kind.document`: the content of a model file."""
+        """Return the content of a model file."""
         settings = self.settings
         about: Document = {"model": "boosted trees", "objective": settings.objective}
         about |= {"rounds": self.rounds, "depth": settings.depth, "rate": settings.rate}

@@ -16,8 +16,10 @@ from parties.base.files import refuse_device
 from parties.base.settings import LocalPath
 from parties.base.text import instead, quoted
 from parties.jobs.kind import (
+    NO_BITS,
     Counted,
     Description,
+    Disclosure,
     Document,
     Inputs,
     KindSettings,
@@ -70,7 +72,7 @@ class Circuit(Batched):
     @classmethod
     @override
     def proposed(cls, settings: KindSettings, inputs: Inputs) -> Circuit:
-        """See `Kind.proposed`: the circuit is one of party.toml."""
+        """Take the circuit from [circuits] in party.toml."""
         assert isinstance(settings, CircuitSettings)
         if settings.circuit is None:
             raise InputError("circuit: name one of those under [circuits] in party.toml")
@@ -91,7 +93,7 @@ class Circuit(Batched):
     @classmethod
     @override
     def planned(cls, settings: KindSettings) -> Circuit:
-        """See `Kind.planned`: the circuit is a file."""
+        """Read the circuit from its file."""
         assert isinstance(settings, CircuitSettings)
         if settings.file is None:
             raise InputError("FILE is missing: name a circuit file, or set file under [circuit] in --config")
@@ -111,7 +113,7 @@ class Circuit(Batched):
 
     @override
     def parameters(self) -> dict[str, Any]:
-        """See `Kind.parameters`: the circuit by its digest."""
+        """Return the circuit by its digest."""
         return {**super().parameters(), "circuit": self._digest}
 
     @property
@@ -119,16 +121,18 @@ class Circuit(Batched):
     def question(self) -> str:
         return f"the outputs of the circuit {self._digest[:16]} on an input of each party"
 
+    @property
     @override
-    def reveals(self, peer: str) -> list[str]:
-        return [
-            f"We and {peer} both learn all outputs of the circuit: what follows from them and one's own input is told.",
-            f"{peer} learns nothing else of our input, and we nothing else of {peer}'s.",
-        ]
-
-    @override
-    def opened(self, state: State, step: int | None = None) -> dict[str, int]:
-        return {"outputs of the circuit": 0 if state is None else len(state)}
+    def disclosure(self) -> Disclosure:
+        learnt = "all outputs of the circuit: what follows from them and one's own input is told"
+        return Disclosure(
+            lambda peer: [
+                f"We and {peer} both learn {learnt}.",
+                f"{peer} learns nothing else of our input, and we nothing else of {peer}'s.",
+            ],
+            lambda state, step=None: {"outputs of the circuit": 0 if state is None else len(state)},
+            NO_BITS,
+        )
 
     def netlist(self, inputs: Inputs) -> Netlist:
         """Return the circuit. `InputError` if this party does not have it."""
@@ -143,7 +147,7 @@ class Circuit(Batched):
 
     @override
     def missing(self, inputs: Inputs) -> list[str]:
-        """See `Kind.missing`: a circuit of one input takes it from party 0."""
+        """Ask party 0 alone for the input of a circuit of one input."""
         return super().missing(inputs) if inputs.party < len(self.netlist(inputs).input_widths) else []
 
     @override
@@ -172,7 +176,7 @@ class Circuit(Batched):
 
     @override
     def cost(self, inputs: Inputs, extra: Any = None) -> Counted:
-        """See `Kind.cost`: counted once the circuit is there."""
+        """Return the cost, which is countable once the circuit is loaded."""
         return replace(super().cost(inputs, extra), is_countable=self._netlist is not None)
 
     @contextmanager
@@ -183,7 +187,7 @@ class Circuit(Batched):
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
-        """See `Kind.run`; `data` is the own input, uint8[width, 1], or None."""
+        """Run the circuit; `data` is this party's input, uint8[width, 1], or None."""
         from protocols.circuit import evaluate
         from smc.primitives import bits as bitpack
 

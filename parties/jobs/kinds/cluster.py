@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain
@@ -19,7 +20,7 @@ from parties.jobs.cluster.doubt import grid_may_be_noise, round_may_be_noise
 from parties.jobs.cluster.lloyd import LEAST_ROUNDS, Lloyd, ends, least_count, planned, split, usual_rounds
 from parties.jobs.cluster.points import Axis, Grid, OwnPoints, usual_parts
 from parties.jobs.cluster.settings import ClusterSettings
-from parties.jobs.kind import Description, Document, OnStep, State, States, Step
+from parties.jobs.kind import Bits, Description, Disclosure, Document, OnStep, State, States, Step
 from parties.jobs.release.kind import Release
 from parties.jobs.release.postprocessing import consistent
 from parties.jobs.release.question import Part, Question
@@ -63,7 +64,7 @@ class Cluster(Release):
     @classmethod
     @override
     def canonical(cls, settings: Any, schema: Schema) -> Cluster:
-        """See `Release.canonical`: columns in the schema's order, bounds with them."""
+        """Put the columns and their bounds into the schema's order."""
         columns = required(settings.columns, f"{cls.name}.columns")
         schema = schema.numeric(columns)
         if settings.bounds is None and (bounds := _schema_bounds(columns, schema)):
@@ -122,6 +123,7 @@ class Cluster(Release):
             if self.on_grid
             else lambda engine: self.query.open(engine, nothing if not self.begins_on_grid else (no_rows, nothing)),
             parts=self.rounds,
+            bits=self.rounds[0].bits,
         )
 
     # What is agreed on.
@@ -216,19 +218,16 @@ class Cluster(Release):
             )
         return f"{self.k} clusters, which follow from what both see: {how}"
 
-    @override
-    def bits(self, step: Step) -> int:
-        """See `Kind.bits`: those of a round."""
-        return self.rounds[step.number].bits
-
     @property
     @override
-    def bits_at_most(self) -> int:
-        return sum(part.bits for part in self.rounds)
+    def disclosure(self) -> Disclosure:
+        """The openings of each round."""
+        bits, whole = [part.bits for part in self.rounds], super().disclosure
 
-    @override
-    def opened(self, state: State, step: int | None = None) -> dict[str, int]:
-        return super().opened(state) if step is None else {self.query.opens: self.rounds[step].numbers}
+        def opened(state: State, step: int | None = None) -> dict[str, int]:
+            return whole.opened(state) if step is None else {self.query.opens: self.rounds[step].numbers}
+
+        return replace(whole, opened=opened, bits=Bits(lambda step: bits[step.number], sum(bits), bits[0]))
 
     # How it is run.
 
@@ -249,7 +248,7 @@ class Cluster(Release):
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> list[int]:
-        """See `Kind.run`; `data` is what `_own` returns. A step is a round."""
+        """Run the rounds, each a step; `data` is the value of `_own`."""
         from protocols.release.clusters import noisy_lloyd
 
         before = split(start or (), self.rounds)
@@ -339,7 +338,7 @@ class Cluster(Release):
     @classmethod
     @override
     def picture(cls, document: Document) -> str:
-        """See `Kind.picture`: of two columns the regions, else a line for each cluster."""
+        """Draw the regions of two columns, or a line for each cluster of more columns."""
         from parties.jobs.cluster.drawing import draw_svg  # matplotlib takes its time to load
 
         return draw_svg(document)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from typing_extensions import override
 
-from parties.jobs.kind import Counted, State
+from parties.jobs.kind import Counted, Disclosure, State
 from parties.jobs.tree.exact import LARGEST_COUNTED, ExactTree
 from parties.jobs.tree.joint import JointTree
 from parties.jobs.tree.settings import ForestSettings
@@ -46,7 +46,7 @@ class Forest(SeveralTrees, ExactTree):
 
     @override
     def completed(self) -> Any:
-        """See `ExactTree.completed`: also how many attributes a node chooses from."""
+        """Complete the settings, with the number of attributes from which a node chooses."""
         settings = super().completed()
         if settings.attributes is None:
             number = math.isqrt(max(1, len(self.questions.domains)) - 1) + 1
@@ -60,7 +60,7 @@ class Forest(SeveralTrees, ExactTree):
 
     @override
     def check_noise(self) -> None:
-        """See `ExactTree.check_noise`: no setting does."""
+        """Check nothing: no setting of a forest is for noise alone."""
 
     @property
     @override
@@ -68,21 +68,22 @@ class Forest(SeveralTrees, ExactTree):
         rules = " under rules for their leaves" if self.problem.rules.any else ""
         return f"{self.settings.trees} decision trees that vote on {self.target}, from the rows of both parties{rules}"
 
+    @property
     @override
-    def reveals(self, peer: str) -> list[str]:
-        rest = super().reveals(peer)[1:]
-        trees = f"{self.settings.trees} decision trees" if self.settings.trees > 1 else "a decision tree"
-        return [
-            f"We and {peer} both learn {trees} for {self.target}, each of rows that both have drawn from their own, "
-            "with replacement and in secret.",
-            *rest,
-        ]
-
-    @override
-    def opened(self, state: State, step: int | None = None) -> dict[str, int]:
+    def disclosure(self) -> Disclosure:
         from protocols.openings import opened
 
-        return opened(self.problem, state, step)
+        of_tree = super().disclosure
+        trees = f"{self.settings.trees} decision trees" if self.settings.trees > 1 else "a decision tree"
+        return replace(
+            of_tree,
+            reveals=lambda peer: [
+                f"We and {peer} both learn {trees} for {self.target}, each of rows that both have drawn from their "
+                "own, with replacement and in secret.",
+                *of_tree.reveals(peer)[1:],
+            ],
+            opened=lambda state, step=None: opened(self.problem, state, step),
+        )
 
     # What it costs, and how it is run.
 
@@ -117,7 +118,7 @@ class Forest(SeveralTrees, ExactTree):
 
     @override
     def own_rows(self, source: Rows, secret: bytes = b"") -> Any:
-        """See `JointTree.own_rows`: drawn for each tree, by `secret`."""
+        """Draw rows for each tree by `secret`."""
         from protocols.bootstrap import Bootstrapped
 
         drawn = Bootstrapped(self.domains, self.classes, source, self.settings.trees, secret)

@@ -13,7 +13,19 @@ from typing_extensions import override
 
 from parties.base.settings import AtMost, merge
 from parties.base.text import listed, quoted
-from parties.jobs.kind import Description, Document, Inputs, KindSettings, OnStep, Opened, State, Step, typed_value
+from parties.jobs.kind import (
+    Bits,
+    Description,
+    Disclosure,
+    Document,
+    Inputs,
+    KindSettings,
+    OnStep,
+    Opened,
+    State,
+    Step,
+    typed_value,
+)
 from parties.jobs.sentences import nothing_else
 from parties.jobs.settings import BooleanSettings, of_people, private, public
 from parties.jobs.small.amounts import Batched
@@ -61,7 +73,7 @@ class Majority(Batched):
     @classmethod
     @override
     def proposed(cls, settings: KindSettings, inputs: Inputs) -> Majority:
-        """See `Kind.proposed`: the classes of a table's column, unless they are given and the counts are typed."""
+        """Take the classes of the table's column, unless classes are given without a target."""
         assert isinstance(settings, MajoritySettings)
         if inputs.schema is None or (settings.classes is not None and settings.target is None):
             return cls.agreed(cls(settings).specification())
@@ -124,36 +136,21 @@ class Majority(Batched):
 
     @override
     def parameters(self) -> dict[str, Any]:
-        """See `Kind.parameters`: but for what is the subject. Classes that are no target's are one text."""
+        """Leave out the target, which is the subject. Classes without a target are one text."""
         others = {name: value for name, value in super().parameters().items() if name not in ("target", "classes")}
         return others if self.reads_table else {"classes": ", ".join(self.classes) or None, **others}
 
-    @override
-    def reveals(self, peer: str) -> list[str]:
-        return [
-            f"We and {peer} both learn which class is the most frequent in both parties' counts together.",
-            *nothing_else(peer, "counts", f"each has at most {self.settings.bits} bits"),
-        ]
-
-    @override
-    def bits(self, step: Step) -> int:
-        """See `Kind.bits`: of rows."""
-        return self.bits_at_most
-
     @property
     @override
-    def bits_at_most(self) -> int:
-        return (len(self.classes) - 1).bit_length() if self.reads_table else 0
-
-    @property
-    @override
-    def bits_at_least(self) -> int:
-        return self.bits_at_most
-
-    @override
-    def opened(self, state: State, step: int | None = None) -> dict[str, int]:
-        """See `Kind.opened`: of one class nothing is asked."""
-        return {"class of the majority": 0 if state is None or len(self.classes) == 1 else 1}
+    def disclosure(self) -> Disclosure:
+        return Disclosure(
+            lambda peer: [
+                f"We and {peer} both learn which class is the most frequent in both parties' counts together.",
+                *nothing_else(peer, "counts", f"each has at most {self.settings.bits} bits"),
+            ],
+            lambda state, step=None: {"class of the majority": 0 if state is None or len(self.classes) == 1 else 1},
+            Bits.once((len(self.classes) - 1).bit_length() if self.reads_table else 0),
+        )
 
     @override
     def misfit(self, inputs: Inputs) -> str | None:
@@ -175,7 +172,7 @@ class Majority(Batched):
 
     @override
     def own(self, typed: Mapping[str, Any]) -> list[int]:
-        """See `Kind.own`: one count for every class."""
+        """Return one count for every class."""
         text = str(typed_value(type(self), typed, "counts"))
         parts = [part.strip() for part in text.split(",")]
         if not all(re.fullmatch("[0-9]{1,19}", part) for part in parts):
@@ -189,7 +186,7 @@ class Majority(Batched):
     @contextmanager
     @override
     def open(self, inputs: Inputs) -> Iterator[Opened]:
-        """See `Kind.open`: what was typed, or the counts of the target's values."""
+        """Open the typed counts, or those of the target's values."""
         if not self.reads_table:
             yield Opened(self.own(inputs.typed))
             return
@@ -199,7 +196,7 @@ class Majority(Batched):
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
-        """See `Kind.run`; `data` are the counts of the classes."""
+        """Compare the counts; `data` are this party's counts of the classes."""
         import numpy as np
 
         from protocols.majority import majority

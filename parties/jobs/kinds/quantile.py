@@ -118,7 +118,7 @@ class Quantile(Release):
 
     @property
     @override
-    def told_exactly(self) -> str:
+    def exact_effect(self) -> str:
         return "a range that some row is in" if self.settings.round_to else "a number that some row has"
 
     @classmethod

@@ -62,7 +62,7 @@ class Rank(Release):
     @classmethod
     @override
     def canonical(cls, settings: Any, schema: Schema) -> Rank:
-        """See `Release.canonical`: target and columns by their names, in the schema's order."""
+        """Name the target and the columns, in the schema's order."""
         return super().canonical(with_features(settings, schema), schema)
 
     @override

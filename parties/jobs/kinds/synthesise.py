@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from parties.base.text import listed
 from parties.jobs.inputs import Inputs
-from parties.jobs.kind import Counted, Description, Document, File, OnStep, State, States, Step
+from parties.jobs.kind import Counted, Description, Disclosure, Document, File, OnStep, State, States, Step
 from parties.jobs.release.columns import check_cells, ordered
 from parties.jobs.release.kind import Release
 from parties.jobs.release.noise import Noise, gauss
@@ -56,7 +56,7 @@ class Synthesise(Release):
     @classmethod
     @override
     def canonical(cls, settings: Any, schema: Schema) -> Synthesise:
-        """See `Release.canonical`: columns in the schema's order."""
+        """Put the columns into the schema's order."""
         chosen = settings.model_copy(update={"columns": ordered(settings.columns, schema)})
         return super().canonical(chosen, schema)
 
@@ -148,8 +148,12 @@ class Synthesise(Release):
     def question(self) -> str:
         return f"synthetic rows of {listed(self.names)} (epsilon {self.settings.epsilon:g})"
 
+    @property
     @override
-    def opened(self, state: State, step: int | None = None) -> dict[str, int]:
+    def disclosure(self) -> Disclosure:
+        return replace(super().disclosure, opened=self._opened)
+
+    def _opened(self, state: State, step: int | None = None) -> dict[str, int]:
         measured = state.measured
         if step is not None:
             ends = self._ends(state)
@@ -174,7 +178,7 @@ class Synthesise(Release):
 
     @override
     def cost(self, inputs: Inputs, extra: Any = None) -> Counted:
-        """See `Kind.cost`: what is opened decides how many rounds AIM has."""
+        """Count a typical run: the opened values decide the number of AIM's rounds."""
         from parties.jobs.synthesise import expected
         from protocols.release import aim
         from smc.counting import forecast
@@ -197,7 +201,7 @@ class Synthesise(Release):
 
     @override
     def own_seconds(self) -> dict[str, float]:
-        """See `Kind.own_seconds`: party 0 fits models besides, at the pace of this machine."""
+        """Add the seconds in which party 0 fits models on this machine."""
         from parties.jobs.synthesise import expected
         from parties.link.pace import USUAL, own_pace_alone
 
@@ -208,7 +212,7 @@ class Synthesise(Release):
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
-        """See `Kind.run`; `data` are this party's counts."""
+        """Run the rounds; `data` are this party's counts."""
         from protocols.release import aim, mst
 
         model = GraphicalModel(self.work)
@@ -267,5 +271,5 @@ class Synthesise(Release):
     @classmethod
     @override
     def files(cls) -> tuple[File, ...]:
-        """See `Kind.files`: the rows as a table, too."""
+        """Add the rows as a table."""
         return (*super().files(), File("synthetic.csv", "text/csv", result.rows_as_csv, "csv"))

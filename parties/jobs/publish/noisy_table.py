@@ -11,7 +11,7 @@ import numpy as np
 from typing_extensions import override
 
 from parties.base.arrays import Numbers
-from parties.jobs.kind import Counted, Document, OnStep, State, Step
+from parties.jobs.kind import NO_BITS, Counted, Disclosure, Document, OnStep, State, Step
 from parties.jobs.publish.table_form import TableForm
 from parties.jobs.publish.table_result import noisy_cells as as_document
 from parties.jobs.release.noise import Noise
@@ -41,18 +41,22 @@ class NoisyTable(TableForm):
         return f", with noise (epsilon {self.layout.settings.epsilon:g})"
 
     @override
-    def reveals(self, peer: str, at_most: int | None) -> list[str]:
+    def disclosure(self, at_most: int | None) -> Disclosure:
         s = self.layout.settings
-        return [
-            f"We and {peer} both learn, with noise that neither knows, the number of every cell and total of which the "
-            f"rows, with noise, are {s.threshold:,} or more; of the others only that they are fewer.",
-            f"{hidden(at_most, s.adjacency == 'replace').capitalize()} changes the chance of any result, hidden cells "
-            f"too, by a factor of at most e^{s.epsilon:g}.",
-            *nothing_else_of_rows(peer, s.max_rows),
-        ]
+        return Disclosure(
+            lambda peer: [
+                f"We and {peer} both learn, with noise that neither knows, the number of every cell and total of which "
+                f"the rows, with noise, are {s.threshold:,} or more; of the others only that they are fewer.",
+                f"{hidden(at_most, s.adjacency == 'replace').capitalize()} changes the chance of any result, hidden "
+                f"cells too, by a factor of at most e^{s.epsilon:g}.",
+                *nothing_else_of_rows(peer, s.max_rows),
+            ],
+            self._opened,
+            NO_BITS,
+            tuple(noise.loss for noise in (self.noise, self.layout.rows_noise) if noise is not None),
+        )
 
-    @override
-    def opened(self, state: State) -> dict[str, int]:
+    def _opened(self, state: State, step: int | None = None) -> dict[str, int]:
         cells, visible = (0, 0) if state is None else (self.cells, state["hidden"].count("0"))
         return {"whether a number with noise is small": cells, "number with noise": visible}
 

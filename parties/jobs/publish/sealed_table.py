@@ -16,7 +16,7 @@ from typing_extensions import override
 from parties.base.arrays import Numbers
 from parties.base.extras import install_line, installed
 from parties.base.settings import required
-from parties.jobs.kind import Counted, Document, OnStep, State, Step
+from parties.jobs.kind import Bits, Counted, Disclosure, Document, OnStep, State, Step
 from parties.jobs.publish import analyst
 from parties.jobs.publish.table_form import TableForm
 from parties.jobs.publish.table_layout import NAME
@@ -41,12 +41,6 @@ class SealedTable(TableForm):
         return f"party 0 finds the cells to hide, which takes a solver: {install_line('tables')}"
 
     @property
-    @override
-    def bits(self) -> int:
-        """What is small, what is empty, and the numbers that the analyst sees."""
-        return self.cells * (1 + self._shows_zeros + self.layout.width + 1)
-
-    @property
     def _shows_zeros(self) -> bool:
         return self.layout.settings.zeros == "shown"
 
@@ -55,7 +49,17 @@ class SealedTable(TableForm):
         return self.layout.settings.out is None
 
     @override
-    def reveals(self, peer: str, at_most: int | None) -> list[str]:
+    def disclosure(self, at_most: int | None) -> Disclosure:
+        return Disclosure(
+            self._reveals,
+            self._opened,
+            # which cells are small, which are empty, and the numbers that the analyst sees
+            Bits.once(self.cells * (1 + self._shows_zeros + self.layout.width + 1)),
+            exact="whoever holds the analyst's key and one party's rows has the other's numbers",
+            analyst=analyst.of(required(self.layout.settings.analyst, f"{NAME}.analyst")),
+        )
+
+    def _reveals(self, peer: str) -> list[str]:
         s = self.layout.settings
         each = "we or the peer have" if s.against == "peer" else "we and the peer together have"
         few = f"1 to {s.threshold - 1:,} rows" if self._shows_zeros else f"fewer than {s.threshold:,} rows"
@@ -71,8 +75,7 @@ class SealedTable(TableForm):
             lines.append("Who has rows in a cell can subtract them: of the other's rows alone nothing is promised.")
         return [*lines, *nothing_else_of_rows(peer, s.max_rows)]
 
-    @override
-    def opened(self, state: State) -> dict[str, int]:
+    def _opened(self, state: State, step: int | None = None) -> dict[str, int]:
         cells, visible = (0, 0) if state is None else (self.cells, state["hidden"].count("0"))
         return {
             "whether a cell is small": cells,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from parties.base.arrays import Numbers
-from parties.jobs.kind import Counted, Document, OnStep, State
+from parties.jobs.kind import Counted, Disclosure, Document, OnStep, State
 from parties.jobs.publish.table_layout import Layout
 
 if TYPE_CHECKING:
@@ -33,11 +33,6 @@ class TableForm(ABC):
         """What party 0 lacks for its part, a sentence; empty if nothing."""
         return ""
 
-    @property
-    def bits(self) -> int:
-        """The bits that are opened exactly."""
-        return 0
-
     def lacks_file(self) -> bool:
         """Return whether the result needs a file that is not named."""
         return False
@@ -48,12 +43,8 @@ class TableForm(ABC):
         return ""
 
     @abstractmethod
-    def reveals(self, peer: str, at_most: int | None) -> list[str]:
-        """Return what both learn, in sentences; `at_most` rows of each person take part."""
-
-    @abstractmethod
-    def opened(self, state: State) -> dict[str, int]:
-        """Return what is opened, and how often, once the state is that."""
+    def disclosure(self, at_most: int | None) -> Disclosure:
+        """Return what is opened; `at_most` rows of each person take part."""
 
     @abstractmethod
     def cost(self, hidden: int) -> Counted:

@@ -71,7 +71,7 @@ class Method(ABC):
     @property
     @abstractmethod
     def spends(self) -> tuple[Loss, ...]:
-        """See `Kind.spends`."""
+        """The privacy losses of a run, one after the other."""
 
     @abstractmethod
     def check(self) -> None:

@@ -19,7 +19,19 @@ import numpy as np
 from typing_extensions import override
 
 from parties.base.settings import required
-from parties.jobs.kind import Counted, Document, File, Inputs, KindSettings, OnStep, Opened, State, Step
+from parties.jobs.kind import (
+    Bits,
+    Counted,
+    Disclosure,
+    Document,
+    File,
+    Inputs,
+    KindSettings,
+    OnStep,
+    Opened,
+    State,
+    Step,
+)
 from parties.jobs.release import presenting, reading
 from parties.jobs.release.noise import Noise, gauss, laplace, noisy_max
 from parties.jobs.release.predicates import Predicate, canonical_text, parse
@@ -28,7 +40,7 @@ from parties.jobs.release.reading import Cells
 from parties.jobs.release.settings import ReleaseSettings, check_columns, check_privacy, names_in
 from parties.jobs.sentences import hidden, nothing_else_of_rows
 from parties.jobs.settings import public_parameters
-from parties.jobs.spending import KEPT_BY_NODES, Loss, exact
+from parties.jobs.spending import EXACT, KEPT_BY_NODES, exact
 from parties.jobs.tabular import BySchema
 from parties.tables.schema import Schema
 from smc.errors import InputError
@@ -77,8 +89,8 @@ class Release(BySchema):
         """See `Kind.alone`: the rows are a file too."""
         task = cls.planned(settings)
         counts, _ = task.rows_in_file(task.schema, task.target)
-        noisy = [KEPT_BY_NODES] if task.spends else []
-        remarks = [f"exact, without noise: {task.told_exactly}"] if task.exact else noisy
+        noisy = [KEPT_BY_NODES] if task.disclosure.spends else []
+        remarks = [f"exact, without noise: {task.exact_effect}"] if task.exact else noisy
         return task, task.own_rows(counts), [*remarks, *task.warnings]
 
     @property
@@ -190,41 +202,34 @@ class Release(BySchema):
         return self.query.learnt
 
     @property
-    @override
     def exact(self) -> bool:
+        """True if numbers are opened without noise."""
         return bool(getattr(self.settings, "exact", False))
 
     @property
-    @override
-    def spends(self) -> tuple[Loss, ...]:
-        return tuple(mechanism.loss for mechanism in self.query.mechanisms)
-
-    @override
-    def bits(self, step: Step) -> int:
-        """See `Kind.bits`."""
-        return super().bits(step) if self.query.bits is None else self.query.bits
+    def exact_effect(self) -> str:
+        """The effect of a number without noise, the end of a sentence."""
+        return EXACT
 
     @property
     @override
-    def bits_at_most(self) -> int | None:
-        return self.bits_at_least
-
-    @property
-    @override
-    def bits_at_least(self) -> int:
-        return self.bits(Step(0, self.query.numbers, None, ""))
-
-    @override
-    def opened(self, state: State, step: int | None = None) -> dict[str, int]:
-        return {self.query.opens: 0 if state is None else len(state)}
-
-    @override
-    def reveals(self, peer: str) -> list[str]:
-        how = f", exactly: {self.told_exactly}" if self.exact else ""
-        if self.query.mechanisms:
+    def disclosure(self) -> Disclosure:
+        query, effect = self.query, self.exact_effect if self.exact else ""
+        if query.bits is None and not query.mechanisms:
+            raise NotImplementedError(f"{self.name} opens exact answers of rows: its bits are missing")
+        how = f", exactly: {effect}" if self.exact else ""
+        if query.mechanisms:
             how = f", with noise that neither knows: {self.promise()}"
-        learnt = f"We and {peer} both learn {self.query.learnt}{how}."
-        return [learnt, *nothing_else_of_rows(peer, self.settings.max_rows)]
+        return Disclosure(
+            lambda peer: [
+                f"We and {peer} both learn {query.learnt}{how}.",
+                *nothing_else_of_rows(peer, self.settings.max_rows),
+            ],
+            lambda state, step=None: {query.opens: 0 if state is None else len(state)},
+            Bits.once(query.bits or 0),
+            tuple(mechanism.loss for mechanism in query.mechanisms),
+            exact=effect,
+        )
 
     @property
     def guarantee(self) -> tuple[float, float]:

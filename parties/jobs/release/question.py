@@ -79,7 +79,7 @@ class Question:
     noise: Mapping[str, Any] = field(default_factory=dict)  # what a result says of it besides epsilon
     program: Program | None = None  # for a counting engine; None if zeros stand for own numbers as well
     parts: tuple[Part, ...] = ()  # its numbers, if they are sums
-    bits: int | None = None  # of exact answers, see `Kind.bits`; None if it has noise, or its kind says them
+    bits: int | None = None  # of exact answers, see `Bits`; None if it has noise, or its kind says them
 
 
 def sums(

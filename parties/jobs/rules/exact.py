@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import override
 
 from parties.jobs.inputs import Inputs
-from parties.jobs.kind import Counted, Document, OnStep, State, States, Step
+from parties.jobs.kind import Bits, Counted, Disclosure, Document, OnStep, State, States, Step
 from parties.jobs.rules.joint import Items, RulesOfBoth, shown
 from parties.jobs.sentences import nothing_else_of_rows
 from parties.jobs.stopping import StoppingKind
@@ -77,8 +77,14 @@ class ExactRules(RulesOfBoth, StoppingKind):
 
     # What is said of it.
 
+    @property
     @override
-    def reveals(self, peer: str) -> list[str]:
+    def disclosure(self) -> Disclosure:
+        """The openings: a bit for each candidate, and first which bound is the greater one."""
+        at_most = None if self.settings.most is None else sum(self.largest) + 1
+        return Disclosure(self._reveals, self._opened, Bits(lambda step: step.size + (step.number == 0), at_most))
+
+    def _reveals(self, peer: str) -> list[str]:
         settings, things = self.settings, self.things
         return [
             f"We and {peer} both learn which sets of at most {self.problem.max_length} values at least "
@@ -95,16 +101,9 @@ class ExactRules(RulesOfBoth, StoppingKind):
         """From how many rows of both on the support is the greater bound."""
         return math.ceil(self.problem.least_rows / self.problem.support)
 
-    @override
-    def opened(self, state: State, step: int | None = None) -> dict[str, int]:
-        """See `Kind.opened`: a bit for each candidate, and first which bound is the larger."""
+    def _opened(self, state: State, step: int | None = None) -> dict[str, int]:
         steps = range(self.states.steps(state)) if step is None else [step]
         return {"decision": sum(self._asked(self.states.cut(state, at)) + (at == 0) for at in steps)}
-
-    @override
-    def bits(self, step: Step) -> int:
-        """See `Kind.bits`: a bit for each candidate."""
-        return step.size + (step.number == 0)
 
     def _asked(self, state: Found) -> int:
         """Return how many bits the step opens that begins at this state."""
@@ -142,11 +141,6 @@ class ExactRules(RulesOfBoth, StoppingKind):
         from protocols import association_costs
 
         return association_costs.most(self.problem)
-
-    @property
-    @override
-    def bits_at_most(self) -> int | None:
-        return None if self.settings.most is None else sum(self.largest) + 1
 
     # How it is run.
 

@@ -70,7 +70,7 @@ class RulesOfBoth(BySchema):
     def alone(cls, settings: KindSettings, party: int) -> tuple[RulesOfBoth, Any, list[str]]:
         """See `Kind.alone`: a word of what it spends."""
         task, data, remarks = super().alone(settings, party)
-        return task, data, [*remarks, *([KEPT_BY_NODES] if task.spends else [])]
+        return task, data, [*remarks, *([KEPT_BY_NODES] if task.disclosure.spends else [])]
 
     @cached_property
     def items(self) -> tuple[tuple[str, str], ...]:

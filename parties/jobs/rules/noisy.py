@@ -11,13 +11,13 @@ from typing_extensions import override
 
 from parties.base.settings import required
 from parties.jobs.inputs import Inputs
-from parties.jobs.kind import Counted, Document, OnStep, State, States, Step
+from parties.jobs.kind import NO_BITS, Counted, Disclosure, Document, OnStep, State, States, Step
 from parties.jobs.release.noise import Noise, laplace, noisy_max
 from parties.jobs.release.question import number
 from parties.jobs.rules.joint import Items, RulesOfBoth, shown
 from parties.jobs.rules.settings import FIRST
 from parties.jobs.sentences import hidden, nothing_else_of_rows
-from parties.jobs.spending import Loss, exact
+from parties.jobs.spending import exact
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -74,11 +74,10 @@ class NoisyRules(RulesOfBoth):
 
     @property
     @override
-    def spends(self) -> tuple[Loss, ...]:
-        return tuple(noise.loss for noise in self.mechanisms)
+    def disclosure(self) -> Disclosure:
+        return Disclosure(self._reveals, self._opened, NO_BITS, tuple(noise.loss for noise in self.mechanisms))
 
-    @override
-    def reveals(self, peer: str) -> list[str]:
+    def _reveals(self, peer: str) -> list[str]:
         settings = self.settings
         hides = hidden(self.at_most, settings.adjacency == "replace", self.is_grouped)
         return [
@@ -90,8 +89,7 @@ class NoisyRules(RulesOfBoth):
             *nothing_else_of_rows(peer, settings.max_rows),
         ]
 
-    @override
-    def opened(self, state: Chosen | None, step: int | None = None) -> dict[str, int]:
+    def _opened(self, state: Chosen | None, step: int | None = None) -> dict[str, int]:
         many = 0 if state is None else len(state.sets)
         return {"choice with noise": many, "number with noise": many + (state is not None)}
 

@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from parties.base.settings import AtMost, Count
 from parties.base.text import did_you_mean, quoted
-from parties.jobs.kind import Counted, Extra, Inputs, Kind, KindSettings, Opened, Step, typed_value
+from parties.jobs.kind import Bits, Counted, Disclosure, Extra, Inputs, Kind, KindSettings, Opened, typed_value
 from parties.jobs.sentences import nothing_else
 from parties.jobs.settings import BooleanSettings, of_people, private, public
 from smc.errors import InputError
@@ -114,31 +114,17 @@ class Amounts(Batched):
             return f"bits of the job must hold {table.max_rows}, the public bound of the table here"
         return None
 
-    @override
-    def bits(self, step: Step) -> int:
-        """See `Kind.bits`: of rows."""
-        return self.bits_at_most
-
     @property
     @override
-    def bits_at_most(self) -> int:
-        return self.width if self.reads_table else 0
-
-    @property
-    @override
-    def bits_at_least(self) -> int:
-        return self.bits_at_most
-
-    @override
-    def opened(self, state: Any, step: int | None = None) -> dict[str, int]:
-        return {self.opens: 0 if state is None else 1}
-
-    @override
-    def reveals(self, peer: str) -> list[str]:
-        return [
-            f"We and {peer} both learn {self.learnt()}: {self.whose()}.",
-            *nothing_else(peer, "number", f"it has at most {self.settings.bits} bits"),
-        ]
+    def disclosure(self) -> Disclosure:
+        return Disclosure(
+            lambda peer: [
+                f"We and {peer} both learn {self.learnt()}: {self.whose()}.",
+                *nothing_else(peer, "number", f"it has at most {self.settings.bits} bits"),
+            ],
+            lambda state, step=None: {self.opens: 0 if state is None else 1},
+            Bits.once(self.width if self.reads_table else 0),
+        )
 
     @abstractmethod
     def learnt(self) -> str:

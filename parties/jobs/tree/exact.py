@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from typing_extensions import override
 
 from parties.base.text import listed, quoted
-from parties.jobs.kind import Counted, OnStep, State, States, Step
+from parties.jobs.kind import Bits, Counted, Disclosure, OnStep, State, States
 from parties.jobs.sentences import nothing_else_of_rows
 from parties.jobs.stopping import StoppingKind
 from parties.jobs.tree import leaf_rules
@@ -149,37 +149,34 @@ class ExactTree(JointTree, StoppingKind):
         pruned = f", pruned while it grows ({self.settings.prune})" if self.problem.prune else ""
         return f"a decision tree that predicts {self.target} from the rows of both parties (ID3){rules}{pruned}"
 
-    @override
-    def reveals(self, peer: str) -> list[str]:
-        return [
-            f"We and {peer} both learn the decision tree for {self.target} of both tables' rows together.",
-            *nothing_else_of_rows(peer, self.settings.max_rows),
-            *leaf_rules.promises(self.settings, peer),
-        ]
-
-    @override
-    def opened(self, state: State, step: int | None = None) -> dict[str, int]:
-        """See `Kind.opened`: what the tree says, nothing else."""
-        from protocols.openings import opened
-
-        return opened(self.problem, (state,), step)
-
-    @override
-    def bits(self, step: Step) -> int:
-        """See `Kind.bits`: of each node whether it is a leaf, its class, and what it asks."""
-        from protocols.openings import index_width
-
-        if self.classes == 1:
-            return 0
-        return step.size * (1 + index_width(self.classes) + index_width(max(1, len(self.problem.compared))))
-
     @property
     @override
-    def bits_at_most(self) -> int:
+    def disclosure(self) -> Disclosure:
+        """The openings of the tree alone."""
+        from protocols.openings import opened
+
+        return Disclosure(
+            lambda peer: [
+                f"We and {peer} both learn the decision tree for {self.target} of both tables' rows together.",
+                *nothing_else_of_rows(peer, self.settings.max_rows),
+                *leaf_rules.promises(self.settings, peer),
+            ],
+            lambda state, step=None: opened(self.problem, (state,), step),
+            Bits(lambda step: self.bits_of_nodes(step.size), self.bits_of_nodes(self._most_nodes)),
+        )
+
+    def bits_of_nodes(self, nodes: int) -> int:
+        """Return the bits of nodes: for each whether it is a leaf, its class, and the attribute that it asks."""
+        from protocols.openings import index_width
+
+        of_node = 1 + index_width(self.classes) + index_width(max(1, len(self.problem.compared)))
+        return 0 if self.classes == 1 else nodes * of_node
+
+    @cached_property
+    def _most_nodes(self) -> int:
         from protocols import cost_model
 
-        nodes = self.problem.trees * cost_model.most_nodes(self.single)
-        return ExactTree.bits(self, self.step(0, nodes, None))
+        return self.problem.trees * cost_model.most_nodes(self.single)
 
     # What it costs, and how it is run.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from typing_extensions import override
 
-from parties.jobs.kind import Counted, OnStep, State, States, Step
+from parties.jobs.kind import Bits, Counted, Disclosure, OnStep, State, States, Step
 from parties.jobs.tree.exact import ExactTree
 from smc.errors import InputError
 
@@ -53,49 +53,38 @@ class HoldoutTree(ExactTree):
     def question(self) -> str:
         return f"{super().question}, then pruned by rows held out"
 
-    @override
-    def reveals(self, peer: str) -> list[str]:
-        first, *rest = super().reveals(peer)
-        share = f"{self.settings.holdout:.0%}"
-        grown = (
-            "It is grown on some of these rows, and opened whole before it is pruned: then both learn which of its "
-            f"branches do no better than a leaf on the other {share}, which each holds out of its own rows in secret, "
-            "and the classes of such leaves."
-        )
-        return [first, grown, *rest]
-
-    @override
-    def opened(self, state: State, step: int | None = None) -> dict[str, int]:
-        from protocols.tree import decided_levels
-
-        first = 0 if step is None else step - decided_levels(state.tree)
-        last = len(state.levels) if step is None else first + 1
-        labels = [label for level in state.levels[max(0, first) : max(0, last)] for label in level]
-        return {
-            **super().opened(state.tree, step),
-            JUDGED: len(labels),
-            LABEL: sum(label is not None for label in labels),
-        }
-
-    @override
-    def bits(self, step: Step) -> int:
-        """See `Kind.bits`: of each split whether it becomes a leaf, and its class."""
-        from protocols.tree import open_depth
-
-        return super().bits(step) if open_depth(step.state.tree) is not None else self._bits(step.size)
-
-    def _bits(self, splits: int) -> int:
-        from protocols.openings import index_width
-
-        return splits * (1 + index_width(self.classes))
-
     @property
     @override
-    def bits_at_most(self) -> int:
+    def disclosure(self) -> Disclosure:
+        """The openings of the tree, and of each split whether it becomes a leaf, and its class."""
         from protocols import cost_model
+        from protocols.openings import index_width
+        from protocols.tree import decided_levels, open_depth
 
-        grown = ExactTree.bits(self, self.step(0, cost_model.most_nodes(self.problem), None))
-        return grown + self._bits(sum(cost_model.most_splits(self.problem)))
+        of_tree, of_split = super().disclosure, 1 + index_width(self.classes)
+
+        def reveals(peer: str) -> list[str]:
+            first, *rest = of_tree.reveals(peer)
+            grown = (
+                "It is grown on some of these rows, and opened whole before it is pruned: then both learn which of its "
+                f"branches do no better than a leaf on the other {self.settings.holdout:.0%}, which each holds out of "
+                "its own rows in secret, and the classes of such leaves."
+            )
+            return [first, grown, *rest]
+
+        def opened(state: Judged, step: int | None = None) -> dict[str, int]:
+            first = 0 if step is None else step - decided_levels(state.tree)
+            last = len(state.levels) if step is None else first + 1
+            labels = [label for level in state.levels[max(0, first) : max(0, last)] for label in level]
+            judged = {JUDGED: len(labels), LABEL: sum(label is not None for label in labels)}
+            return {**of_tree.opened(state.tree, step), **judged}
+
+        def bits(step: Step) -> int:
+            return step.size * of_split if open_depth(step.state.tree) is None else of_tree.bits.of_step(step)
+
+        grown = self.bits_of_nodes(cost_model.most_nodes(self.problem))
+        most = grown + sum(cost_model.most_splits(self.problem)) * of_split
+        return Disclosure(reveals, opened, Bits(bits, most))
 
     # What it costs, and how it is run.
 

@@ -15,7 +15,7 @@ from parties.base.text import listed, quoted
 from parties.jobs.inputs import Inputs, Opened
 from parties.jobs.kind import Counted, Description, Document, File, State, Step
 from parties.jobs.settings import ENGINE, KindSettings, public_parameters
-from parties.jobs.spending import KEPT_BY_NODES, Loss
+from parties.jobs.spending import KEPT_BY_NODES
 from parties.jobs.tabular import BySchema
 from parties.jobs.tree import leaf_rules, result
 from parties.jobs.tree.settings import ExactSettings, Id3Extra, Id3Settings
@@ -113,7 +113,7 @@ class JointTree(BySchema):
         if task.settings.k not in (settings.k, None, 1):
             remarks.append(f"k is {task.settings.k}, unless --k or --plain says otherwise")
         remarks += ranges_as_classes(task.target, task.schema.attributes[task.target])
-        if task.spends:
+        if task.disclosure.spends:
             remarks.append(KEPT_BY_NODES)
         if "epsilon" not in task.specified and leaf_rules.may_speak_of_one(task.settings):
             remarks.append("leaves may speak of one person: --k or --l keeps them from it")
@@ -213,12 +213,6 @@ class JointTree(BySchema):
     def parameters(self) -> dict[str, Any]:
         """See `Kind.parameters`: but for what the specification says by its schema."""
         return {name: getattr(self.settings, name) for name in (*self.specified, *OPTIONAL, *ENGINE)}
-
-    @property
-    @override
-    def spends(self) -> tuple[Loss, ...]:
-        """See `Kind.spends`: nothing, unless `PrivateTree` says otherwise."""
-        return ()
 
     # What it costs.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import override
 
 from parties.base.console import size
-from parties.jobs.kind import Counted, OnStep, State
+from parties.jobs.kind import NO_BITS, Counted, Disclosure, OnStep, State
 from parties.jobs.sentences import changed
 from parties.jobs.spending import Loss, PureLoss, exact
 from parties.jobs.tree import leaf_rules
@@ -118,8 +118,15 @@ class PrivateTree(SeveralTrees):
         what = "a decision tree" if self.settings.trees == 1 else f"{self.settings.trees} decision trees that vote"
         return f"{what} for {self.target} from the rows of both parties, with noise (epsilon {self.settings.epsilon:g})"
 
+    @property
     @override
-    def reveals(self, peer: str) -> list[str]:
+    def disclosure(self) -> Disclosure:
+        from protocols.release.tree_openings import opened
+
+        opens = lambda state, step=None: opened(self.problem, state, step)  # noqa: E731
+        return Disclosure(self._reveals, opens, NO_BITS, self._losses)
+
+    def _reveals(self, peer: str) -> list[str]:
         settings = self.settings
         what = "the decision tree" if settings.trees == 1 else f"{settings.trees} decision trees"
         return [
@@ -132,22 +139,14 @@ class PrivateTree(SeveralTrees):
         ]
 
     @property
-    @override
-    def spends(self) -> tuple[Loss, ...]:
-        """See `Kind.spends`: once each level that chooses, and once for the classes of all leaves."""
+    def _losses(self) -> tuple[Loss, ...]:
+        """The loss of each level that chooses, and of the classes of all leaves together."""
         problem, adjacency = self.problem, self.settings.adjacency
         leaves = PureLoss("leaf classes by noisy max", problem.leaf_epsilon, adjacency=adjacency)
         if not problem.levels:
             return (leaves,)
         what = "choices of a tree level by noisy max"
         return (PureLoss(what, problem.level_epsilon, adjacency=adjacency, times=problem.levels), leaves)
-
-    @override
-    def opened(self, state: State, step: int | None = None) -> dict[str, int]:
-        """See `Kind.opened`: what the trees say, nothing else."""
-        from protocols.release.tree_openings import opened
-
-        return opened(self.problem, state, step)
 
     @override
     def own_rows(self, source: Rows, secret: bytes = b"") -> Any:

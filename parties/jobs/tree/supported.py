@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from typing_extensions import override
 
-from parties.jobs.kind import Counted, OnStep, State, States, Step
+from parties.jobs.kind import Bits, Counted, Disclosure, OnStep, State, States, Step
 from parties.jobs.release.noise import Noise, laplace
 from parties.jobs.sentences import changed, nothing_else_of_rows
-from parties.jobs.spending import Loss, PureLoss, exact
+from parties.jobs.spending import PureLoss, exact
 from parties.jobs.tree.exact import ExactTree
 from parties.jobs.tree.result import indexed, indexed_counts, named
 
@@ -41,7 +41,6 @@ class SupportedTree(ExactTree):
     """`protocols.id3`, then `protocols.release.leaf_counts`."""
 
     specified = (*ExactTree.specified, "support_epsilon", "adjacency")
-    past_budget = True  # the tree is opened without noise, as if there were no counts
 
     @cached_property
     def noise(self) -> Noise:
@@ -52,38 +51,32 @@ class SupportedTree(ExactTree):
 
     @property
     @override
-    def spends(self) -> tuple[Loss, ...]:
-        """See `Kind.spends`: the counts of all leaves, once; the tree itself spends nothing."""
-        return (PureLoss("leaf counts, discrete Laplace", self.noise.epsilon, adjacency=self.settings.adjacency),)
+    def disclosure(self) -> Disclosure:
+        """The openings of the tree, which spends nothing, and the counts of all leaves, which have noise."""
+        from protocols.tree import decided_levels, open_depth
 
-    @override
-    def reveals(self, peer: str) -> list[str]:
-        first, *rest = super().reveals(peer)
-        epsilon = self.settings.support_epsilon
-        change = changed(self.at_most, self.settings.adjacency == "replace")
-        counts = (
-            "And how many rows of both together each leaf has, by class, with noise that neither knows. "
-            f"{change} changes how likely these counts are by a factor of at most e^{epsilon:g} (differential "
-            "privacy); the tree itself has no noise."
-        )
-        unsaid = nothing_else_of_rows(peer, self.settings.max_rows)
-        return [first, counts, *unsaid, *(line for line in rest if line not in unsaid)]
+        of_tree, epsilon, adjacency = super().disclosure, self.settings.support_epsilon, self.settings.adjacency
 
-    @override
-    def opened(self, state: State, step: int | None = None) -> dict[str, int]:
-        from protocols.tree import decided_levels
+        def reveals(peer: str) -> list[str]:
+            first, *rest = of_tree.reveals(peer)
+            counts = (
+                "And how many rows of both together each leaf has, by class, with noise that neither knows. "
+                f"{changed(self.at_most, adjacency == 'replace')} changes how likely these counts are by a factor of "
+                f"at most e^{epsilon:g} (differential privacy); the tree itself has no noise."
+            )
+            unsaid = nothing_else_of_rows(peer, self.settings.max_rows)
+            return [first, counts, *unsaid, *(line for line in rest if line not in unsaid)]
 
-        levels = decided_levels(state.tree)
-        counted = state.counts is not None and step in (None, levels)
-        numbers = sum(map(len, state.counts)) if counted else 0
-        return {**super().opened(state.tree, step), COUNTED: numbers}
+        def opened(state: Supported, step: int | None = None) -> dict[str, int]:
+            is_counted = step in (None, decided_levels(state.tree))
+            numbers = sum(map(len, state.counts)) if is_counted and state.counts is not None else 0
+            return {**of_tree.opened(state.tree, step), COUNTED: numbers}
 
-    @override
-    def bits(self, step: Step) -> int:
-        """See `Kind.bits`: the counts have noise."""
-        from protocols.tree import open_depth
+        def bits(step: Step) -> int:
+            return 0 if open_depth(step.state.tree) is None else of_tree.bits.of_step(step)
 
-        return 0 if open_depth(step.state.tree) is None else super().bits(step)
+        loss = PureLoss("leaf counts, discrete Laplace", self.noise.epsilon, adjacency=adjacency)
+        return Disclosure(reveals, opened, Bits(bits, of_tree.bits.at_most), (loss,), opens_exact_too=True)
 
     # What it costs, and how it is run.
 

@@ -399,7 +399,7 @@ class Runs:
         if record.depth == steps == task.states.steps(stored):
             return record
         steps_ahead = range(record.depth, steps)
-        opened = [kinds.Opened(depth=step, opened=task.opened(state, step)) for step in steps_ahead]
+        opened = [kinds.Opened(depth=step, opened=task.disclosure.opened(state, step)) for step in steps_ahead]
         reached = {"depth": steps, "current": outcome.traffic(total)}
         if steps > task.states.steps(stored):  # this session has made progress: it is the first one of the next step
             reached |= {"tree": task.states.encode(state), "tries": 1}
@@ -407,7 +407,7 @@ class Runs:
 
     def _charge(self, record: Record) -> Record:
         """Charge the job's price to our table, unless it is charged already."""
-        if not record.ours.proposal.task.spends or record.charged is not None:
+        if not record.ours.proposal.task.disclosure.spends or record.charged is not None:
             return record
         return self._jobs.apply(record, *self._spendings.spent(record, self._offers.person(record.table)))
 

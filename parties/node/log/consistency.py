@@ -109,7 +109,8 @@ def _is_result(record: Record, opened: Mapping[int, Any], finished: Mapping[str,
     task = record.ours.proposal.task
     try:
         state = task.states.decode(record.tree)
-        if any(task.opened(state, step) != opened.get(step) for step in range(task.states.steps(state))):
+        of_step = task.disclosure.opened
+        if any(of_step(state, step) != opened.get(step) for step in range(task.states.steps(state))):
             return False
         if finished is None:
             return True

@@ -227,7 +227,7 @@ def public(record: Record) -> dict[str, Any]:
         "columns": list(job.task.columns),
         "parameters": {name: parameters[name] if name in job.specification else None for name in parameters},
         "digest": job.digest,
-        **({"exact": job.task.told_exactly} if job.task.exact else {}),
+        **({"exact": job.task.disclosure.exact} if job.task.disclosure.exact else {}),
     }
 
 

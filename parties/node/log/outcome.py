@@ -25,7 +25,7 @@ def result(job: Proposal, state: State, repeats: str = "") -> dict[str, Any]:
         "job": job.id,
         "digest": job.digest,
         job.task.about.noun: hashlib.sha256(canonical(job.task.document(state)).encode()).hexdigest(),
-        "opened": job.task.opened(state),
+        "opened": job.task.disclosure.opened(state),
         **({"repeats": repeats} if repeats else {}),
     }
 

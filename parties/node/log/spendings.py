@@ -113,7 +113,7 @@ class Spendings:
             record: The job.
             person: Column or SQL that identifies a row's person; empty if none.
         """
-        who, uses = self._jobs.who(record), record.ours.proposal.task.spends
+        who, uses = self._jobs.who(record), record.ours.proposal.task.disclosure.spends
         charge = Charge(self._counts_from(record), record.table, who.peer_name, record.id, tuple(uses), person)
         peer_fields = {"table": record.table, "peer": who.peer_name, "peer_fingerprint": fingerprint(who.peer)}
         entry = {**peer_fields, "counts_from": charge.stamp, "uses": [use.entry() for use in uses], "person": person}

@@ -130,7 +130,7 @@ def tables_stay_open(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_a_break_at_any_message(orders: Any, name: str, form: dict[str, Any]) -> None:
     """Both end with one result, and of each opening each party has sent one share."""
     fresh = orders(name, form)
-    assert fresh[0].job.task.spends
+    assert fresh[0].job.task.disclosure.spends
     messages = messages_of(Job(*fresh))
     assert "reveal" in {step for step, _ in messages}
     if not EXPLORING:  # the first and the last opening, and by turns what comes before the last, or at the end

@@ -89,8 +89,8 @@ def test_what_the_key_reads_is_ours(keys: Path, tmp_path: Path, office: str) -> 
     table = sealed.open_table(Path("x"), read, load_key(keys / "office.key"))
     assert table.values.reshape(-1).tolist() == [325, 137, 462]
     assert (table.values.reshape(-1) - [*THEIRS, sum(THEIRS)]).tolist() == [*OURS, sum(OURS)]
-    assert task.exact
-    assert not task.spends
+    assert task.disclosure.exact
+    assert not task.disclosure.spends
 
 
 def test_a_key_that_we_do_not_name_is_refused_before_data(keys: Path, tmp_path: Path, office: str) -> None:
@@ -113,7 +113,7 @@ def test_a_key_that_we_name_takes_a_rule_for_what_is_exact(keys: Path, tmp_path:
 
 def test_consent_and_records_say_what_it_is(tmp_path: Path, office: str) -> None:
     task = job(tmp_path, office).task
-    told = " ".join(task.reveals("peer"))
+    told = " ".join(task.disclosure.reveals("peer"))
     assert f"office ({analyst.of(office)})" in told
     assert "Whoever holds that key and one party's rows has the other's numbers: peer has ours if it" in told
-    assert task.told_exactly == "whoever holds the analyst's key and one party's rows has the other's numbers"
+    assert task.disclosure.exact == "whoever holds the analyst's key and one party's rows has the other's numbers"

@@ -26,7 +26,7 @@ from parties.jobs import kinds
 from parties.jobs.boost.objectives import OBJECTIVES, Objective
 from parties.jobs.kinds.release.histogram import Histogram
 from parties.jobs.release.kind import Release
-from parties.jobs.spending import PureLoss
+from parties.jobs.spending import Adjacency, PureLoss
 from parties.sources.settings import BudgetSettings
 from protocols.release.choice import choice_law
 from protocols.release.gaussian import discrete_gaussian
@@ -154,22 +154,23 @@ def test_noise_that_is_not_looked_at_is_an_error(monkeypatch: pytest.MonkeyPatch
 
 
 def planted(monkeypatch: pytest.MonkeyPatch, what: str) -> None:
-    noise = Release.noise
+    noise, disclosure = Release.noise, Release.disclosure
+
+    def charge(epsilon: str, adjacency: Adjacency) -> None:
+        """Charge another loss."""
+        loss = PureLoss("", Fraction(epsilon), adjacency=adjacency)
+        charged = property(lambda self: replace(disclosure.__get__(self), spends=(loss,)))
+        monkeypatch.setattr(Histogram, "disclosure", charged)
+
     bugs: dict[str, Callable[[], None]] = {
         "half the noise": lambda: monkeypatch.setattr(
             Release,
             "noise",
             lambda self, *of: replace(noise(self, *of), scale=noise(self, *of).scale / 2),  # type: ignore[type-var]
         ),
-        "half the charge": lambda: monkeypatch.setattr(
-            Histogram, "spends", property(lambda self: (PureLoss("", Fraction("0.375"), adjacency="add-remove"),))
-        ),
-        "another adjacency": lambda: monkeypatch.setattr(
-            Histogram, "spends", property(lambda self: (PureLoss("", Fraction("0.75"), adjacency="replace"),))
-        ),
-        "one digit more": lambda: monkeypatch.setattr(
-            Histogram, "spends", property(lambda self: (PureLoss("", Fraction("0.7500001"), adjacency="add-remove"),))
-        ),
+        "half the charge": lambda: charge("0.375", "add-remove"),
+        "another adjacency": lambda: charge("0.75", "replace"),
+        "one digit more": lambda: charge("0.7500001", "add-remove"),
         "another epsilon in words": lambda: monkeypatch.setattr(
             Release, "guarantee", property(lambda self: (0.5, 0.0))
         ),

@@ -155,7 +155,7 @@ def measured(task: Kind, both: list[Inputs], profile: Profile) -> list[tuple[Cos
         said, before = [], []
 
         def on_step(step: Step) -> None:
-            said.append(task.bits(step))
+            said.append(task.disclosure.bits.of_step(step))
             before.append(session.meter.total.bits_opened)
 
         with task.open(both[session.party]) as opened:
@@ -170,10 +170,12 @@ def measured(task: Kind, both: list[Inputs], profile: Profile) -> list[tuple[Cos
 
 def bounded_beforehand(task: Kind, bits: Bits) -> Bits:
     """The steps with exact answers, none of which opened more bits than it said; nor did all of them."""
-    exact = [(said, opened) for said, opened in bits if said or not task.spends]  # a step may have noise
+    exact = [(said, opened) for said, opened in bits if said or not task.disclosure.spends]  # a step may have noise
     assert all(opened <= said for said, opened in exact)
-    assert task.bits_at_least in (0, task.bits_at_most) or task.bits_at_least <= sum(said for said, _ in exact)
-    assert task.bits_at_most is None or sum(said for said, _ in exact) <= task.bits_at_most
+    assert task.disclosure.bits.at_least in (0, task.disclosure.bits.at_most) or task.disclosure.bits.at_least <= sum(
+        said for said, _ in exact
+    )
+    assert task.disclosure.bits.at_most is None or sum(said for said, _ in exact) <= task.disclosure.bits.at_most
     return exact
 
 
@@ -204,7 +206,7 @@ def test_an_estimate_is_what_it_says(
     if name not in ("circuit", "synthesise"):  # whose bits are any, or of noise alone
         opens_bits(task)
         assert runs[0][1] == runs[1][1]
-        if task.bits_at_most != 0:
+        if task.disclosure.bits.at_most != 0:
             bounded_beforehand(task, runs[0][1])
     for (own, _), counted in zip(runs, costs, strict=True):
         for field in FIELDS:
@@ -247,8 +249,10 @@ DECIDING: list[tuple[str, dict[str, Any], bool]] = [  # whether as many bits are
 
 def opens_bits(task: Kind) -> None:
     """Whether it opens bits is said by all that say it."""
-    assert (task.bits_at_most == 0) == (not task.past_budget), "only what has noise alone opens none"
-    assert task.bits_at_most != 0 or task.bits(Step(0, 1, task.states.beginning, "")) == 0
+    assert (task.disclosure.bits.at_most == 0) == (not task.disclosure.past_budget), (
+        "only what has noise alone opens none"
+    )
+    assert task.disclosure.bits.at_most != 0 or task.disclosure.bits.of_step(Step(0, 1, task.states.beginning, "")) == 0
 
 
 @pytest.mark.parametrize(("name", "asked", "fixed"), DECIDING)
@@ -261,7 +265,7 @@ def test_bits_of_exact_answers_are_known_before_a_step_opens_them(
     both = [inputs(party, own) for party, own in enumerate(rows)]
     task = propose(read_job({"protocol": name, "table": "days", **asked}), both[0]).task
     opens_bits(task)
-    assert task.bits_at_most != 0
+    assert task.disclosure.bits.at_most != 0
     try:
         (_, left), (_, right) = measured(task, both, Profile("yao"))
     except InputError as refused:

@@ -51,7 +51,7 @@ def test_an_unknown_kind_of_the_peer_is_a_line() -> None:
         ("tests.support.broken_kind:Kind", r"cannot be loaded: ZeroDivisionError: two\\nlines"),
         ("examples.overlap:overlap", "is no kind of job: it must be a class made from parties.jobs.kind.Kind"),
         ("examples.overlap:OverlapSettings", "is no kind of job"),
-        ("parties.jobs.kind:Kind", "lacks .*document.*reveals.*run"),
+        ("parties.jobs.kind:Kind", "lacks .*disclosure.*document.*run"),
         ("parties.jobs.kinds.millionaires:Millionaires", "calls itself 'millionaires', its entry point 'theirs'"),
     ],
 )

@@ -145,15 +145,15 @@ def test_noise_grows_with_the_rows_of_a_person(name: str, said: dict[str, Any], 
         assert float(of_person / of_row) == pytest.approx(
             at_most, rel=0.02 if name in ("regress joint", "boost") else 2e-5
         )
-    charged = [(loss.measure, float(loss.amount), loss.times, loss.delta) for loss in by_person.spends]
-    known = [(loss.measure, float(loss.amount), loss.times, loss.delta) for loss in by_row.spends]
+    charged = [(loss.measure, float(loss.amount), loss.times, loss.delta) for loss in by_person.disclosure.spends]
+    known = [(loss.measure, float(loss.amount), loss.times, loss.delta) for loss in by_row.disclosure.spends]
     for one, other in zip(charged, known, strict=True):
         assert one[::2] == other[::2]
         assert one[1] == pytest.approx(other[1], rel=2e-4)
     assert by_person.specification()["at_most"] == at_most
     assert "at_most" not in by_row.specification()
     assert type(by_person).agreed(by_person.specification()).specification() == by_person.specification()
-    told = " ".join(by_person.reveals("B") + people(by_person))
+    told = " ".join(by_person.disclosure.reveals("B") + people(by_person))
     assert f"at most {at_most} row" in told.lower()
     assert "one row is there" not in told
     assert "counts at both: for such a person epsilon is twice as much" in told
@@ -214,7 +214,7 @@ def test_no_person_is_told_apart_better_than_promised(
         scale = float(part.noise.scale)
         is_gaussian = part.noise.family == "discrete Gaussian"
         spent += (change**2).sum(axis=2) / (2 * scale**2) if is_gaussian else change.sum(axis=2) / scale
-    promised = float(sum((loss.amount for loss in task.spends), worst))
+    promised = float(sum((loss.amount for loss in task.disclosure.spends), worst))
     assert spent.max() <= promised * (1 + 1e-9)
     assert spent.max() >= promised * (0.45 if name in ("mean", "sum", "count") else 1 - 1e-9)
 
@@ -309,7 +309,7 @@ def test_what_is_typed_is_nobodys() -> None:
 
 def test_exact_answers_say_whose_rows_are_counted() -> None:
     task = asked("count", where="sex = male", exact=True, at_most=4)
-    assert not task.spends
+    assert not task.disclosure.spends
     assert people(task) == [
         "Of each person at most 4 rows take part at either party, chosen by that party's secret key.",
         "A person with rows at both parties counts at both.",
@@ -321,7 +321,7 @@ def test_noise_objects_say_the_persons_promise() -> None:
     (mechanism,) = task.query.mechanisms
     assert isinstance(mechanism, Noise)
     assert (mechanism.scale, mechanism.epsilon, mechanism.sensitivity) == (4, 1, 4)
-    assert [loss.amount for loss in task.spends] == [1]
+    assert [loss.amount for loss in task.disclosure.spends] == [1]
     assert "whether one person is there (at most 4 rows of each)" in task.promise()
     document = task.document([3] * task.query.numbers)
     assert (document["at_most"], document["scale"]) == (4, 4.0)

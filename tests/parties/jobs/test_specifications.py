@@ -302,7 +302,7 @@ def test_the_peer_reads_the_same_task(
     assert theirs.parameters() == ours.parameters()
     assert (theirs.subject, theirs.columns, theirs.question) == (ours.subject, ours.columns, ours.question)
     assert (theirs.reads_table, asked(theirs)) == (ours.reads_table, asked(ours))
-    assert theirs.reveals("bob") == ours.reveals("bob")
+    assert theirs.disclosure.reveals("bob") == ours.disclosure.reveals("bob")
     told = theirs.parameters()
     for key, value in {**what, **how}.items():
         if key in told and key not in ("circuit", "classifier"):
@@ -364,8 +364,8 @@ def test_a_promise_that_holds_but_for_a_delta_says_so(
     """Whoever consents reads the delta of noise that has one, of every kind."""
     name, what, how = case
     task = made(inputs, protocol=name, **what, **how).task
-    said = " ".join(task.reveals("bob"))
-    fails = any(isinstance(use, ConcentratedLoss) or use.delta for use in task.spends)
+    said = " ".join(task.disclosure.reveals("bob"))
+    fails = any(isinstance(use, ConcentratedLoss) or use.delta for use in task.disclosure.spends)
     assert ("but for" in said) == fails
     if fails:
         settings_: Any = task.settings

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from parties.jobs.kind import Document, Inputs, State
+from parties.jobs.kind import NO_BITS, Disclosure, Document, Inputs, State
 from parties.jobs.settings import BooleanSettings
 from parties.jobs.tabular import BySchema
 from parties.jobs.tabular_settings import RowBound, TabularSettings, row_bound
@@ -42,11 +42,9 @@ class Seen(BySchema):
     def own_rows(self, source: Any) -> Any:
         return sorted(map(tuple, source.distinct().tolist()))
 
-    def reveals(self, peer: str) -> list[str]:
-        return []
-
-    def opened(self, state: State, step: int | None = None) -> dict[str, int]:
-        return {}
+    @property
+    def disclosure(self) -> Disclosure:
+        return Disclosure(lambda peer: [], lambda state, step=None: {}, NO_BITS)
 
     def cost(self, inputs: Inputs, extra: Any = None) -> Any:
         raise NotImplementedError

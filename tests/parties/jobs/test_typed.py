@@ -59,7 +59,7 @@ def test_nothing_private_is_told(name: str, inputs: Callable[[dict[str, Any]], I
         assert not private & task.specification().keys()
         assert not private & task.parameters().keys()
         said = [
-            *task.reveals("bob"),
+            *task.disclosure.reveals("bob"),
             task.question,
             task.subject,
             canonical(task.specification()),

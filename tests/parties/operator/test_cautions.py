@@ -42,7 +42,9 @@ def test_leaves_that_may_speak_of_one_person(node: FakeNode, given: dict[str, An
     schema = Schema({"wind": ("weak", "strong"), "play": ("yes", "no")}, "play")
     task = Id3.of(merge(Id3Settings(), given), schema, "play")
     assert cautions(node.add(parameters=task.parameters())) == ([ONE_PERSON] if noticed else [])
-    assert any(one.startswith("Leaves may speak of a single person") for one in task.reveals("bob")) == noticed
+    assert (
+        any(one.startswith("Leaves may speak of a single person") for one in task.disclosure.reveals("bob")) == noticed
+    )
 
 
 @pytest.mark.parametrize("parameters", [{}, {"tolerance": 0.1}, {"k": 1}])

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from typing_extensions import override
 
 from parties.base.text import listed
-from parties.jobs.kind import Counted, Document, OnStep, State, States, Step
+from parties.jobs.kind import Bits, Counted, Disclosure, Document, OnStep, State, States, Step
 from parties.jobs.publish.recoded import Recoded, RecodedSettings
 from parties.jobs.sentences import nothing_else_of_rows
 from parties.jobs.settings import public
@@ -66,38 +66,30 @@ class PublishJoint(Recoded, StoppingKind):
 
     # What is said of it.
 
-    @override
-    def reveals(self, peer: str) -> list[str]:
-        return [
-            f"We and {peer} both learn one recoding of {listed(self.settings.recode or ())} for both tables' rows: "
-            "the ranges of values of every class.",
-            *nothing_else_of_rows(peer, self.settings.max_rows),
-            *self.promises(peer),
-        ]
-
-    @override
-    def opened(self, state: State, step: int | None = None) -> dict[str, int]:
-        from protocols.publish.openings import opened
-
-        return opened(len(self.columns), state, step)
-
-    @override
-    def bits(self, step: Step) -> int:
-        """See `Kind.bits`: of each class, twice, whether it is cut, in which column and where; first if any can be."""
-        from protocols.publish.openings import Asked
-
-        domains = self.problem.domains
-        begun, times = (0 if step.number else 1 + len(self.columns)), min(2, len(domains))
-        return begun + step.size * times * (1 + sum(Asked(domains, (), ()).widths))
-
     @property
     @override
-    def bits_at_most(self) -> int:
-        """See `Kind.bits_at_most`: as many classes as values, or rows, allow; all are asked, and those they are of."""
-        settings, classes = self.settings, math.prod(self.problem.domains)
+    def disclosure(self) -> Disclosure:
+        from protocols.publish.openings import Asked, opened
+
+        settings, domains = self.settings, self.problem.domains
+        begun, of_class = 1 + len(self.columns), min(2, len(domains)) * (1 + sum(Asked(domains, (), ()).widths))
+        classes = math.prod(domains)
         if settings.against == "public":
             classes = min(classes, 2 * settings.max_rows // (settings.k or 1))
-        return self.bits(Step(0, max(1, 2 * classes - 1), (), ""))
+        return Disclosure(
+            lambda peer: [
+                f"We and {peer} both learn one recoding of {listed(settings.recode or ())} for both tables' rows: "
+                "the ranges of values of every class.",
+                *nothing_else_of_rows(peer, settings.max_rows),
+                *self.promises(peer),
+            ],
+            lambda state, step=None: opened(len(self.columns), state, step),
+            # of each class, twice, whether it is cut, in which column and where; first whether any column can be cut
+            Bits(
+                lambda step: (0 if step.number else begun) + step.size * of_class,
+                begun + max(1, 2 * classes - 1) * of_class,  # of as many classes as values, or rows, allow
+            ),
+        )
 
     # What it costs.
 
@@ -130,7 +122,7 @@ class PublishJoint(Recoded, StoppingKind):
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
-        """See `Kind.run`; `data` are this party's distinct rows."""
+        """Run the search; `data` are this party's distinct rows."""
         from protocols.publish.mondrian import Progress, mondrian
 
         watched = self.stopping(engine, on_step)
@@ -162,7 +154,7 @@ class PublishJoint(Recoded, StoppingKind):
 
     @override
     def document(self, state: State) -> Document:
-        """See `Kind.document`: the content of a recoding file, the cuts besides."""
+        """Return the content of a recoding file, with the cuts."""
         from parties.jobs.publish import recoding
         from protocols.publish.cuts import encode
 

@@ -16,17 +16,7 @@ from parties.base.arrays import Numbers
 from parties.base.canonical import job_digest
 from parties.base.settings import required
 from parties.base.text import listed, quoted
-from parties.jobs.kind import (
-    Counted,
-    Description,
-    Document,
-    Inputs,
-    KindSettings,
-    OnStep,
-    Opened,
-    State,
-    Step,
-)
+from parties.jobs.kind import Counted, Description, Disclosure, Document, Inputs, KindSettings, OnStep, Opened, State
 from parties.jobs.publish import analyst
 from parties.jobs.publish.noisy_table import NoisyTable
 from parties.jobs.publish.sealed_table import SealedTable
@@ -35,7 +25,6 @@ from parties.jobs.publish.table_layout import NAME, Layout
 from parties.jobs.publish.table_result import text
 from parties.jobs.publish.table_settings import JointTableExtra, JointTableSettings
 from parties.jobs.release import reading
-from parties.jobs.spending import Loss
 from parties.jobs.tabular import BySchema
 from parties.jobs.tabular_settings import check_names
 from parties.tables.schema import Schema
@@ -64,14 +53,13 @@ class JointTable(BySchema):
     Settings = JointTableSettings
     Extra = JointTableExtra
     settings: JointTableSettings
-    told_exactly = "whoever holds the analyst's key and one party's rows has the other's numbers"
 
     # How a task comes about.
 
     @classmethod
     @override
     def planned(cls, settings: Any) -> JointTable:
-        """See `Kind.planned`: the analyst's certificate is a file, too."""
+        """Read the analyst's certificate from its file."""
         if settings.to is not None:
             settings = settings.model_copy(update={"to": None, "analyst": analyst.in_file(settings.to)})
         return super().planned(settings)
@@ -79,7 +67,7 @@ class JointTable(BySchema):
     @classmethod
     @override
     def alone(cls, settings: KindSettings, party: int) -> tuple[JointTable, Any, list[str]]:
-        """See `Kind.alone`: the rows are a file too."""
+        """Read the rows from --data."""
         task = cls.planned(settings)
         if party == 0 and (lacking := task.form.lacking):
             raise InputError(lacking)
@@ -152,54 +140,21 @@ class JointTable(BySchema):
 
     @override
     def parameters(self) -> dict[str, Any]:
-        """See `Kind.parameters`: the analyst by name and fingerprint."""
+        """Return the analyst by name and fingerprint."""
         values = super().parameters()
         return {**values, "analyst": None if values["analyst"] is None else analyst.told(values["analyst"])}
 
-    @override
-    def reveals(self, peer: str) -> list[str]:
-        return self.form.reveals(peer, self.at_most)
-
-    @override
-    def opened(self, state: State, step: int | None = None) -> dict[str, int]:
-        return self.form.opened(state)
-
-    @override
-    def bits(self, step: Step) -> int:
-        return self.form.bits
-
     @property
     @override
-    def bits_at_most(self) -> int:
-        return self.form.bits
-
-    @property
-    @override
-    def bits_at_least(self) -> int:
-        return self.form.bits
-
-    @property
-    @override
-    def spends(self) -> tuple[Loss, ...]:
-        return tuple(noise.loss for noise in (self.layout.noise, self.layout.rows_noise) if noise is not None)
-
-    @property
-    @override
-    def exact(self) -> bool:
-        """See `Kind.exact`: numbers are sealed as they are, and which cells are small is opened as it is."""
-        return isinstance(self.form, SealedTable)
-
-    @property
-    @override
-    def analyst(self) -> str:
-        return "" if self.settings.analyst is None else analyst.of(self.settings.analyst)
+    def disclosure(self) -> Disclosure:
+        return self.form.disclosure(self.at_most)
 
     @override
     def misfit(self, inputs: Inputs) -> str | None:
-        """See `Kind.misfit`: our table names who may read it."""
+        """Refuse an analyst that this party's table does not name."""
         table, _ = inputs.required()
-        if self.analyst and self.analyst not in table.analysts:
-            what = f"the table here is sealed to nobody with the fingerprint {self.analyst}"
+        if (reader := self.disclosure.analyst) and reader not in table.analysts:
+            what = f"the table here is sealed to nobody with the fingerprint {reader}"
             return f"{what}: its owner must name it under `analysts` of the table in party.toml"
         return super().misfit(inputs) or (self.form.lacking if inputs.party == 0 else "") or None
 
@@ -207,7 +162,7 @@ class JointTable(BySchema):
 
     @override
     def cost(self, inputs: Inputs, extra: Any = None) -> Counted:
-        """See `Kind.cost`: for a number of hidden cells exactly."""
+        """Return the exact cost if the number of hidden cells is given."""
         return self.form.cost(0 if extra is None else extra.hidden)
 
     # How it is run.
@@ -225,7 +180,7 @@ class JointTable(BySchema):
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
-        """See `Kind.run`; `data` are this party's numbers."""
+        """Compute the table; `data` are this party's numbers."""
         return self.form.run(engine, data, start, on_step)
 
     # What it brings.

@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from parties.base.settings import Count, LocalPath
 from parties.base.text import listed, quoted
-from parties.jobs.kind import Counted, Document, OnStep, State, States, Step
+from parties.jobs.kind import Bits, Counted, Disclosure, Document, OnStep, State, States, Step
 from parties.jobs.publish.recoded import Recoded, RecodedSettings, recoded
 from parties.jobs.sentences import nothing_else_of_rows
 from parties.jobs.settings import own_file, public
@@ -80,7 +80,7 @@ class PublishLattice(Recoded):
     @classmethod
     @override
     def planned(cls, settings: Any) -> PublishLattice:
-        """See `Kind.planned`: what a plan says of columns is taken where no setting does."""
+        """Take the settings of columns from the plan, where no other setting is given."""
         return super().planned(settings if settings.plan is None else _with_plan(settings, settings.plan))
 
     @classmethod
@@ -127,8 +127,18 @@ class PublishLattice(Recoded):
 
     # What is said of it.
 
+    @property
     @override
-    def reveals(self, peer: str) -> list[str]:
+    def disclosure(self) -> Disclosure:
+        from protocols.publish.lattice_search import opened
+
+        return Disclosure(
+            self._reveals,
+            lambda state, step=None: opened(len(self.columns), state, step),
+            Bits(self._bits_of_step, self._bits_at_most),
+        )
+
+    def _reveals(self, peer: str) -> list[str]:
         columns = listed(self.settings.recode or ())
         sentences = [
             f"We and {peer} both learn one level of the public hierarchies of {columns} for both tables' rows: the "
@@ -144,24 +154,16 @@ class PublishLattice(Recoded):
             *self.promises(peer),
         ]
 
-    @override
-    def opened(self, state: State, step: int | None = None) -> dict[str, int]:
-        from protocols.publish.lattice_search import opened
-
-        return opened(len(self.columns), state, step)
-
-    @override
-    def bits(self, step: Step) -> int:
-        """See `Kind.bits`: an answer of a height, or a node of it, or which classes are published."""
+    def _bits_of_step(self, step: Step) -> int:
+        """Return the bits of an answer about a height, of a node of it, or of which classes are published."""
         if step.state.node is not None:
             return self.full_domain.lattice.possible(step.state.node)
         begun = 0 if step.number else 1 + len(self.columns)
         return begun + max(1, (step.size - 1).bit_length())
 
-    @property
-    @override
-    def bits_at_most(self) -> int:
-        """See `Kind.bits_at_most`: a search by halves, then of the levels that are chosen."""
+    @cached_property
+    def _bits_at_most(self) -> int:
+        """The bits of a search by halves, then of the levels that are chosen."""
         lattice = self.full_domain.lattice
         heights = [nodes for nodes in lattice.heights if nodes]
         answers = (len(lattice.heights) - 1).bit_length()
@@ -210,7 +212,7 @@ class PublishLattice(Recoded):
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
-        """See `Kind.run`; `data` are this party's distinct rows."""
+        """Run the search; `data` are this party's distinct rows."""
         from protocols.publish.lattice import Asking, levels
         from protocols.publish.lattice_search import bounds
 
@@ -242,7 +244,7 @@ class PublishLattice(Recoded):
 
     @override
     def document(self, state: Found) -> Document:
-        """See `Kind.document`: the content of a recoding file, what was opened besides."""
+        """Return the content of a recoding file, with the opened values."""
         from parties.alone.publish.rule_text import paths_of
         from parties.jobs.publish import recoding
 

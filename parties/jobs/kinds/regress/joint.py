@@ -12,8 +12,10 @@ from typing_extensions import override
 
 from parties.alone.regression.features import Features
 from parties.jobs.kind import (
+    NO_BITS,
     Counted,
     Description,
+    Disclosure,
     Document,
     File,
     Inputs,
@@ -41,7 +43,7 @@ from parties.jobs.regress.settings import SQUARES, RegressSettings, completed
 from parties.jobs.regress.squares import Squares
 from parties.jobs.release.reading import fingerprint
 from parties.jobs.sentences import changed
-from parties.jobs.spending import KEPT_BY_NODES, Loss
+from parties.jobs.spending import KEPT_BY_NODES
 from parties.jobs.tabular import BySchema
 from parties.tables.schema import Schema
 from parties.tables.types import NumberType, type_of
@@ -117,7 +119,7 @@ class RegressJoint(BySchema):
     @classmethod
     @override
     def proposed(cls, settings: Any, inputs: Inputs) -> RegressJoint:
-        """See `Kind.proposed`: both bounds of the table, unless the job has others."""
+        """Take both bounds of the table, unless the job has its own."""
         table, _ = inputs.required()
         if "least_rows" not in settings.model_fields_set and settings.method == "output" and table.least_rows:
             settings = settings.model_copy(update={"least_rows": table.least_rows})
@@ -126,7 +128,7 @@ class RegressJoint(BySchema):
     @classmethod
     @override
     def alone(cls, settings: KindSettings, party: int) -> tuple[RegressJoint, Any, list[str]]:
-        """See `Kind.alone`: the rows are a file too."""
+        """Read the rows from --data."""
         task = cls.planned(settings)
         source, _ = task.rows_in_file(task.schema, task.target)
         data = task.method.own(task.own_rows(source))
@@ -177,8 +179,15 @@ class RegressJoint(BySchema):
             f"(epsilon {self.settings.epsilon:g})"
         )
 
+    @property
     @override
-    def reveals(self, peer: str) -> list[str]:
+    def disclosure(self) -> Disclosure:
+        def opened(state: State, step: int | None = None) -> dict[str, int]:
+            return {self.method.what: sum(map(len, state if step is None else state[step : step + 1]))}
+
+        return Disclosure(self._reveals, opened, NO_BITS, self.method.spends)
+
+    def _reveals(self, peer: str) -> list[str]:
         settings = self.settings
         but = "" if settings.delta is None else f", but for a chance of {settings.delta:g}"
         learnt = {
@@ -204,21 +213,12 @@ class RegressJoint(BySchema):
         ]
 
     @override
-    def opened(self, state: State, step: int | None = None) -> dict[str, int]:
-        return {self.method.what: sum(map(len, state if step is None else state[step : step + 1]))}
-
-    @override
     def misfit(self, inputs: Inputs) -> str | None:
-        """See `Kind.misfit`: what a row changes is bounded by the fewest rows that there can be, not that there are."""
+        """Refuse a least_rows above the table's: the noise follows from this public bound."""
         table, _ = inputs.required()
         if (self.settings.least_rows or 0) > table.least_rows:
             return f"least_rows of the job must be at most {table.least_rows}, the public bound of the table here"
         return super().misfit(inputs)
-
-    @property
-    @override
-    def spends(self) -> tuple[Loss, ...]:
-        return self.method.spends
 
     # What it costs.
 
@@ -263,14 +263,14 @@ class RegressJoint(BySchema):
     @contextmanager
     @override
     def open(self, inputs: Inputs) -> Iterator[Opened]:
-        """See `Kind.open`: the noise of a session that goes on is for these rows and no others."""
+        """Open the rows with their fingerprint: a continued session needs the same rows for its noise."""
         with inputs.counts(self.target, self.columns, self.schema, self.streamed) as source:
             brought, digest = self.method.own(self.own_rows(source)), source.fingerprint_of_rows
             yield Opened(brought, fingerprint(digest, brought) if isinstance(self.method, Squares) else digest)
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
-        """See `Kind.run`; `data` is what `Method.own` makes of the rows."""
+        """Run the method; `data` is the value of `Method.own`."""
 
         def tell(step: int, opened: State) -> None:
             words = f"step {step + 1} of {self.method.steps}" if self.method.steps > 1 else self.method.words
@@ -289,7 +289,7 @@ class RegressJoint(BySchema):
 
     @override
     def document(self, state: State) -> Document:
-        """See `Kind.document`: the content of a model file."""
+        """Return the content of a model file."""
         settings = self.settings
         about: Document = {"method": settings.method}
         if self.classifies and self.method.minimises:

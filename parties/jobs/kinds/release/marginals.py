@@ -53,7 +53,7 @@ class Marginals(Release):
     @classmethod
     @override
     def canonical(cls, settings: Any, schema: Schema) -> Marginals:
-        """See `Release.canonical`: sets and columns in the schema's order."""
+        """Put the sets and the columns into the schema's order."""
         if settings.sets is None:
             chosen = settings.model_copy(update={"columns": columns.ordered(settings.columns, schema)})
             _ = _sets(chosen)
@@ -107,7 +107,7 @@ class Marginals(Release):
     @classmethod
     @override
     def text(cls, document: Document, party: int) -> str:
-        """See `Kind.text`: their sizes; the counts are for programs."""
+        """Return the sizes of the tables: their counts are for programs."""
         lines = [
             f"{' x '.join(map(presenting.shown, table['columns']))}: {np.size(table['counts']):,} cells, "
             f"{np.sum(table['counts']):,} rows"

@@ -68,7 +68,7 @@ class NaiveBayes(Release):
     @classmethod
     @override
     def canonical(cls, settings: Any, schema: Schema) -> NaiveBayes:
-        """See `Release.canonical`: target and columns by their names, in the schema's order."""
+        """Name the target and the columns, in the schema's order."""
         settings = with_features(settings, schema)
         if settings.delta is None and settings.epsilon is not None and not settings.exact:
             epsilon, many, small = exact(settings.epsilon), len(settings.columns), default_delta(settings.max_rows)

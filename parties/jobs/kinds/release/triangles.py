@@ -175,7 +175,7 @@ class Triangles(Release):
 
     @override
     def cost(self, inputs: Inputs, extra: Any = None) -> Counted:
-        """See `Kind.cost`: a law of a smaller scale may have a few gates more. Pairs come in batches that are alike."""
+        """Count the run. Noise of a smaller scale may take a few gates more; the batches of pairs are alike."""
         from protocols.release import triangles
         from smc.counting import forecast
 

@@ -184,13 +184,15 @@ def test_what_is_opened_is_listed_and_counted() -> None:
             for field in ("bytes_sent", "bytes_received", "messages", "rounds", "and_gates", "bits_opened"):
                 spent, said = getattr(meters[party_number], field), getattr(counted, field)
                 assert spent == said if full else spent <= said, field
-        splits = sum(len(opened) for step, opened in enumerate(state) if made.opened(state, step)["best split"])
-        leaves = made.opened(state)["exact number"]
-        assert made.opened(state) == {"best split": splits, "exact number": leaves}
-        bits = sum(made.bits(Step(n, 0, made.states.cut(state, n), "")) for n in range(len(state)))
+        splits = sum(
+            len(opened) for step, opened in enumerate(state) if made.disclosure.opened(state, step)["best split"]
+        )
+        leaves = made.disclosure.opened(state)["exact number"]
+        assert made.disclosure.opened(state) == {"best split": splits, "exact number": leaves}
+        bits = sum(made.disclosure.bits.of_step(Step(n, 0, made.states.cut(state, n), "")) for n in range(len(state)))
         of_leaves = leaves * (made._width + 1)
         assert bits == splits * (1 + (len(made.features.candidates) - 1).bit_length()) + of_leaves
-        assert (bits == made.bits_at_most) if full else (bits <= made.bits_at_most)
+        assert (bits == made.disclosure.bits.at_most) if full else (bits <= made.disclosure.bits.at_most)
 
 
 def test_a_command_says_how_many_bits_are_exact(tmp_path: Path) -> None:
@@ -202,7 +204,7 @@ def test_a_command_says_how_many_bits_are_exact(tmp_path: Path) -> None:
     of_sum = ((100 << FINE) + 1).bit_length() + 2  # of both parties, with a sign
     most = 2 * (1 + 2 * 2 * of_sum)  # a decision, no bit for one candidate, and two leaves of two sums
     assert remarks[-1].startswith(f"exact, without noise, {most:,} bits at most: ")
-    assert made.bits_at_most == most
+    assert made.disclosure.bits.at_most == most
     assert "exact" not in Boost.alone(BoostSettings.model_validate({**known, "epsilon": 1.0}), 0)[2][-1]
 
 
@@ -211,17 +213,17 @@ def test_a_command_says_how_many_bits_are_exact(tmp_path: Path) -> None:
 def test_as_many_rounds_as_may_open_their_splits(target: str, fields: dict[str, Any]) -> None:
     """One more would open too much; it is fifty, or the least. Both parties have that number in what they agree on."""
     made = task(target, **{"rounds": None, "depth": 4, **fields})
-    of_round = made.bits_at_most // made.rounds
+    of_round = made.disclosure.bits.at_most // made.rounds
     if made.exact:  # of decisions alone
         of_round -= made.trees * 2 * (1 << made.settings.depth) * (made._width + 1)
     assert (made.rounds + 1) * of_round > DEFAULT_BITS or made.rounds == 50
     assert made.rounds * of_round <= DEFAULT_BITS or made.rounds == 1
     assert made.settings.rate == round(min(max(0.3, 10 / made.rounds), 1), 2)
-    assert made.bits_at_least == made.bits_at_most  # or it does not begin
+    assert made.disclosure.bits.at_least == made.disclosure.bits.at_most  # or it does not begin
     said = made.specification()
     assert said["rounds"] == made.rounds
     assert Boost.agreed(said).specification() == said
-    (line,) = (line for line in made.reveals("B") if "their splits open" in line)
+    (line,) = (line for line in made.disclosure.reveals("B") if "their splits open" in line)
     assert f"{made.rounds * of_round:,} bits" in line
     assert ("as many as fit" in line) == (1 < made.rounds < 50 or of_round <= DEFAULT_BITS < 2 * of_round)
     assert task(target, **{**fields, "rounds": 7, "depth": 1}).rounds == 7
@@ -239,9 +241,9 @@ def test_the_noise_hides_what_a_row_changes(target: str, adjacency: str) -> None
     loss_of = made.noise.loss
     said = float(2 * loss_of.rho * made.noise.scale**2)
     assert loss_of.times == 3
-    assert made.spends == (loss_of,)
-    assert not made.exact
-    assert made.past_budget
+    assert made.disclosure.spends == (loss_of,)
+    assert not made.disclosure.exact
+    assert made.disclosure.past_budget
 
     def leaves(codes: np.ndarray) -> list[np.ndarray]:
         growing, found = made._grown((), own_rows(made, codes)), []
@@ -271,7 +273,7 @@ def test_noise_makes_trees_that_still_predict() -> None:
     )
     assert "noise of sigma" in made.text(document, 0)
     assert "epsilon 16" in made.text(document, 0)
-    assert any("e^16" in line for line in made.reveals("B"))
+    assert any("e^16" in line for line in made.disclosure.reveals("B"))
 
 
 BAD: list[tuple[dict[str, Any], str]] = [

@@ -167,15 +167,15 @@ def test_the_grid_finds_what_is_there() -> None:
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace"])
 def test_all_of_epsilon_is_spent_and_noise_fits(given_: dict[str, Any], adjacency: str) -> None:
     task = task_of(epsilon=0.3, adjacency=adjacency, **given_)
-    assert sum(one.amount * one.times for one in task.spends) == Fraction(3, 10)
-    assert {one.adjacency for one in task.spends} == {adjacency}
+    assert sum(one.amount * one.times for one in task.disclosure.spends) == Fraction(3, 10)
+    assert {one.adjacency for one in task.disclosure.spends} == {adjacency}
     changes = [3 * UNIT if given_ else 1] * len(task.rounds)
     if given_.get("method") == "hybrid":
         changes[0] = 1
-    for part, spent, change in zip(task.rounds, task.spends, changes, strict=True):
+    for part, spent, change in zip(task.rounds, task.disclosure.spends, changes, strict=True):
         assert part.noise is not None
         assert part.noise.scale == change * (2 if adjacency == "replace" else 1) / spent.amount
-    assert task_of(exact=True, **given_).spends == ()
+    assert task_of(exact=True, **given_).disclosure.spends == ()
 
 
 @pytest.mark.parametrize(
@@ -192,8 +192,8 @@ def test_the_estimate_is_what_is_measured(given_: dict[str, Any]) -> None:
 
     one, other = run_local(program)
     assert one == other
-    assert sum(task.opened(one).values()) == len(one)
-    assert sum(sum(task.opened(one, step).values()) for step in range(task.states.steps(one))) == len(one)
+    assert sum(task.disclosure.opened(one).values()) == len(one)
+    assert sum(sum(task.disclosure.opened(one, step).values()) for step in range(task.states.steps(one))) == len(one)
     for party in (0, 1):
         for field in ("bytes_sent", "bytes_received", "messages", "rounds", "and_gates", "bits_opened"):
             assert getattr(counted.costs[party], field) == getattr(meters[party].total, field), field
@@ -233,7 +233,7 @@ def test_what_is_shown() -> None:
         assert "epsilon 1 (add-remove)" in text
         assert ("3 rounds of k-means, the first on 11 cells" in text) == (given_.get("method") == "in-process")
         assert "2 clusters" in Cluster.picture(document)
-        assert "with noise that neither knows" in task.reveals("bob")[0]
+        assert "with noise that neither knows" in task.disclosure.reveals("bob")[0]
 
 
 WRONG = [

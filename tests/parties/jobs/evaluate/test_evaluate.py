@@ -231,8 +231,8 @@ def test_decisions_are_scikit_learns() -> None:
     worse = of(Better, BetterSettings, **{**COLUMN, "scores": "old"}, than="score")
     assert not worse.document(state_of(worse, [[], rows], "clear"))["answer"]
     assert not of(Auc, AucSettings, **COLUMN, at_least=0.0).document([0])["answer"]
-    assert task.opened([1]) == {"decision": 1}
-    assert not task.spends
+    assert task.disclosure.opened([1]) == {"decision": 1}
+    assert not task.disclosure.spends
 
 
 def test_drift_is_told_by_column() -> None:
@@ -244,7 +244,7 @@ def test_drift_is_told_by_column() -> None:
     assert document["differ"] == {"sex": True, "year": False}
     assert "differs" in task.text(document, 1)
     assert task.document(state_of(task, [rows, []], "clear"))["differ"] == {"sex": False, "year": False}
-    assert task.bits(None) == 2
+    assert task.disclosure.bits.of_step(None) == 2
 
 
 def constant() -> list[dict[str, str]]:

@@ -138,7 +138,7 @@ def test_it_counts_the_bits_that_it_opens(columns: tuple[str, ...], first: int) 
         task.run(engine_of(session, Profile("clear")), task.own_rows(counts(task, own)), None, lambda step: None)
         return session.meter.total.bits_opened
 
-    assert run_local(party) == (task.bits_at_most, task.bits_at_most)
+    assert run_local(party) == (task.disclosure.bits.at_most, task.disclosure.bits.at_most)
 
 
 @pytest.mark.parametrize("measure", MEASURES)

@@ -127,7 +127,7 @@ def test_every_engine_says_the_same_and_costs_what_was_foreseen(name: str, engin
     rows = drawn(3, 160, 0.3)
     task = task_of(name, engine=engine, **CASES[name][0])
     assert document(task, (rows[:50], rows[50:]), engine)["differ"] is (CASES[name][1](rows) < 0.05)
-    assert task.opened([1]) == {"decision": 1}
+    assert task.disclosure.opened([1]) == {"decision": 1}
     assert forecast(task.cost(None).program, Profile(engine)).bytes < 10_000_000
 
 

@@ -95,7 +95,7 @@ def test_the_recoding_carries_what_its_classes_keep(
     assert [one.removesuffix(" (variational)") for one in kept] == words
     assert none == []
     assert found.columns == ("age", "town", "end")
-    assert all(one.removesuffix(" (variational)") in " ".join(found.reveals("bob")) for one in words[1:])
+    assert all(one.removesuffix(" (variational)") in " ".join(found.disclosure.reveals("bob")) for one in words[1:])
     assert f"at least 4 rows of {'each party' if against == 'peer' else 'both'}" in found.text(found.document(CUTS), 0)
     rows = [("20", "good", "north")] * 5 + [("40", "bad", "south"), ("40", "good", "mid")] * 2
     (tmp_path / "rows.csv").write_text("age,end,town\n" + "".join(",".join(row) + "\n" for row in rows))

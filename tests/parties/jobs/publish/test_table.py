@@ -234,7 +234,7 @@ def test_the_estimate_is_what_is_measured(profile: str, way: str, certificate: s
         for party in (0, 1):
             cost, said = meters[party].total.as_dict(), counted.meters[party].total.as_dict()
             assert {**cost, "seconds": 0} == {**said, "seconds": 0}
-        assert sum(made.opened(result).values()) == 2 * 35 - hidden
+        assert sum(made.disclosure.opened(result).values()) == 2 * 35 - hidden
         with pytest.raises(InputError, match="leave it out"):
             made.cost(Inputs(), JointTableExtra(hidden=1))
         return
@@ -246,15 +246,15 @@ def test_the_estimate_is_what_is_measured(profile: str, way: str, certificate: s
         cost, said = meters[party].total.as_dict(), counted.meters[party].total.as_dict()
         assert {**cost, "seconds": 0} == {**said, "seconds": 0}
     assert forecast(made.cost(Inputs()).program, Profile(profile)).bytes > counted.bytes
-    assert sum(made.opened(result).values()) == 2 * 35 + 35 - hidden
-    assert made.opened(None) == dict.fromkeys(made.opened(result), 0)
+    assert sum(made.disclosure.opened(result).values()) == 2 * 35 + 35 - hidden
+    assert made.disclosure.opened(None) == dict.fromkeys(made.disclosure.opened(result), 0)
     with pytest.raises(InputError, match="some must be left"):
         made.cost(Inputs(), JointTableExtra(hidden=35))
 
 
 def test_noise_is_charged_and_shown() -> None:
     made = task(epsilon=0.5)
-    (spent,) = made.spends
+    (spent,) = made.disclosure.spends
     assert (spent.mechanism, spent.amount, spent.times) == ("discrete Laplace", 0.5, 1)
     assert made.layout.noise is not None
     assert made.layout.noise.scale == 8  # a row is in a cell, two totals and the grand total
@@ -263,8 +263,8 @@ def test_noise_is_charged_and_shown() -> None:
     dear = task(HOSPITAL, by="sex", across="symptom", sum="cost", epsilon=0.5)
     assert dear.layout.noise.scale * dear.layout.unit == Fraction("7.625") * 16  # type: ignore[union-attr]
     assert dear.layout.rows_noise.scale == 16  # type: ignore[union-attr]
-    assert [loss.amount for loss in dear.spends] == [0.25, 0.25]
-    assert not made.exact
+    assert [loss.amount for loss in dear.disclosure.spends] == [0.25, 0.25]
+    assert not made.disclosure.exact
     result, _ = found(made, [own_numbers(made, rows) for rows in halves(people())], seed=3)
     document = made.document(result)
     grid = with_totals(np.array(list(COUNTIES.values())))
@@ -387,9 +387,9 @@ def test_what_is_said_of_it(certificate: str) -> None:
     assert made.parameters()["analyst"].startswith("analyst (")
     again = JointTable.agreed(json.loads(json.dumps(made.specification())))
     assert again.specification() == made.specification()
-    assert again.reveals("bob") == made.reveals("bob")
-    told = " ".join(made.reveals("bob"))
-    assert f"for who has the key of analyst ({made.analyst})" in told
+    assert again.disclosure.reveals("bob") == made.disclosure.reveals("bob")
+    told = " ".join(made.disclosure.reveals("bob"))
+    assert f"for who has the key of analyst ({made.disclosure.analyst})" in told
     assert "Whoever holds that key and one party's rows has the other's numbers: bob has ours if" in told
     assert "and which are empty" in told
     assert "nothing is promised" in told

@@ -148,6 +148,6 @@ def test_noise_is_of_all_steps_and_of_all_rows_together() -> None:
     for fields, scale in (({}, 3), ({"adjacency": "replace"}, 6), ({"steps": 12}, 12), ({"at_most": 4}, 12)):
         made = task(**fields)
         assert made.method.law.scale == Fraction(scale), fields  # type: ignore[attr-defined]
-        (spent,) = made.spends
+        (spent,) = made.disclosure.spends
         assert (spent.amount, spent.times) == (1, 1)
     assert task(columns=("x",), numeric=("x",)).settings.steps is None  # one weight alone, by its loss

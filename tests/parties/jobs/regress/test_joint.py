@@ -182,9 +182,9 @@ def test_a_choice_is_of_the_weight_of_least_objective() -> None:
 def test_what_is_spent_is_epsilon(fields: dict[str, Any], epsilon: float, adjacency: str) -> None:
     """Over all steps, by OpenDP's conversion: no more, and not much less; and the noise is that of the spending."""
     made = task(**fields, epsilon=epsilon, adjacency=adjacency)
-    (spent,) = made.spends
+    (spent,) = made.disclosure.spends
     assert (spent.adjacency, spent.times) == (adjacency, 1 if fields is CHOICES else made.method.steps)
-    loss = composed(made.spends, spent.adjacency)
+    loss = composed(made.disclosure.spends, spent.adjacency)
     if fields in (CHOICE, CHOICES):
         assert (loss.epsilon, loss.rho) == (Fraction(str(epsilon)), 0)
         return
@@ -213,9 +213,9 @@ def test_the_estimate_is_what_is_measured(fields: dict[str, Any], profile: Profi
         for field in ("bytes_sent", "bytes_received", "messages", "rounds", "and_gates", "bits_opened"):
             assert getattr(counted.costs[party], field) == getattr(meters[party].total, field), field
     opened = {"gradient": 2 * 5, "output": 5, "choice": fields.get("steps", 1)}[made.settings.method]
-    assert sum(made.opened(found).values()) == opened
-    assert sum(made.opened(found, 0).values()) == opened // made.method.steps
-    assert sum(made.opened(()).values()) == 0
+    assert sum(made.disclosure.opened(found).values()) == opened
+    assert sum(made.disclosure.opened(found, 0).values()) == opened // made.method.steps
+    assert sum(made.disclosure.opened(()).values()) == 0
 
 
 @pytest.mark.parametrize("fields", METHODS, ids=str)
@@ -247,8 +247,8 @@ def test_what_is_said_of_a_result(fields: dict[str, Any]) -> None:
     found = model.intercepts[0] + sum(column.read(row[name])[0] for name, column in model.columns.items())
     assert found == pytest.approx(score * scale, abs=1e-6)
     assert RegressJoint.agreed(made.specification()).specification() == made.specification()
-    assert "with noise that neither knows" in made.reveals("bob")[0]
-    assert "differential privacy" in made.reveals("bob")[1]
+    assert "with noise that neither knows" in made.disclosure.reveals("bob")[0]
+    assert "differential privacy" in made.disclosure.reveals("bob")[1]
     assert "nois" in made.question
 
 

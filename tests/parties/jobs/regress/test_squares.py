@@ -189,7 +189,7 @@ def test_the_bound_on_a_row_is_not_far_from_what_rows_change() -> None:
     assert changed <= math.sqrt(method.squared)
     assert 0.97 * math.sqrt(method.squared) < changed + math.isqrt(method.numbers) + 2
     spent = Fraction(method.squared) / (2 * method.noise.scale**2)
-    assert float(made.spends[0].amount) == pytest.approx(float(spent), rel=1e-9)
+    assert float(made.disclosure.spends[0].amount) == pytest.approx(float(spent), rel=1e-9)
 
 
 def test_grouped_rows_have_the_same_moments() -> None:

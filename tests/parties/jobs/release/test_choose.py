@@ -141,7 +141,7 @@ def test_exact_choices_are_the_best(seed: int) -> None:
     for place, sex in enumerate(SCHEMA.attributes["sex"]):
         codes = [SCHEMA.attributes["bid"].index(row["bid"]) for rows in people for row in rows if row["sex"] == sex]
         assert found[place] == int(np.argmax(table[:, codes].sum(axis=1)))
-    assert task.bits_at_most == 2 * 3
+    assert task.disclosure.bits.at_most == 2 * 3
 
 
 @pytest.mark.parametrize(

@@ -123,9 +123,9 @@ def test_sums_of_noise_neither_fall_nor_pass_all_rows() -> None:
 
 def test_it_spends_one_epsilon_for_all_columns() -> None:
     task = task_of(("age", "weight"), epsilon=0.5)
-    assert sum(loss.epsilon for loss in task.spends) == Fraction(1, 2)  # type: ignore[attr-defined]
+    assert sum(loss.epsilon for loss in task.disclosure.spends) == Fraction(1, 2)  # type: ignore[attr-defined]
     assert task.guarantee == (0.5, 0.0)
-    assert task_of(exact=True).spends == ()
+    assert task_of(exact=True).disclosure.spends == ()
     assert task_of(exact=True).opened([1] * 9) == {"group where an edge is": 9}
 
 

@@ -56,7 +56,7 @@ def test_rho_adds_up_over_the_marginals(adjacency: str, changed: int) -> None:
     assert isinstance(task, Marginals)
     noise = task.query.parts[0].noise
     assert noise is not None
-    (spent,) = task.spends
+    (spent,) = task.disclosure.spends
     rho = float(spent.amount)
     assert rho == pytest.approx(changed / float(2 * noise.scale**2))
     assert epsilon_of_rho(rho, 1e-7) == pytest.approx(1, abs=1e-4)

@@ -223,8 +223,8 @@ def test_no_neighbours_are_told_apart_better_than_promised(name: str, given_: di
         change, scale = changes[:, start:end], float(part.noise.scale)
         gaussian = part.noise.family == "discrete Gaussian"
         spent += (change**2).sum(axis=1) / (2 * scale**2) if gaussian else change.sum(axis=1) / scale
-    promised = float(sum(loss.amount for loss in task.spends))
-    assert {one.adjacency for one in task.spends} == {adjacency}
+    promised = float(sum(loss.amount for loss in task.disclosure.spends))
+    assert {one.adjacency for one in task.disclosure.spends} == {adjacency}
     assert spent.max() <= promised * (1 + 1e-9)
     some = given_.get("where", "").count(";") == 3 or (name, adjacency) == ("sum", "replace")
     if not some:  # of these the promise is kept with a little more than it takes
@@ -244,7 +244,7 @@ def test_choices_take_noise_for_every_place_and_once_more_if_replaced(
         task: Any = asked(name, column="visits", epsilon=0.25, adjacency=adjacency, **more)
         (mechanism,) = task.query.mechanisms
         assert (mechanism.scale, mechanism.sensitivity / mechanism.epsilon) == (scale, scale)
-        assert [(one.amount, one.adjacency) for one in task.spends] == [(0.25, adjacency)]
+        assert [(one.amount, one.adjacency) for one in task.disclosure.spends] == [(0.25, adjacency)]
     values, groups = 5 if name == "top" else 4, 3
     counted: list[int] = []
     monkeypatch.setattr(Noise, "law", lambda self, numbers: counted.append(numbers) or Known(0))
@@ -299,8 +299,8 @@ def test_the_estimate_is_what_is_measured(name: str, exact: bool, profile: Profi
 
     one, other = run_local(program)
     assert one == other
-    assert sum(task.opened(one).values()) == len(one)
-    assert task.opened(None) == dict.fromkeys(task.opened(one), 0)
+    assert sum(task.disclosure.opened(one).values()) == len(one)
+    assert task.disclosure.opened(None) == dict.fromkeys(task.disclosure.opened(one), 0)
     for party in (0, 1):
         for field in ("bytes_sent", "bytes_received", "messages", "rounds", "and_gates", "bits_opened"):
             assert getattr(counted.costs[party], field) == getattr(meters[party].total, field), field
@@ -312,14 +312,14 @@ def test_what_is_said_of_a_question(name: str) -> None:
     row = {"age": "old", "sex": "male", "visits": "2", "outcome": "bad"}
     noisy = asked(name, **ASKED[name])
     exact = asked(name, **{key: value for key, value in ASKED[name].items() if key != "delta"}, exact=True)
-    assert "with noise that neither knows" in noisy.reveals("bob")[0]
-    assert "e^1 = 2.72" in noisy.reveals("bob")[0]
-    assert "exactly" in exact.reveals("bob")[0]
-    assert "this tells each party the other's number" in exact.reveals("bob")[0]
-    assert (noisy.exact, exact.exact, exact.spends) == (False, True, ())
-    assert noisy.spends
+    assert "with noise that neither knows" in noisy.disclosure.reveals("bob")[0]
+    assert "e^1 = 2.72" in noisy.disclosure.reveals("bob")[0]
+    assert "exactly" in exact.disclosure.reveals("bob")[0]
+    assert "this tells each party the other's number" in exact.disclosure.reveals("bob")[0]
+    assert (noisy.exact, exact.exact, exact.disclosure.spends) == (False, True, ())
+    assert noisy.disclosure.spends
     delta = ASKED[name].get("delta")
-    assert ("but for events of probability 1e-06" in noisy.reveals("bob")[0]) == (delta is not None)
+    assert ("but for events of probability 1e-06" in noisy.disclosure.reveals("bob")[0]) == (delta is not None)
     for task in (noisy, exact):
         document = task.document(state_of(task, [[row] * 5, [row] * 4]))
         assert document.get("delta") == (None if task.exact else delta)

@@ -43,7 +43,7 @@ def test_rows_are_edges(left: list[dict[str, str]], right: list[dict[str, str]],
 @pytest.mark.parametrize(("adjacency", "times"), [("add-remove", 2), ("replace", 4)])
 def test_what_it_spends_and_says(adjacency: str, times: int) -> None:
     task = asked("triangles", CALLS, delta=1e-6, adjacency=adjacency, **ENDS)
-    assert [(one.measure, one.amount, one.delta, one.adjacency, one.times) for one in task.spends] == [
+    assert [(one.measure, one.amount, one.delta, one.adjacency, one.times) for one in task.disclosure.spends] == [
         ("epsilon", 1, exact(1e-6), adjacency, 1)
     ]
     found = task.document([5, 40])
@@ -53,8 +53,8 @@ def test_what_it_spends_and_says(adjacency: str, times: int) -> None:
     text = type(task).text(found, 0)
     assert text.splitlines()[1].split()[:2] == ["graph", "35"]
     assert f"scale {5 * times}, epsilon 1, delta 1e-06 ({adjacency})" in text
-    assert "but for events of probability 1e-06" in task.reveals("bob")[0]
-    assert task.opened([5, 40]) == {"number with noise": 2}
+    assert "but for events of probability 1e-06" in task.disclosure.reveals("bob")[0]
+    assert task.disclosure.opened([5, 40]) == {"number with noise": 2}
 
 
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace"])
@@ -73,7 +73,7 @@ def test_the_noise_is_that_of_what_it_spends(monkeypatch: pytest.MonkeyPatch, ad
     bound, number = state_of(task, [rows[:3], rows[3:]])
     # Two of K4 have two neighbours in common. X >= t at the scale 1/2 with e^(-2 t) / (1 + e^-2): below 1/4 from 1 on.
     assert (bound, number) == (2, 4)
-    ((spent),) = task.spends
+    ((spent),) = task.disclosure.spends
     assert (spent.amount, spent.delta) == (4.0, 0.25)
     changed = 2 * bound if adjacency == "replace" else bound
     assert scales == {Fraction(1, 2), Fraction(2 * changed, 4)}
@@ -85,7 +85,7 @@ def test_without_a_delta_only_the_number_is_told(adjacency: str, changes: int) -
     """Noise of the graph's own ladder: how far it reaches depends on what is not told."""
     task = asked("triangles", CALLS, adjacency=adjacency, **{**ENDS, "epsilon": 8.0})
     assert ladder.is_worth_it(7, Fraction(8), changes)
-    (spent,) = task.spends
+    (spent,) = task.disclosure.spends
     assert (spent.measure, spent.amount, spent.delta, spent.adjacency) == ("epsilon", 8, 0, adjacency)
     found = task.document([40])
     law = ladder.ladder(7, Fraction(8), changes)
@@ -94,8 +94,8 @@ def test_without_a_delta_only_the_number_is_told(adjacency: str, changes: int) -
     assert (found["law"], found["scale"]) == ("ladder", changes / 4)
     assert f"off by at most {found['reaches']['1']} if 1, " in type(task).text(found, 0)
     assert f"ladder noise of scale {changes / 4:g}, epsilon 8 ({adjacency})" in type(task).text(found, 0)
-    assert "probability" not in task.reveals("bob")[0]
-    assert task.opened([40]) == {"number with noise": 1}
+    assert "probability" not in task.disclosure.reveals("bob")[0]
+    assert task.disclosure.opened([40]) == {"number with noise": 1}
 
 
 def test_with_few_vertices_it_is_noise_of_what_any_graph_can_change() -> None:

@@ -105,5 +105,5 @@ def test_a_task_derives_numbers_and_noise_once(monkeypatch: pytest.MonkeyPatch, 
     task = asked(name, column="visits", by=("sex",))
     row = {"age": "old", "sex": "male", "visits": "2", "outcome": "good"}
     task.document(state_of(task, [[row], []]))
-    _ = task.reveals("them"), task.spends, task.cost(Inputs()).is_countable
+    _ = task.disclosure.reveals("them"), task.disclosure.spends, task.cost(Inputs()).is_countable
     assert calls == {"decimal": len(SCHEMA.attributes["visits"]), "laplace": parts}

@@ -90,14 +90,14 @@ def test_what_is_said_of_it() -> None:
     task = task_of(2.5, where="sex = male")
     assert kinds.find("variance") is Variance
     assert kinds.line("variance").endswith("above a bound.")
-    assert (task.exact, task.spends, task.opened(None), task.opened([1])) == (
+    assert (task.exact, task.disclosure.spends, task.disclosure.opened(None), task.disclosure.opened([1])) == (
         False,
         (),
         {"decision": 0},
         {"decision": 1},
     )
     learnt = "whether the variance of visits over the rows of both tables whose sex = male is above 2.5"
-    assert task.reveals("bob")[0] == f"We and bob both learn {learnt}."
+    assert task.disclosure.reveals("bob")[0] == f"We and bob both learn {learnt}."
     again = Variance.agreed(task.specification())
     assert (again.specification(), again.columns) == (task.specification(), ("sex", "visits"))
     document = task.document([1])

@@ -178,7 +178,7 @@ def test_noise_hides_a_basket_or_a_person(adjacency: str, people: int | None, no
     assert numbers.loss.epsilon == Fraction(1, 2)
     assert numbers.scale == 2 * noise
     assert choice.loss.epsilon == Fraction(1, 2)
-    text = " ".join(task.reveals("bob"))
+    text = " ".join(task.disclosure.reveals("bob"))
     assert "baskets" in text
     hides = "whether one basket, or one row, is there" if adjacency == "add-remove" else "one basket, or one row, says"
     assert (hides in text.lower()) == (people is None)

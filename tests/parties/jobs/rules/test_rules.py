@@ -168,7 +168,11 @@ def test_engines_agree_and_open_what_they_say(profile: Profile) -> None:
 
     (state, bits), _ = run_local(party)
     assert told(task.document(state)) == by_hand(lines, task)
-    assert bits == task.opened(state)["decision"] == sum(task.bits(step) for step in steps) // 2
+    assert (
+        bits
+        == task.disclosure.opened(state)["decision"]
+        == sum(task.disclosure.bits.of_step(step) for step in steps) // 2
+    )
     resumed = task.states.cut(state, 2)
     assert task.states.steps(resumed) == 2
 
@@ -280,7 +284,7 @@ def test_a_run_stops_in_a_line_where_rules_are_too_many(monkeypatch: pytest.Monk
 def test_a_run_stops_where_candidates_are_more_than_agreed() -> None:
     lines = [{"a": "1", "b": "x", "c": "1", "d": "0"}] * 6
     task = task_of(k=1, support=0.1, most=9)
-    assert task.bits_at_most == 5 * 9 + 1  # sets of four lengths, rules, and the larger bound
+    assert task.disclosure.bits.at_most == 5 * 9 + 1  # sets of four lengths, rules, and the larger bound
     with pytest.raises(JointRefusalError, match="at most 9 are decided"):
         state_of(task, (lines, lines))
     with pytest.raises(InputError, match="most: the columns have 9 values already"):
@@ -309,7 +313,7 @@ def test_with_noise_the_most_frequent_sets_are_chosen_and_counted(adjacency: str
     task = task_of(epsilon=16.0, first=8, adjacency=adjacency, max_length=2, confidence=0.75, show="all", support=0.5)
     scales = [1.0 if adjacency == "add-remove" else 2.0, 9 / 8]
     assert [float(noise.scale) for noise in task.mechanisms] == scales
-    assert sum(loss.amount for loss in task.spends) == 16
+    assert sum(loss.amount for loss in task.disclosure.spends) == 16
     state = state_of(task, (lines[:1500], lines[1500:]))
     document = task.document(state)
     by_count = sorted(by_hand(lines, task_of(support=0.01, max_length=2))[0], key=lambda s: -number(lines, s))
@@ -318,7 +322,7 @@ def test_with_noise_the_most_frequent_sets_are_chosen_and_counted(adjacency: str
         assert abs(count["value"] - number(lines, frozenset(items))) < 40
         assert count["low"] <= count["value"] <= count["high"]
     assert abs(document["rows"]["value"] - 4000) < 40
-    assert task.opened(state) == {"choice with noise": 8, "number with noise": 9}
+    assert task.disclosure.opened(state) == {"choice with noise": 8, "number with noise": 9}
     rule = next(rule for rule in document["rules"] if rule["if"] == ["a=1"] and rule["then"] == ["c=1"])
     both, of_if, of_then = (number(lines, frozenset(items)) for items in (["a=1", "c=1"], ["a=1"], ["c=1"]))
     assert rule["support"] == pytest.approx(both / 4000, rel=0.05)

@@ -121,9 +121,9 @@ def test_the_bit_is_statsmodels_of_the_binned_times() -> None:
         document = task.document(state_of(task, [[*rows[::2], *UNKNOWN], rows[1::2]], "clear"))
         assert document["differ"] == (level > p)
         assert ("yes" in task.text(document, 0)) == document["differ"]
-    assert task.opened([1]) == {"decision": 1}
-    assert not task.spends
-    assert "number" not in " ".join(task.reveals("b")[:1])
+    assert task.disclosure.opened([1]) == {"decision": 1}
+    assert not task.disclosure.spends
+    assert "number" not in " ".join(task.disclosure.reveals("b")[:1])
 
 
 @pytest.mark.parametrize("rows", [[], rows_of(np.array([5.0] * 4), np.array([1] * 4), np.array([0, 0, 1, 1]))])

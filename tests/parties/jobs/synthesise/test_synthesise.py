@@ -78,8 +78,8 @@ def test_both_get_the_same_rows_and_they_are_like_the_true_ones(select: str) -> 
         assert task.states.decode(task.states.encode(step.state)) == step.state
         assert task.states.steps(step.state) == number
     assert task.states.cut(state, len(steps)) == state
-    opened = [task.opened(state, number) for number in range(len(steps))]
-    everything = task.opened(state)
+    opened = [task.disclosure.opened(state, number) for number in range(len(steps))]
+    everything = task.disclosure.opened(state)
     assert {key: sum(one[key] for one in opened) for key in everything} == everything
     assert everything["number with noise"] == sum(one.counts.size for one in state.measured)
     true, made = np.concatenate(own), state.rows
@@ -116,7 +116,7 @@ def test_a_run_goes_on_from_any_step() -> None:
 def test_all_of_rho_is_charged() -> None:
     for adjacency in ("add-remove", "replace"):
         task = task_of(epsilon=1.0, adjacency=adjacency)
-        (spent,) = task.spends
+        (spent,) = task.disclosure.spends
         rho = float(spent.amount)
         assert epsilon_of_rho(rho, 1e-9) == pytest.approx(1, abs=1e-4)
         assert spent.adjacency == adjacency

@@ -58,9 +58,10 @@ def test_a_forest_is_written_read_and_gone_on_with(splits: str) -> None:
             == of.states.cut(state, step.number)
         )
         assert run(of, step.state)[0] == state
-    assert {kind: sum(of.opened(state, step.number)[kind] for step in steps) for kind in of.opened(state)} == of.opened(
-        state
-    )
+    assert {
+        kind: sum(of.disclosure.opened(state, step.number)[kind] for step in steps)
+        for kind in of.disclosure.opened(state)
+    } == of.disclosure.opened(state)
     assert Forest.agreed(of.specification()).specification() == of.specification()
     assert "3 trees that vote" in of.text(of.document(state), 0)
 
@@ -69,7 +70,7 @@ def test_left_alone_its_leaves_speak_of_five_rows() -> None:
     of = task()
     assert (of.settings.k, of.settings.attributes, of.settings.criterion) == (5, 3, "gini")  # of six questions
     assert of.settings.max_depth is not None
-    assert any("fewer than 5 rows" in line for line in of.reveals("bob"))
+    assert any("fewer than 5 rows" in line for line in of.disclosure.reveals("bob"))
 
 
 @pytest.mark.parametrize(

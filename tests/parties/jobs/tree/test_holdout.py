@@ -105,11 +105,20 @@ def test_it_costs_what_is_estimated_and_opens_what_is_said(profile: Profile) -> 
     assert exact.bytes <= most
     assert forecast(of.cost(Inputs()).program, profile).bytes <= most
     assert [step.number for step in steps] == list(range(of.states.steps(state)))
-    assert meters[0].total.bits_opened <= sum(of.bits(step) for step in steps) <= of.bits_at_most
+    assert (
+        meters[0].total.bits_opened
+        <= sum(of.disclosure.bits.of_step(step) for step in steps)
+        <= of.disclosure.bits.at_most
+    )
     splits = sum(not isinstance(node, Leaf) for node, _ in walk(state.tree))
-    assert sum(of.bits(step) for step in steps[-3:]) == 2 * splits, "whether it becomes a leaf, and its class"
+    assert sum(of.disclosure.bits.of_step(step) for step in steps[-3:]) == 2 * splits, (
+        "whether it becomes a leaf, and its class"
+    )
     labels = [label for level in state.levels for label in level]
-    assert (of.opened(state)[JUDGED], of.opened(state)[LABEL]) == (splits, splits - labels.count(None))
+    assert (of.disclosure.opened(state)[JUDGED], of.disclosure.opened(state)[LABEL]) == (
+        splits,
+        splits - labels.count(None),
+    )
 
 
 def test_states_are_written_cut_and_gone_on_from() -> None:
@@ -129,7 +138,7 @@ def test_states_are_written_cut_and_gone_on_from() -> None:
         again, _, left = run(of, table, start=part)
         assert again == state
         assert [step.number for step in left] == list(range(at, number))
-    total, parts = of.opened(state), [of.opened(state, at) for at in range(number)]
+    total, parts = of.disclosure.opened(state), [of.disclosure.opened(state, at) for at in range(number)]
     assert {name: sum(part[name] for part in parts) for name in total} == total
     assert TreeFile.parse(of.tree_file(state).fields()).tree == of.tree_file(state).tree
     with pytest.raises(InputError, match="leave out --tree"):
@@ -140,8 +149,8 @@ def test_states_are_written_cut_and_gone_on_from() -> None:
 def test_consent_says_that_the_whole_tree_is_opened_first() -> None:
     of = task(holdout=0.25)
     assert isinstance(of, HoldoutTree)
-    assert "opened whole before it is pruned" in of.reveals("bob")[1]
-    assert "25%" in of.reveals("bob")[1]
+    assert "opened whole before it is pruned" in of.disclosure.reveals("bob")[1]
+    assert "25%" in of.disclosure.reveals("bob")[1]
     again = Id3.agreed(of.specification())
     assert again.specification() == of.specification()
     assert of.specification() != task().specification()

@@ -170,11 +170,11 @@ def test_a_policy_can_bound_epsilon_and_an_exact_tree_has_none() -> None:
 def test_what_is_spent_is_epsilon_in_all(more: dict[str, object], adjacency: str) -> None:
     """Levels one after the other, then the leaves; trees have different rows, and cost no more than one."""
     made = noisy(adjacency=adjacency, **more)
-    spent, problem = made.spends, made.problem  # type: ignore[attr-defined]
+    spent, problem = made.disclosure.spends, made.problem  # type: ignore[attr-defined]
     assert problem.replace == (adjacency == "replace")
     assert float(sum(loss.amount * loss.times for loss in spent)) == pytest.approx(1)
     assert {(loss.adjacency, loss.delta, loss.measure) for loss in spent} == {(adjacency, 0, "epsilon")}
-    assert Id3.of(Id3Settings(), SCHEMA, "class").spends == ()
+    assert Id3.of(Id3Settings(), SCHEMA, "class").disclosure.spends == ()
 
 
 def test_the_depth_is_chosen_from_public_numbers_if_it_is_not_given() -> None:
@@ -242,7 +242,7 @@ def test_the_default_is_the_same_by_a_command_a_job_file_and_a_specification(tmp
     plain = proposal_of(SCHEMA, plain=True).specification
     assert (plain["k"], plain["max_depth"], plain["plain"]) == (1, None, True)
     assert Id3.agreed(plain).specification() == plain
-    assert "Leaves may speak of a single person" in " ".join(Id3.agreed(plain).reveals("bob"))
+    assert "Leaves may speak of a single person" in " ".join(Id3.agreed(plain).disclosure.reveals("bob"))
 
 
 @pytest.mark.parametrize("rule", [{"k": 5}, {"l": 2.0}, {"t": 0.5}])
@@ -277,7 +277,7 @@ def test_states_and_results_of_a_forest() -> None:
         noisy().state_of(TreeFile.parse(document))
     with pytest.raises(InputError, match="made with noise"):
         Id3.of(Id3Settings(), SCHEMA, "class").state_of(TreeFile.parse(document))
-    assert any("e^1 (differential privacy)" in line for line in job.reveals("them"))
+    assert any("e^1 (differential privacy)" in line for line in job.disclosure.reveals("them"))
 
 
 def test_columns_are_all_that_the_job_is_about() -> None:

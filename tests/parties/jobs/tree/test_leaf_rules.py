@@ -58,17 +58,23 @@ def test_the_policy_is_told_also_of_rules_that_rule_nothing_out() -> None:
 
 
 def test_what_is_promised() -> None:
-    assert task().reveals("B")[3:] == ["No leaf speaks of fewer than 5 rows of B or of us alone, unless of none."]
+    assert task().disclosure.reveals("B")[3:] == [
+        "No leaf speaks of fewer than 5 rows of B or of us alone, unless of none."
+    ]
     for given in ({"plain": True}, {"k": 1}, {"plain": True, "max_depth": 1}, {"k": 1, "t": 0.5}):
-        assert task(**given).reveals("B")[3].startswith("Leaves may speak of a single person: neither k nor l asks")
-    assert not any("single person" in line for line in task(k=1, l=2).reveals("B"))
-    assert task(k=20, l=2, t=0.3).reveals("B")[3:] == [
+        assert (
+            task(**given)
+            .disclosure.reveals("B")[3]
+            .startswith("Leaves may speak of a single person: neither k nor l asks")
+        )
+    assert not any("single person" in line for line in task(k=1, l=2).disclosure.reveals("B"))
+    assert task(k=20, l=2, t=0.3).disclosure.reveals("B")[3:] == [
         "No leaf speaks of fewer than 20 rows of B or of us alone, unless of none.",
         "No leaf speaks of rows of B or of us alone with fewer than 2 classes.",
         "In no leaf do the classes of rows of B or of us alone differ from those of all rows of that party by more "
         "than 0.3 (variational distance).",
     ]
-    assert task(**ALL).reveals("B")[3:] == [
+    assert task(**ALL).disclosure.reveals("B")[3:] == [
         "No leaf speaks of fewer than 5 rows of both parties together, unless of none.",
         "No leaf speaks of rows of both parties together with fewer than 1.5 classes, by the entropy of their "
         "frequencies.",

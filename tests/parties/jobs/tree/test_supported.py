@@ -135,8 +135,8 @@ def test_states_are_written_cut_and_counted() -> None:
         assert of.states.steps(part) == number
         assert not of.states.is_done(part)
         assert of.states.decode(of.states.encode(part)) == part
-    total = of.opened(state)
-    parts = [of.opened(state, number) for number in range(steps)]
+    total = of.disclosure.opened(state)
+    parts = [of.disclosure.opened(state, number) for number in range(steps)]
     assert {name: sum(part[name] for part in parts) for name in total} == total
     assert total["noisy count of the rows of a class in a leaf"] == 2 * len(state.counts)
     file = of.tree_file(state)
@@ -145,9 +145,9 @@ def test_states_are_written_cut_and_counted() -> None:
 
 
 def test_it_spends_for_the_counts_but_the_tree_is_past_any_budget() -> None:
-    (loss,) = task().spends
+    (loss,) = task().disclosure.spends
     assert (float(loss.amount), loss.times, loss.adjacency) == (1.0, 1, "add-remove")
-    assert task().past_budget
+    assert task().disclosure.past_budget
     assert task().noise.scale == 1
     assert task(adjacency="replace").noise.scale == 2
     assert (

@@ -67,7 +67,7 @@ def pure(epsilon: float) -> Loss:
 
 
 def effect(world: World, asked: Any) -> Any:
-    price = shown.price(world.accounts.account("t"), asked.ours.proposal.task.spends)
+    price = shown.price(world.accounts.account("t"), asked.ours.proposal.task.disclosure.spends)
     return world.accounts.effect(asked, price)
 
 
