@@ -19,6 +19,7 @@ from protocols.tree import Leaf, Split, Tree
 from smc.engines import Engine, make_engine
 
 MAX_ROWS = 64  # of a party
+TARGET = "play"  # of the bundled table
 
 
 def decision_tree(engine: Engine, table_file: str = "") -> View:
@@ -31,13 +32,13 @@ def decision_tree(engine: Engine, table_file: str = "") -> View:
     bundled = example.demo()
     public = schema.load(bundled.schema)
     path = Path(table_file) if table_file else (bundled.clinic_a, bundled.clinic_b)[engine.party]
-    features = public.features(public.target)
+    features = public.features(TARGET)
     domains = tuple(len(public.attributes[name]) for name in features)
-    problem = Problem(domains, len(public.attributes[public.target]), MAX_ROWS)
+    problem = Problem(domains, len(public.attributes[TARGET]), MAX_ROWS)
     view = View()
     own = TableSettings(schema=bundled.schema, source=str(path), max_rows=MAX_ROWS)
     with (
-        open_table(own, public, public.target) as source,
+        open_table(own, public, TARGET) as source,
         watched(engine.session, view) as (session, _),
     ):
         source.check()
@@ -60,8 +61,7 @@ def _walk(view: View, public: Schema, rows: NDArray[np.int64], tree: Tree) -> No
 
     `rows` are the distinct rows: values, class and number of each.
     """
-    target, features = public.target, public.features(public.target)
-    labels = public.attributes[target]
+    features, labels = public.features(TARGET), public.attributes[TARGET]
     nodes: list[tuple[str, Tree, NDArray[np.bool_]]] = [("all rows", tree, np.ones(len(rows), dtype=np.bool_))]
     depth = 0
     while nodes:
