@@ -1,6 +1,7 @@
-"""The exact tree with noisy counts of its leaves: how many rows each speaks of, and how often it is right.
+"""Exact tree with noisy counts of its leaves: the rows of each leaf, and its accuracy.
 
-The counts are made after the tree is opened, in the same job: one more step, and one charge, before anything is opened.
+The counts are made after the tree is opened, in the same job: one more step. Their charge is made before anything is
+opened.
 """
 
 from __future__ import annotations
@@ -26,26 +27,26 @@ if TYPE_CHECKING:
     from smc.engines import Engine, Profile
 
 COUNTED = "noisy count of the rows of a class in a leaf"
-LARGEST_PART = 1 << 13  # counts that are foreseen at once
+LARGEST_PART = 1 << 13  # counts of one part in a forecast
 
 
 @dataclass(frozen=True)
 class Supported:
-    """A tree so far, and in the end the noisy counts of its leaves, in reading order, by class."""
+    """A tree, perhaps unfinished, and then the noisy counts of its leaves, in reading order, by class."""
 
     tree: Tree
     counts: tuple[tuple[int, ...], ...] | None = None
 
 
 class SupportedTree(ExactTree):
-    """`protocols.id3`, then `protocols.release.leaf_counts`."""
+    """Task of `protocols.id3`, then `protocols.release.leaf_counts`."""
 
     specified = (*ExactTree.specified, "support_epsilon", "adjacency")
-    past_budget = True  # the tree is opened without noise, as if there were no counts
+    past_budget = True  # a tree without noise is opened as if there were no counts
 
     @cached_property
     def noise(self) -> Noise:
-        """The noise on every count."""
+        """Noise on every count."""
         assert self.settings.support_epsilon is not None
         epsilon, adjacency = exact(self.settings.support_epsilon), self.settings.adjacency
         return laplace(epsilon, 2 if adjacency == "replace" else 1, adjacency, self.settings.together)
@@ -53,7 +54,7 @@ class SupportedTree(ExactTree):
     @property
     @override
     def spends(self) -> tuple[Loss, ...]:
-        """See `Kind.spends`: the counts of all leaves, once; the tree itself spends nothing."""
+        """One loss for the counts of all leaves; the tree itself spends nothing."""
         return (PureLoss("leaf counts, discrete Laplace", self.noise.epsilon, adjacency=self.settings.adjacency),)
 
     @override
@@ -80,15 +81,15 @@ class SupportedTree(ExactTree):
 
     @override
     def bits(self, step: Step) -> int:
-        """See `Kind.bits`: the counts have noise."""
+        """Return the bits of the tree; the counts have noise."""
         from protocols.tree import open_depth
 
         return 0 if open_depth(step.state.tree) is None else super().bits(step)
 
-    # What it costs, and how it is run.
+    # Cost and execution.
 
     def _counts(self, engine: CountingEngine, leaves: int) -> None:
-        """Count the step that counts the rows of so many leaves, large ones in parts."""
+        """Count the step that counts the rows of the leaves, large ones in parts."""
         from protocols.release.leaf_counts import noisy_leaf_counts
 
         engine.answers = None
@@ -110,10 +111,10 @@ class SupportedTree(ExactTree):
             self._counts(engine, max(1, leaves))
 
         def most(profile: Profile) -> int | None:
-            if (of_tree := tree.most(profile)) is None:
+            if (tree_bytes := tree.most(profile)) is None:
                 return None
-            every = cost_model.most_nodes(self.problem)
-            return of_tree + forecast(lambda engine: self._counts(engine, every), profile).bytes
+            nodes = cost_model.most_nodes(self.problem)
+            return tree_bytes + forecast(lambda engine: self._counts(engine, nodes), profile).bytes
 
         return replace(tree, program=program, most=most)
 
@@ -145,17 +146,17 @@ class SupportedTree(ExactTree):
         if open_depth(tree) is not None:
             tree = super().run(engine, data, tree, on_step)
         leaves = leaves_of(tree)
-        words = f"counting the rows of {leaves:,} {'leaf' if leaves == 1 else 'leaves'}"
-        on_step(Step(decided_levels(tree), leaves, Supported(tree), words))
+        description = f"counting the rows of {leaves:,} {'leaf' if leaves == 1 else 'leaves'}"
+        on_step(Step(decided_levels(tree), leaves, Supported(tree), description))
         counts = leaf_counts(engine, self.problem, data, tree, self.noise.law(leaves * self.classes))
         return Supported(tree, tuple(tuple(row) for row in counts.tolist()))
 
-    # Its states.
+    # States.
 
     @property
     @override
     def states(self) -> States:
-        """The levels of the tree, then the counts of its leaves."""
+        """Levels of the tree, then the counts of its leaves."""
         trees = super().states
 
         def steps(state: Supported) -> int:
