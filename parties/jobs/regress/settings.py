@@ -1,4 +1,4 @@
-"""The settings of a linear classifier, and what they are where nobody gives them: by public numbers only."""
+"""Settings of a linear classifier, and their defaults from public numbers."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from protocols.release.promise import check_delta
 from smc.errors import InputError
 
 Method: TypeAlias = Literal["gradient", "output", "choice", "least-squares", "ridge"]
-SQUARES: tuple[Method, ...] = ("least-squares", "ridge")  # whose target is a column of numbers
+SQUARES: tuple[Method, ...] = ("least-squares", "ridge")  # methods whose target is a column of numbers
 MOST_STEPS = 1_000
 
 
 class RegressSettings(BooleanSettings, TabularSettings):
-    """`smc regress joint`."""
+    """Settings of `smc regress joint`."""
 
     target: Name | None = public(
         None,
@@ -84,18 +84,24 @@ class RegressSettings(BooleanSettings, TabularSettings):
 
     @property
     def objective(self) -> Loss:
-        """The loss that is meant."""
+        """Loss function of the settings."""
         return loss(self.loss, self.huber)
 
 
 def completed(settings: RegressSettings, features: Features) -> RegressSettings:
-    """Return the settings with all that follows from public numbers. `InputError` for what is missing or makes no
-    sense.
+    """Return the settings with all defaults from public numbers.
 
-    The ratio r = n sqrt(2 rho / d) says how far the gradient's sum stands above the noise of one step, for n rows a
-    party: the more, the more steps are worth their noise, 5 sqrt(r) of them, and the longer they may be. Measured on
-    eight tables at epsilon 0.1 to 16, of categories and of numbers, and looked at on three more. All that follows is
-    rounded to decimal numbers, which are part of what is agreed.
+    The ratio r = n sqrt(2 rho / d), for n rows of a party, compares the gradient's sum with the noise of one step. The
+    larger it is, the more steps are worth their noise, 5 sqrt(r) of them, and the longer they may be. The constants
+    were measured on eight tables at epsilon 0.1 to 16, of categories and of numbers, and checked on three more. All
+    defaults are rounded to decimal numbers, which are part of the agreement.
+
+    Args:
+        settings: The settings.
+        features: The features.
+
+    Raises:
+        InputError: A setting is missing, or does not apply to the method.
     """
     if settings.epsilon is None:
         raise InputError("epsilon: is missing: give the privacy loss, 1 for example")
@@ -152,14 +158,14 @@ def completed(settings: RegressSettings, features: Features) -> RegressSettings:
 
 
 def safe_rate(settings: RegressSettings) -> float:
-    """Return the length of a step that overshoots in no direction, whatever rows of norm 1 there are."""
+    """Return a step size that overshoots in no direction, for any rows of norm 1."""
     return round(2 / settings.objective.smoothness, 6)
 
 
 def _ratio(settings: RegressSettings, delta: float, numbers: int) -> float:
-    """r: of either party's rows, by the bound that matters for the method."""
+    """Return r for the rows of one party, by the bound that matters for the method."""
     assert settings.epsilon is not None
     rows = (settings.max_rows if settings.method == "gradient" else settings.least_rows or 1) / settings.together
     log = -math.log(delta)
-    root = math.sqrt(log + settings.epsilon) - math.sqrt(log)  # of rho
+    root = math.sqrt(log + settings.epsilon) - math.sqrt(log)  # root of rho
     return rows * root * math.sqrt(2 / numbers)
