@@ -45,7 +45,7 @@ class Inputs:
     def required(self) -> tuple[TableSettings, Schema]:
         """Return the table and its schema. Raise InputError if the job has no table."""
         if self.table is None or self.schema is None:
-            raise InputError("the job needs a table, and none is named")
+            raise InputError("the job needs a table; name one")
         return self.table, self.schema
 
     @contextmanager

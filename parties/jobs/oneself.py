@@ -28,7 +28,7 @@ def run_alone(task: Kind, data: Any, on_step: OnStep = lambda step: None) -> Sta
         InputError: The answer has no noise.
     """
     if not task.spends:
-        raise InputError("alone: is for answers with noise, which are told to others; this one has none")
+        raise InputError("alone: needs an answer with noise; this one has none")
     no_rows = task.of_nobody()
 
     def party(session: Session) -> State:

@@ -146,7 +146,7 @@ class EngineSettings(Settings):
     def _auto_chooses(self) -> EngineSettings:
         chosen = self.model_fields_set & CHOSEN
         if self.engine == "auto" and chosen:
-            raise ValueError(f"engine auto chooses {' and '.join(sorted(chosen))} by itself: leave it out")
+            raise ValueError(f"engine auto chooses {' and '.join(sorted(chosen))}; remove it, or name an engine")
         return self
 
 

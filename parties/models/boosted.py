@@ -158,7 +158,7 @@ def _check(node: Any, columns: Mapping[str, Column], level: int = 0) -> None:
     except (KeyError, TypeError, ValueError):
         asks = False
     if not asks:
-        raise ValueError(f"trees: a node asks {quoted(str(node.get('column')))} for what it has not")
+        raise ValueError(f"trees: a node splits {quoted(str(node.get('column')))} by an edge or value that it lacks")
     _check(node.get("then"), columns, level + 1)
     _check(node.get("otherwise"), columns, level + 1)
 

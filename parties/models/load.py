@@ -36,7 +36,9 @@ def _model(path: Path) -> Classifier:
     try:
         json.dumps(fields, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        raise InputError(f"{path}: a text in it has half a character, such as \\ud800: write the whole one") from None
+        raise InputError(
+            f"{path}: a text has an unpaired surrogate, such as \\ud800; write the whole character"
+        ) from None
     known = fields if isinstance(fields, dict) else {}
     what: str = "naive Bayes model"
     model: Callable[[Any], Classifier] = bayes.NaiveBayesModel.parse
@@ -45,13 +47,13 @@ def _model(path: Path) -> Classifier:
     elif "trees" in known:
         what, model = "model of boosted trees", boosted.BoostedModel.parse
     elif "tree" in known:
-        raise InputError(f"{path}: this is a tree: give it by --tree")
+        raise InputError(f"{path}: this is a tree; use --tree")
     elif "classes" not in known:
         raise InputError(f"{path}: not a known kind of model")
     try:
         return model(fields)
     except (ValueError, OverflowError) as error:
-        raise InputError(f"{path}: this is no {what}: {error}") from None
+        raise InputError(f"{path}: not a {what}: {error}") from None
 
 
 def load_any(path: Path) -> AnyModel:

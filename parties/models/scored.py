@@ -105,7 +105,7 @@ def number(text: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise ValueError(f"{quoted(text)} is no number, and the model takes this column as numbers")
+        raise ValueError(f"{quoted(text)} is not a number; the model reads this column as numbers")
     return value
 
 

@@ -53,7 +53,7 @@ class Axis:
         low, _, high = bounds.partition(":")
         ends = decimal(low.strip()), decimal(high.strip())
         if ends[0] is None or ends[1] is None or ends[0] >= ends[1]:
-            raise InputError(f"bounds: {quoted(bounds)} is no LOW:HIGH with LOW < HIGH, 0:100 for example")
+            raise InputError(f"bounds: {quoted(bounds)} must be LOW:HIGH with LOW < HIGH, such as 0:100")
         numbers = tuple(decimal(category) if category in wanted else None for category in categories)
         if all(number is None for number in numbers):
             raise InputError(f"columns: no number of {quoted(column)} is left")

@@ -25,7 +25,7 @@ from parties.tables.schema import Schema
 from smc.errors import InputError
 
 Model: TypeAlias = TreeFile | LinearModel | NaiveBayesModel | BoostedModel
-ANOTHER = "the model is of another schema"
+ANOTHER = "the model is for another schema"
 
 
 def read(text: str) -> Model:
@@ -40,7 +40,7 @@ def read(text: str) -> Model:
             return LinearModel.parse(fields)
         return NaiveBayesModel.parse(fields)
     except (ValueError, OverflowError, RecursionError) as error:
-        raise InputError(f"model: these are no trees, linear or naive Bayes model: {error}") from None
+        raise InputError(f"model: not a tree, linear or naive Bayes model: {error}") from None
 
 
 def check(model: Model, schema: Schema, positive: str) -> None:
@@ -57,7 +57,7 @@ def check(model: Model, schema: Schema, positive: str) -> None:
         if name not in schema.attributes:
             raise InputError(f"model: {ANOTHER}: there is no column {quoted(name)}")
     if is_of_numbers(model):
-        raise InputError("model: it is of a target of numbers: classes are judged")
+        raise InputError("model: it predicts numbers; give a model that predicts classes")
     classes = model.classes if not isinstance(model, TreeFile) else None
     if classes is not None and positive not in classes:
         raise InputError(f"model: {ANOTHER}: it knows no class {quoted(positive)}")

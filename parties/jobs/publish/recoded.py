@@ -90,15 +90,15 @@ class Recoded(BySchema):
                 raise InputError(f"{key}: {quoted(overlap[0])} is recoded; it cannot be published as it is, too")
         if sensitive and sensitive[0] in keep:
             raise InputError(
-                f"keep: {quoted(sensitive[0])} is published as it is because it is sensitive: name it once"
+                f"keep: {quoted(sensitive[0])} is the sensitive column, which is always kept; remove it from keep"
             )
         if settings.k is None:
             raise InputError("k: is missing: give the fewest rows of a class, 10 for example")
         if (settings.l > 1 or settings.t < 1) != bool(sensitive):
             raise InputError(
-                f"sensitive: {quoted(sensitive[0])} needs l or t, which are about it; or keep it"
+                f"sensitive: {quoted(sensitive[0])} needs l or t; or name it in keep"
                 if sensitive
-                else "sensitive: is missing: name the column that l and t are about"
+                else "sensitive: is missing; name the column that l and t protect"
             )
         used_schema = Schema(schema.only([*recode, *keep, *sensitive]).attributes)
         columns = {

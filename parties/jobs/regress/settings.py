@@ -116,20 +116,20 @@ def completed(settings: RegressSettings, features: Features) -> RegressSettings:
     if settings.method == "choice":
         for name in ("delta", "rate", "clip"):
             if getattr(settings, name) is not None:
-                raise InputError(f"{name}: has no meaning for a choice among weights: leave it out")
+                raise InputError(f"{name}: does not apply to a choice among weights; remove it")
         if settings.steps is None and features.is_one_number:
             return settings.model_copy(update={"regularisation": settings.regularisation or 0.001})
         if settings.regularisation is not None or settings.loss != "logistic":
             name = "lambda" if settings.regularisation is not None else "loss"
-            raise InputError(f"{name}: has no meaning for choices of one weight after the other: leave it out")
+            raise InputError(f"{name}: does not apply to choices of one weight after the other; remove it")
         return settings.model_copy(update={"steps": settings.steps or features.number})
     if settings.method in SQUARES:
         for name in ("steps", "rate", "clip", "least_rows"):
             if getattr(settings, name) is not None:
-                raise InputError(f"{name}: has no meaning for {settings.method}: leave it out")
+                raise InputError(f"{name}: does not apply to {settings.method}; remove it")
         if settings.method == "least-squares":
             if settings.regularisation is not None:
-                raise InputError("lambda: is for ridge: leave it out")
+                raise InputError("lambda: applies to ridge only; remove it")
         else:
             more["regularisation"] = settings.regularisation or 0.001
         more["delta"] = settings.delta or default_delta(settings.max_rows)
@@ -149,9 +149,9 @@ def completed(settings: RegressSettings, features: Features) -> RegressSettings:
         return settings.model_copy(update=more)
     for name in ("steps", "rate", "clip"):
         if getattr(settings, name) is not None:
-            raise InputError(f"{name}: is of gradient descent: leave it out")
+            raise InputError(f"{name}: applies to gradient descent only; remove it")
     if settings.least_rows is None:
-        raise InputError("least_rows: is missing: the method output needs a public bound below either's rows")
+        raise InputError("least_rows: is missing: the method output needs a public lower bound on each party's rows")
     ratio = _ratio(settings, delta, features.number)
     more["regularisation"] = settings.regularisation or min(max(float(f"{0.2 / ratio:.1g}"), LEAST_LAMBDA), 1.0)
     return settings.model_copy(update=more)

@@ -99,7 +99,7 @@ def parsed(text: str) -> Utility:
     for part in _split(text, "|"):
         name, colon, terms = part.partition(":")
         if not colon or not name.strip():
-            raise InputError(f"utility: {quoted(part)} is no 'candidate: term; term'")
+            raise InputError(f"utility: {quoted(part)} must be 'candidate: term; term'")
         candidates.append((name.strip(), tuple(map(_term, _split(terms, ";")))))
     return Utility(tuple(candidates))
 
@@ -108,7 +108,9 @@ def _term(text: str) -> Term:
     match = _TERM.fullmatch(text)
     factor = None if match is None else decimal(match["factor"])
     if match is None or factor is None:
-        raise InputError(f"utility: {quoted(text)} is no term: write NUMBER, or NUMBER * COLUMN, and perhaps 'if' ...")
+        raise InputError(
+            f"utility: {quoted(text)} is not a term; write NUMBER or NUMBER * COLUMN, perhaps with 'if' ..."
+        )
     return Term(factor, match["column"], match["where"])
 
 

@@ -69,7 +69,7 @@ class ExactRules(RulesOfBoth, StoppingKind):
 
         super().check()
         if self.settings.first is not None:
-            raise InputError("first: sets are chosen with epsilon only: give one, or leave out first")
+            raise InputError("first needs epsilon; give epsilon, or remove first")
         if (items := len(self.items)) > (self.settings.most or MOST_CANDIDATES):
             raise InputError(f"most: the columns have {items:,} values already: give more, or name fewer columns")
         if self.pairs > MOST_CANDIDATES:

@@ -48,7 +48,7 @@ class RulesOfBoth(BySchema):
         if (key := settings.transaction) in schema.attributes:
             raise InputError(f"transaction: {quoted(key)} is an attribute of the schema: give it the type key there")
         if key is None and len(names) < 2:
-            raise InputError("columns: rules are of two columns at least, or of baskets: --transaction")
+            raise InputError("columns: rules need two columns, or baskets (--transaction)")
         if unclear := [name for name in names if "=" in name]:
             raise InputError(f"columns: {quoted(unclear[0])} has a =, and rules say column=value: give it another name")
         used_schema = schema.only([name for name in schema.attributes if name in names])

@@ -55,9 +55,9 @@ class NoisyRules(RulesOfBoth):
 
         super().check()
         if self.settings.most is not None:
-            raise InputError("most is of decisions without noise: leave it out, or leave out epsilon")
+            raise InputError("most cannot be combined with epsilon; remove one of them")
         if self.settings.most_bytes is not None:
-            raise InputError("most_bytes is of decisions without noise: leave it out, or leave out epsilon")
+            raise InputError("most_bytes cannot be combined with epsilon; remove one of them")
         if (samples := most_samples(self.problem, self.first)) > MOST_SAMPLES:
             limit = f"noise is drawn for {MOST_SAMPLES:,} at most"
             raise InputError(f"columns: {samples:,} sets may become candidates, {limit}: name fewer columns")

@@ -55,7 +55,7 @@ def agreed(
         codes = np.stack([generated[name] for name in names], axis=1)
     rows = _told(engine, settings, len(names), codes)
     if (rows >= np.array(work.domains)).any():
-        raise ProtocolError("a synthetic row has a value that does not exist: the peer's messages are wrong")
+        raise ProtocolError("the peer sent a synthetic row with a value that does not exist")
     return rows
 
 
@@ -87,5 +87,5 @@ def _told(
         (row_count,) = tell(engine, "number of rows", total, (1,)).tolist()
         row_count = counted or row_count
         if not 1 <= row_count <= most(settings):
-            raise ProtocolError("there cannot be so many synthetic rows: the peer's messages are wrong")
+            raise ProtocolError("the peer sent an impossible number of synthetic rows")
         return tell(engine, "rows", codes, (row_count, columns), np.uint16)

@@ -137,7 +137,7 @@ class ExactTree(JointTree, StoppingKind):
         adjacency = () if "adjacency" in self.specified else ("adjacency",)
         for name in (*adjacency, "quality", "stop", "leaf_epsilon", "trees"):
             if getattr(self.settings, name) != getattr(defaults, name):
-                raise InputError(f"{name} is for a tree with noise: give epsilon, or leave it out")
+                raise InputError(f"{name} needs epsilon; give epsilon, or remove {name}")
         if self.settings.prune != "holdout" and self.settings.holdout != defaults.holdout:
             raise InputError("holdout: goes with prune holdout; give that too, or remove holdout")
         if max(self.weights) > 1 and self.settings.support_epsilon is not None:

@@ -46,7 +46,9 @@ class HoldoutTree(ExactTree):
         if self.settings.support_epsilon is not None:
             raise InputError("support_epsilon cannot be combined with prune holdout; remove one of them")
         if self.settings.max_rows > MOST_ROWS:
-            raise InputError(f"max_rows: rows are held out of at most {MOST_ROWS:,}: leave out prune holdout")
+            raise InputError(
+                f"max_rows: prune holdout takes at most {MOST_ROWS:,} rows; lower max_rows or remove prune holdout"
+            )
 
     @property
     @override
@@ -206,4 +208,4 @@ class HoldoutTree(ExactTree):
 
     @override
     def state_of_trees(self, tree_file: TreeFile) -> State:
-        raise InputError("what a tree pruned by rows held out costs is not seen from it: leave out --tree")
+        raise InputError("--tree: a pruned tree does not show its cost; remove --tree")

@@ -25,10 +25,10 @@ def refuse(settings: Id3Settings) -> None:
     """Raise InputError if a rule is set: exact row counts do not exist for a tree with noise."""
     defaults = Id3Settings()
     if settings.plain:
-        raise InputError("plain is the exact tree without rules: leave it out, or leave out epsilon")
+        raise InputError("plain cannot be combined with epsilon; remove one of them")
     for name in KEYS:
         if getattr(settings, name) != getattr(defaults, name):
-            raise InputError(f"{name} is a rule of the exact tree's leaves: leave it out, or leave out epsilon")
+            raise InputError(f"{name} cannot be combined with epsilon; remove one of them")
 
 
 def may_speak_of_one(settings: ExactSettings) -> bool:

@@ -90,24 +90,24 @@ class PrivateTree(SeveralTrees):
         from protocols.release.partition_rows import DEALT
 
         if self.settings.min_rows:
-            raise InputError("min_rows asks for exact counts of rows: leave it out, or leave out epsilon")
+            raise InputError("min_rows cannot be combined with epsilon; remove one of them")
         if self.settings.support_epsilon is not None:
-            raise InputError("support_epsilon is the exact tree's: leave it out, or leave out epsilon")
+            raise InputError("support_epsilon cannot be combined with epsilon; remove one of them")
         if self.settings.most_bytes is not None:
-            raise InputError("most_bytes is the exact tree's: leave it out, or leave out epsilon")
+            raise InputError("most_bytes cannot be combined with epsilon; remove one of them")
         if self.settings.tolerance != Id3Settings().tolerance:
-            raise InputError("tolerance is the exact tree's: leave it out, or leave out epsilon")
+            raise InputError("tolerance cannot be combined with epsilon; remove one of them")
         for name in ("prune", "holdout", "weights"):
             if getattr(self.settings, name) != getattr(Id3Settings(), name):
-                raise InputError(f"{name} is the exact tree's: leave it out, or leave out epsilon")
+                raise InputError(f"{name} cannot be combined with epsilon; remove one of them")
         if self.settings.criterion != Id3Settings().criterion:
-            raise InputError("criterion is the exact tree's: leave it out, or say quality")
+            raise InputError("criterion cannot be combined with epsilon; remove it, or use quality")
         leaf_rules.refuse(self.settings)
         problem = self.problem
         self.check_depth()
         widest = sorted(problem.domains)[-problem.max_depth :] if problem.max_depth else []
         if not problem.stop and (nodes := problem.trees * prod(widest)) > MOST_NODES:
-            raise InputError(f"without stop the trees could have {nodes:,} leaves: choose a smaller max_depth")
+            raise InputError(f"without stop the trees could have {nodes:,} leaves; choose a smaller max_depth")
         if problem.trees > 1 and problem.max_rows > DEALT:
             raise InputError(f"trees: at most {DEALT:,} rows are dealt to several: lower max_rows, or take one tree")
         problem.check()

@@ -115,7 +115,7 @@ def indexed_counts(tree: Node, schema: Schema, target: str) -> tuple[tuple[int, 
         if isinstance(place.node, Leaf):
             support = place.node.support
             if support is None or set(support.counts) != set(classes):
-                raise InputError("the tree has no counts of its leaves for these classes: leave out support_epsilon")
+                raise InputError("the tree has no leaf counts for these classes; remove support_epsilon")
             rows.append(tuple(support.counts[label] for label in classes))
     return tuple(rows)
 

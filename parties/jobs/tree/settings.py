@@ -97,7 +97,7 @@ class ExactSettings(TabularSettings):
     def _plain_has_no_rules(self) -> ExactSettings:
         rules = [name for name in ("k", "l", "t") if getattr(self, name) not in (None, 1)]
         if self.plain and rules:
-            raise ValueError(f"plain is the tree without rules for its leaves: leave out plain, or {rules[0]}")
+            raise ValueError(f"plain cannot be combined with {rules[0]}; remove one of them")
         return self
 
 
