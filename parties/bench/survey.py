@@ -28,8 +28,8 @@ def parse_links(text: str) -> dict[str, LinkShape]:
     """
     links: dict[str, LinkShape] = {}
     for part in text.lower().split(";"):
-        words = [word.strip() for word in part.split(",")]
-        for name in words if set(words) <= set(PRESETS) else [part.strip()]:
+        names = [word.strip() for word in part.split(",")]
+        for name in names if set(names) <= set(PRESETS) else [part.strip()]:
             try:
                 links[name] = LinkShape.parse(name)
             except InputError as error:

@@ -139,9 +139,11 @@ def check_case(case: Case, promise: Mapping[str, Any], at_most: int | None = Non
         finding.measure = "epsilon" if booked.is_pure else "rho"
         finding.charged[adjacency] = float(booked.epsilon if booked.is_pure else booked.rho)
         finding.lost[adjacency] = loss.epsilon if booked.is_pure else loss.rho
-        for measure, lost, most in (("epsilon", loss.epsilon, booked.epsilon), ("rho", loss.rho, booked.rho)):
-            if lost > float(most) * (1 + 1e-9):
-                finding.problems.append(f"{measure} {lost:.6g} is lost by {adjacency} and {float(most):.6g} is booked")
+        for measure, lost, booked_loss in (("epsilon", loss.epsilon, booked.epsilon), ("rho", loss.rho, booked.rho)):
+            if lost > float(booked_loss) * (1 + 1e-9):
+                finding.problems.append(
+                    f"{measure} {lost:.6g} is lost by {adjacency} and {float(booked_loss):.6g} is booked"
+                )
     return finding
 
 
@@ -225,8 +227,8 @@ def _of_use(use: Use, along: Use, way: int) -> Loss:
 def _of_places(pairs: Sequence[tuple[Use, Use]], way: int) -> float:
     """Return the loss of all positions of a run together: a candidate's noise is drawn once for all of them."""
     position_uses = [(use, way * (along.values - use.values)) for use, along in pairs if use.what == "place"]
-    most = max((int(change.max()) for _, change in position_uses), default=0)
-    return sum(float(most - change[use.taken]) / spread(use.law) for use, change in position_uses)
+    largest = max((int(change.max()) for _, change in position_uses), default=0)
+    return sum(float(largest - change[use.taken]) / spread(use.law) for use, change in position_uses)
 
 
 def _rungs(graph: tuple[int, int], along: tuple[int, int]) -> int:
@@ -273,8 +275,8 @@ def _groups(rng: np.random.Generator, task: Any, rows: Sequence[Row]) -> Iterato
 
 def _corners(domain: Sequence[Row]) -> list[Row]:
     """Return at most `MOST_ROWS` of the rows, the first and the last among them."""
-    places = np.unique(np.linspace(0, len(domain) - 1, MOST_ROWS).round().astype(int))
-    return [domain[place] for place in places]
+    indices = np.unique(np.linspace(0, len(domain) - 1, MOST_ROWS).round().astype(int))
+    return [domain[place] for place in indices]
 
 
 def _drawn(rng: np.random.Generator, domain: Sequence[Row], number: int, baskets: bool) -> Rows:

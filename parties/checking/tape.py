@@ -291,8 +291,8 @@ def _noisy_cells(
     engine: TapedEngine, values: NDArray[Any], width: int, law: Law, threshold: int, rows: tuple[int, Law] | None
 ) -> Any:
     noisy = engine.tape.numbers(engine.sums(values[1], width), law)
-    behind = noisy if rows is None else engine.tape.numbers(engine.sums(values[0], rows[0]), rows[1])
-    return behind < threshold, noisy[behind >= threshold]
+    row_counts = noisy if rows is None else engine.tape.numbers(engine.sums(values[0], rows[0]), rows[1])
+    return row_counts < threshold, noisy[row_counts >= threshold]
 
 
 def _best_splits(engine: TapedEngine, gains: Gains, slopes: Numbers, *sums: Numbers) -> Numbers:

@@ -28,8 +28,8 @@ class NaiveBayesModel:
     @classmethod
     def parse(cls, fields: object) -> NaiveBayesModel:
         """Return the model in a job's result, or in the content of its file. Raise ValueError if it is invalid."""
-        known = fields if isinstance(fields, dict) else {}
-        target, classes, columns = (known.get(name) for name in ("target", "classes", "columns"))
+        content = fields if isinstance(fields, dict) else {}
+        target, classes, columns = (content.get(name) for name in ("target", "classes", "columns"))
         if not isinstance(target, str) or not isinstance(columns, dict) or not columns:
             raise ValueError("it has no target, or no columns")
         if not isinstance(classes, dict) or not classes or not all(map(_is_count, classes.values())):

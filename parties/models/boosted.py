@@ -74,10 +74,10 @@ class BoostedModel(Scored):
     @classmethod
     def parse(cls, fields: Mapping[str, Any]) -> BoostedModel:
         """Return the model in a job's result, or in the content of its file. Raise ValueError if it is invalid."""
-        about, trees, base = head(fields), fields.get("trees"), fields.get("base")
+        target_fields, trees, base = head(fields), fields.get("trees"), fields.get("base")
         if not isinstance(trees, list):
             raise ValueError("it has no trees")
-        classes = about["classes"] or ()
+        classes = target_fields["classes"] or ()
         width = len(classes) if len(classes) > 2 or (classes and fields.get("objective") == "softmax") else 1
         if not is_number(base):
             raise ValueError("base: must be a number")
@@ -87,7 +87,7 @@ class BoostedModel(Scored):
                 raise ValueError(f"trees: each round must have {width}")
             for node in tree:
                 _check(node, columns)
-        return cls(columns=columns, base=float(base), rounds=trees, **about)  # type: ignore[arg-type]
+        return cls(columns=columns, base=float(base), rounds=trees, **target_fields)  # type: ignore[arg-type]
 
     @property
     @override
@@ -129,8 +129,8 @@ class BoostedModel(Scored):
 
 
 def _column(where: str, fields: Any) -> Column:
-    known = fields if isinstance(fields, dict) else {}
-    edges, values = known.get("edges"), known.get("values", [])
+    content = fields if isinstance(fields, dict) else {}
+    edges, values = content.get("edges"), content.get("values", [])
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
         raise ValueError(f"{where}.values: must be texts")
     if edges is not None and (not isinstance(edges, list) or not all(map(is_number, edges)) or edges != sorted(edges)):
@@ -138,7 +138,7 @@ def _column(where: str, fields: Any) -> Column:
     if edges is None and not values:
         raise ValueError(f"{where}: must have edges or values")
     places = {value: place for place, value in enumerate(values)}
-    return Column(None if edges is None else tuple(map(float, edges)), places, known.get("ordered") is not False)
+    return Column(None if edges is None else tuple(map(float, edges)), places, content.get("ordered") is not False)
 
 
 def _check(node: Any, columns: Mapping[str, Column], level: int = 0) -> None:
@@ -189,11 +189,11 @@ def xgboost_text(document: Document) -> str:
         names = [name.replace(mark, "_") for name in names]
     objective, is_logistic = OBJECTIVES[document["objective"]], document["objective"] == "logistic"
     base = 1 / (1 + math.exp(-document["base"])) if is_logistic else document["base"]
-    about: dict[str, Any] = {"name": objective}
+    objective_fields: dict[str, Any] = {"name": objective}
     if document["objective"] == "softmax":
-        about["softmax_multiclass_param"] = {"num_class": str(width)}
+        objective_fields["softmax_multiclass_param"] = {"num_class": str(width)}
     else:
-        about["reg_loss_param"] = {"scale_pos_weight": "1"}
+        objective_fields["reg_loss_param"] = {"scale_pos_weight": "1"}
     learner = {
         "attributes": {},
         "feature_names": names,
@@ -214,7 +214,7 @@ def xgboost_text(document: Document) -> str:
             "num_feature": str(len(names)),
             "num_target": "1",
         },
-        "objective": about,
+        "objective": objective_fields,
     }
     return json.dumps({"learner": learner, "version": [2, 0, 0]}, ensure_ascii=False) + "\n"
 

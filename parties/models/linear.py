@@ -70,10 +70,10 @@ class LinearModel(Scored):
     @classmethod
     def parse(cls, fields: Mapping[str, Any]) -> LinearModel:
         """Return the model in a job's result, or in the content of its file. Raise ValueError if it is invalid."""
-        about = head(fields, only_two=True)
+        target_fields = head(fields, only_two=True)
         if not is_number(fields.get("intercept")):
             raise ValueError("intercept: must be a number")
-        return cls(intercepts=(float(fields["intercept"]),), columns=columns_of(fields, _column), **about)
+        return cls(intercepts=(float(fields["intercept"]),), columns=columns_of(fields, _column), **target_fields)
 
     @property
     @override
@@ -111,11 +111,11 @@ def _is_text_of_number(text: str) -> bool:
 
 
 def _column(where: str, fields: Any) -> Column:
-    known = fields if isinstance(fields, dict) else {}
-    weights = known.get("weights")
+    content = fields if isinstance(fields, dict) else {}
+    weights = content.get("weights")
     if isinstance(weights, dict) and weights and all(map(is_number, weights.values())):
         return Weights({str(value): (float(weight),) for value, weight in weights.items()})
-    numbers = [known.get(name) for name in ("weight", "middle", "least", "greatest")]
+    numbers = [content.get(name) for name in ("weight", "middle", "least", "greatest")]
     if not all(map(is_number, numbers)):
         raise ValueError(f"{where}: must have a weight for each value, or weight, middle, least and greatest")
     return Slope(*map(float, numbers))  # type: ignore[arg-type]

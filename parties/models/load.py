@@ -39,21 +39,21 @@ def _model(path: Path) -> Classifier:
         raise InputError(
             f"{path}: a text has an unpaired surrogate, such as \\ud800; write the whole character"
         ) from None
-    known = fields if isinstance(fields, dict) else {}
-    what: str = "naive Bayes model"
+    content = fields if isinstance(fields, dict) else {}
+    description: str = "naive Bayes model"
     model: Callable[[Any], Classifier] = bayes.NaiveBayesModel.parse
-    if "intercept" in known:
-        what, model = "linear model", linear.LinearModel.parse
-    elif "trees" in known:
-        what, model = "model of boosted trees", boosted.BoostedModel.parse
-    elif "tree" in known:
+    if "intercept" in content:
+        description, model = "linear model", linear.LinearModel.parse
+    elif "trees" in content:
+        description, model = "model of boosted trees", boosted.BoostedModel.parse
+    elif "tree" in content:
         raise InputError(f"{path}: this is a tree; use --tree")
-    elif "classes" not in known:
+    elif "classes" not in content:
         raise InputError(f"{path}: not a known kind of model")
     try:
         return model(fields)
     except (ValueError, OverflowError) as error:
-        raise InputError(f"{path}: not a {what}: {error}") from None
+        raise InputError(f"{path}: not a {description}: {error}") from None
 
 
 def load_any(path: Path) -> AnyModel:

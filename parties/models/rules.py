@@ -72,9 +72,9 @@ class Rules:
         items = {item for wanted in sets for item in wanted}
         has = {(name, value): np.asarray(cells[name] == value, dtype=bool) for name, value in items}
         marks = np.ones((len(rows.lines), len(sets)), dtype=bool)
-        for place, wanted in enumerate(sets):
+        for rule_index, wanted in enumerate(sets):
             for item in wanted:
-                marks[:, place] &= has[item]
+                marks[:, rule_index] &= has[item]
         return marks
 
 

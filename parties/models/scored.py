@@ -57,14 +57,14 @@ class Scored(ABC):
         cells, unknown = {}, []
         for place, (name, column) in enumerate(self.columns.items()):
             texts = rows.values[name]
-            known: dict[str, Any] = {}
+            read_cells: dict[str, Any] = {}
             try:
                 for text in dict.fromkeys(texts):
-                    known[text] = column.read(text)
+                    read_cells[text] = column.read(text)
             except ValueError as error:
                 unknown.append((texts.index(text), place, f"{rows.where(texts.index(text), name)}: {error}"))
             else:
-                cells[name] = np.array([known[text] for text in texts])
+                cells[name] = np.array([read_cells[text] for text in texts])
         if unknown:
             raise InputError(min(unknown)[-1])
         return self.margins_of(cells, len(rows.lines))

@@ -41,10 +41,10 @@ def log_capital(gains: Floats, share: float, times: Floats | None = None) -> flo
 
 def log_mean(logarithms: list[float]) -> float:
     """Return the logarithm of the mean of numbers, given their logarithms."""
-    most = max(logarithms)
-    if most == -math.inf:
-        return most
-    return most + math.log(sum(math.exp(logarithm - most) for logarithm in logarithms) / len(logarithms))
+    largest = max(logarithms)
+    if largest == -math.inf:
+        return largest
+    return largest + math.log(sum(math.exp(logarithm - largest) for logarithm in logarithms) / len(logarithms))
 
 
 def last_refuted(logarithm: Callable[[float], float], error: float, most: float) -> float:

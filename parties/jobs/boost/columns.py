@@ -135,7 +135,9 @@ class Features:
         """Return the sums of each candidate's first child, int64[nodes, candidates, 2], from sums by bin."""
         below = sums.cumsum(axis=2)
         parts = [
-            below[:, place, :-1][:, : column.size - 1] if column.ordered else sums[:, place, list(column.cuts)]
-            for place, column in enumerate(self.columns)
+            below[:, column_index, :-1][:, : column.size - 1]
+            if column.ordered
+            else sums[:, column_index, list(column.cuts)]
+            for column_index, column in enumerate(self.columns)
         ]
         return np.concatenate(parts, axis=1)

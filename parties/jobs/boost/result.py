@@ -34,8 +34,8 @@ def fields(features: Features, rounds: Sequence[Sequence[Node]], middle: float, 
 def _tree(node: Node, features: Features, span: float) -> dict[str, Any]:
     if node.candidate is None:
         return {"leaf": float(f"{(node.weight or 0.0) * span:.{DIGITS}g}")}
-    place, cut = features.candidates[node.candidate]
-    column = features.columns[place]
+    column_index, cut = features.candidates[node.candidate]
+    column = features.columns[column_index]
     asks: dict[str, Any] = {"column": column.name}
     if not column.ordered:
         asks["is"] = column.values[cut]

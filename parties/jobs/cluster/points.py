@@ -163,16 +163,18 @@ class OwnPoints:
     def __iter__(self) -> Iterator[tuple[Points, NDArray[np.int64]]]:
         """Yield all points in pieces, int64[points, axes], with the frequency of each, int64[points]: one pass."""
         masks = [(self.columns.index(column), meant) for column, meant in self.wanted]
-        places = [self.columns.index(axis.column) for axis in self.axes]
+        column_indices = [self.columns.index(axis.column) for axis in self.axes]
         masks += [
-            (place, axis.present) for place, axis in zip(places, self.axes, strict=True) if not axis.present.all()
+            (place, axis.present)
+            for place, axis in zip(column_indices, self.axes, strict=True)
+            if not axis.present.all()
         ]
         for lines in self.rows.batches():
             is_point = np.ones(len(lines), dtype=bool)
             for place, meant in masks:
                 is_point &= meant[lines[:, place]]
             lines = lines if is_point.all() else lines[is_point]
-            columns = [axis.table[lines[:, place]] for axis, place in zip(self.axes, places, strict=True)]
+            columns = [axis.table[lines[:, place]] for axis, place in zip(self.axes, column_indices, strict=True)]
             yield np.array(columns).T, lines[:, -1]
 
     def sums(self, centroids: Points) -> Points:

@@ -124,7 +124,7 @@ class Figures:
             "true_positives": right * positive, "false_positives": all_positive * (1 - positive),
             "false_negatives": (1 - all_positive) * positive, "true_negatives": right * (1 - positive),
         }  # fmt: skip
-        most = max(1.0, float(self.counts.sum()) * 2)
+        max_count = max(1.0, float(self.counts.sum()) * 2)
         spread = WIDE * math.sqrt(self.noise_variance)
         rows = {}
         for name, cells in numbers.items():
@@ -132,7 +132,7 @@ class Figures:
             rows[name] = {
                 "value": round(value),
                 "low": max(0, math.floor(value - reach)),
-                "high": min(most, math.ceil(value + reach)),
+                "high": min(max_count, math.ceil(value + reach)),
             }
         return rows | {
             "accuracy": self.ratio(right, ones),

@@ -165,8 +165,8 @@ class Recoded(BySchema):
             name = "l-diversity" if exact else "entropy-l-diversity"
             models.append({"model": name, "column": settings.sensitive, "l": int(settings.l) if exact else settings.l})
         if settings.t < 1:
-            about = {"column": settings.sensitive, "t": settings.t, "distance": settings.distance}
-            models.append({"model": "t-closeness", **about})
+            closeness = {"column": settings.sensitive, "t": settings.t, "distance": settings.distance}
+            models.append({"model": "t-closeness", **closeness})
         return models
 
     @property
@@ -186,8 +186,8 @@ class Recoded(BySchema):
         )
         whose = f"of {peer} or of us alone, unless none" if against == "peer" else "of both parties together"
         lines = [admitted, f"No class has fewer than {self.settings.k:,} rows {whose}."]
-        for words in self.models_in_words[1:]:
-            lines.append(f"Every class has {words}, for the rows {whose}.")
+        for description in self.models_in_words[1:]:
+            lines.append(f"Every class has {description}, for the rows {whose}.")
         if against == "public":
             lines.append("Who has rows in a class can subtract them: of the other's rows alone nothing is promised.")
         return lines

@@ -64,8 +64,8 @@ def promise(document: Document) -> str:
     """Return a description of the rules that a joint recoding keeps, and for whose rows."""
     joint = document["joint"]["against"] == "public"
     models = document["of_both"] if joint else document["models"]
-    words = [validated(ModelPlan, model).made().words for model in models]
-    k, *more = models[0]["k"], *words[1:]
+    descriptions = [validated(ModelPlan, model).made().words for model in models]
+    k, *more = models[0]["k"], *descriptions[1:]
     whose = "rows of both" if joint else "rows of each party that has some"
     return f"each with at least {k:,} {whose}" + "".join(f", {word}" for word in more)
 

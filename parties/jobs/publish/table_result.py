@@ -51,10 +51,10 @@ def noisy_cells(layout: Layout, state: State, noise: Noise) -> Document:
         state: The final state.
         noise: Noise on each number.
     """
-    most = 2 * layout.settings.max_rows * max(layout.whole) * layout.unit
+    max_value = 2 * layout.settings.max_rows * max(layout.whole) * layout.unit
     reach, numbers = noise.reach(), iter(state["numbers"])
     cells = [
-        None if digit == "1" else number(next(numbers), reach, Fraction(0), Fraction(most), layout.unit)
+        None if digit == "1" else number(next(numbers), reach, Fraction(0), Fraction(max_value), layout.unit)
         for digit in state["hidden"]
     ]
     return {
@@ -88,7 +88,7 @@ def text(document: Document) -> str:
 
 def _about(layout: Layout) -> Document:
     titles = [[*layout.schema.attributes[name], TOTAL] for name in layout.axes]
-    about: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "question": NAME,
         "by": layout.settings.by,
         "across": layout.settings.across,
@@ -99,7 +99,7 @@ def _about(layout: Layout) -> Document:
         "rows": titles[0],
         "columns": titles[1] if len(titles) > 1 else [TOTAL],
     }
-    return about
+    return fields
 
 
 def _lines(cells: Any, columns: int) -> list[Any]:

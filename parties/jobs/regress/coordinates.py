@@ -76,9 +76,9 @@ class Coordinates(Chosen, Stepwise):
             for piece in rows.pieces():
                 others, unit = piece.margins(weights * (1 - alone)), piece.margins(alone)
                 at_zero = piece.signs < 0  # a sum of 0 means the first class
-                for place, weight in enumerate(GRID):  # whole numbers, so margins are exact
+                for candidate, weight in enumerate(GRID):  # whole numbers, so margins are exact
                     margins = others + weight * unit
-                    right[place] += piece.counts[(margins > 0) | (at_zero & (margins == 0))].sum()
+                    right[candidate] += piece.counts[(margins > 0) | (at_zero & (margins == 0))].sum()
             return right
 
         return scores

@@ -106,9 +106,9 @@ class Gradient(Stepwise):
         from protocols.release.descent import COARSE
 
         settings = self.settings
-        about = {"steps": self.steps, "rate": settings.rate, "clip": settings.clip, "delta": settings.delta}
+        fields = {"steps": self.steps, "rate": settings.rate, "clip": settings.clip, "delta": settings.delta}
         rows = round(self.problem.rows(opened))
-        return {**about, **self.noise.fields(Fraction(1, 1 << COARSE)), "rows": rows}
+        return {**fields, **self.noise.fields(Fraction(1, 1 << COARSE)), "rows": rows}
 
     @override
     def spread(self, opened: Opened) -> float:

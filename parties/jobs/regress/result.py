@@ -35,12 +35,12 @@ def model(
     """
     columns: dict[str, Any] = {}
     scale, start_at = features.unit / ONE, 0.0
-    about: dict[str, Any]
+    subject: dict[str, Any]
     if isinstance(of, Column):
         scale, start_at = scale * float(of.half), float(of.middle)
-        about = {"least": float(of.middle - of.half), "greatest": float(of.middle + of.half)}
+        subject = {"least": float(of.middle - of.half), "greatest": float(of.middle + of.half)}
     else:
-        about = {"classes": list(of)}
+        subject = {"classes": list(of)}
     for column, start in zip(features.columns, features.starts, strict=True):
         rounded = [round(float(weight) * scale, DIGITS) for weight in weights[start : start + column.size]]
         if column.numbers is None:
@@ -50,7 +50,7 @@ def model(
             bounds = {"least": float(column.middle - column.half), "greatest": float(column.middle + column.half)}
             columns[column.name] = {"weight": round(slope, DIGITS), "middle": float(column.middle), **bounds}
     intercept = round(start_at + float(weights[-1]) * scale, DIGITS)
-    return {"target": target, **about, "intercept": intercept, "columns": columns}
+    return {"target": target, **subject, "intercept": intercept, "columns": columns}
 
 
 def noise(features: Features, weights: NDArray[np.float64], spread: float) -> dict[str, Any]:

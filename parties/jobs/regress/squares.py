@@ -93,10 +93,10 @@ class Squares(OpenedOnce):
         error, interval = moments.error(opened_moments, weights, regularisation, self._sigma)
         deviations = moments.deviations(opened_moments, weights, regularisation, self._sigma)
         half = float(self.target.half)
-        about = {"delta": self.settings.delta, **self.noise.fields(Fraction(1, 1 << self.POINT))}
+        fields = {"delta": self.settings.delta, **self.noise.fields(Fraction(1, 1 << self.POINT))}
         within = [float(f"{end * half:.6g}") for end in interval]
-        about |= noises(self.target, self.features, deviations)
-        return {**about, "rows": rows, "rmse": float(f"{error * half:.6g}"), "rmse_interval": within}
+        fields |= noises(self.target, self.features, deviations)
+        return {**fields, "rows": rows, "rmse": float(f"{error * half:.6g}"), "rmse_interval": within}
 
     @property
     def _sigma(self) -> float:

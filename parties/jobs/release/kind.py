@@ -296,18 +296,18 @@ class Release(BySchema):
 
     @override
     def document(self, state: State) -> Document:
-        about: Document = {"question": self.name.removeprefix("release ")}
+        fields: Document = {"question": self.name.removeprefix("release ")}
         if self.settings.where is not None:
-            about["where"] = self.settings.where
+            fields["where"] = self.settings.where
         if self.exact:
-            about["exact"] = True
+            fields["exact"] = True
         elif self.query.mechanisms:
             epsilon, delta = self.guarantee
-            about |= {"epsilon": epsilon, **({"delta": delta} if delta else {})}
-            about |= {"adjacency": self.settings.adjacency, **self.query.noise}
+            fields |= {"epsilon": epsilon, **({"delta": delta} if delta else {})}
+            fields |= {"adjacency": self.settings.adjacency, **self.query.noise}
         if self.at_most is not None:
-            about["at_most"] = self.at_most
-        return {**about, **self.query.show(state)}
+            fields["at_most"] = self.at_most
+        return {**fields, **self.query.show(state)}
 
     @classmethod
     @override

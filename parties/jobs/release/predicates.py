@@ -92,14 +92,14 @@ class _Token:
 
 
 def _tokens(text: str) -> Iterator[_Token]:
-    place = 0
-    while place < len(text):
-        match = _TOKEN.match(text, place)
+    position = 0
+    while position < len(text):
+        match = _TOKEN.match(text, position)
         if match is None:
-            rest = quoted(text[place:], 30)
-            why = "a quote that does not end" if text[place] in "'\"" else "'!' must be '!=', or stand in quotes"
-            raise InputError(f"where: cannot read {rest}: {why}")
-        place = match.end()
+            unread = quoted(text[position:], 30)
+            why = "a quote that does not end" if text[position] in "'\"" else "'!' must be '!=', or stand in quotes"
+            raise InputError(f"where: cannot read {unread}: {why}")
+        position = match.end()
         kind = match.lastgroup or ""
         if kind == "quoted":
             mark = match.group()[0]
@@ -140,9 +140,9 @@ class _Reader:
 
     def _read_condition(self) -> tuple[str, set[str]]:
         column = self._read_word("a column")
-        known = self._schema.attributes
-        if column not in known:
-            raise InputError(f"where: {quoted(column)} is not an attribute of the schema{instead(column, known)}")
+        attributes = self._schema.attributes
+        if column not in attributes:
+            raise InputError(f"where: {quoted(column)} is not an attribute of the schema{instead(column, attributes)}")
         sign = self._next(f"'=', '!=', 'in' or 'not in' behind {quoted(column)}")
         negative = sign.is_sign("!=") or sign.is_keyword("not")
         if sign.is_keyword("not"):
@@ -152,17 +152,19 @@ class _Reader:
             values = self._read_list(column)
         elif sign.is_sign("=") or sign.is_sign("!="):
             if self._follows("="):
-                behind = self._tokens[self._place + 1 :]
-                value = behind[0].text if behind and behind[0].kind != "sign" else known[column][0]
+                following = self._tokens[self._place + 1 :]
+                value = following[0].text if following and following[0].kind != "sign" else attributes[column][0]
                 raise InputError(f"where: a single '=' is enough: {_word(column)} {sign.text} {_word(value)}")
             values = {self._read_value(column)}
         else:
-            those = f"; name those that are meant, as in {_word(column)} in [...]: there are {listed(known[column])}"
-            hint = those if sign.text[:1] in ("<", ">") else ""
+            listing = (
+                f"; name those that are meant, as in {_word(column)} in [...]: there are {listed(attributes[column])}"
+            )
+            hint = listing if sign.text[:1] in ("<", ">") else ""
             raise InputError(
                 f"where: behind {quoted(column)} must stand '=', '!=', 'in' or 'not in', not {quoted(sign.text)}{hint}"
             )
-        return column, set(known[column]) - values if negative else values
+        return column, set(attributes[column]) - values if negative else values
 
     def _read_list(self, column: str) -> set[str]:
         bracket = self._next("a list in brackets behind 'in'")
@@ -183,12 +185,12 @@ class _Reader:
 
     def _read_value(self, column: str) -> str:
         value = self._read_word(f"a value of {quoted(column)}")
-        known = self._schema.attributes[column]
-        if value not in known:
-            quotes = "; write one with a space in quotes" if any(" " in name for name in known) else ""
+        attribute_values = self._schema.attributes[column]
+        if value not in attribute_values:
+            quotes = "; write one with a space in quotes" if any(" " in name for name in attribute_values) else ""
             raise InputError(
-                f"where: {quoted(column)} has no value {quoted(value)}{did_you_mean(value, known)}; "
-                f"it has {listed(known)}{quotes}"
+                f"where: {quoted(column)} has no value {quoted(value)}{did_you_mean(value, attribute_values)}; "
+                f"it has {listed(attribute_values)}{quotes}"
             )
         return value
 

@@ -184,16 +184,18 @@ class RulesOfBoth(BySchema):
             for items, count in zip(document["sets"], document.get("counts", ()), strict=False)
         ]  # counts of noisy rules, in the order of the choice
         lines += [_sentence(rule) for rule in document["rules"]]
-        about = f"{len(document['sets']):,} frequent sets, {document['of']:,} rules"
+        summary = f"{len(document['sets']):,} frequent sets, {document['of']:,} rules"
         if document["of"] != len(document["rules"]):
-            about += f", {len(document['rules']):,} of them {document['show']}"
-        about += f" (support {document['support']:g}, confidence {document['confidence']:g}, lift {document['lift']:g})"
+            summary += f", {len(document['rules']):,} of them {document['show']}"
+        summary += (
+            f" (support {document['support']:g}, confidence {document['confidence']:g}, lift {document['lift']:g})"
+        )
         noise = []
         if "rows" in document:
             rows = [presenting.amount(document["rows"][name]) for name in ("value", "low", "high")]
             things = "baskets" if "transaction" in document else "rows"
             noise = [f"all {things}: {rows[0]} ({rows[1]} to {rows[2]})", *presenting.about(document)]
-        return "\n".join([*lines, about, *map(presenting.shown, noise)]) + "\n"
+        return "\n".join([*lines, summary, *map(presenting.shown, noise)]) + "\n"
 
     @classmethod
     @override

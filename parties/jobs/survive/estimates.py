@@ -61,8 +61,8 @@ def curve(counts: Floats, noise_variance: float) -> Curve:
     """
     events = counts[1]
     at_risk = counts.sum(axis=0)[::-1].cumsum()[::-1]
-    known = at_risk > 0
-    hazard = np.divide(events, at_risk, out=np.zeros_like(events), where=known)
+    at_risk_exists = at_risk > 0
+    hazard = np.divide(events, at_risk, out=np.zeros_like(events), where=at_risk_exists)
     survival = np.cumprod(1 - hazard)
     by_risk, by_left = 1 / np.maximum(at_risk, 1), 1 / np.maximum(at_risk - events, 0.5)
     steps = np.cumsum(by_left - by_risk)
@@ -72,9 +72,9 @@ def curve(counts: Floats, noise_variance: float) -> Curve:
     variances = counts + noise_variance
     spread = WIDE * np.sqrt((variances * gradient**2).sum(axis=(1, 2)))
     positive = np.cumprod(np.maximum(1 - hazard, by_risk / 2))  # above 0, for the interval if no row survives
-    low = np.where(known, np.where(survival > 0, survival * np.exp(-spread), 0), 0)
+    low = np.where(at_risk_exists, np.where(survival > 0, survival * np.exp(-spread), 0), 0)
     high = np.minimum(positive * np.exp(spread), 1)
-    last = np.minimum.accumulate(np.where(known, high, 1))
+    last = np.minimum.accumulate(np.where(at_risk_exists, high, 1))
     return Curve(at_risk, events, survival, low, last, gradient * survival[:, None, None], variances)
 
 

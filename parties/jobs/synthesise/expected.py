@@ -37,11 +37,11 @@ def rounds(plan: AimProblem) -> int:
 
 def aim_seconds(plan: AimProblem) -> float:
     """Return the seconds for AIM's models: one for the single columns and one for each round."""
-    work, columns, many = plan.work, len(plan.work.domains), rounds(plan)
-    share, mean = many / columns, sum(work.sizes) / len(work.sizes)
+    work, columns, round_count = plan.work, len(plan.work.domains), rounds(plan)
+    share, mean = round_count / columns, sum(work.sizes) / len(work.sizes)
     grown = GROWTH * plan.most_cells * max(0.0, share - SPANNING)
     cells = min(MOST_CELLS * sum(work.sizes), columns * mean + grown)
-    return (many + 1) * fit_seconds(columns, cells, min(1.0, FEW_STEPS * share / STEPS))
+    return (round_count + 1) * fit_seconds(columns, cells, min(1.0, FEW_STEPS * share / STEPS))
 
 
 def fit_seconds(columns: int, cells: float, share: float = 1.0) -> float:
@@ -65,10 +65,12 @@ def seconds(plan: AimProblem, select: str, generator: str) -> float:
     """
     work, columns = plan.work, len(plan.work.domains)
     pairs = columns * sum(work.sizes) / len(work.sizes)
-    many = rounds(plan) if select == "aim" else columns - 1
+    round_count = rounds(plan) if select == "aim" else columns - 1
     chosen = aim_seconds(plan) if select == "aim" else fit_seconds(columns, sum(work.domains))
     if generator == "graphical":
-        return chosen + (2 * aim_seconds(plan) / (many + 1) if select == "aim" else 2 * fit_seconds(columns, pairs))
-    cells = sum(work.domains) + many * sum(work.sizes) / len(work.sizes)
+        return chosen + (
+            2 * aim_seconds(plan) / (round_count + 1) if select == "aim" else 2 * fit_seconds(columns, pairs)
+        )
+    cells = sum(work.domains) + round_count * sum(work.sizes) / len(work.sizes)
     relaxed = RelaxedProjection()
     return chosen + relaxed.steps * relaxed.size * cells * RELAXED_SECONDS

@@ -90,8 +90,8 @@ class Graph:
         """
         from onnx import TensorProto
 
-        known = dict.fromkeys(MISSING, 0) | dict(texts or {})
-        keys: dict[str, Any] = {"keys_strings": list(known), "values_int64s": list(known.values())}
+        codes = dict.fromkeys(MISSING, 0) | dict(texts or {})
+        keys: dict[str, Any] = {"keys_strings": list(codes), "values_int64s": list(codes.values())}
         meaning = self.step("LabelEncoder", self.text(name), domain="ai.onnx.ml", default_int64=UNKNOWN, **keys)
         is_text = self.step("GreaterOrEqual", meaning, self.constant(0))
         # No runtime can skip such a text in the conversion, so it is replaced by "0".
@@ -193,18 +193,18 @@ def to_onnx(
         bins: Edges and bin categories of the numeric columns.
     """
     graph = Graph(attributes)
-    known: dict[str, int] = {}
+    class_indices: dict[str, int] = {}
     features: dict[tuple[str, tuple[str, ...]], int] = {}  # column and its values in the trees
     steps = []
     for tree in trees:
         arrays = compiled(choice(tree))
-        labels = [known.setdefault(leaf.label, len(known)) for leaf in arrays.ends]
+        labels = [class_indices.setdefault(leaf.label, len(class_indices)) for leaf in arrays.ends]
         columns = [features.setdefault(domain, len(features)) for domain in domains([tree]).items()]
         sizes = [len(values) for values in domains([tree]).values()]
         steps.append(_steps(arrays, sizes, columns, labels))
     numbers = [_feature(graph, name, values, (bins or {}).get(name)) for name, values in features]
     votes = graph.leaves(numbers, steps)
-    return graph.model(_vote(graph, votes, len(trees), len(known)), about, labels=[*known, NO_CLASS])
+    return graph.model(_vote(graph, votes, len(trees), len(class_indices)), about, labels=[*class_indices, NO_CLASS])
 
 
 def _feature(graph: Graph, name: str, values: Sequence[str], bins: Bins | None) -> str:
@@ -231,9 +231,9 @@ def _vote(graph: Graph, votes: str, trees: int, classes: int) -> str:
     count = graph.step("ReduceSum", votes_for, graph.constant([1]), keepdims=0)
     first = graph.step("ArgMax", votes_for, axis=1, keepdims=0)
     score = graph.step("Sub", graph.step("Mul", count, graph.constant([trees + 1])), first)
-    most = graph.step("ArgMax", score, axis=1, keepdims=0)
+    winner = graph.step("ArgMax", score, axis=1, keepdims=0)
     least = graph.step("ReduceMin", votes, axes=[1], keepdims=0)
-    return graph.step("Where", graph.step("Less", least, graph.constant(0)), graph.constant(classes), most)
+    return graph.step("Where", graph.step("Less", least, graph.constant(0)), graph.constant(classes), winner)
 
 
 def _steps(arrays: Compiled, sizes: Sequence[int], features: Sequence[int], labels: Sequence[int]) -> list[Step]:

@@ -157,11 +157,11 @@ class TreeFile:
         """Return the content of `tree.json`."""
         noise = {"tolerance": self.tolerance} if self.noise is None else self.noise.fields()
         trees = [to_json(tree) for tree in self.trees]
-        what = {"trees": trees} if self.others else {"tree": trees[0]}
+        tree_fields = {"trees": trees} if self.others else {"tree": trees[0]}
         splits = [place.node for tree in self.trees for place in places(tree) if isinstance(place.node, Split)]
         orders = {split.attribute: list(split.order) for split in splits if split.edge}
         ordered = {"ordered": orders} if orders else {}
-        return {"schema_digest": self.schema_digest, "target": self.target, **noise, **ordered, **what}
+        return {"schema_digest": self.schema_digest, "target": self.target, **noise, **ordered, **tree_fields}
 
     def dump(self, path: Path) -> None:
         """Write `tree.json`. Raise InputError if the file cannot be written."""
@@ -253,11 +253,11 @@ def _tree_file(fields: object) -> TreeFile:
     present = fields if isinstance(fields, dict) else {}
     with_noise = ("epsilon", "adjacency", "quality", *(("at_most",) if "at_most" in present else ()))
     privacy = with_noise if "epsilon" in present else ("tolerance",)
-    many = isinstance(fields, dict) and "trees" in fields
+    is_forest = isinstance(fields, dict) and "trees" in fields
     ordered = fields.get("ordered") if isinstance(fields, dict) else None
     orders = _orders(ordered) if ordered is not None else {}
-    known = ("schema_digest", "target", *privacy, "trees" if many else "tree")
-    digest, target, *how, content = _fields(fields, "$", known, ("ordered",) if orders else ())
+    keys = ("schema_digest", "target", *privacy, "trees" if is_forest else "tree")
+    digest, target, *how, content = _fields(fields, "$", keys, ("ordered",) if orders else ())
     if not isinstance(digest, str) or not re.fullmatch("[0-9a-f]{64}", digest):
         raise ValueError("$.schema_digest: must be 64 hexadecimal digits")
     noise = _noise(*how) if len(how) > 1 else None
@@ -265,10 +265,15 @@ def _tree_file(fields: object) -> TreeFile:
     if noise is None and (not isinstance(tolerance, float) or not 0 < tolerance <= 1):
         raise ValueError("$.tolerance: must be a number > 0 and <= 1")
     target = _text(target, "$.target")
-    if many and (not isinstance(content, list) or len(content) < 2):
+    if is_forest and (not isinstance(content, list) or len(content) < 2):
         raise ValueError("$.trees: must be a list of two trees or more")
-    parser, places = _Parser(target, orders), [f"$.trees[{i}]" for i in range(len(content))] if many else ["$.tree"]
-    trees = [parser.node(tree, place, ()) for tree, place in zip(content if many else [content], places, strict=True)]
+    parser, places = (
+        _Parser(target, orders),
+        [f"$.trees[{i}]" for i in range(len(content))] if is_forest else ["$.tree"],
+    )
+    trees = [
+        parser.node(tree, place, ()) for tree, place in zip(content if is_forest else [content], places, strict=True)
+    ]
     return TreeFile(digest, target, tolerance, trees[0], noise, tuple(trees[1:]))
 
 
