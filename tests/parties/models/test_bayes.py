@@ -71,7 +71,7 @@ def rows_of(values: dict[str, list[str]]) -> Columns:
 def test_a_file_that_is_no_model(change: dict[str, Any], message: str, tmp_path: Path) -> None:
     path = tmp_path / "model.json"
     path.write_text(json.dumps(GOOD | change))
-    with pytest.raises(InputError, match=f"no naive Bayes model: .*{message}"):
+    with pytest.raises(InputError, match=f"not a naive Bayes model: .*{message}"):
         load_model(path)
 
 
