@@ -36,15 +36,16 @@ INTRODUCTION = """# How far off noisy answers are
 made](../benchmarks/README.md)). It compares the commands **with their defaults** to the best of
 other programs at the same epsilon. Where the theoretical limit is known, it stands there too. Tests
 fail if a figure is not one of those kept. They also fail if its settings are no longer the defaults
-of the command. The row bound is the one that `smc prepare` writes for a party's half.
+of the command. The row bound (`max_rows`, the public limit on the rows of a table) is the one that
+`smc prepare` writes for a party's half.
 
 You read a cell like this:
 
-- **In brackets**: the error divided by the best peer's. Other programs see all rows in one place,
-  and their best settings are chosen afterwards. Ours follow from public numbers.
-- **Bold**: we are behind; [why](#where-we-are-behind). The error is worse than the peer's mean by
-  more than its spread, or over 1.15 times the limit of theory. The spread is the standard deviation
-  of the peer's draws. For single answers it is twice the standard errors.
+- **In brackets**: the error divided by the error of the best other program. Other programs see all
+  rows in one place, and their best settings are chosen afterwards. Ours follow from public numbers.
+- **Bold**: we are behind; [why](#where-we-are-behind). The error exceeds the other program's mean by
+  more than its spread, or is over 1.15 times the limit of theory. The spread is the standard
+  deviation of the other program's draws. For single answers it is twice the standard errors.
 - **†**: no better than the trivial answer, which is the commonest class or one centroid.
 - ***Said***: how often the result itself warns that a constant answer may be as good.
 """
@@ -62,9 +63,10 @@ their leaves. They lose less there.""",
 0.1 on a few hundred rows, the noise is as large as the counts. A tree of one or two levels is then
 the better answer.""",
     "answers": """
-**The ninth decile.** Both choices cost the same in rows. OpenDP counts nine tenths of the rows at a
-number itself as below it. This favours lower numbers where rows above are rare, as here. Where many
-rows have one number, OpenDP may miss the quantile even without noise. `smc` does not.""",
+**The ninth decile.** Counted in rows, the answers of both programs are equally far off. OpenDP
+counts nine tenths of the rows at a number itself as below it. This favours lower numbers where rows
+above are rare, as here. Where many rows have one number, OpenDP may miss the quantile even without
+noise. `smc` does not.""",
 }
 
 
@@ -286,12 +288,14 @@ SECTIONS: tuple[tuple[str, Callable[[Behind], str], str], ...] = (
     (
         "Linear models",
         regression,
-        "The same folds, with a row bound that is right to the row. `make bench-regress` measures them.",
+        "The same folds. The row bound is the exact number of rows. C is the inverse strength of regularisation; here"
+        " the best C is chosen afterwards. `make bench-regress` measures them.",
     ),
     (
         "Clusters",
         clusters,
-        "Medians of five tables with two noises each. The command chooses the method by itself."
+        "Inertia is the sum of the squared distances of rows to their centroid. Each cell names the method that the"
+        " command chose. The figures are medians of five tables with two noises each."
         " `make bench-clusters` measures them.",
     ),
     (
@@ -308,13 +312,14 @@ SECTIONS: tuple[tuple[str, Callable[[Behind], str], str], ...] = (
     (
         "Triangles",
         triangles,
-        "No two vertices of these graphs have more neighbours in common than the row states."
+        "A ladder fits the noise to the graph; the global sensitivity is that of the worst graph."
+        " No two vertices of these graphs have more neighbours in common than the row states."
         " No library known to us counts triangles. `make bench-answers` measures the errors.",
     ),
     (
         "Answers at the source",
         local,
-        "There are 32 categories among 20,000 people. The laws are the same, except for rappor's decoding."
+        "There are 32 categories among 20,000 people. The distributions are the same, except for rappor's decoding."
         " `subset` has the least error there is. multi-freq-ldpy's shares, and ours beside them, are cut at 0."
         " `make bench-local` measures them.",
     ),

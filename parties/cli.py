@@ -67,6 +67,7 @@ COMMANDS = {  # where each is, and its line in the list; the kinds of jobs come 
         "Reconstruct distributions from blurred values.",
     ),
     "local": ("parties.commands.local:group", "Collect answers that are randomised on each device."),
+    "lesson": ("parties.commands.lesson:lesson", "Watch a protocol of the lecture notes, step by step."),
     "explain": ("parties.commands.explain:explain", "Explain a word that smc uses, or an exit code."),
     "bench": ("parties.commands.bench:bench", "Measure the cost of each protocol."),
 }
@@ -89,7 +90,7 @@ SECTIONS = {  # of the list of commands
     "A node's jobs": ("jobs", "show", "approve", "refuse", "cancel", "result", "web"),
     "A node's rules and records": ("policy", "budget", "audit", "operator", "forget", "rights", "breach"),
     "Your own data": ("schema", "blur", "reconstruct", "local", "attack"),
-    "Help and tools": ("explain", "identity", "bench"),
+    "Help and tools": ("explain", "lesson", "identity", "bench"),
 }
 IN_GROUPS: dict[str, dict[str, tuple[str, str]]] = {  # likewise, of each group; its kinds of jobs come besides
     "regress": {

@@ -6,7 +6,7 @@ secret integers, ln x and x ln x with `Precision.fraction` fraction bits, wrong 
 
 A circuit adds the counts, finds n and the cell of the mantissa (the rough approximation) and hands over one-hot bits
 and the digits of d; polynomial and products are done in `engine.words`. Paper: Lindell, Pinkas, "Privacy Preserving
-Data Mining" (J. Cryptology 15, 2002); parameters and proof in `protocols.precision`.
+Data Mining" (J. Cryptology 15, 2002); parameters in `protocols.precision`, proof in docs/math/logarithm.md.
 
 Cost of n x ln x, with N, m, Q_j, k of `protocols.precision`: each party has inputs of N n bits. The circuit of the
 rough approximation takes 306 ANDs for a bound of 2^20 and an error below 1e-6. On additive shares, n (2^m + N) bits

@@ -1,30 +1,14 @@
 """Taylor terms, table cells and digits of the private logarithm, derived from its tolerance and bound.
 
 For a count 1 <= x <= bound of N bits write x = 2^n u with 1 <= u < 2. The unit interval of u is cut into 2^m cells;
-a cell's centre is c, and u = c + d with |d| <= r = 2^-(m+1). Then, exactly,
-
-    ln x = n ln 2 + ln c + sum_{i >= 1} a_i d^i,        a_i = (-1)^(i-1) / (i c^i),        c > 1.
-
-(m = 0 is the step to a power of two; more cells shrink d and save terms.) The protocol computes, by Horner's rule on
-integers,
+a cell's centre is c, and u = c + d with |d| <= r = 2^-(m+1). The protocol computes, by Horner's rule on integers,
 
     W_k = A_k,    W_{j-1} = A_{j-1} + D_j W_j,    ln x ~ W_0 / 2^F,
 
 with A_j the nearest integer to a_j 2^(S_j) (a_0 = ln c; the n ln 2 is a rounded table entry of its own), D_j = d cut
 off to Q_j fraction bits, in units of 2^-Q_j, and S_k = s, S_{j-1} = S_j + Q_j, F = S_0. No product is rounded or
-truncated.
-
-Error. Let w_j = W_j / 2^(S_j), d_j = D_j 2^-Q_j; |d_j| <= r and 0 <= d - d_j < t_j, t_j = 2^-Q_j (0 if Q_j = N - 1:
-all digits). Against p_j = a_j + d p_{j+1}, p_k = a_k, the difference is
-
-    |w_j - p_j| <= 2^-(S_j + 1) + |d_{j+1}| |w_{j+1} - p_{j+1}| + |d - d_{j+1}| |p_{j+1}|
-                <= 2^-(S_j + 1) + r |w_{j+1} - p_{j+1}| + t_{j+1} G_{j+1},     G_j = sum_{i=j..k} r^(i-j) / i >= |p_j|,
-
-which `_rounding` unrolls from j = k to 0, adding 2^-(F+1) for the entry n ln 2. The cut of the series costs at most
-sum_{i > k} |d/c|^i / i <= q^(k+1) / ((k+1)(1-q)), where |d/c| <= r / (1 + r) = q because c >= 1 + r. The sum of both
-is `error`, evaluated in exact rational arithmetic. An entropy |T| H(T|A) adds up x ln x of counts that sum to 2 |T|,
-so H is wrong by at most 2 error, and two attributes compare wrongly only if they differ by less than 4 error: error
-<= delta / 4 is what ID3-delta asks for (Lindell, Pinkas, J. Cryptology 15, 2002; there without cells).
+truncated. `error` bounds the error in exact rational arithmetic: the theorem of docs/math/logarithm.md. By the lemma
+there, error <= delta / 4 is what ID3-delta asks for (Lindell, Pinkas, J. Cryptology 15, 2002; there without cells).
 """
 
 from __future__ import annotations

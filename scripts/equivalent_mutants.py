@@ -13,8 +13,8 @@ def _with(line: str, old: str, new: str, reason: str) -> tuple[str, str, str]:
 EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
     "parties/node/budget/composition.py": (
         (
-            "total = total + times * np.minimum(e + more / (_ORDERS - 1), _ORDERS * e**2 / 2)",
-            "total = total + times * np.minimum(e + more / (_ORDERS - 1), _ORDERS * e**2 * 2)",
+            "total = total + times * np.minimum(e + extra / (_ORDERS - 1), _ORDERS * e**2 / 2)",
+            "total = total + times * np.minimum(e + extra / (_ORDERS - 1), _ORDERS * e**2 * 2)",
             "the first exceeds a e^2 / 2 only by the rounding of doubles (Bun, Steinke 2016)",
         ),
     ),
@@ -46,24 +46,22 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
             "one more or less is memory; a forgotten request is sent again",
         ),
         (
-            "until, word = self._known.get(about, (0.0, None))",
-            "until, word = self._known.get(about, ((0.0 + 1), None))",
+            "until, word = self._answers.get(about, (0.0, None))",
+            "until, word = self._answers.get(about, ((0.0 + 1), None))",
             "a request that is not remembered has no answer, whatever time it is",
         ),
     ),
     "parties/node/records/audit.py": (
         (
-            "self.bytes = 0 # added by this object, about",
-            "self.bytes = (0 + 1) # added by this object, about",
+            "self.bytes = 0 # added by this object, roughly",
+            "self.bytes = (0 + 1) # added by this object, roughly",
             "only its growth is read",
         ),
     ),
     "parties/node/records/sealed.py": (
         (
-            "opened = connect(path, place, **options) if is_sealed(path) "
-            "else module.connect(place, uri=True, **options)",
-            "opened = connect(path, place, **options) if is_sealed(path) "
-            "else module.connect(place, uri=False, **options)",
+            "opened = connect(path, uri, **options) if is_sealed(path) else module.connect(uri, uri=True, **options)",
+            "opened = connect(path, uri, **options) if is_sealed(path) else module.connect(uri, uri=False, **options)",
             "SQLCipher is compiled to read names as addresses (SQLITE_USE_URI), whatever this argument is",
         ),
     ),

@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 ROOT = Path(__file__).resolve().parents[1]
-FOLDERS = (".", "docs", "examples", "examples/*", "benchmarks", "deploy")
+FOLDERS = (".", "docs", "docs/math", "examples", "examples/*", "benchmarks", "deploy")
 
 
 class Link(NamedTuple):

@@ -32,9 +32,9 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ("tests/parties/link/test_frames.py",),
         [
             ("if after + value == len(data)", "if after + value <= len(data)"),
-            ("(data[:place], memoryview(data)[after:])", "(data[:place], memoryview(data)[place:])"),
+            ("(data[:position], memoryview(data)[after:])", "(data[:position], memoryview(data)[position:])"),
             ("frame.payload if payload is None else payload", "frame.payload"),
-            ("place = after + value", "place = after"),
+            ("position = after + value", "position = after"),
         ],
     ),
     (
@@ -1382,8 +1382,8 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         "parties/operator/accounts.py",
         ("tests/parties/operator/test_accounts.py",),
         [
-            ("verified(password, known or _nobody())", "known is not None and verified(password, known)"),
-            ("found if found.stamp == person.stamp else None", "found"),
+            ("verified(password, usable or _nobody())", "usable is not None and verified(password, usable)"),
+            ("present if present.stamp == person.stamp else None", "present"),
             ("if not accounts and person == UNNAMED:", "if person == UNNAMED:"),
             ("files.write_bytes(path, data, private=True)", "files.write_bytes(path, data)"),
         ],
@@ -1396,7 +1396,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
             ("            if not self._rate.allows():", "            if not name and not self._rate.allows():"),
             ("            session.person = person\n", ""),
             ("min(session.expires, session.ends) > now", "session.expires > now"),
-            ('known = name if name in self._accounts.all() else ""', "known = name"),
+            ('existing_name = name if name in self._accounts.all() else ""', "existing_name = name"),
         ],
     ),
     (
@@ -1449,7 +1449,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
             ("else (replace, replace_files):", "else (replace_files, replace):"),
             ("        if sealed.is_sealed(self.database):\n", "        if not self.database.exists():\n"),
             ("    for name in _PURPOSES:\n", "    for name in list(_PURPOSES)[1:]:\n"),
-            ("if not is_encrypted(data)\n", "if is_encrypted(data)\n"),
+            ("in old if not is_encrypted(data))", "in old if is_encrypted(data))"),
             ("            sealed.forget(self.database)", "            pass"),
         ],
     ),
@@ -1462,7 +1462,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         "parties/node/acts/decisions.py",
         ("tests/parties/node/test_four_eyes.py",),
         [
-            ("            if name in before:", "            if name in before[1:]:"),
+            ("            if name in earlier:", "            if name in earlier[1:]:"),
             ("len(people) < self._gate.approvals", "len(people) + 1 < self._gate.approvals"),
             ('("approved", "us") else OPERATOR', '("approved", "us") else f"operator {acting.get()}".strip()'),
         ],
@@ -1471,7 +1471,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         "parties/node/acts/hearing.py",
         ("tests/parties/node/test_four_eyes.py",),
         [
-            ('said = b"" if is_held(record) else record.ours.to_bytes()', "said = record.ours.to_bytes()"),
+            ('statement = b"" if is_held(record) else record.ours.to_bytes()', "statement = record.ours.to_bytes()"),
         ],
     ),
     (
@@ -1484,8 +1484,8 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ("tests/parties/node/test_four_eyes.py",),
         [
             (
-                '("who of us stands behind it", record.people, logged.people)',
-                '("who of us stands behind it", len(logged.people) > len(record.people), False)',
+                '("the people of ours who approved it", record.people, logged.people)',
+                '("the people of ours who approved it", len(logged.people) > len(record.people), False)',
             ),
         ],
     ),

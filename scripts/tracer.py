@@ -140,14 +140,17 @@ def trace(walk: Walk, directory: Path) -> Trace:
 
 
 def described(walk: Walk, traced: Trace) -> str:
-    """Return the text of one walk: a line for each file in turn, with the number of its first hop, and each point."""
+    """Return the text of one walk: a line for each file in turn, with the number of its first hop; `=` a point."""
     lines, number = [], 1
     for point, hops in zip(walk.points, traced.hops(), strict=True):
         for file, group in itertools.groupby(hops, lambda hop: hop.file):
             names = [hop.name for hop in group]
             lines.append(f"    {number:>2}  {Hop(file, '').room:<16}  {file:<34}  {', '.join(names)}")
             number += len(names)
-        lines.append(f"        = {point.what}")
+        if hops:
+            lines[-1] += f"  = {point.what}"
+        else:
+            lines.append(f"        = {point.what}")
     return f"**{walk.title}**, {number - 1} hops:\n\n" + "\n".join(lines) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""Writes the section "Five walks" of docs/architecture.md from traced runs.
+"""Writes the section "Five walks" of docs/architecture-rooms.md from traced runs.
 
 python -m scripts.walks            # write it
 python -m scripts.walks --check    # exit code 1 if it says anything else
@@ -32,7 +32,7 @@ from scripts.tracer import ROOT, Hop, Point, Walk, section, trace
 from smc.engines import Profile, engine_of
 from smc.local import run_local
 
-PAGE = ROOT / "docs" / "architecture.md"
+PAGE = ROOT / "docs" / "architecture-rooms.md"
 BEGIN, END = "<!-- walks: begin (python -m scripts.walks) -->\n", "<!-- walks: end -->\n"
 PATIENCE = 60.0  # seconds
 SCHEMA = 'target = "play"\n[attributes]\nwind = ["weak", "strong"]\nplay = ["no", "yes"]\n'
@@ -174,7 +174,7 @@ WALKS = (
                 "a setting, checked",
                 lambda frame: "epsilon" in frame.f_locals["flags"],
             ),
-            Point("protocols/release/geometric.py", "DigitLaw.__post_init__", "the scale of a law"),
+            Point("protocols/release/geometric.py", "DigitLaw.__post_init__", "the scale of a distribution"),
             Point("protocols/release/laplace.py", "DiscreteLaplace.draw", "the circuit of a sample"),
         ),
         command("release count", "--epsilon", "1", "--engine", "yao"),
@@ -247,7 +247,9 @@ def main() -> int:
     page, text = PAGE.read_text(), section(WALKS, traces)
     if check:
         if wrong := difference(page, text):
-            print(f"docs/architecture.md: {wrong}; python -m scripts.walks writes the section anew", file=sys.stderr)
+            print(
+                f"docs/architecture-rooms.md: {wrong}; python -m scripts.walks writes the section anew", file=sys.stderr
+            )
         return int(wrong is not None)
     head, _, rest = page.partition(BEGIN)
     PAGE.write_text(f"{head}{BEGIN}{text}{END}{rest.partition(END)[2]}")

@@ -130,7 +130,7 @@ def test_what_is_missing_is_named_by_its_flag() -> None:
         raise InputError("epsilon: is missing; column: is missing; table: is missing")
     options = parameters(kinds.find("millionaires").Settings)
     with pytest.raises(InputError, match=r": --value VALUE$"), missing_by_flag(options):
-        raise InputError("value: the job asks for it, and nothing is typed: --input value=VALUE")
+        raise InputError("value: the job requires it: --input value=VALUE")
 
 
 def test_what_has_to_be_given_is_said() -> None:

@@ -92,7 +92,7 @@ def test_beside_peers_of_every_kind() -> None:
         [one["work"], one["ours"], "-" if one["theirs"].startswith("not ") else one["theirs"]]
         for one in results("peers_table")["rows"]
     ]
-    assert [[work, ours, theirs] for work, ours, _, theirs in rows("work | smc | peer")] == measured
+    assert [[work, ours, theirs] for work, ours, _, theirs in rows("work | smc | other program")] == measured
 
 
 def test_the_figures_of_the_readme() -> None:

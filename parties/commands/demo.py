@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import click
@@ -15,19 +13,16 @@ from parties.base.temporary import HeldDirectory
 from parties.commands.kinds import options_of
 from parties.commands.outputs import FORCE, Outputs
 from parties.commands.signature import by_signature, option
+from parties.commands.two_processes import run_both
 from parties.jobs.kinds.id3 import Id3
 from parties.jobs.running import kernels_of
 from parties.jobs.settings import ENGINE, parameters
 from parties.jobs.tree.settings import Id3Settings
-from parties.link import identity
 from parties.models.trees.text import to_text
 from parties.models.trees.tree import TreeFile
 from parties.tables import example
-from smc.errors import LinkError
 
-DEADLINE = 3600.0  # RSA for every gate of every circuit takes long; the parties notice a lost peer themselves
 ROWS = 7  # of a clinic
-ANNOUNCEMENT = "listening on "
 
 
 @click.command(epilog="Example:  smc demo --svg tree.svg")
@@ -47,10 +42,6 @@ def demo(svg: Path | None = option("Draw the tree as SVG."), force: bool = FORCE
     Outputs(Id3, {"svg": svg}).check([], None, force)
     with HeldDirectory("demo") as name:
         directory = Path(name)
-        for clinic in ("clinic-a", "clinic-b"):
-            party = identity.create(clinic, ["127.0.0.1"], directory)
-            print_ = identity.short_fingerprint(party.certificate)
-            console.err.print(f"{clinic}: new key and certificate, fingerprint {print_}")
         settings = merge(Id3Settings(), {name.removeprefix("own_"): value for name, value in flags.items()})
         with console.progress("starting") as status:
             possible = [usual(settings)] if settings.engine != "auto" else contenders(integers=True)
@@ -62,23 +53,11 @@ def demo(svg: Path | None = option("Draw the tree as SVG."), force: bool = FORCE
             job += [f"--{name.removeprefix('own_')}", value] if value is not None else []
         outputs = ["--out", str(directory / "tree.json"), "--report", str(directory / "cost.json")]
         outputs += ["--svg", str(svg), "--force"] if svg is not None else []
-        first = [*job, *outputs, "--listen", "127.0.0.1:0"]
-        listener = _start(directory, "clinic-a", "clinic-b", bundled.clinic_a, first)
-        try:
-            address = _address(listener)
-            console.err.print(f"clinic-a listens on {address}; clinic-b connects")
-            dialler = _start(directory, "clinic-b", "clinic-a", bundled.clinic_b, [*job, "--connect", address])
-            try:
-                with (
-                    console.progress("the clinics compute") as status,
-                    status.waiting("the clinics compute", DEADLINE, first=30, again=30),
-                ):
-                    _finish(listener, "clinic-a")
-                    _finish(dialler, "clinic-b")
-            finally:
-                dialler.kill()
-        finally:
-            listener.kill()
+        commands = (
+            ["id3", "--data", str(bundled.clinic_a), *job, *outputs],
+            ["id3", "--data", str(bundled.clinic_b), *job],
+        )
+        run_both(directory, ("clinic-a", "clinic-b"), commands, "the clinics compute")
         tree_file = TreeFile.load(directory / "tree.json")
         report = json.loads((directory / "cost.json").read_text())
     console.out.print(f"\nThe tree of both clinics' rows, target {tree_file.target}:\n")
@@ -100,31 +79,3 @@ def _forecast(settings: Id3Settings) -> float:
     settings_of_demo = {"schema": example.demo().schema, "plain": True, "max_rows": ROWS}
     program = Id3.planned(merge(settings, settings_of_demo)).cost(Inputs(0)).program
     return forecast(program, profile).seconds(LinkShape(), own_pace() / USUAL)
-
-
-def _start(directory: Path, name: str, peer: str, data: Path, more: list[str]) -> subprocess.Popen[str]:
-    link = ["--identity", f"{directory / name}.key", "--certificate", f"{directory / name}.crt"]
-    link += ["--peer", f"{directory / peer}.crt"]
-    command = [sys.executable, "-P", "-m", "parties", "id3", "--data", str(data), *link, *more]
-    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-
-
-def _address(listener: subprocess.Popen[str]) -> str:
-    """Return the address in the line that the listening party writes once its port is open, after what it remarks."""
-    assert listener.stderr is not None
-    last = "no output"
-    while line := listener.stderr.readline():
-        last = line.strip()
-        if last.startswith(ANNOUNCEMENT):
-            return last.removeprefix(ANNOUNCEMENT)
-    raise LinkError(f"clinic-a did not start: {last}")
-
-
-def _finish(process: subprocess.Popen[str], name: str) -> None:
-    try:
-        _, errors = process.communicate(timeout=DEADLINE)
-    except subprocess.TimeoutExpired:
-        raise LinkError(f"{name} did not finish within {DEADLINE:g} s") from None
-    if process.returncode:
-        last = errors.strip().splitlines()[-1:] or ["no message"]
-        raise LinkError(f"{name} failed: {last[0].removeprefix('smc: ')}")

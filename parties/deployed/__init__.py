@@ -1,1 +1,1 @@
-"""Models where they are used: as SQL, PMML or ONNX in other programs, or asked over HTTP on this machine."""
+"""Deployment of models: as SQL, PMML or ONNX for other programs, or served over HTTP on this machine."""

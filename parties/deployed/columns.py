@@ -1,4 +1,4 @@
-"""Which cells a model takes, and what each means: as its table maps them, as the schema does, or as categories."""
+"""Input columns of a model, and the meaning of their cells: by a table's mapping, a schema, or categories."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Asked:
-    """A column that a model asks for, and how its cells become the rule's categories.
+    """A column that a model requires, and how its cells become the rule's categories.
 
-    If that is not `mapped` they are spelled as the model has them; without categories they are numbers.
+    If it is not `mapped`, cells are spelled as in the model; without categories they are numbers.
     """
 
     rule: ColumnRule
@@ -32,52 +32,63 @@ class Asked:
 
     @property
     def raw(self) -> bool:
-        """Whether a cell is a number as it stands."""
+        """Whether a cell is used as a number."""
         return not self.rule.categories
 
     def spelled(self, text: str) -> str | None:
-        """Return a cell's text as the model reads it, "" for no value; None of what the schema does not know."""
+        """Return a cell's text in the model's spelling, "" for no value; None for a value unknown to the schema."""
         if not self.mapped:
             return text or MISSING
         return None if (code := self.rule.code(text)) is None else self.rule.categories[code]
 
 
 def asked(model: AnyModel, schema_file: Path | None = None, table: TableSettings | None = None) -> Mapping[str, Asked]:
-    """Return the columns of a model, by name: by a table's mapping, by a schema, or spelled as the model has them.
+    """Return the columns of a model by name, mapped by a table or a schema, or spelled as in the model.
 
-    `InputError` if the schema lacks one of them.
+    Args:
+        model: The model.
+        schema_file: The schema; None takes the model's spelling.
+        table: Table settings with a mapping and a schema; they take precedence.
+
+    Raises:
+        InputError: The schema lacks one of the columns.
     """
     names = columns_of(model)
     if table is not None:
-        found = rules(table.columns, schema_for(model, table.schema_file), names, table.format)
+        column_rules = rules(table.columns, schema_for(model, table.schema_file), names, table.format)
     elif schema_file is not None:
-        found = rules({}, schema_for(model, schema_file), names, FormatSettings())
+        column_rules = rules({}, schema_for(model, schema_file), names, FormatSettings())
     else:
         return {name: _plain(model, name) for name in names}
-    return {rule.attribute: Asked(rule) for rule in found}
+    return {rule.attribute: Asked(rule) for rule in column_rules}
 
 
 def _plain(model: AnyModel, name: str) -> Asked:
-    """Return a column whose cells are spelled as the model has them: numbers, if it knows no values."""
-    known = domains(model.trees) if isinstance(model, TreeFile) else {name: form_of(model).columns[name].values}
-    values = tuple(known[name])
+    """Return a column with cells in the model's spelling; numbers, if the model has no values for it."""
+    values_of = domains(model.trees) if isinstance(model, TreeFile) else {name: form_of(model).columns[name].values}
+    values = tuple(values_of[name])
     if not values:
         return Asked(ColumnRule(name, name), mapped=False)
-    index = {value: place for place, value in enumerate(values)}
+    index = {value: position for position, value in enumerate(values)}
     return Asked(ColumnRule(name, name, values, index, missing=index.get(MISSING)), mapped=False)
 
 
 def codes_of(model: TreeFile | BoostedModel, asked: Mapping[str, Asked]) -> dict[str, dict[int, int]]:
-    """Return the code that trees know each category of a column by; none of those that they do not know."""
+    """Return the trees' code of each known category, by column and index of the category.
+
+    Args:
+        model: The model.
+        asked: Its columns.
+    """
     columns: Mapping[str, Column]
     if isinstance(model, TreeFile):
-        known = domains(model.trees)
-        columns = {name: Column(None, {v: i for i, v in enumerate(values)}, True) for name, values in known.items()}
+        values_of = domains(model.trees)
+        columns = {name: Column(None, {v: i for i, v in enumerate(values)}, True) for name, values in values_of.items()}
     else:
         columns = model.columns
     codes: dict[str, dict[int, int]] = {name: {} for name in columns}
     for name, column in columns.items():
-        for place, text in enumerate(asked[name].rule.categories):
+        for index, text in enumerate(asked[name].rule.categories):
             with suppress(ValueError):
-                codes[name][place] = column.read(text)
+                codes[name][index] = column.read(text)
     return codes

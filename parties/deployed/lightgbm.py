@@ -1,7 +1,7 @@
-"""Boosted trees as LightGBM's text (`lightgbm.Booster(model_file=...)`, version v4): the same scores, to the last bit.
+"""Boosted trees in LightGBM's text format (`lightgbm.Booster(model_file=...)`, version v4), with identical scores.
 
-A column is a feature, in the model's order: a number as it is, any other value as its place in the model's list, from
-0. Such lists stand in `pandas_categorical`, so a frame whose columns are of pandas' type "category" is read as it is.
+A column is a feature, in the model's order: a number as it is, any other value as its index in the model's list, from
+0. The lists are in `pandas_categorical`, so a frame with columns of pandas' type "category" can be used as it is.
 """
 
 from __future__ import annotations
@@ -18,17 +18,25 @@ from parties.models.boosted import BoostedModel, Column
 from parties.models.load import AnyModel
 from smc.errors import InputError
 
-ZERO, MOST = 1e-35, 1e300  # LightGBM takes what is no further from 0 for 0, and has nothing beyond this
-CATEGORICAL, MISSING_IS_LEFT = 1, 2 | 2 << 2  # how a node decides: by a set; NaN is missing, and goes left
+ZERO, MOST = 1e-35, 1e300  # LightGBM reads numbers closer to 0 as 0, and has no numbers beyond 1e300
+CATEGORICAL, MISSING_IS_LEFT = 1, 2 | 2 << 2  # decision types of nodes: by a set; NaN is missing, and goes left
 NOT_IN_A_NAME = re.compile(r'[\s",:\[\]{}]')
 
 
 def to_lightgbm(model: AnyModel, asked: Mapping[str, Asked]) -> str:
-    """Return the model. `InputError` for what LightGBM cannot hold."""
+    """Return the model as text.
+
+    Args:
+        model: The model.
+        asked: Its columns.
+
+    Raises:
+        InputError: LightGBM cannot express the model.
+    """
     if not isinstance(model, BoostedModel):
         raise InputError("--to lightgbm is for boosted trees: take --to onnx, pmml or sql")
     if any(ask.mapped for ask in asked.values()):
-        raise InputError("--to lightgbm takes categories as the model has them: leave out --schema and --config")
+        raise InputError("--to lightgbm takes categories in the model's spelling: remove --schema and --config")
     if not model.columns or not model.rounds:
         raise InputError("--to lightgbm: the model has no trees, or no columns")
     for name, column in model.columns.items():
@@ -59,7 +67,7 @@ def to_lightgbm(model: AnyModel, asked: Mapping[str, Asked]) -> str:
 
 
 def beyond_bounds(model: AnyModel) -> str:
-    """Return a remark if LightGBM's numbers may leave the bounds that `smc predict` keeps to; else nothing."""
+    """Return a remark if LightGBM's numbers may exceed the bounds that `smc predict` enforces; otherwise ""."""
     if not isinstance(model, BoostedModel) or model.bounds is None or len(model.rounds) == 1:
         return ""
     ends = [sorted(tree.ends) for (tree,) in model.compiled]
@@ -74,26 +82,26 @@ def _lines(fields: Mapping[str, object]) -> str:
 
 
 def _names(model: BoostedModel) -> list[str]:
-    """Return names for the features: different ones, without marks that LightGBM has for itself."""
+    """Return distinct names of the features, without characters that LightGBM reserves."""
     names: list[str] = []
-    for place, name in enumerate(model.columns):
+    for index, name in enumerate(model.columns):
         plain = NOT_IN_A_NAME.sub("_", name)
-        names.append(f"{plain}_{place}" if plain in names or not plain else plain)
+        names.append(f"{plain}_{index}" if plain in names or not plain else plain)
     return names
 
 
 def _range(column: Column) -> str:
-    """Return what is known of a feature's values: the first and the last edge, or places."""
+    """Return the range of a feature's values: the first and the last edge, or indices."""
     if column.edges is not None:
         return f"[{column.edges[0]!r}:{column.edges[-1]!r}]" if column.edges else "none"
-    places = range(len(column.values))
-    return f"[0:{places[-1]}]" if column.ordered else ":".join(map(str, places))
+    indices = range(len(column.values))
+    return f"[0:{indices[-1]}]" if column.ordered else ":".join(map(str, indices))
 
 
 def _tree(model: BoostedModel, root: Mapping[str, Any], base: float) -> str:
     """Return a tree as lists; children are nodes from 0, or leaves from -1 down. `base` is added to its leaves.
 
-    The only tree of numbers has its leaves within their bounds, as `smc predict` has them.
+    In a model with a single tree of numbers, the leaves are clipped to the bounds, as in `smc predict`.
     """
     order = {name: place for place, name in enumerate(model.columns)}
     leaves: list[float] = []
@@ -101,7 +109,7 @@ def _tree(model: BoostedModel, root: Mapping[str, Any], base: float) -> str:
     thresholds: list[str] = []
     decisions: list[int] = []
     children: list[tuple[int, int]] = []
-    sets: list[list[int]] = []  # words of 32 bits
+    sets: list[list[int]] = []  # 32-bit words
     nodes = [root]
 
     def number(node: Mapping[str, Any]) -> int:
@@ -116,21 +124,19 @@ def _tree(model: BoostedModel, root: Mapping[str, Any], base: float) -> str:
     if "leaf" in root:
         number(root)
         return _lines({"num_leaves": 1, "num_cat": 0, "leaf_value": repr(leaves[0])})
-    for node in nodes:  # grows while it is read
+    for node in nodes:  # grows during the loop
         column = model.columns[node["column"]]
         features.append(order[node["column"]])
         if "is" in node:
             if column.edges is not None:
-                raise InputError(
-                    f"--to lightgbm: a tree asks which range {quoted(node['column'])} is in, not below what"
-                )
+                raise InputError(f"--to lightgbm: a tree tests a range of {quoted(node['column'])}, not an edge")
             place = column.values[node["is"]]
             thresholds.append(str(len(sets)))
             sets.append([0] * (place // 32) + [1 << place % 32])
             decisions.append(CATEGORICAL)
         else:
             place = column.place(node["below"])
-            # what is at most the number before an edge is below it
+            # a number is below an edge if it is at most the next smaller number
             limit = place - 0.5 if column.edges is None else math.nextafter(column.edges[place - 1], -math.inf)
             thresholds.append(repr(limit))
             decisions.append(MISSING_IS_LEFT)

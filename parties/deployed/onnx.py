@@ -1,4 +1,4 @@
-"""A model as ONNX, in bytes: text goes in, a category or a number each cell, and classes or numbers come out."""
+"""A model as ONNX, in bytes: the inputs are texts, one category or number a cell; the output is classes or numbers."""
 
 from __future__ import annotations
 
@@ -23,28 +23,36 @@ if TYPE_CHECKING:
 
 
 def to_onnx(model: AnyModel, asked: Mapping[str, Asked]) -> bytes:
-    """Return the model. `InputError` unless its cells are as the model has them, and onnx is installed."""
+    """Return the model in bytes.
+
+    Args:
+        model: The model.
+        asked: Its columns.
+
+    Raises:
+        InputError: The columns are mapped by a schema or table, or onnx is not installed.
+    """
     if any(ask.mapped for ask in asked.values()):
-        raise InputError("--to onnx takes categories as the model has them: leave out --schema and --config")
-    about = {"target": model.target}
+        raise InputError("--to onnx takes categories in the model's spelling: remove --schema and --config")
+    metadata = {"target": model.target}
     if isinstance(model, TreeFile):
-        made = trees_to_onnx(model.trees, list(asked), about | {"schema_digest": model.schema_digest})
+        made = trees_to_onnx(model.trees, list(asked), metadata | {"schema_digest": model.schema_digest})
     else:
         graph, form = Graph(list(asked)), form_of(model)
         terms = _boosted(graph, form) if isinstance(form, BoostedModel) else _linear(graph, form)
-        made = _decided(graph, terms, form, about)
+        made = _decided(graph, terms, form, metadata)
     return made.SerializeToString()
 
 
-# What a row's scores are made of: float64[rows, terms, scores] each, not a number for a value that is not known.
+# A row's scores are sums of terms float64[rows, terms, scores], NaN for an unknown value.
 
 
 def _boosted(graph: Graph, model: BoostedModel) -> list[str]:
     width = model.width
     terms = [graph.filled([[model.base] * width], np.float64)]
-    places = {name: place for place, name in enumerate(model.columns)}
+    indices = {name: index for index, name in enumerate(model.columns)}
     weights: list[float] = []
-    trees = [_steps(model, tree, places, weights) for trees in model.rounds for tree in trees]
+    trees = [_steps(model, tree, indices, weights) for trees in model.rounds for tree in trees]
     codes = []
     for name, column in model.columns.items():
         if column.edges is not None:
@@ -59,9 +67,9 @@ def _boosted(graph: Graph, model: BoostedModel) -> list[str]:
 
 
 def _steps(model: BoostedModel, tree: Mapping[str, Any], places: Mapping[str, int], weights: list[float]) -> list[Step]:
-    """Return a tree whose leaves are numbers of `weights`, to which its own are added."""
+    """Return a tree whose leaves are indices into `weights`; its leaf weights are appended to these."""
     nodes, steps = [tree], []
-    for node in nodes:  # grows while it is read
+    for node in nodes:  # grows during the loop
         if "leaf" in node:
             steps.append(Step(leaf=len(weights)))
             weights.append(node["leaf"])
@@ -96,12 +104,12 @@ def _linear(graph: Graph, model: Scored) -> list[str]:
 
 
 def _looked_up(graph: Graph, codes: str, table: Sequence[Sequence[float]]) -> str:
-    """Return the line of each code; of -1, an unknown value, the last, which has no numbers."""
+    """Return the row of the table for each code; code -1, an unknown value, takes the last row of NaN."""
     return graph.step("Gather", graph.constant([*table, [math.nan] * len(table[0])], np.float64), codes)
 
 
 def _decided(graph: Graph, terms: Sequence[str], model: Scored, about: Mapping[str, str]) -> ModelProto:
-    """Return the model that adds the terms up, one after the other as `smc predict` does, and says what they mean."""
+    """Return the model that sums the terms in order, as `smc predict` does, and decides from the sums."""
     from onnx import TensorProto
 
     sums = graph.step("CumSum", graph.step("Concat", *terms, axis=1), graph.constant(1))
@@ -118,5 +126,5 @@ def _decided(graph: Graph, terms: Sequence[str], model: Scored, about: Mapping[s
         chosen = graph.step("Cast", above, to=TensorProto.INT64)
     else:
         chosen = graph.step("ArgMax", scores, axis=1, keepdims=0)
-    known = graph.step("Where", is_unknown, graph.constant(len(labels)), chosen)
-    return graph.model(known, about, labels=[*labels, NO_CLASS])
+    output = graph.step("Where", is_unknown, graph.constant(len(labels)), chosen)
+    return graph.model(output, about, labels=[*labels, NO_CLASS])

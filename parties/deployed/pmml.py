@@ -1,7 +1,7 @@
 """A model as PMML 4.4: a tree, a forest that votes, boosted trees, a linear model, naive Bayes.
 
-Cells are categories as the model has them, where a missing one is "?"; by a schema, numbers become ranges
-(`Discretize`) and texts categories (`MapValues`). What PMML cannot say exactly is refused.
+Cells are categories as spelled in the model, where a missing one is "?". With a schema, numbers become ranges
+(`Discretize`) and texts become categories (`MapValues`). What PMML cannot express exactly is refused.
 """
 
 from __future__ import annotations
@@ -25,20 +25,28 @@ from smc import __version__
 from smc.errors import InputError
 
 SPACE = "http://www.dmg.org/PMML-4_4"
-MOST_TREES = 45  # whose weights, which let the earlier tree decide among equals, add up exactly
+MOST_TREES = 45  # more tie-breaking weights, which let the earlier tree win, do not add up exactly
 
 
 def to_pmml(model: AnyModel, asked: Mapping[str, Asked]) -> str:
-    """Return the document. `InputError` for a model, or a column, that PMML cannot say exactly."""
+    """Return the document.
+
+    Args:
+        model: The model.
+        asked: Its columns.
+
+    Raises:
+        InputError: PMML cannot express the model or a column exactly.
+    """
     root = Element("PMML", xmlns=SPACE, version="4.4")
     SubElement(SubElement(root, "Header"), "Application", name="smc", version=__version__)
     labels = _labels(model)
     dictionary = SubElement(root, "DataDictionary", numberOfFields=str(len(asked) + 1))
     transformations = Element("TransformationDictionary")
     fields = {}
-    for place, (name, ask) in enumerate(asked.items()):
+    for index, (name, ask) in enumerate(asked.items()):
         _data_field(dictionary, ask)
-        fields[name] = _derived(transformations, f"smc_c{place}", ask) if ask.mapped else ask.rule.column
+        fields[name] = _derived(transformations, f"smc_c{index}", ask) if ask.mapped else ask.rule.column
     kind = ("continuous", "double") if is_of_numbers(model) else ("categorical", "string")
     target = SubElement(dictionary, "DataField", name=model.target, optype=kind[0], dataType=kind[1])
     for label in labels:
@@ -70,11 +78,11 @@ def _data_field(dictionary: Element, ask: Asked) -> None:
 
 
 def _derived(transformations: Element, name: str, ask: Asked) -> str:
-    """Add a field with the category of a raw cell; its name."""
+    """Add a field with the category of a raw cell; return its name."""
     rule = ask.rule
     where = f"column {quoted(rule.column)}"
     if rule.prefix is not None or (rule.ranges is not None and (rule.ranges.reads != "number" or rule.ranges.grid)):
-        raise InputError(f"{where}: days, times, beginnings of texts and single numbers have no PMML: take --to sql")
+        raise InputError(f"{where}: days, times, text prefixes and single numbers have no PMML form: use --to sql")
     missing = {} if rule.missing is None else {"mapMissingTo": rule.categories[rule.missing]}
     field = SubElement(transformations, "DerivedField", name=name, optype="categorical", dataType="string")
     if rule.ranges is None:
@@ -87,7 +95,7 @@ def _derived(transformations: Element, name: str, ask: Asked) -> str:
             SubElement(row, "cell").text, SubElement(row, "category").text = text, rule.categories[place]
         return name
     if rule.texts.keys() - {MISSING, *rule.spelling.missing}:
-        raise InputError(f"{where}: words among numbers have no PMML: take --to sql")
+        raise InputError(f"{where}: words among numbers have no PMML form: use --to sql")
     ranges = SubElement(field, "Discretize", missing, field=rule.column, dataType="string")
     ends = [None, *rule.ranges.edges, None]
     for (least, end), place in zip(pairwise(ends), rule.ranges.places, strict=True):
@@ -102,7 +110,7 @@ def _derived(transformations: Element, name: str, ask: Asked) -> str:
 
 
 class _Models:
-    """Writes a model, by what its columns are called."""
+    """Writes a model with the field names of its columns."""
 
     def __init__(self, model: AnyModel, asked: Mapping[str, Asked], fields: Mapping[str, str]) -> None:
         self._model, self._asked, self._fields = model, asked, fields
@@ -131,7 +139,7 @@ class _Models:
     # Trees.
 
     def _tree(self, above: Element, tree: Any, edge: Callable[[Choice], float] | None = None) -> None:
-        """Add a tree of classes; with `edge` one of numbers, where no cell is without a branch."""
+        """Add a tree of classes; with `edge`, a tree of numbers, where every cell has a branch."""
         model = SubElement(
             above,
             "TreeModel",
@@ -164,8 +172,8 @@ class _Models:
     def _forest(self, root: Element, forest: TreeFile) -> None:
         if len(forest.trees) > MOST_TREES:
             raise InputError(
-                f"PMML does not say who wins among equal votes, and weights of more than {MOST_TREES} trees "
-                "are not exact: take --to sql"
+                f"PMML has no rule for equal votes, and weights of more than {MOST_TREES} trees "
+                "are not exact: use --to sql"
             )
         segments = self._segments(root, "classification", "weightedMajorityVote")
         for number, tree in enumerate(forest.trees, 1):
@@ -177,7 +185,7 @@ class _Models:
         return SubElement(model, "Segmentation", multipleModelMethod=method, missingPredictionTreatment="returnMissing")
 
     def _boosted(self, root: Element, model: BoostedModel) -> None:
-        """Write the sums of leaves, and of classes what a regression without weights of its own makes of them."""
+        """Add the sums of leaves; for classes, add a regression with fixed coefficients on these sums."""
         if model.bounds is not None:
             self._sum_of_trees(root, model, 0).insert(1, _within(model))
             return
@@ -186,8 +194,8 @@ class _Models:
         margins = [f"smc_s{place}" for place in range(model.width)]
         for place, margin in enumerate(margins):
             output = Element("Output")
-            about = {"feature": "predictedValue", "optype": "continuous", "dataType": "double"}
-            SubElement(output, "OutputField", {"name": margin} | about)
+            attributes = {"feature": "predictedValue", "optype": "continuous", "dataType": "double"}
+            SubElement(output, "OutputField", {"name": margin} | attributes)
             self._sum_of_trees(_segment(segments, margin), model, place).insert(1, output)
         kind = "logit" if model.width == 1 else "softmax"
         regression = SubElement(
@@ -205,7 +213,7 @@ class _Models:
             SubElement(regression, "RegressionTable", targetCategory=model.classes[0], intercept="0.0")
 
     def _sum_of_trees(self, above: Element, model: BoostedModel, place: int) -> Element:
-        """Add the model that sums one score: what all scores begin with, as a leaf, then a tree a round."""
+        """Add the model that sums one score: the base score as a leaf, then one tree for each round."""
         segments = self._segments(above, "regression", "sum")
         for number, tree in enumerate([model.base, *(trees[place] for trees in model.choices)]):
             self._tree(_segment(segments, str(number)), tree, model.edge)
@@ -214,7 +222,7 @@ class _Models:
     # Sums of what cells add.
 
     def _linear(self, root: Element, model: LinearModel) -> None:
-        """Write the sum. A number outside its bounds, or missing, is what a derived field of it says."""
+        """Add the sum. A derived field clips a number to its bounds, and replaces a missing one."""
         kind = "regression" if model.classes is None else "classification"
         regression = Element("RegressionModel", functionName=kind)
         self._schema(regression)
@@ -240,8 +248,8 @@ class _Models:
                 SubElement(table, "NumericPredictor", name=within, coefficient=repr(column.weight))
             else:
                 for value, (weight,) in column.values.items():
-                    about = {"name": self._fields[name], "value": value, "coefficient": repr(weight)}
-                    SubElement(table, "CategoricalPredictor", about)
+                    attributes = {"name": self._fields[name], "value": value, "coefficient": repr(weight)}
+                    SubElement(table, "CategoricalPredictor", attributes)
         if not len(local):
             regression.remove(local)
         if model.classes is not None:
@@ -249,7 +257,7 @@ class _Models:
         root.append(regression)
 
     def _bayes(self, root: Element, model: NaiveBayesModel) -> None:
-        """Write the counts with one more each, as the model takes them."""
+        """Add the counts, each plus one, as the model uses them."""
         bayes = SubElement(root, "NaiveBayesModel", functionName="classification", threshold="0.0")
         self._schema(bayes)
         inputs = SubElement(bayes, "BayesInputs")
@@ -274,7 +282,7 @@ def _segment(segments: Element, name: str, **about: str) -> Element:
 
 
 def _within(model: Scored) -> Element:
-    """Return what moves a number to the nearer bound."""
+    """Return the element that clips a number to the bounds."""
     targets = Element("Targets")
     least, greatest = model.bounds or (None, None)
     SubElement(targets, "Target", field=model.target, min=repr(least), max=repr(greatest))
@@ -282,15 +290,15 @@ def _within(model: Scored) -> Element:
 
 
 def _among(node: Element, field: str, values: Sequence[str]) -> None:
-    """Say that a category is one of these, of which a missing one may be."""
-    place = _or_missing(node, field) if MISSING in values else node
-    chosen = SubElement(place, "SimpleSetPredicate", field=field, booleanOperator="isIn")
+    """Add a predicate: the category is one of these, which may include a missing one."""
+    parent = _or_missing(node, field) if MISSING in values else node
+    chosen = SubElement(parent, "SimpleSetPredicate", field=field, booleanOperator="isIn")
     words = (value.replace("\\", "\\\\").replace('"', '\\"') for value in values)
     SubElement(chosen, "Array", type="string", n=str(len(values))).text = " ".join(f'"{word}"' for word in words)
 
 
 def _or_missing(node: Element, field: str) -> Element:
-    """Return the place of a predicate that holds for missing cells besides."""
-    place = SubElement(node, "CompoundPredicate", booleanOperator="or")
-    SubElement(place, "SimplePredicate", field=field, operator="isMissing")
-    return place
+    """Return the element for a predicate that also holds for missing cells."""
+    predicate = SubElement(node, "CompoundPredicate", booleanOperator="or")
+    SubElement(predicate, "SimplePredicate", field=field, operator="isMissing")
+    return predicate

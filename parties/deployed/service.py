@@ -1,7 +1,7 @@
-"""A model asked over HTTP: rows as JSON in, predictions out. Nothing of a row is kept, or written anywhere.
+"""A model served over HTTP: rows as JSON in, predictions out. Rows are neither kept nor written anywhere.
 
-On loopback it answers requests that name this machine as their host; elsewhere, and wherever there is a token, those
-that bring it (`Authorization: Bearer TOKEN`).
+On loopback, requests that name this machine as their host are answered. Elsewhere, and whenever a token is set, a
+request needs that token (`Authorization: Bearer TOKEN`).
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ log = logging.getLogger(__name__)
 
 
 class Predictor:
-    """A model and the columns that it asks for. A row is an object of raw cells by the names of their columns."""
+    """A model and its columns. A row is an object of raw cells by column name."""
 
     def __init__(self, model: AnyModel, asked: Mapping[str, Asked]) -> None:
         self.model, self.asked = model, asked
 
     def predict(self, rows: list[Any]) -> list[str]:
-        """Return the prediction of every row. `InputError` names the row, from 1, and the column that is wrong."""
+        """Return the prediction of every row. Raise InputError with the row, from 1, and the column at fault."""
         for number, row in enumerate(rows, 1):
             if not isinstance(row, dict):
-                raise InputError(f"row {number}: must be an object of cells by the names of their columns")
+                raise InputError(f"row {number}: must be an object of cells by column name")
         columns = {name: self._cells(rows, ask) for name, ask in self.asked.items()}
         try:
             return predicted(self.model, Columns(Path(), columns, range(1, len(rows) + 1), unit="row"))
@@ -83,7 +83,12 @@ class Predictor:
 
 
 def make_app(predictor: Predictor, token: str | None = None) -> Starlette:
-    """Return the service of a model; with a token for those who bring it, else for requests to this machine by name."""
+    """Return the service of a model.
+
+    Args:
+        predictor: The model and its columns.
+        token: Token that every request must have; None accepts requests that name this machine as their host.
+    """
     target = predictor.model.target
     is_number = is_of_numbers(predictor.model)
     document = openapi(predictor, token is not None)
@@ -94,7 +99,7 @@ def make_app(predictor: Predictor, token: str | None = None) -> Starlette:
             predictions = predictor.predict(_rows(body))
         except InputError as error:
             return _error(400, " ".join(str(error).split()))
-        except Exception as error:  # its words may quote a row
+        except Exception as error:  # its text may quote a row
             log.error("a request failed: %s", type(error).__name__)
             return _error(500, "internal error")
         return JSONResponse(
@@ -120,7 +125,7 @@ def make_app(predictor: Predictor, token: str | None = None) -> Starlette:
 
 
 class _Door:
-    """Lets in who brings the token; without one, who calls this machine by its own name."""
+    """Admits requests with the token; without a token, requests that name this machine as their host."""
 
     def __init__(self, app: ASGIApp, token: str | None) -> None:
         self._app, self._expected = app, None if token is None else f"Bearer {token}".encode()
@@ -131,9 +136,9 @@ class _Door:
         headers, app = Headers(scope=scope), self._app
         if self._expected is not None:
             if not hmac.compare_digest(headers.get("authorization", "").encode("latin-1"), self._expected):
-                app = _error(401, "no token, or another: send Authorization: Bearer TOKEN")
+                app = _error(401, "the token is missing or wrong: send Authorization: Bearer TOKEN")
         elif not LOOPBACK.fullmatch(headers.get("host", "")):
-            app = _error(403, "this is for this machine: call it as localhost, 127.0.0.1 or [::1]")
+            app = _error(403, "this service is for this machine: call it as localhost, 127.0.0.1 or [::1]")
         elif "origin" in headers and headers["origin"].lower() != f"http://{headers['host']}".lower():
             app = _error(403, "this request comes from another page")
 
@@ -149,16 +154,21 @@ class _Door:
 
 
 def openapi(predictor: Predictor, with_token: bool) -> dict[str, Any]:
-    """Return the OpenAPI 3.1 document of the service of a model."""
+    """Return the OpenAPI 3.1 document of the service of a model.
+
+    Args:
+        predictor: The model and its columns.
+        with_token: Whether requests need a token.
+    """
     cell = {"type": ["string", "number", "boolean", "null"]}
     names = [ask.rule.column for ask in predictor.asked.values()]
     row = {"type": "object", "properties": dict.fromkeys(names, cell), "required": names}
-    said = {"type": "number" if is_of_numbers(predictor.model) else "string"}
+    prediction = {"type": "number" if is_of_numbers(predictor.model) else "string"}
     rows = {"type": "array", "items": {"$ref": "#/components/schemas/Row"}, "maxItems": MAX_ROWS}
     error = {"type": "object", "properties": {"error": {"type": "string"}}}
     answer = {
         "type": "object",
-        "properties": {"target": {"type": "string"}, "predictions": {"type": "array", "items": said}},
+        "properties": {"target": {"type": "string"}, "predictions": {"type": "array", "items": prediction}},
     }
 
     def replies(schema: Mapping[str, Any], description: str) -> dict[str, Any]:
@@ -171,7 +181,7 @@ def openapi(predictor: Predictor, with_token: bool) -> dict[str, Any]:
             "/predict": {
                 "post": {
                     "operationId": "predict",
-                    "summary": "One prediction a row, in their order",
+                    "summary": "One prediction for each row, in order",
                     "requestBody": {
                         "required": True,
                         "content": {
@@ -182,7 +192,7 @@ def openapi(predictor: Predictor, with_token: bool) -> dict[str, Any]:
                     },
                     "responses": {
                         "200": replies(answer, "The predictions"),
-                        "400": replies(error, "What is wrong, and in which row and column"),
+                        "400": replies(error, "The error, with row and column"),
                         "413": replies(error, "The request is too long"),
                     },
                 }
@@ -198,7 +208,7 @@ def openapi(predictor: Predictor, with_token: bool) -> dict[str, Any]:
 
 
 def _page(predictor: Predictor) -> str:
-    """Return a page that says how to ask."""
+    """Return a page that explains the requests."""
     columns = "".join(f"<li>{escape(ask.rule.column)}</li>" for ask in predictor.asked.values())
     example = json.dumps({"rows": [{ask.rule.column: "..." for ask in predictor.asked.values()}]}, ensure_ascii=False)
     title = f"Predictions of {escape(predictor.model.target)}"
@@ -226,7 +236,7 @@ def _rows(body: bytes) -> list[Any]:
 
 
 def _text(value: object) -> str:
-    """Return a JSON value as a table spells a cell; "" of no value."""
+    """Return a JSON value in the spelling of a table's cell; "" for null."""
     if value is None:
         return ""
     if isinstance(value, bool):

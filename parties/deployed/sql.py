@@ -1,8 +1,8 @@
-"""A model as an SQL query: a table's cells become categories, the model's choices CASE expressions.
+"""A model as an SQL query: cells of a table become categories, decisions of the model CASE expressions.
 
-A query has stages, each of which adds columns: `smc_c0`, ... the places of the cells in their columns' categories,
-`smc_x0`, ... their numbers, `smc_t0`, ... what each tree says, `smc_s0`, ... the score of each class. The prediction
-comes last. A row that `smc predict` refuses has NULL: one with a value that the model, or the schema, does not know.
+A query has stages, each of which adds columns: `smc_c0`, ... are the indices of the cells in their columns' categories,
+`smc_x0`, ... their numbers, `smc_t0`, ... the outputs of trees, `smc_s0`, ... the score of each class. The prediction
+comes last. A row that `smc predict` refuses gets NULL: one with a value unknown to the model or the schema.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import ibis.expr.datatypes as dt
 
 DIALECTS = {"duckdb": "DOUBLE", "postgres": "DOUBLE PRECISION", "mysql": "DOUBLE", "spark": "DOUBLE"}
-OF_TYPES = {"integer": "int64", "real": "float64", "date": "date", "time": "time"}  # all others are text
+OF_TYPES = {"integer": "int64", "real": "float64", "date": "date", "time": "time"}  # all other types are text
 
 
 def to_sql(
@@ -42,17 +42,24 @@ def to_sql(
     types: Mapping[str, dt.DataType] | None = None,
     conditions: Sequence[exp.Expr] = (),
 ) -> str:
-    """Return the query that predicts for a table called `rows`, in the column "predicted TARGET".
+    """Return the query that predicts for a table, in the column "predicted TARGET".
 
-    `types` are those of the table's columns; without them, numbers and days are as the schema has them, all else text.
-    Rows for which not all `conditions` hold are left out.
-    `InputError` for a type that holds no categories, or not what the schema says.
+    Args:
+        model: The model.
+        asked: Its columns.
+        rows: Name of the table.
+        dialect: Dialect of the query, a key of `DIALECTS`.
+        types: Types of the table's columns; without them, numbers and days are as in the schema, all else is text.
+        conditions: Conditions on the rows; other rows are left out.
+
+    Raises:
+        InputError: A type holds no categories, or does not fit the schema.
     """
     return _Query(model, asked, dialect).text(rows, types, conditions)
 
 
 class _Query:
-    """The stages of a query, and the names of columns in them."""
+    """The stages of a query, and the names of their columns."""
 
     def __init__(self, model: AnyModel, asked: Mapping[str, Asked], dialect: str) -> None:
         self._model, self._asked, self._dialect = model, asked, dialect
@@ -60,7 +67,7 @@ class _Query:
         self._codes = codes_of(model, asked) if isinstance(model, TreeFile | BoostedModel) else {}
 
     def text(self, rows: str, types: Mapping[str, dt.DataType] | None, conditions: Sequence[exp.Expr]) -> str:
-        """See `to_sql`."""
+        """Return the query, see `to_sql`."""
         stages = [
             {f"smc_c{place}": self._cell(ask, types) for place, ask in enumerate(self._asked.values())},
             self._numbers(),
@@ -70,7 +77,7 @@ class _Query:
         else:
             prediction = self._scored(form_of(self._model), stages)
         lines = [
-            f"-- The prediction of {printable(self._model.target)}, for the rows of a table; NULL of unknown values."
+            f"-- The prediction of {printable(self._model.target)}, for the rows of a table; NULL for unknown values."
         ]
         lines += [f"-- smc_c{place}: {printable(name)}" for name, place in self._place.items()]
         before, number = self._name(rows), 0
@@ -86,7 +93,7 @@ class _Query:
     # Cells.
 
     def _cell(self, ask: Asked, types: Mapping[str, dt.DataType] | None) -> str:
-        """Return the place of a column's cell in its categories; of a number as it stands, 0, or -1 of none."""
+        """Return the index of a column's cell in its categories; for a column of numbers 0, or -1 if missing."""
         import ibis.expr.datatypes as dt
 
         rule = ask.rule
@@ -102,7 +109,7 @@ class _Query:
         return cell.index.sql(dialect=self._dialect)
 
     def _numbers(self) -> dict[str, str]:
-        """Return the numbers of the columns that are taken as such; NULL of a missing one."""
+        """Return the numbers of the numeric columns; NULL for a missing one."""
         slopes = self._model.numeric if isinstance(self._model, LinearModel) else ()
         raw = [name for name, ask in self._asked.items() if ask.raw]
         return {f"smc_x{self._place[name]}": self._number_of(name) for name in dict.fromkeys([*slopes, *raw])}
@@ -124,13 +131,13 @@ class _Query:
         return f"CASE {cell} {' '.join(whens)} END"
 
     def _is_known(self) -> str:
-        """Return whether no cell is unknown."""
+        """Return the condition that no cell is unknown."""
         return " AND ".join([f"smc_c{place} IS NOT NULL" for place in self._place.values()] or ["TRUE"])
 
     # Models.
 
     def _tree(self, tree: Any, said: Callable[[Any], str], edges: Callable[[Choice], float] | None = None) -> str:
-        """Return what a tree says, by what an end says; with `edges` of numbers no cell is without a branch."""
+        """Return a tree's output, from that of its leaves; with `edges`, for numbers, every cell has a branch."""
         if not isinstance(tree, Choice):
             return said(tree)
         place = self._place[tree.column]
@@ -149,7 +156,7 @@ class _Query:
         return f"CASE {' '.join(whens)} END" if whens else "NULL"
 
     def _vote(self, trees: Sequence[Any], stages: list[dict[str, str]]) -> str:
-        """Return the class that most trees say; among equals, that of the earliest tree."""
+        """Return the class with the most votes of trees; among equals, that of the earliest tree."""
         if len(trees) == 1:
             return self._tree(trees[0], lambda leaf: self._literal(leaf.label))
         labels: dict[str, int] = {}
@@ -165,8 +172,8 @@ class _Query:
             first = " ".join(f"WHEN {vote} = {label} THEN {i}" for i, vote in enumerate(votes))
             scores[f"smc_s{label}"] = f"{count} - CASE {first} ELSE {len(trees)} END"
         stages.append(scores)
-        known = " AND ".join(f"{vote} IS NOT NULL" for vote in votes)
-        return f"CASE WHEN {known} THEN {self._largest(list(labels))} END"
+        is_known = " AND ".join(f"{vote} IS NOT NULL" for vote in votes)
+        return f"CASE WHEN {is_known} THEN {self._largest(list(labels))} END"
 
     def _scored(self, model: Scored, stages: list[dict[str, str]]) -> str:
         if isinstance(model, BoostedModel):
@@ -183,7 +190,7 @@ class _Query:
         return self._decided(model)
 
     def _added(self, name: str, column: Column, score: int) -> str:
-        """Return what a column's cell adds to a score."""
+        """Return the contribution of a column's cell to a score."""
         if isinstance(column, Slope):
             number = f"smc_x{self._place[name]}"
             within = f"LEAST(GREATEST({number}, {_real(column.least)}), {_real(column.greatest)})"
@@ -213,7 +220,7 @@ class _Query:
         last = self._literal(labels[-1])
         return f"CASE {' '.join(whens)} ELSE {last} END" if whens else last
 
-    # Words.
+    # Names and literals.
 
     @property
     def _double(self) -> str:
@@ -227,7 +234,7 @@ class _Query:
 
 
 def _among(cell: str, places: Iterable[int]) -> str:
-    """Return whether a cell is at one of these places: neighbours as ranges."""
+    """Return the condition that a cell has one of these indices; neighbours become ranges."""
     runs: list[list[int]] = []
     for place in places:
         if runs and place == runs[-1][1] + 1:
@@ -251,7 +258,7 @@ def _whole(number: Fraction) -> str:
 
 
 def _real(number: float) -> str:
-    """Return a number as SQL writes a floating-point one, to the last bit; negative ones in brackets."""
+    """Return a number as an exact SQL floating-point literal; negative ones in brackets."""
     text = repr(float(number))
     text = text if "e" in text else f"{text}e0"
     return f"({text})" if number < 0 else text

@@ -1,1 +1,1 @@
-"""The way to the peer: from HOST:PORT and certificates to a channel for sessions."""
+"""The link to the peer: from HOST:PORT and certificates to a channel for sessions."""

@@ -23,13 +23,13 @@ GRACE_SECONDS = 1.0  # for the last frame to leave before the stream is cut
 
 
 class PeerTroubleError(LinkError):
-    """The peer ended the session over trouble of its own machine."""
+    """The peer ended the session because of trouble of its own machine."""
 
 
 class GrpcChannel(Channel):
     """A channel over one end of the stream; both ends use this class. Not for several threads at once.
 
-    `written` is how many frames, all of the handshake, are in the stream's outbox already.
+    `written` is the number of frames in the stream's outbox already, all of the handshake.
     """
 
     def __init__(self, stream: Stream, peer: str, timeout: float, written: int = 0) -> None:
@@ -40,14 +40,14 @@ class GrpcChannel(Channel):
         self._reader = FrameReader()
         self._writer = FrameWriter(written)
         self._step = HELLO_STEP
-        self._order = threading.Lock()  # frames are numbered and queued at once, whoever aborts meanwhile
-        self._last_word = threading.Lock()  # taken, for good, by whoever says goodbye or aborts
+        self._order = threading.Lock()  # frames are numbered and queued in one step, even while another thread aborts
+        self._last_word = threading.Lock()  # taken for good by a goodbye or an abort
         self._parting = 0.0  # seconds that the stream may take to end after a goodbye
         self._watchdog = Watchdog(lambda: stream.outbox.last_taken, self._expire)
 
     @override
     def send(self, step: str, payload: Buffer) -> None:
-        """See `Channel.send`. A message is taken whole once fewer than `buffer` bytes wait to be sent."""
+        """Send a message, as `Channel.send`. It is admitted whole once fewer than `buffer` bytes wait to be sent."""
         self._step = step
         try:
             self._stream.outbox.admit(self._timeout)
@@ -58,7 +58,7 @@ class GrpcChannel(Channel):
         with self._order:
             is_sent = [self._stream.outbox.append(frame) for frame in self._writer.cut(step, payload)]
         if not all(is_sent):
-            time.sleep(0)  # lets gRPC's thread have the interpreter now: a fifth off the latency of short messages
+            time.sleep(0)  # lets gRPC's thread run now: a fifth off the latency of short messages
 
     @override
     def receive(self, step: str, size: int) -> Buffer:
@@ -67,11 +67,11 @@ class GrpcChannel(Channel):
 
     @property
     def ended(self) -> threading.Event:
-        """Set once the stream is over, whoever ended it."""
+        """An event, set once either party has ended the stream."""
         return self._stream.ended
 
     def hear_hello(self) -> Hello:
-        """Return the peer's first frame."""
+        """Return the hello in the peer's first frame."""
         frame = self._next_frame()
         if frame.kind != HELLO:
             raise ProtocolError(f"the peer's first frame is {Kind.Name(frame.kind)}, expected HELLO")
@@ -81,10 +81,18 @@ class GrpcChannel(Channel):
             raise ProtocolError("the peer's hello is unreadable") from None
 
     def goodbye(self, first: bool, timeout: float, word: bytes = b"") -> bytes:
-        """End a good session: afterwards each party knows that the other has received everything, and its last word.
+        """End a good session: each party then knows that the other has received everything, with its closing word.
 
-        The one that is not `first` answers only when it has read all that came before, and the first one waits
-        for that. The answer may be on its way still: `part` waits until it is there.
+        The party that is not `first` answers once it has read everything before, and the first one waits for that
+        answer. The answer of this party may still be on its way: `part` waits until it has arrived.
+
+        Args:
+            first: Whether this party says goodbye first.
+            timeout: Seconds to wait for the peer's goodbye.
+            word: This party's closing word.
+
+        Returns:
+            The peer's closing word.
         """
         self._step, self._limit = "goodbye", timeout
         if first:
@@ -100,13 +108,13 @@ class GrpcChannel(Channel):
         return bytes(frame.payload)
 
     def part(self) -> None:
-        """Wait after a goodbye until the stream is over: else some of it may be on its way when this process exits."""
+        """Wait after a goodbye until the stream is over: otherwise this process might exit before all has left."""
         if self._parting:
             self._stream.ended.wait(self._parting)
             self._parting = 0.0
 
     def abort(self, reason: str) -> None:
-        """Cut the stream, telling the peer why if this party has not had its last word yet."""
+        """Cut the stream, and send the peer the reason unless this party has already ended the session."""
         if self._last_word.acquire(blocking=False) and not self._stream.ended.is_set():
             self._say(ABORT, reason[:MAX_REASON_CHARACTERS].encode(errors="replace"))
             self._stream.outbox.close()
@@ -114,7 +122,7 @@ class GrpcChannel(Channel):
         self._stream.cancel()
 
     def close(self) -> None:
-        """Let go of the stream."""
+        """Release the stream."""
         self._watchdog.stop()
         self._stream.outbox.close(discard=True)
 

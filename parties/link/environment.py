@@ -1,4 +1,4 @@
-"""Variables of the environment that gRPC reads: one that it does not know ends the process without a word."""
+"""Check of environment variables that gRPC reads: an unknown value ends the process without a message."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _USABLE, _IDLE = ("epoll1", "poll", "all"), "none"
 
 
 def require_usable() -> None:
-    """Raise `InputError` if gRPC would abort this process. It takes the first of the strategies that it knows."""
-    wanted = os.environ.get(STRATEGY)
-    if wanted is None:
+    """Raise InputError if gRPC would abort this process. gRPC takes the first strategy that it knows."""
+    strategies = os.environ.get(STRATEGY)
+    if strategies is None:
         return
-    known = [name for name in wanted.split(",") if name in (*_USABLE, _IDLE)]
-    if known[:1] in ([], [_IDLE]):
-        raise InputError(f"{STRATEGY}={wanted}: gRPC knows {', '.join(_USABLE)}; unset it or name one of them")
+    usable = [name for name in strategies.split(",") if name in (*_USABLE, _IDLE)]
+    if usable[:1] in ([], [_IDLE]):
+        raise InputError(f"{STRATEGY}={strategies}: gRPC knows {', '.join(_USABLE)}; unset it or name one of them")

@@ -1,4 +1,4 @@
-"""Messages to frames and back. Everything that comes in is checked; what is wrong is a `ProtocolError`."""
+"""Conversion of messages to frames and back. All input is checked; a fault raises ProtocolError."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from smc.errors import ProtocolError
 CHUNK_BYTES = 1024 * 1024  # the fastest size measured: as large as a message of tables, which then travels uncut
 MAX_FRAME_BYTES = 2 * 1024 * 1024  # gRPC itself refuses larger ones
 MAX_STEP_CHARACTERS = 200
-SHORT_BYTES = 4096  # of a message that is one frame in any case
-SMALL_FRAME_BYTES = 16 * 1024  # up to which a copy is quicker than to look for the payload
+SHORT_BYTES = 4096  # a message of this size is always one frame
+SMALL_FRAME_BYTES = 16 * 1024  # up to this size a copy is quicker than a search for the payload
 MAX_FIELDS_BYTES = 1024  # of a frame without its payload
 _KINDS = (DATA, HELLO, ABORT, GOODBYE)
 _VARINT, _LENGTH_DELIMITED = 0, 2  # wire types of protocol buffers
@@ -27,7 +27,7 @@ _SEQUENCE_TAG = bytes([Frame.DESCRIPTOR.fields_by_name["sequence"].number << 3 |
 
 
 def _varint(number: int) -> bytes:
-    """Return a number as protocol buffers write it: seven bits a byte, the lowest first."""
+    """Return a number in the encoding of protocol buffers: seven bits a byte, the lowest first."""
     octets = bytearray()
     while number > 0x7F:
         octets.append(number & 0x7F | 0x80)
@@ -38,26 +38,38 @@ def _varint(number: int) -> bytes:
 
 @lru_cache(maxsize=4096)
 def _data_at(step: str) -> bytes:
-    """Return the fields of a frame of a message at a step that are the same in all of them."""
+    """Return the fields that all frames of messages at a step share."""
     return Frame(kind=DATA, step=step).SerializeToString()
 
 
 class FrameWriter:
-    """Numbers and serialises the frames of one direction, from number `first` on."""
+    """Numbers and serialises the frames of one direction, starting with number `first`."""
 
     def __init__(self, first: int = 0) -> None:
         self._sequence = first
 
     def write(self, kind: Kind, step: str, payload: bytes = b"", more: bool = False) -> bytes:
-        """Return one frame."""
+        """Return one frame.
+
+        Args:
+            kind: Kind of frame.
+            step: Label of the step.
+            payload: Content.
+            more: Whether further frames of the message follow.
+        """
         frame = Frame(sequence=self._sequence, kind=kind, step=step, payload=payload, more=more)
         self._sequence += 1
         return frame.SerializeToString()
 
     def cut(self, step: str, payload: Buffer) -> Iterator[bytes]:
-        """Yield the frames of one message: pieces of `CHUNK_BYTES`, at least one frame even if it is empty."""
+        """Yield the frames of one message: pieces of `CHUNK_BYTES`, at least one frame even if it is empty.
+
+        Args:
+            step: Label of the step.
+            payload: The message.
+        """
         view = memoryview(payload).cast("B")
-        if len(view) <= SHORT_BYTES:  # most messages of a protocol: their frame is made by hand, in half the time
+        if len(view) <= SHORT_BYTES:  # most messages: building their frame by hand takes half the time
             number, size = _varint(self._sequence), _varint(len(view))
             self._sequence += 1
             yield b"".join((_SEQUENCE_TAG, number, _data_at(step), _PAYLOAD_TAG, size, view))
@@ -65,12 +77,12 @@ class FrameWriter:
         last = max(0, (len(view) - 1) // CHUNK_BYTES * CHUNK_BYTES)
         for start in range(0, last + 1, CHUNK_BYTES):
             piece = view[start : start + CHUNK_BYTES]
-            # Protocol buffers may be joined, field by field: so the payload is copied once, not three times.
+            # Protocol buffers may be concatenated field by field: so the payload is copied once, not three times.
             yield b"".join((self.write(DATA, step, more=start < last), _PAYLOAD_TAG, _varint(len(piece)), piece))
 
 
 class Received(NamedTuple):
-    """A frame that came in order; the payload is a view of the bytes that came."""
+    """A frame that arrived in order; the payload is a view of the received bytes."""
 
     kind: Kind
     step: str
@@ -106,41 +118,49 @@ class FrameReader:
 
 
 def _parted(data: bytes) -> tuple[bytes, memoryview | None]:
-    """Return a frame's other fields, and its payload as a view, if that is the last field: as `FrameWriter.cut` has it.
+    """Return a frame's other fields and its payload as a view, if that comes last, as `FrameWriter.cut` writes it.
 
-    So a large payload is not copied. Of any other frame the whole is returned, and None. If the other fields can be
-    parsed, the payload's place is that which a parser of the whole would find.
+    So a large payload is not copied. Any other frame is returned whole, with None. If the other fields can be parsed,
+    the payload is the one that a parser of the whole frame would find.
     """
-    place = 0 if len(data) > SMALL_FRAME_BYTES else len(data)
-    while place < min(len(data), MAX_FIELDS_BYTES):
-        tag = data[place]
-        value, after = _read_varint(data, place + 1)
+    position = 0 if len(data) > SMALL_FRAME_BYTES else len(data)
+    while position < min(len(data), MAX_FIELDS_BYTES):
+        tag = data[position]
+        value, after = _read_varint(data, position + 1)
         if tag == _PAYLOAD_TAG[0]:
-            return (data[:place], memoryview(data)[after:]) if after + value == len(data) else (data, None)
+            return (data[:position], memoryview(data)[after:]) if after + value == len(data) else (data, None)
         if tag & 7 == _LENGTH_DELIMITED:
-            place = after + value
+            position = after + value
         elif tag & 7 == _VARINT:
-            place = after
+            position = after
         else:
             break
     return data, None
 
 
 def _read_varint(data: bytes, start: int) -> tuple[int, int]:
-    """Return a number, and the place behind it; what ends too early, or takes too long, as it is so far."""
+    """Return a number and the position after it; an unfinished or overlong number as far as it was read."""
     number = shift = 0
-    for place in range(start, min(len(data), start + 10)):
-        number |= (data[place] & 0x7F) << shift
-        if data[place] < 0x80:
-            return number, place + 1
+    for position in range(start, min(len(data), start + 10)):
+        number |= (data[position] & 0x7F) << shift
+        if data[position] < 0x80:
+            return number, position + 1
         shift += 7
     return number, len(data)
 
 
 def assemble(step: str, size: int, next_frame: Callable[[], Received]) -> Buffer:
-    """Return one message of exactly `size` bytes under the label `step`, from as many frames as that takes.
+    """Return one message from as many frames as it takes.
 
-    No more than `size` bytes are ever kept. Raises `ProtocolError` for anything else.
+    At most `size` bytes are ever kept.
+
+    Args:
+        step: Label of the step.
+        size: Exact size of the message, in bytes.
+        next_frame: Returns the next frame.
+
+    Raises:
+        ProtocolError: The frames are not that message.
     """
     first = next_frame()
     with refused(first.step, first.payload):

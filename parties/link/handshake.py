@@ -1,7 +1,7 @@
-"""The handshake's rules: what both parties must agree on before a secret is touched.
+"""Rules of the handshake: the agreement of both parties before any secret is used.
 
-A job is the public specification of a run as a JSON object. Both parties send theirs in canonical form; equal
-text means equal jobs, and anything else is shown to both operators field by field.
+A job is the public specification of a run as a JSON object. Both parties send theirs in canonical form. Equal text
+means equal jobs; any difference is shown to both operators field by field.
 """
 
 from __future__ import annotations
@@ -23,9 +23,16 @@ SHOWN_DIFFERENCES = 8
 
 
 def make_hello(party: int, job: Mapping[str, Any], measure: bool = False, pace: int = 0) -> Hello:
-    """Return this party's first message, with a fresh nonce; `measure` asks for a measurement of the link.
+    """Return this party's first message, with a fresh nonce.
 
-    `pace` is told with it, see `parties.link.pace`; 0 tells none.
+    Args:
+        party: Number of this party.
+        job: The job.
+        measure: Ask for a measurement of the link.
+        pace: Pace of this machine, see `parties.link.pace`; 0 states none.
+
+    Raises:
+        InputError: The job is too large for a session.
     """
     text = canonical(job)
     if len(text) > MAX_JOB_BYTES:
@@ -37,8 +44,13 @@ def make_hello(party: int, job: Mapping[str, Any], measure: bool = False, pace: 
 def agree(ours: Hello, theirs: Hello) -> bytes:
     """Return the session identifier, 32 bytes: SHA-256 over wire version, both nonces in party order, and the job.
 
-    Raises `JobMismatchError` naming both values if version, job or the wish to measure differ, `ProtocolError` if
-    the peer's hello is one that no honest party sends.
+    Args:
+        ours: Our hello.
+        theirs: The peer's hello.
+
+    Raises:
+        JobMismatchError: Version, job or request to measure differ; the message has both values.
+        ProtocolError: No honest party sends the peer's hello.
     """
     if theirs.wire_version != ours.wire_version:
         raise JobMismatchError(
@@ -64,13 +76,17 @@ def agree(ours: Hello, theirs: Hello) -> bytes:
 
 
 def differences(ours: Any, theirs: Any) -> list[str]:
-    """Return the fields in which two JSON values differ, `path: ours X, peer's Y`, eight at most and then a count.
+    """Return the differences of two JSON values, `path: ours X, peer's Y`: at most eight, then their number.
 
-    If the jobs' protocols differ, only that is told.
+    If the jobs' protocols differ, only that difference is returned.
+
+    Args:
+        ours: One value.
+        theirs: The other.
     """
     differing = list(_walk("", ours, theirs))
     protocol = [difference for difference in differing if difference.startswith("protocol: ")]
-    differing = protocol or differing  # the rest of two different protocols' jobs differs anyway
+    differing = protocol or differing  # two protocols' jobs differ in the other fields anyway
     first = differing[:SHOWN_DIFFERENCES]
     return first if len(differing) == len(first) else [*first, f"and {len(differing) - len(first)} more"]
 
@@ -83,7 +99,7 @@ def _walk(path: str, ours: Any, theirs: Any) -> Iterator[str]:
     elif isinstance(ours, list) and isinstance(theirs, list) and len(ours) == len(theirs):
         for index, (left, right) in enumerate(zip(ours, theirs, strict=True)):
             yield from _walk(f"{path}[{_place(index, left, right)}]", left, right)
-    elif _show(ours) != _show(theirs):  # as text: Python's 1 == 1.0 == True are three values here
+    elif _show(ours) != _show(theirs):  # compares text: Python's 1 == 1.0 == True are three values here
         left, right = _shortened(_show(ours), _show(theirs))
         yield f"{path or 'job'}: ours {left}, peer's {right}"
 
@@ -93,7 +109,7 @@ def _wish(hello: Hello) -> str:
 
 
 def _place(index: int, left: Any, right: Any) -> str:
-    """Return which part of a list two are: by the name that both have, as columns of a schema do, or by number."""
+    """Return the label of two list items: the name that both have, as columns of a schema do, or the index."""
     names = [part.get("name") for part in (left, right) if isinstance(part, dict)]
     return (
         quoted(names[0], 40) if len(names) == 2 and isinstance(names[0], str) and names[0] == names[1] else str(index)
@@ -105,7 +121,7 @@ class _Absent:
 
 
 def _name(key: str) -> str:
-    """Return a key as part of a path: as it is if it is a plain word, else quoted."""
+    """Return a key as part of a path: unchanged if it is a plain word, otherwise quoted."""
     return key if key.isascii() and key.isprintable() and 0 < len(key) <= 40 else quoted(key, 40)
 
 
@@ -114,7 +130,7 @@ def _show(value: Any) -> str:
 
 
 def _shortened(left: str, right: str, limit: int = 60) -> tuple[str, str]:
-    """Return two different texts cut to `limit` characters around the first place where they differ."""
+    """Return two different texts cut to `limit` characters around the first difference."""
     same = next((i for i, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right)))
     start = max(0, same - limit // 3) if max(len(left), len(right)) > limit else 0
 
@@ -126,7 +142,7 @@ def _shortened(left: str, right: str, limit: int = 60) -> tuple[str, str]:
 
 
 def _parse_job(text: str) -> dict[str, Any]:
-    """Return the peer's job. It comes from outside: anything but a JSON object is a `ProtocolError`."""
+    """Return the peer's job. Raise ProtocolError for anything but a JSON object."""
 
     def refuse(constant: str) -> Any:
         raise ValueError(constant)

@@ -1,7 +1,7 @@
-"""Who a party is: an EC P-256 key and a self-issued certificate, pinned by the peer as a whole.
+"""Identity of a party: an EC P-256 key and a self-issued certificate, pinned by the peer as a whole.
 
-There is no authority above the two parties. Each operator hands the certificate file to the other one, who
-compares its fingerprint over another way (telephone) and trusts exactly that file.
+There is no authority above the two parties. Each operator hands the certificate file to the other one, who compares its
+fingerprint over another channel (telephone) and trusts exactly that file.
 """
 
 from __future__ import annotations
@@ -40,22 +40,23 @@ if TYPE_CHECKING:
 
 VALID_DAYS = 5 * 365
 CLOCK_SKEW = timedelta(hours=1)  # the peer's clock may be behind ours
-SOON = timedelta(days=30)  # before its end a certificate is to be replaced
+SOON = timedelta(days=30)  # time before its end at which a certificate should be replaced
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")  # it becomes a file name and a common name (64 at most)
+# it becomes a file name and a common name (64 characters at most)
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _LABEL = re.compile(r"(?!-)[a-z0-9-]{1,63}(?<!-)")
 
 
 @dataclass(frozen=True)
 class Identity:
-    """A party's own key and certificate, checked to belong together. Of a key in a `token`, `key_pem` is empty."""
+    """A party's own key and certificate, checked to belong together. For a key in a `token`, `key_pem` is empty."""
 
     key_path: Path
     certificate_path: Path
     certificate: x509.Certificate
     key_pem: bytes = field(repr=False)
     token: TokenKey | None = field(default=None, repr=False)
-    is_made: bool = field(default=True, compare=False)  # False of a key that its token had
+    is_made: bool = field(default=True, compare=False)  # False if the token already had the key
 
     @property
     def name(self) -> str:
@@ -64,34 +65,34 @@ class Identity:
 
     @property
     def is_in_files(self) -> bool:
-        """False of a key in a token, and in a shard, which is told the key alone."""
+        """False if the key is in a token, and in a shard, which gets the key alone."""
         return self.token is None and self.key_path != Path()
 
     @cached_property
     def key(self) -> ec.EllipticCurvePrivateKey:
-        """The private key, to sign with."""
+        """The private key for signing."""
         if self.token is not None:
             return self.token
         key = load_pem_private_key(self.key_pem, password=None)
-        assert isinstance(key, ec.EllipticCurvePrivateKey)  # as in the certificate that it belongs to
+        assert isinstance(key, ec.EllipticCurvePrivateKey)  # of the certificate's type
         return key
 
     @property
     def secret(self) -> bytes:
-        """What nobody knows without the key, and what follows from it as long as this party has that."""
+        """Bytes that cannot be known without the key, and that stay the same as long as the party has it."""
         return self.key_pem if self.token is None else self.token.secret
 
     def require_file(self) -> None:
-        """Raise `InputError` if the key is in a token: gRPC takes one from there where it dials, and not elsewhere."""
+        """Raise InputError if the key is in a token: gRPC supports that for the dialling end only."""
         if self.token is not None:
             raise InputError(
-                f"{self.token.place.name}: a party that listens needs its key in a file, for gRPC signs with a token "
-                "where it dials only: let the peer listen and connect to it, or name a key's file as identity"
+                f"{self.token.place.name}: a party that listens needs its key in a file, since gRPC signs with a token "
+                "only where it dials: let the peer listen and connect to it, or name a key's file as identity"
             )
 
 
 def refuse_present(*paths: Path) -> None:
-    """Raise the `InputError` of `create` if one of its files is there: before a passphrase is asked for."""
+    """Raise the InputError of `create` for an existing file, before a passphrase is asked for."""
     for path in paths:
         if os.path.lexists(path):
             raise InputError(f"{path} exists already; choose another name or directory, or remove it first")
@@ -105,11 +106,18 @@ def create(
     passphrase: str | None = None,
     token: Path | None = None,
 ) -> Identity:
-    """Make a key and a certificate: DIRECTORY/NAME.key (mode 0600, encrypted if so asked) and DIRECTORY/NAME.crt.
+    """Make a key and a certificate: DIRECTORY/NAME.key (mode 0600) and DIRECTORY/NAME.crt.
 
-    With the URI of a `token` the key is made there, or is that which the token has of this name. `hosts` are the IP
-    addresses and DNS names of this party; a party that only dials may leave them out and gets `localhost`. The
-    directory is made if need be. Raises `InputError` for bad names and rather than overwrite an existing file.
+    Args:
+        name: Name of the party.
+        hosts: IP addresses and DNS names of this party; if empty, as for a party that only dials, `localhost`.
+        directory: Directory of the files; made if it does not exist.
+        days: Days that the certificate is valid.
+        passphrase: Passphrase that encrypts the key; None leaves it plain.
+        token: URI of a token in which the key is made, or found under its name.
+
+    Raises:
+        InputError: A name is invalid, or a file exists already.
     """
     if not _NAME.fullmatch(name):
         raise InputError(
@@ -149,8 +157,13 @@ def create(
 def load_identity(key_path: Path, certificate_path: Path) -> Identity:
     """Read this party's own key and certificate.
 
-    `InputError` if a file is unreadable, if others than its owner may read the key, if its passphrase is not to be had
-    (`keyfile`), if the two do not belong together, or if the certificate is not valid now.
+    Args:
+        key_path: The key.
+        certificate_path: The certificate.
+
+    Raises:
+        InputError: A file is unreadable, others may read the key, its passphrase (`keyfile`) is not available, the two
+            do not belong together, or the certificate is not valid now.
     """
     certificate = load_certificate(certificate_path)
     token = _in_token(key_path)
@@ -158,14 +171,22 @@ def load_identity(key_path: Path, certificate_path: Path) -> Identity:
     if (token or _private_key(key_path, key_pem)).public_key() != certificate.public_key():
         raise InputError(f"the key {key_path} does not belong to the certificate {certificate_path}")
     identity = Identity(key_path, certificate_path, certificate, key_pem, token)
-    _ = identity.secret  # which a token has to be allowed to derive: now, not in the midst of a job
+    _ = identity.secret  # a token may have to permit this: now, not in the middle of a job
     return identity
 
 
 def protect(path: Path, passphrase: str) -> bool:
-    """Encrypt a private key's file with a passphrase, or another one than before, in place. `InputError`.
+    """Encrypt a private key's file with a new passphrase, in place.
 
-    Return whether it opens as the bytes that it was: not if it was SEC1, or PKCS#8 that others spell otherwise.
+    Args:
+        path: The file.
+        passphrase: The new passphrase.
+
+    Returns:
+        Whether decryption gives the original bytes; not for SEC1, or PKCS#8 in another encoding.
+
+    Raises:
+        InputError: The file cannot be read or written.
     """
     plain = _read_key(path)
     _private_key(path, plain)
@@ -174,7 +195,7 @@ def protect(path: Path, passphrase: str) -> bool:
 
 
 def load_key(path: Path) -> ec.EllipticCurvePrivateKey:
-    """Read a private key alone. `InputError` if it is unreadable, others may read it, or it is not EC P-256."""
+    """Read a private key alone. Raise InputError if it is unreadable, readable by others, or not EC P-256."""
     key = _in_token(path) or _private_key(path, _read_key(path))
     if not isinstance(key, ec.EllipticCurvePrivateKey) or not isinstance(key.curve, ec.SECP256R1):
         raise InputError(f"{path}: the key is not EC P-256, as smc identity create makes it")
@@ -184,21 +205,26 @@ def load_key(path: Path) -> ec.EllipticCurvePrivateKey:
 def load_certificate(path: Path) -> x509.Certificate:
     """Read one certificate, such as the peer's.
 
-    `InputError` if it is not exactly one EC P-256 certificate in PEM form with a name and a host, is not
-    valid now, or if the file also holds a private key, which nobody should ever hand over.
+    Raise InputError if it is not exactly one EC P-256 certificate in PEM form with a name and a host, or is not valid
+    now. Also refuse a file with a private key, which must never be handed over.
     """
     return parse_certificate(read_bytes(path), path)
 
 
 def parse_certificate(pem: bytes, path: Path) -> x509.Certificate:
-    """Return the certificate in a file's content. `InputError` as `load_certificate`."""
+    """Return the certificate in a file's content. Raise InputError as `load_certificate` does.
+
+    Args:
+        pem: Content of the file.
+        path: The file, for messages.
+    """
     if b"PRIVATE KEY" in pem:
         raise InputError(f"{path} holds a private key; give the certificate (.crt) only, and never share a key")
     try:
         certificates = x509.load_pem_x509_certificates(pem)
         certificate, names = certificates[0], _hosts(certificates[0])
         key = certificate.public_key()
-    except Exception:  # the library raises many kinds for a malformed file
+    except Exception:  # the library raises many kinds of errors for a malformed file
         raise InputError(f"{path} holds no readable certificate in PEM form") from None
     if len(certificates) != 1:
         raise InputError(f"{path} holds {len(certificates)} certificates, expected one")
@@ -211,7 +237,7 @@ def parse_certificate(pem: bytes, path: Path) -> x509.Certificate:
 
 
 def read_certificate(path: Path) -> x509.Certificate:
-    """Return a certificate of any time: records outlive them, and what it signed when it was valid stays signed."""
+    """Return a certificate, valid now or not: records outlive it, and its signatures remain valid."""
     try:
         return x509.load_pem_x509_certificate(read_bytes(path))
     except ValueError:
@@ -224,24 +250,24 @@ def fingerprint(certificate: x509.Certificate) -> str:
 
 
 def short_fingerprint(certificate: x509.Certificate) -> str:
-    """Return the first eight bytes of the fingerprint, enough to tell two certificates apart in a message."""
+    """Return the first eight bytes of the fingerprint, enough to distinguish two certificates in a message."""
     return fingerprint(certificate)[:23]
 
 
 def common_name(certificate: x509.Certificate) -> str:
-    """Return the party's name; empty if there is none. One printable line, whoever made the certificate."""
+    """Return the party's name, empty if there is none, as one printable line whoever made the certificate."""
     for attribute in certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME):
         return "".join(c if c.isprintable() else "?" for c in str(attribute.value))
     return ""
 
 
 def tls_name(certificate: x509.Certificate) -> str:
-    """Return a host in the certificate, for TLS to expect whatever address was dialled: the pin is what counts."""
+    """Return a host in the certificate that TLS expects for any dialled address; the pin authenticates the peer."""
     return _hosts(certificate)[0]
 
 
 def describe(certificate: x509.Certificate) -> dict[str, str | list[str]]:
-    """Return what an operator wants to see: name, hosts, fingerprint, first and last moment of validity (ISO, UTC)."""
+    """Return the certificate's facts for an operator: name, hosts, fingerprint, validity (ISO, UTC)."""
     return {
         "name": common_name(certificate),
         "hosts": _hosts(certificate),
@@ -252,16 +278,16 @@ def describe(certificate: x509.Certificate) -> dict[str, str | list[str]]:
 
 
 def _in_token(path: Path) -> TokenKey | None:
-    """Return the key of a URI; None of a file."""
+    """Return the key of a token's URI; None for a file."""
     if not is_in_token(path):
         return None
-    from parties.base import token_key  # with the library for it
+    from parties.base import token_key  # loads its library
 
     return token_key.opened(path)
 
 
 def _read_key(path: Path) -> bytes:
-    """Return the content of a key file. `InputError` for a certificate, before anybody is told to make that private."""
+    """Return the content of a key file. Raise InputError for a certificate, before any advice to make it private."""
     pem = read_bytes(path)
     if b"PRIVATE KEY" not in pem:
         with suppress(ValueError):
@@ -274,7 +300,7 @@ def _read_key(path: Path) -> bytes:
 def _private_key(path: Path, pem: bytes) -> PrivateKeyTypes:
     try:
         return load_pem_private_key(pem, password=None)
-    except Exception:  # the library raises many kinds for a malformed file
+    except Exception:  # the library raises many kinds of errors for a malformed file
         raise InputError(f"{path} holds no readable private key in PEM form") from None
 
 
@@ -288,7 +314,7 @@ def _self_issue(
         content_commitment=False,
         key_encipherment=False,
         data_encipherment=False,
-        key_agreement=True,  # what is sealed to the certificate: parties.alone.publish.sealing.sealing
+        key_agreement=True,  # for data sealed to the certificate: parties.alone.publish.sealing.sealing
         key_cert_sign=False,
         crl_sign=False,
         encipher_only=False,
@@ -314,7 +340,7 @@ def _self_issue(
 def _general_name(host: str) -> x509.GeneralName:
     """Return an IP address or a DNS name (international ones in their ASCII form)."""
     with suppress(ValueError):
-        if "%" not in host:  # a zone means something on its own machine only
+        if "%" not in host:  # a zone is meaningful on its own machine only
             return x509.IPAddress(ipaddress.ip_address(host))
     try:
         name = host.encode("idna").decode().lower()

@@ -1,4 +1,4 @@
-"""The listening end of gRPC: a port that hands over the streams of pinned peers, one or (to a node) many."""
+"""The listening end of gRPC: a port that hands over the streams of pinned peers, one or (for a node) many."""
 
 from __future__ import annotations
 
@@ -26,21 +26,22 @@ from smc.errors import InputError
 from smc.link_shape import WINDOW_BYTES
 
 ANY_IPV4 = "0.0.0.0"
-SPARE_CALLS = 4  # of a peer, beside its streams: those that are told that there are too many
+SPARE_CALLS = 4  # for each peer, beside its streams: they are refused with the reason that there are too many
 Take = Callable[[Stream], None]
-Admit = Callable[[str], tuple[Outbox, Take]]  # a stream's label to what will be sent on it, and who takes the stream
+# from a stream's label to its outbox and the function that takes the stream
+Admit = Callable[[str], tuple[Outbox, Take]]
 
 
 class RefusedError(Exception):
-    """A refusal of a stream, with the reason that the dialling end is told."""
+    """A refusal of a stream, with the reason for the dialling end."""
 
 
 class Port:
-    """An open port. Each stream of a pinned peer is admitted, or refused with `RefusedError`, by its label.
+    """An open port. Each stream of a pinned peer is admitted, or refused with RefusedError, by its label.
 
-    `admit` of a peer and the function it returns are called in gRPC's threads and must not block. At most `streams`
-    streams of a peer are open at a time, and a few more calls, which are turned away. A key exchange that is not
-    post-quantum is refused unless it may be `classical`.
+    A peer's `admit` and the function it returns are called in gRPC's threads and must not block. At most `streams`
+    streams of a peer are open at a time, and a few more calls, which are refused. A key exchange that is not
+    post-quantum is refused unless `classical` permits it.
     """
 
     def __init__(
@@ -55,7 +56,7 @@ class Port:
     ) -> None:
         self._peers = peers
         self._classical = classical
-        self._most = streams
+        self._max_streams = streams
         self._open = Counter[x509.Certificate]()
         self._counting = threading.Lock()
         calls = (streams + SPARE_CALLS) * len(peers)
@@ -83,31 +84,32 @@ class Port:
         self._server.start()
 
     def close(self) -> None:
-        """Stop serving, cut what is open, and free the port."""
+        """Stop serving, cut open streams, and free the port."""
         self._server.stop(None)
         self._threads.shutdown(wait=False)
 
     def _exchange(self, incoming: Iterator[bytes], context: grpc.ServicerContext) -> Iterator[bytes]:
-        """Handle a call of gRPC's, in a thread of its own, which then iterates over the outbox that it is given."""
+        """Handle a gRPC call in a separate thread, which then iterates over the returned outbox."""
         facts = cast("Mapping[str, Sequence[bytes]]", context.auth_context())
         presented = x509.load_pem_x509_certificate(facts["x509_pem_cert"][0])
         admit = self._peers.get(presented)
-        if admit is None:  # TLS has checked this already; a pin is worth a second look
+        if admit is None:  # TLS has checked this already; the pin is checked again here
             context.abort(grpc.StatusCode.PERMISSION_DENIED, "this certificate is not a pinned one")
         label, address, group = _label(context), _host(context.peer()), tls.group(facts)
-        context.set_trailing_metadata(((GROUP, group),))  # of a call that is refused at once this alone may arrive
-        context.send_initial_metadata(((GROUP, group),))  # tells the dialling end that it has arrived, and how
+        context.set_trailing_metadata(((GROUP, group),))  # of a call that is refused at once only this may arrive
+        # shows the dialling end that its call has arrived, and over which key exchange
+        context.send_initial_metadata(((GROUP, group),))
         if tls.is_too_old(facts):
             context.abort(grpc.StatusCode.PERMISSION_DENIED, f"this connection is older than {tls.VERSION}")
         if why := tls.objection(group, self._classical):
             context.abort(grpc.StatusCode.PERMISSION_DENIED, why)
         if not self._enter(presented, context):
-            context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, f"{self._most} streams are open already")
+            context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, f"{self._max_streams} streams are open already")
         try:
             outbox, take = admit(label)
         except RefusedError as refusal:
             context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, str(refusal))
-        # From here on nothing can fail.
+        # No errors are possible from here on.
         stream = Stream(
             incoming,
             outbox,
@@ -123,14 +125,14 @@ class Port:
         return outbox
 
     def _enter(self, peer: x509.Certificate, context: grpc.ServicerContext) -> bool:
-        """Return whether this peer may open one more stream, which counts until over: none takes others' room."""
+        """Return whether this peer may open one more stream, which counts until over; peers have separate room."""
 
         def leave() -> None:
             with self._counting:
                 self._open[peer] -= 1
 
         with self._counting:
-            if self._open[peer] >= self._most:
+            if self._open[peer] >= self._max_streams:
                 return False
             self._open[peer] += 1
         if not context.add_callback(leave):
@@ -159,7 +161,7 @@ class Listener:
         self.address = self._port.address
 
     def accept(self, wait: float) -> Stream | None:
-        """Return the pinned peer's stream, or None if it did not come within `wait` seconds."""
+        """Return the pinned peer's stream, or None if it did not arrive within `wait` seconds."""
         try:
             return self._accepted.get(timeout=wait)
         except queue.Empty:
@@ -181,7 +183,7 @@ class Listener:
 
 
 def _label(context: grpc.ServicerContext) -> str:
-    """Return what the dialling end says the stream is for."""
+    """Return the stream's label, as the dialling end states it."""
     return next((str(item[1]) for item in context.invocation_metadata() or () if item[0] == LABEL), "")
 
 
@@ -194,7 +196,7 @@ def _host(peer: str) -> str | None:
 
 
 def _numeric(address: Address) -> Address:
-    """Return the IP address to listen on: gRPC would be content with any one of those that a name stands for."""
+    """Return the IP address to listen on: for a name, gRPC would accept any one of its addresses."""
     try:
         addresses = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError as error:
@@ -204,9 +206,9 @@ def _numeric(address: Address) -> Address:
 
 @contextmanager
 def _ipv4_alone(address: Address) -> Iterator[Address]:
-    """Keep gRPC from IPv6 while it opens 0.0.0.0, which it takes for `::`; give the address, with a port.
+    """Keep gRPC from IPv6 while it opens 0.0.0.0, which it takes for `::`; yield the address, with a port.
 
-    It opens IPv4 alone where the port is taken on IPv6. So this takes it meanwhile: the port of IPv6 alone.
+    gRPC opens IPv4 alone if the port is taken on IPv6. So this takes the port on IPv6 meanwhile.
     """
     if address.host != ANY_IPV4:
         yield address
@@ -216,10 +218,10 @@ def _ipv4_alone(address: Address) -> Iterator[Address]:
             probe.bind(address)
             address = Address(*probe.getsockname())
     with ExitStack() as held:
-        with suppress(OSError):  # no IPv6 here, or another program has the port on it: then gRPC cannot have it either
+        with suppress(OSError):  # no IPv6 here, or another program has the port there: then gRPC cannot take it either
             mine = held.enter_context(socket.socket(socket.AF_INET6, socket.SOCK_STREAM))
             mine.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-            mine.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # or old connections would be in the way
+            mine.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # otherwise old connections would prevent it
             mine.bind(("::", address.port))
-            mine.listen(0)  # only so gRPC, which reuses addresses too, cannot have it
+            mine.listen(0)  # only so that gRPC, which reuses addresses, cannot have it
         yield address

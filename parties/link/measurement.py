@@ -1,7 +1,7 @@
-"""How fast the link is: measured by both parties together at its start, so that both hold the same numbers.
+"""Measurement of the link's speed, by both parties together at its start, so that both have the same numbers.
 
-Both take part in fixed turns and tell each other what they timed: round trips of 8-byte messages first, then bursts
-each way that grow until they take long enough to be timed well.
+Both take part in fixed turns and exchange their times: first for round trips of 8-byte messages, then for bursts each
+way, which grow until they last long enough for a reliable time.
 """
 
 from __future__ import annotations
@@ -13,44 +13,44 @@ from smc.errors import ProtocolError
 from smc.link_shape import LinkShape
 from smc.meter import Cost, Meter
 
-A_MEASUREMENT = 0.02  # seconds on a link that is too fast to matter
-MOST_RATE = 1e12  # bits a second: a burst timed as shorter passed through memory
-LENIENCE = 1.5  # times our own clock's, and a second, that the peer may say that something took
-ROUND_TRIPS = 3  # of which the shortest counts: the others met something else than the link
+A_MEASUREMENT = 0.02  # seconds that it takes on a very fast link
+MOST_RATE = 1e12  # bits a second: a burst that seems faster passed through memory
+LENIENCE = 1.5  # the peer's time may exceed our own clock's by this factor, plus a second
+ROUND_TRIPS = 3  # the shortest counts: the others had delays besides the link's
 FIRST_BURST = 16 * 1024  # bytes: 131 ms at 1 Mbit/s
 LAST_BURST = 1024 * 1024
-GROWTH = 4  # of the bursts, at most
-ENOUGH_SECONDS = 0.02  # a burst of that length is timed well
-LONGEST_SECONDS = 0.15  # what a burst should take at most
-ROUND_TRIPS_OF_A_BURST = 3  # it may take so many where they are longer: TCP needs them until it fills a long link
+GROWTH = 4  # largest growth of the bursts
+ENOUGH_SECONDS = 0.02  # a burst of that length is timed reliably
+LONGEST_SECONDS = 0.15  # longest intended duration of a burst
+ROUND_TRIPS_OF_A_BURST = 3  # on a long link a burst may take this many round trips: TCP needs them to fill the link
 
 
 class MeteredChannel(Channel):
-    """A channel with a meter of its own: `cost` is what has passed since it was made."""
+    """A channel with its own meter: `cost` is the traffic since it was made."""
 
     def __init__(self, inner: Channel) -> None:
         self._inner = inner
         self._meter = Meter()
 
     def send(self, step: str, payload: Buffer) -> None:
-        """See `Channel.send`."""
+        """Send and count a message, see `Channel.send`."""
         self._meter.sent(memoryview(payload).nbytes)
         self._inner.send(step, payload)
 
     def receive(self, step: str, size: int) -> Buffer:
-        """See `Channel.receive`."""
+        """Receive and count a message, see `Channel.receive`."""
         self._meter.received(size)
         return self._inner.receive(step, size)
 
     @property
     def cost(self) -> Cost:
         """Bytes, messages, rounds and seconds."""
-        self._meter.report()  # which notes the seconds
+        self._meter.report()  # records the seconds
         return self._meter.total
 
 
 def measuring_seconds(shape: LinkShape) -> float:
-    """Return how long `measure` takes on such a link, about."""
+    """Return the approximate duration of `measure` on such a link."""
     passing = 0.0 if shape.rate is None else 2 * 8 * LAST_BURST / shape.rate
     return (
         A_MEASUREMENT
@@ -60,23 +60,29 @@ def measuring_seconds(shape: LinkShape) -> float:
 
 
 def measure(channel: Channel, party: int) -> LinkShape:
-    """Measure rate (of the slower direction) and delay (half the shortest round trip); alike on both sides.
+    """Measure rate (of the slower direction) and delay (half the shortest round trip); both sides get the same.
 
-    Takes about eight round trips and, each way, up to 1.4 MB or some tenths of a second. `ProtocolError` if the peer
-    says that something took longer than all of it by our own clock.
+    Takes about eight round trips and, each way, up to 1.4 MB or some tenths of a second.
+
+    Args:
+        channel: Channel to the peer.
+        party: Number of this party.
+
+    Raises:
+        ProtocolError: The peer states a time that is longer than the whole measurement by our own clock.
     """
     trip = _round_trip(channel, party)
     enough = max(round(ENOUGH_SECONDS * 1e9), ROUND_TRIPS_OF_A_BURST * trip)
     longest = max(round(LONGEST_SECONDS * 1e9), enough)
-    size, taken = FIRST_BURST, _burst(channel, party, FIRST_BURST)
-    while size < LAST_BURST and taken < enough:
-        size = min(LAST_BURST, GROWTH * size, max(2 * size, size * longest // taken))
-        taken = _burst(channel, party, size)
-    return LinkShape(rate=min(MOST_RATE, 8e9 * size / taken), delay=trip / 2e9)
+    size, duration = FIRST_BURST, _burst(channel, party, FIRST_BURST)
+    while size < LAST_BURST and duration < enough:
+        size = min(LAST_BURST, GROWTH * size, max(2 * size, size * longest // duration))
+        duration = _burst(channel, party, size)
+    return LinkShape(rate=min(MOST_RATE, 8e9 * size / duration), delay=trip / 2e9)
 
 
 def _round_trip(channel: Channel, party: int) -> int:
-    """Time the way there and back, in nanoseconds. The parties take turns, so both time as many trips."""
+    """Time round trips, in nanoseconds. The parties take turns, so both time the same number."""
     sent, shortest, start = 0, 2**63, time.monotonic_ns()
     for turn in range(2 * ROUND_TRIPS + 1):
         if turn % 2 == party:
@@ -90,8 +96,8 @@ def _round_trip(channel: Channel, party: int) -> int:
 
 
 def _burst(channel: Channel, party: int, size: int) -> int:
-    """Time `size` bytes, in nanoseconds, as they take in the slower direction: first party 0 sends, then party 1."""
-    taken, start = 0, time.monotonic_ns()
+    """Time `size` bytes in the slower direction, in nanoseconds: first party 0 sends, then party 1."""
+    duration, start = 0, time.monotonic_ns()
     for sender in (0, 1):
         if sender == party:
             channel.send("measure start", b"")
@@ -100,14 +106,14 @@ def _burst(channel: Channel, party: int, size: int) -> int:
             channel.receive("measure start", 0)
             begun = time.monotonic_ns()
             channel.receive("measure burst", size)
-            taken = time.monotonic_ns() - begun
-    return max(_both(channel, taken, start))
+            duration = time.monotonic_ns() - begun
+    return max(_both(channel, duration, start))
 
 
 def _both(channel: Channel, nanoseconds: int, start: int) -> tuple[int, int]:
-    """Return what either party has timed since our clock showed `start`, in nanoseconds, at least 1."""
+    """Return both parties' times since our clock showed `start`, in nanoseconds, at least 1."""
     channel.send("measure time", nanoseconds.to_bytes(8, "little"))
     theirs = int.from_bytes(channel.receive("measure time", 8), "little")
     if theirs > LENIENCE * (time.monotonic_ns() - start) + 1e9:
-        raise ProtocolError(f"measuring the link: the peer says that {theirs / 1e9:.3g} s passed, which did not")
+        raise ProtocolError(f"measuring the link: the peer's time of {theirs / 1e9:.3g} s exceeds the measurement")
     return max(nanoseconds, 1), max(theirs, 1)

@@ -1,4 +1,4 @@
-"""The link to the peer, from dialling to goodbye: opened, agreed on, and handed over with its session."""
+"""The link to the peer from dialling to goodbye: opening, agreement, and handover with its session."""
 
 from __future__ import annotations
 
@@ -32,15 +32,16 @@ if TYPE_CHECKING:
     from smc.session import Session
 
 
-ANSWER_SECONDS = 1.0  # for the answer to a call, even if loading took all the time there was to wait
+ANSWER_SECONDS = 1.0  # for the answer to a call, even if loading used up the whole waiting time
 
 
 class Link:
-    """A ready link: the peer is the pinned one and wants the same job.
+    """A ready link: the peer is the pinned one and has the same job.
 
-    `measured` is the link's speed if that was asked for, and `pace` that of the slower machine, in times the usual
-    one's time: the same numbers on both sides; `measuring` is what it took. `tls` is the version that protects it, as
-    far as this end knows, and `group` that of its key exchange. `options` are what it was opened with.
+    `measured` is the link's speed if it was measured. `pace` is that of the slower machine, as a factor of the usual
+    machine's time. Both sides have the same numbers. `measuring` is the cost of the measurement. `tls` is the version
+    that protects the link, if this end knows it, and `group` that of its key exchange. `options` are those it was
+    opened with.
     """
 
     def __init__(
@@ -74,16 +75,16 @@ class Link:
         return self._session
 
     def finish(self, digest: bytes = b"") -> None:
-        """Exchange goodbyes, once: then both parties have everything. `LinkError` if the peer says none in time.
+        """Exchange goodbyes, once: then both parties have everything. Raise LinkError if the peer's is late.
 
-        With `digest`, of what both must have come to, `ProtocolError` at both if the two differ. A peer that knows
-        ours can say it, whatever it has come to: party 0's goes first.
+        `digest` is that of the common result; if the parties' digests differ, raise ProtocolError at both. A peer that
+        receives ours first could repeat it, whatever its own result: party 0's goes first.
         """
         if not self._finished:
             self._finished = True
             theirs = self.channel.goodbye(first=self.party == 0, timeout=self._goodbye, word=digest)
             if theirs != digest:
-                raise ProtocolError("the two parties have come to different results: nothing of it can be relied on")
+                raise ProtocolError("the two parties have come to different results: do not rely on any of them")
 
 
 @contextmanager
@@ -91,10 +92,17 @@ def open_link(options: LinkOptions, job: Mapping[str, Any]) -> Iterator[Link]:
     """Reach the peer, agree on the job, and yield the link; finish it on the way out, or abort on an exception.
 
     Kernels are compiled before: no peer waits for that, no deadline runs and no meter counts it.
-    Raises `InputError` for a bad address or a taken port, `JobMismatchError` on both sides if the jobs differ,
-    `LinkError` if the peer does not come, is not the pinned one, does not trust us, or is lost.
+
+    Args:
+        options: Options of the link.
+        job: The job, as JSON values.
+
+    Raises:
+        InputError: An address is bad or a port is taken.
+        JobMismatchError: The jobs differ; raised on both sides.
+        LinkError: The peer does not come, is not the pinned one, does not trust us, or is lost.
     """
-    from smc.kernels import warm  # loads LLVM, which what only looks for a peer does without
+    from smc.kernels import warm  # loads LLVM, which a mere search for a peer does not need
 
     warm.warm(options.kernels, options.on_compile or warm.on_standard_error)
     party = 0 if options.listen is not None else 1
@@ -104,9 +112,9 @@ def open_link(options: LinkOptions, job: Mapping[str, Any]) -> Iterator[Link]:
 
 
 def decline(options: LinkOptions) -> None:
-    """Tell a peer who waits for this party that it gives up over its own input; in vain if nobody is there.
+    """Tell a waiting peer that this party gives up because of its own input; no error if there is no peer.
 
-    It says no more, and does not dial again: `options.wait` is for how long a listening party lets the peer come.
+    The peer gets no other information, and is dialled only once. A listening party waits `options.wait` seconds for it.
     """
     outbox = Outbox(options.buffer)
     with suppress(SmcError), _open_stream(options, lambda: outbox, again=False) as stream:
@@ -114,15 +122,26 @@ def decline(options: LinkOptions) -> None:
 
 
 def hello_for(party: int, job: Mapping[str, Any], options: LinkOptions) -> Hello:
-    """Return our hello; where the link is measured it tells this machine's pace."""
+    """Return our hello; if the link is to be measured, it states this machine's pace.
+
+    Args:
+        party: Number of this party.
+        job: The job.
+        options: Options of the link.
+    """
     return make_hello(party, job, options.measure, own_pace() if options.measure else 0)
 
 
 @contextmanager
 def link_over(stream: Stream, options: LinkOptions, hello: Hello) -> Iterator[Link]:
-    """Give the link over a stream that is there and has our hello on its way; finished on the way out, or aborted.
+    """Yield the link over an open stream with our hello on its way; it is finished on the way out, or aborted.
 
-    A `JointRefusalError` is an end on which both parties agree, or it is a `ProtocolError`.
+    A JointRefusalError is an end on which both parties must agree; otherwise it becomes a ProtocolError.
+
+    Args:
+        stream: The stream.
+        options: Options of the link.
+        hello: Our hello.
     """
     channel = GrpcChannel(stream, common_name(options.peer), options.timeout, written=1)
     try:
@@ -150,7 +169,7 @@ def link_over(stream: Stream, options: LinkOptions, hello: Hello) -> Iterator[Li
 
 @contextmanager
 def _open_stream(options: LinkOptions, filled: Callable[[], Outbox], again: bool = True) -> Iterator[Stream]:
-    """Give the stream to the pinned peer, dialled or accepted on our port; what the outbox holds is on its way."""
+    """Yield the stream to the pinned peer, dialled or accepted on our port; the outbox's content is on its way."""
     if options.connect is not None:
         with _dialled(options, parse_address(options.connect), filled, again) as stream:
             yield stream
@@ -168,8 +187,8 @@ def _open_stream(options: LinkOptions, filled: Callable[[], Outbox], again: bool
         if accepted is None:
             raise LinkError(
                 f"no trusted peer connected to {listener.address} within {options.wait:g} s "
-                f"(expecting certificate {common_name(options.peer)} {short_fingerprint(options.peer)}; who dials with "
-                "another is turned away and told which: compare the two)"
+                f"(expecting certificate {common_name(options.peer)} {short_fingerprint(options.peer)}; a peer that "
+                "dials with another is refused and told which: compare the two)"
             )
         yield accepted
     finally:
@@ -178,9 +197,9 @@ def _open_stream(options: LinkOptions, filled: Callable[[], Outbox], again: bool
 
 @contextmanager
 def _dialled(options: LinkOptions, address: Address, filled: Callable[[], Outbox], again: bool) -> Iterator[Stream]:
-    """Give the stream to the peer at `address`: dialled at once, as it is there as a rule, and else when it is.
+    """Yield the stream to the peer at `address`. It is dialled at once, since it usually answers.
 
-    Only if a call fails, and `again` says so, is the peer examined, waited for and dialled again.
+    Only if a call fails, and `again` permits it, is the peer examined, waited for and dialled again.
     """
 
     def call(first: bool) -> AbstractContextManager[Stream]:
@@ -212,37 +231,42 @@ def _dialled(options: LinkOptions, address: Address, filled: Callable[[], Outbox
                 yield stream
                 return
         if not again:
-            raise LinkError(f"nobody answers at {address}")
+            raise LinkError(f"no program answers at {address}")
         is_there = await_peer(address, options.identity, options.peer, options.wait, deadline, options.on_waiting, True)
 
 
 def _accept_group(stream: Stream, options: LinkOptions) -> None:
-    """Raise `LinkError` if the stream's key exchange will not do; a call that ends at once has a reason of its own."""
+    """Raise LinkError if the stream's key exchange is not permitted; a call that ends at once has its own reason."""
     why = tls.objection(stream.group, options.classical)
     if why and (stream.group or not stream.ended.wait(ANSWER_SECONDS)):
         raise LinkError(f"{common_name(options.peer)}: {why}")
 
 
 def outbox_for(options: LinkOptions, hello: Hello) -> Outbox:
-    """Return an outbox with our hello in it: it leaves as soon as there is a connection."""
+    """Return an outbox with our hello in it: it leaves as soon as there is a connection.
+
+    Args:
+        options: Options of the link.
+        hello: Our hello.
+    """
     outbox = Outbox(options.buffer, Line(options.shape) if options.shape is not None else None)
     outbox.append(FrameWriter().write(HELLO, HELLO_STEP, hello.SerializeToString()))
     return outbox
 
 
 def _shake_hands(channel: GrpcChannel, hello: Hello, timeout: float) -> tuple[bytes, Hello]:
-    """Hear the peer's hello; return the session identifier, and it."""
+    """Receive the peer's hello; return the session identifier and the hello."""
     theirs = channel.hear_hello()
     try:
         return agree(hello, theirs), theirs
     except JobMismatchError:
-        with suppress(LinkError):  # part in order, so that the peer has our hello and sees the same difference
+        with suppress(LinkError):  # part in order, so that the peer gets our hello and sees the same difference
             channel.goodbye(first=hello.party == 0, timeout=timeout)
         raise
 
 
 def _public_reason(error: BaseException) -> str:
-    """Return what the peer may know of our error. Others than the link's own may quote private data."""
+    """Return the part of an error that the peer may see. Only the link's own errors cannot quote private data."""
     if not isinstance(error, LinkError) and (reason := own_trouble(error)):
         return f"{OURS}: {reason}"
     match error:

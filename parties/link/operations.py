@@ -1,12 +1,12 @@
-"""gRPC's own operations on a stream, started by the thread that needs them: half the time of a round trip, or less.
+"""gRPC's internal operations on a stream, started by the thread that needs them: this halves a round trip.
 
-Through gRPC's iterators a message passes from our thread to one that sends, and that one waits until the message is
-away; whenever anything happens on the stream, whoever waits for whatever on it is woken. Here the thread that has a
-short message sends it, and the thread that waits for one is woken by it and by nothing else. gRPC keeps what is due on
-a stream, ours among it, and ends none before all of that is over.
+With gRPC's iterators a message passes from our thread to a sending thread, which waits until the message is away. Any
+event on the stream wakes every thread that waits on it. Here the thread with a short message sends it itself, and the
+thread that waits for a message is woken by it alone. gRPC tracks the operations due on a stream, including ours, and
+ends no stream before all are over.
 
-What it is called by is not public. So it is used with the releases of gRPC that it was tried with (`TRIED`), the locked
-one among them; with any other there are no operations, and the iterators serve.
+The names of these operations are not public. So they are used only with the releases of gRPC that were tried (`TRIED`),
+the locked one among them; with any other release the iterators are used.
 """
 
 from __future__ import annotations
@@ -20,24 +20,29 @@ _NO_FLAGS = 0
 
 
 class Operations:
-    """Operations on one stream. What is called back is called in a thread of gRPC's, and must not block."""
+    """Operations on one stream. Callbacks run in a thread of gRPC's, and must not block."""
 
     def __init__(
         self, start: Callable[..., Any], state: Any, is_open: Callable[[], bool], over: Callable[[object], object]
     ) -> None:
-        """Take what starts operations, gRPC's state of the stream, and what it has for an operation that is over."""
+        """Take the function that starts operations, gRPC's state of the stream, and its end of an operation."""
         of_grpc: Any = importlib.import_module("grpc._cython.cygrpc")
         self._start, self._is_open, self._over = start, is_open, over
         self._condition, self._due = state.condition, state.due
         self._sending, self._receiving = of_grpc.SendMessageOperation, of_grpc.ReceiveMessageOperation
 
     def send(self, message: bytes, sent: Callable[[], object]) -> None:
-        """Send a message; `sent` is called when it is away, or cannot be sent. Until then no other may be sent."""
+        """Send a message. No other message may be sent until `sent` is called.
+
+        Args:
+            message: The message.
+            sent: Called when the message is away, or cannot be sent.
+        """
         if not self._begin(self._sending(message, _NO_FLAGS), lambda _: sent()):
             sent()
 
     def receive(self, received: Callable[[bytes | None], object]) -> bool:
-        """Call `received` with the next message, None if no more will come. False if the stream is over already."""
+        """Call `received` with the next message, None if no more will come. Return False if the stream is over."""
         return self._begin(self._receiving(_NO_FLAGS), lambda operation: received(operation.message()))
 
     def _begin(self, operation: Any, done: Callable[[Any], object]) -> bool:
@@ -74,7 +79,7 @@ def of_call(call: Any) -> Operations | None:
 
 
 def of_context(context: Any) -> Operations | None:
-    """Return those of the listening end's stream."""
+    """Return the operations of the listening end's stream; None as for `of_call`."""
     if not _is_tried():
         return None
     try:
@@ -87,6 +92,6 @@ def of_context(context: Any) -> Operations | None:
 
 
 def _is_tried() -> bool:
-    """Return whether the release of gRPC is one that this was tried with."""
+    """Return whether this release of gRPC was tried."""
     release: str = importlib.import_module("grpc").__version__
     return release.rpartition(".")[0] in TRIED

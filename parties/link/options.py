@@ -1,4 +1,4 @@
-"""What a link is opened with."""
+"""Options of a link."""
 
 from __future__ import annotations
 
@@ -23,24 +23,33 @@ BUFFER_BYTES = 8 * 1024 * 1024
 
 @dataclass(frozen=True)
 class LinkOptions:
-    """Options of the link to the peer. Exactly one of `listen` (party 0) and `connect` (party 1) is HOST:PORT.
+    """Options of the link to the peer. Exactly one of `listen` (party 0) and `connect` (party 1) is set.
 
-    `wait`: seconds until the peer must have come; `timeout`: seconds of silence in the middle of a session
-    that are an error; `keepalive`: half the seconds until a frozen or vanished peer is noticed, even while it
-    may be silent; `goodbye`: seconds to wait for the peer's goodbye; `buffer`: bytes that may wait to be sent.
-    `classical`: whether the connection's key exchange may be other than post-quantum.
-    `window`: bytes that may be under way to this party, which bounds how many come in a round trip.
-    `shape` makes what this party sends as slow as such a link; for a slow link both parties give it. `measure`:
-    find out how fast the link is before the session starts; both parties must want it, or neither.
-    `ray` is where a Ray of this party is to begin shards. `shards_at` are hosts and networks where the peer's shards
-    may be met beside the session's own host; `shard_ports` are those on which our own listen.
-    `label` tells the node at the other end what the stream is for. `on_listening` is told the address once the port is
-    open, `on_waiting` every 30 seconds how many are left for the peer to answer our dialling. `meanwhile` is called
-    once, while the connection is being made: the place to load what the session will need. `kernels`:
-    the modules of `smc.kernels` that the session may call (None: any), which are compiled before the peer is called or
-    heard, if they never were on this machine;
-    `on_compile` is told how many are done, of how many (None: a line on standard error). `connection`: one to the same
-    peer, dialled by us, on which the stream is opened if that can still be done.
+    Attributes:
+        identity: Key and certificate of this party.
+        peer: Certificate of the peer.
+        listen: HOST:PORT to listen on.
+        connect: HOST:PORT to dial.
+        wait: Seconds until the peer must have connected.
+        timeout: Seconds of silence during a session that are an error.
+        keepalive: Half the seconds until a frozen or vanished peer is noticed, even while it may be silent.
+        goodbye: Seconds to wait for the peer's goodbye.
+        buffer: Bytes that may wait to be sent.
+        window: Bytes that may be under way to this party, which limits the rate on a long link.
+        classical: Whether the connection's key exchange may be other than post-quantum.
+        shape: Slower link that this party's sending emulates; both parties must set it for a slow link.
+        measure: Measure the link's speed before the session; both parties must set it, or neither.
+        label: Purpose of the stream, for the node at the other end.
+        ray: Address of a Ray cluster of this party that starts shards.
+        shards_at: Hosts and networks where the peer's shards may be reached, besides the session's own host.
+        shard_ports: Ports on which our own shards listen.
+        on_listening: Called with the address once the port is open.
+        on_waiting: Called every 30 seconds with the seconds that remain for the peer to answer our dialling.
+        meanwhile: Called once while the connection is being made, to load what the session needs.
+        kernels: Modules of `smc.kernels` that the session may call (None: any). They are compiled before the peer is
+            called or awaited, if they never were on this machine.
+        on_compile: Called with the number of compiled modules and their total (None: a line on standard error).
+        connection: Connection to the same peer, dialled by us, on which the stream is opened if it is still open.
     """
 
     identity: Identity

@@ -1,8 +1,8 @@
-"""How quick this machine is beside the usual one: measured once, and kept in the user's cache.
+"""Speed of this machine relative to the usual one: measured once, and kept in the user's cache.
 
-Two paces: of protocols, which hash, and of what a party does alone with arrays of fractions. Where a profile is chosen
-both parties tell the former in the hello, and both reckon with the slower: a public number of the machine, in half
-octaves, that depends on no row.
+There are two paces: one of protocols, which hash, and one of local work on arrays of floating-point numbers. When a
+profile is chosen, both parties state the former in the hello, and both use the slower one. It is a public number of the
+machine, in half octaves, that depends on no row.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from contextlib import suppress
 
 from smc.errors import ProtocolError
 
-USUAL = 100  # of the machine that `smc.counting.rates` speaks of: a pace is hundredths of the time it takes
+USUAL = 100  # the machine of `smc.counting.rates`: a pace is hundredths of its time
 LEAST, MOST = 1, 100_000
 BLOCKS = 1 << 18
-USUAL_SECONDS = 0.42e-3  # for the hashes of so many blocks, on one core
-TRIALS = 5  # of which the shortest counts
-CELLS, STEPS = 1 << 12, 50  # of a table whose exponentials and sums are taken, and how often
-USUAL_SUMMING_SECONDS = 0.33e-3  # for these
+USUAL_SECONDS = 0.42e-3  # for the hashes of `BLOCKS` blocks, on one core
+TRIALS = 5  # the shortest counts
+CELLS, STEPS = 1 << 12, 50  # of a table whose exponentials and sums are computed, and how often
+USUAL_SUMMING_SECONDS = 0.33e-3  # for `STEPS` such steps
 
 
 def own_pace() -> int:
-    """Return this machine's: from the cache, or measured in some milliseconds and kept there."""
+    """Return this machine's pace of hashing: from the cache, or measured in some milliseconds and kept there."""
     return _kept("pace", lambda: _hashing_seconds() / USUAL_SECONDS)
 
 
 def own_pace_alone() -> int:
-    """Return this machine's with arrays of fractions, likewise."""
+    """Return this machine's pace on arrays of floating-point numbers, likewise."""
     return _kept("pace-alone", lambda: _summing_seconds() / USUAL_SUMMING_SECONDS)
 
 
@@ -52,22 +52,27 @@ def _kept(what: str, measured: Callable[[], float]) -> int:
 
 
 def rounded(times: float) -> int:
-    """Return so many times the usual machine's time as a pace: to half octaves, between the bounds."""
+    """Return a factor of the usual machine's time as a pace: to half octaves, between the bounds."""
     exponent = round(2 * math.log2(max(times, 1e-9))) / 2
     return min(MOST, max(LEAST, round(USUAL * 2**exponent)))
 
 
 def checked(pace: int) -> int:
-    """Return the pace. ValueError for one that no machine has."""
+    """Return the pace. Raise ValueError if it is out of bounds."""
     if not LEAST <= pace <= MOST:
         raise ValueError(f"a pace is between {LEAST} and {MOST} hundredths of the usual machine's time, got {pace}")
     return pace
 
 
 def agreed_pace(ours: int, theirs: int) -> float:
-    """Return the slower of both, in times the usual machine's; the usual if one says none, as builds before did.
+    """Return the slower of both paces, as a factor of the usual machine's time; 1 if a party states none.
 
-    `ProtocolError` for one that no machine has.
+    Args:
+        ours: Our pace; 0 states none.
+        theirs: The peer's pace.
+
+    Raises:
+        ProtocolError: A pace is out of bounds.
     """
     if not ours or not theirs:
         return 1.0

@@ -1,7 +1,7 @@
-"""Wait until the peer answers, and find out in plain words why it does not.
+"""Waiting for the peer to answer, and diagnosis in plain words if it does not.
 
-gRPC reports every failed handshake alike. So when its connection failed, the dialling party makes one with Python's
-`ssl`, looks at it, and drops it. This is diagnosis only: gRPC verifies the pins itself, before this and after it.
+gRPC reports every failed handshake alike. So after a failed connection the dialling party makes one with Python's
+`ssl`, inspects it, and drops it. This is diagnosis only: gRPC verifies the pins itself, before this and after it.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from smc.errors import LinkError, SmcError
 ATTEMPT_SECONDS = 5.0
 TOLD_SECONDS = 30.0
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.002, 0.25  # between attempts
-PAUSE = 0.25  # times what was waited already
+PAUSE = 0.25  # as a multiple of the time waited already
 
 
 class _NoAnswerError(Exception):
-    """The peer may not be up yet; says why."""
+    """The peer may not be up yet; the message is the reason."""
 
 
 class _RefusedError(_NoAnswerError):
-    """Nobody listens there."""
+    """No program listens there."""
 
 
 def await_peer(
@@ -42,26 +42,37 @@ def await_peer(
     on_waiting: Callable[[float], object] = lambda _: None,
     hasty: bool = False,
 ) -> bool:
-    """Wait until the pinned peer answers at `address` and accepts our certificate; True if it was seen to do so.
+    """Wait until the pinned peer answers and accepts our certificate.
 
-    If `hasty`, return False as soon as somebody listens there where nobody did: it may be dialled.
+    It tries again until the deadline while there is no answer, so the parties may start in any order.
 
-    Tries again until `deadline` (of `time.monotonic`, `wait` seconds after the start) while nobody answers, so the
-    parties may start in any order. Raises `LinkError` after that, or at once if somebody answers who is not the
-    peer or does not trust us. `on_waiting` is told every 30 seconds how many are left.
+    Args:
+        address: Address of the peer.
+        identity: Identity of this party.
+        peer: Certificate of the peer.
+        wait: Seconds from the start to the deadline, for messages.
+        deadline: The deadline, in `time.monotonic`.
+        on_waiting: Called every 30 seconds with the seconds that remain.
+        hasty: Return as soon as a program listens where none did before.
+
+    Returns:
+        True if the peer was seen to accept our certificate; False if `hasty` and a program listens: it may be dialled.
+
+    Raises:
+        LinkError: There was no answer, or the answering program is not the peer or does not trust us.
     """
-    begun = last_word = time.monotonic()
+    began_at = last_report = time.monotonic()
     was_refused = False
     while True:
         left = deadline - time.monotonic()
-        if time.monotonic() - last_word >= TOLD_SECONDS:
-            last_word = time.monotonic()
+        if time.monotonic() - last_report >= TOLD_SECONDS:
+            last_report = time.monotonic()
             on_waiting(max(0.0, left))
         try:
             return _attempt(address, identity, peer, min(ATTEMPT_SECONDS, max(left, 0.1)), not (hasty and was_refused))
         except _NoAnswerError as error:
             was_refused = isinstance(error, _RefusedError)
-            pause = min(max(SHORTEST_PAUSE, PAUSE * (time.monotonic() - begun)), LONGEST_PAUSE)
+            pause = min(max(SHORTEST_PAUSE, PAUSE * (time.monotonic() - began_at)), LONGEST_PAUSE)
             if left <= pause:
                 raise LinkError(
                     f"no answer from {common_name(peer)} at {address} within {wait:g} s ({error}); "
@@ -71,10 +82,10 @@ def await_peer(
 
 
 def _attempt(address: Address, identity: Identity, peer: x509.Certificate, timeout: float, look: bool) -> bool:
-    """Return whether the peer answers, for which is looked only if `look`: else somebody does.
+    """Return whether the peer answers; with `look` False, only connect and return False.
 
     All addresses of the host are tried in turn, in `timeout` seconds altogether. If the peer is at none of them, the
-    reason is that of one where somebody answered.
+    error is that of an address where a program answered.
     """
     try:
         addresses = addresses_of(address)
@@ -82,24 +93,24 @@ def _attempt(address: Address, identity: Identity, peer: x509.Certificate, timeo
         if error.errno == socket.EAI_AGAIN:
             raise _NoAnswerError("the name cannot be looked up now") from None
         raise LinkError(f"the host name in {address} cannot be found: {error.strerror}") from None
-    troubles: list[LinkError | _NoAnswerError] = []
+    failures: list[LinkError | _NoAnswerError] = []
     for numeric in addresses:
         try:
             named = address if len(addresses) == 1 else numeric
             return _attempt_at(numeric, named, identity, peer, timeout / len(addresses), look)
         except (LinkError, _NoAnswerError) as error:
-            troubles.append(error)
-    answers = [error for error in troubles if isinstance(error, LinkError)]
+            failures.append(error)
+    answers = [error for error in failures if isinstance(error, LinkError)]
     if answers or len(addresses) == 1:
-        raise [*answers, *troubles][0]
-    kind = _RefusedError if all(isinstance(error, _RefusedError) for error in troubles) else _NoAnswerError
-    raise kind("; ".join(f"{numeric.host}: {error}" for numeric, error in zip(addresses, troubles, strict=True)))
+        raise [*answers, *failures][0]
+    kind = _RefusedError if all(isinstance(error, _RefusedError) for error in failures) else _NoAnswerError
+    raise kind("; ".join(f"{numeric.host}: {error}" for numeric, error in zip(addresses, failures, strict=True)))
 
 
 def _attempt_at(
     numeric: Address, address: Address, identity: Identity, peer: x509.Certificate, timeout: float, look: bool
 ) -> bool:
-    """See `_attempt`, of one numeric address, called `address` in messages."""
+    """Do `_attempt` for one numeric address, called `address` in messages."""
     try:
         with socket.create_connection(numeric, timeout=timeout) as connection:
             if look:
@@ -126,7 +137,7 @@ def _examine(connection: socket.socket, address: Address, identity: Identity, pe
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     context.check_hostname = False
-    context.verify_mode = ssl.CERT_NONE  # look first, so that the message can say who it is instead
+    context.verify_mode = ssl.CERT_NONE  # the certificate is inspected here, so that the message can name the other one
     context.set_alpn_protocols(["h2"])
     if identity.is_in_files:
         context.load_cert_chain(identity.certificate_path, identity.key_path, keyfile.passphrase(identity.key_path))
@@ -138,10 +149,10 @@ def _examine(connection: socket.socket, address: Address, identity: Identity, pe
                 f"({common_name(presented) or 'no name'}), expected {short_fingerprint(peer)} "
                 f"({common_name(peer)}); check --peer"
             )
-        if not identity.is_in_files:  # this TLS cannot sign then: what is left shows when gRPC dials again
+        if not identity.is_in_files:  # this TLS cannot sign then: a refusal shows when gRPC dials again
             return
-        # In TLS 1.3 our certificate is judged after our side of the handshake: a refusal is an alert or, from
-        # gRPC, just the end of the connection. A party that trusts us sends its HTTP/2 settings instead.
+        # In TLS 1.3 our certificate is judged after our side of the handshake: a refusal is an alert or, from gRPC,
+        # just the end of the connection. A party that trusts us sends its HTTP/2 settings instead.
         try:
             refused = not secured.recv(1)
         except (ssl.SSLEOFError, ConnectionError):
@@ -151,9 +162,14 @@ def _examine(connection: socket.socket, address: Address, identity: Identity, pe
 
 
 def unreached(address: Address, identity: Identity) -> SmcError:
-    """Return why the peer, which is there, has no link with us, whose key is in a token."""
+    """Return the reason why there is no link with a peer that answers, if our key is in a token.
+
+    Args:
+        address: Address of the peer.
+        identity: Identity of this party.
+    """
     if identity.token is not None and identity.token.trouble:
-        from parties.base.token_key import TokenError  # as the token itself: only where there is one
+        from parties.base.token_key import TokenError  # loaded only if there is a token
 
         return TokenError(identity.token.trouble)
     return _untrusted(address, identity)

@@ -1,4 +1,4 @@
-"""The settings of the way to the peer, and what makes them complete."""
+"""Settings of the link to the peer, and the check that they are complete."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from smc.errors import InputError
 from smc.link_shape import WINDOW_BYTES, LinkShape
 
 MIB = 2**20
-WAIT_SECONDS = 180.0  # for the peer to come, who may have to compile its kernels first
+WAIT_SECONDS = 180.0  # for the peer to connect, which may have to compile its kernels first
 TIMEOUT_SECONDS = 120.0  # of silence in a session
 
 
 def _address(lowest_port: int) -> AfterValidator:
-    """Return a check that a string is HOST:PORT."""
+    """Return a validator of HOST:PORT."""
 
     def check(value: str) -> str:
         try:
@@ -42,7 +42,7 @@ There: TypeAlias = Annotated[str, _address(lowest_port=1)]
 
 
 def _ray(value: str) -> str:
-    """Return a check that a string names a Ray."""
+    """Check the address of a Ray cluster."""
     try:
         return value if value == "auto" else str(parse_address(value))
     except InputError as error:
@@ -50,7 +50,7 @@ def _ray(value: str) -> str:
 
 
 def _host_or_network(value: str) -> str:
-    """Return a check that a string is a host's name or address, or a network."""
+    """Check a host's name or address, or a network."""
     try:
         network = ip_network(value)
     except ValueError as error:
@@ -67,13 +67,13 @@ def _host_or_network(value: str) -> str:
 
 
 def _ports(value: str) -> str:
-    """Return a check that a string is a range of ports."""
+    """Check a range of ports."""
     port_range(value)
     return value
 
 
 def port_range(value: str) -> range:
-    """Return the ports of a range. `ValueError` if it is none."""
+    """Return the ports of a range. Raise ValueError if it is invalid."""
     first, dash, last = value.partition("-")
     if not (dash and first.isdecimal() and last.isdecimal() and 1 <= int(first) <= int(last) <= 65535):
         raise ValueError(f"must be a range of ports such as 7100-7163, not {quoted(value)}")
@@ -81,7 +81,7 @@ def port_range(value: str) -> range:
 
 
 def link_shape(value: str) -> str:
-    """Return a check that a string is a link's shape."""
+    """Check a link's shape, and return it in canonical form."""
     try:
         return str(LinkShape.parse(value))
     except InputError as error:
@@ -91,12 +91,12 @@ def link_shape(value: str) -> str:
 class LinkSettings(Settings):
     """Settings of the link to the peer. `wait` and `timeout` are in seconds.
 
-    `window` is how many MiB may be under way to this party: on a long and fast link so many that they are at least the
-    rate times the round trip; but not more than the link carries in a few seconds, or a dead peer is noticed late.
-    `classical` permits a key exchange that a quantum computer could break one day, for what was recorded till then.
-    `ray`, `auto` or HOST:PORT, is a Ray of this party's machines that begins shards (`parties.jobs.ray_shards`).
-    `shards_at` are hosts and networks where the peer's shards may be met. Its session's own host is always one.
-    `shard_ports` is the range of ports, such as 7100-7163, on which our shards listen where this party does.
+    `window` is the number of MiB that may be under way to this party. On a long and fast link it should be at least the
+    rate times the round trip, but not more than the link carries in a few seconds, or a dead peer is noticed late.
+    `classical` permits a key exchange that a future quantum computer could break for traffic recorded before. `ray`,
+    `auto` or HOST:PORT, is a Ray cluster of this party that starts shards (`parties.jobs.ray_shards`). `shards_at` are
+    hosts and networks where the peer's shards may be reached. Its session's own host is always one. `shard_ports` is
+    the range of ports, such as 7100-7163, on which our shards listen if this party does.
     """
 
     identity: LocalPath | None = None
@@ -119,13 +119,13 @@ class LinkSettings(Settings):
         if self.listen is not None and self.connect is not None:
             raise ValueError("listen and connect exclude each other: one party listens, the other connects")
         if self.ray is not None and self.shard_ports is not None:
-            raise ValueError("shard_ports is for shards of this machine, and ray begins them elsewhere: take one out")
+            raise ValueError("shard_ports is for shards of this machine, and ray starts them elsewhere: remove one")
         return self
 
 
 @dataclass(frozen=True)
 class Way:
-    """A complete way to the peer: exactly one of `listen` and `connect` is set. Times in seconds, `window` in bytes."""
+    """Complete link settings: exactly one of `listen` and `connect` is set. Times in seconds, `window` in bytes."""
 
     identity: Path
     certificate: Path
@@ -143,7 +143,7 @@ class Way:
 
 
 def require_link(settings: LinkSettings) -> Way:
-    """Return the link if the settings are complete, otherwise an `InputError` that names what is missing."""
+    """Return the complete link settings. Raise InputError with the missing ones if they are incomplete."""
     if settings.listen is None and settings.connect is None:
         raise InputError(
             "no way to the peer: one party gives --listen HOST:PORT, the other --connect HOST:PORT "

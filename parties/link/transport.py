@@ -1,4 +1,4 @@
-"""gRPC, and nothing else: one pinned, mutually authenticated stream, the same to both ends, and how it is dialled.
+"""The gRPC transport: one pinned, mutually authenticated stream, the same at both ends, and its dialling.
 
 Only this module, `listening`, `operations` and the node's health service import grpc.
 """
@@ -31,15 +31,15 @@ from parties.link.identity import Identity, tls_name
 from parties.link.outbox import Outbox
 from smc.link_shape import WINDOW_BYTES
 
-# gRPC's own log would stand between our lines on the terminal; it reads this when it is loaded.
+# gRPC's own log would mix with our lines on the terminal; it reads this variable when it is loaded.
 os.environ.setdefault("GRPC_VERBOSITY", "NONE")
 if is_first := "grpc" not in sys.modules:
     environment.require_usable()
-    # It would load its interface of coroutines, which nothing here uses: a quarter of its time.
+    # gRPC would load its asyncio interface, which is unused here and takes a quarter of its loading time.
     sys.modules["grpc.aio"] = types.ModuleType("grpc.aio")
 import grpc as grpc  # for `listening` too, which must not load it before this
 
-if is_first:  # whoever wants that interface imports it: then it is loaded
+if is_first:  # another module that needs that interface can import it now
     del sys.modules["grpc.aio"], grpc.aio
 
 from parties.link.operations import Operations, of_call
@@ -48,10 +48,10 @@ logging.getLogger("grpc").addHandler(logging.NullHandler())
 
 SERVICE = DESCRIPTOR.services_by_name["Party"].full_name
 METHOD = f"/{SERVICE}/Exchange"
-LABEL = "smc-stream"  # the key of the metadata that tells a node what a stream is for
-GROUP = "smc-key-exchange"  # of the metadata that tells the dialling end the group of the key exchange
+LABEL = "smc-stream"  # metadata key of a stream's purpose, for a node
+GROUP = "smc-key-exchange"  # metadata key of the key exchange's group, for the dialling end
 CONNECT_SECONDS = 5.0  # for one attempt to connect
-Wire: TypeAlias = grpc.Channel  # a connection to the peer, of the dialling end: streams are opened on it
+Wire: TypeAlias = grpc.Channel  # a connection to the peer, at the dialling end: streams are opened on it
 
 
 @dataclass
@@ -64,9 +64,9 @@ class Stream:
     ended: threading.Event = field(default_factory=threading.Event)
     cause: str = "the connection ended"
     address: str | None = None  # the dialling end's IP address, for the listening end
-    tls: str = ""  # version, as far as this end knows it
+    tls: str = ""  # version, if this end knows it
     group: str = ""  # of the key exchange; at the dialling end once it is `reached`
-    operations: Operations | None = None  # instead of the iterators, where there are any
+    operations: Operations | None = None  # used in place of the iterators, if available
     connection: Wire | None = None  # at the dialling end: further streams can be opened on it
 
     def __post_init__(self) -> None:
@@ -75,7 +75,7 @@ class Stream:
             self.outbox.send_by(self.operations.send)
 
     def take(self) -> bytes | None:
-        """Return the next serialised frame; None once the stream is over. Blocks: `cancel` from elsewhere ends it."""
+        """Return the next serialised frame; None once the stream is over. Blocks until then, or until `cancel`."""
         if self.operations is not None:
             return self._taken(self.operations)
         try:
@@ -83,7 +83,7 @@ class Stream:
         except StopIteration:
             return None
         except grpc.RpcError as error:
-            if isinstance(error, grpc.Call):  # the dialling end is told why
+            if isinstance(error, grpc.Call):  # the dialling end gets the reason
                 self.cause = one_line(error.details()) or self.cause
             return None
 
@@ -94,13 +94,13 @@ class Stream:
         return data
 
     def reached(self, wait: float) -> bool:
-        """Return whether the peer was found, for the dialling end. Blocks until then, `wait` seconds at most."""
+        """Return whether the peer was reached, for the dialling end. Blocks until then, `wait` seconds at most."""
         call = cast("grpc.Call", self.incoming)
         timer = threading.Timer(wait, self.cancel)
         timer.daemon = True
         timer.start()
         try:
-            # The listening end sends it at once, and it comes too if the call has failed.
+            # The listening end sends it at once, and it also arrives if the call has failed.
             metadata = dict(call.initial_metadata() or ())
             if GROUP not in metadata and not call.is_active():
                 metadata |= dict(call.trailing_metadata() or ())
@@ -110,22 +110,31 @@ class Stream:
         return call.is_active() or call.code() not in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
 
     def end(self) -> None:
-        """Note that the stream is over, and wake whoever waits to send."""
+        """Record that the stream is over, and wake threads that wait to send."""
         self.ended.set()
         self.outbox.close(discard=True)
 
 
 def one_line(text: str | None, limit: int = 300) -> str:
-    """Return text from outside, fit for an error message."""
+    """Return text from outside as one printable line, for an error message.
+
+    Args:
+        text: The text.
+        limit: Largest number of characters.
+    """
     return "".join(c if c.isprintable() else " " for c in (text or "")[:limit])
 
 
 def options(keepalive: float, window: int) -> list[tuple[str, Any]]:
-    """Return channel options of both ends: a peer that is gone is found within 2 `keepalive` seconds.
+    """Return channel options of both ends: a vanished peer is detected within 2 `keepalive` seconds.
 
-    gRPC arms its keepalive timeout in vain (as of 1.85): what counts is the ping timeout, a minute unless given.
-    The answer waits behind the data under way, which must not be more than the link carries in that time: hence a fixed
-    window, of `window` bytes under way to this party and not taken by it yet, which is small unless told otherwise.
+    gRPC's keepalive timeout has no effect (as of 1.85); the ping timeout counts, a minute unless set. The answer to a
+    ping waits behind the data under way, which must not exceed what the link carries in that time. Hence the fixed
+    window.
+
+    Args:
+        keepalive: Half the seconds until a vanished peer is detected.
+        window: Bytes under way to this party that it has not taken yet.
     """
     return [
         ("grpc.keepalive_time_ms", round(keepalive * 500)),
@@ -156,16 +165,25 @@ def dial(
     window: int = WINDOW_BYTES,
     connection: Wire | None = None,
 ) -> Iterator[Stream]:
-    """Begin to open the stream to the party that listens at `address`; returns before it is there.
+    """Start to open the stream to the party that listens at `address`; return before it is open.
 
-    It is opened on an open `connection` if there is one. `label` tells a node what the stream is for. `Stream.reached`
-    tells how that ended. What the outbox holds already leaves with the first packets. An attempt to connect takes
-    `wait` seconds at most.
+    `Stream.reached` returns whether it was opened. The outbox's present content leaves with the first packets.
+
+    Args:
+        address: Address of the peer.
+        identity: Identity of this party.
+        peer: Certificate of the peer.
+        keepalive: Half the seconds until a vanished peer is detected.
+        outbox: Frames to send.
+        wait: Seconds of one attempt to connect at most.
+        label: Purpose of the stream, for a node.
+        window: Bytes that may be under way to this party.
+        connection: Open connection on which the stream is opened; None makes one.
     """
     own_options = [
         ("grpc.ssl_target_name_override", tls_name(peer)),
-        ("grpc.min_reconnect_backoff_ms", round(1000 * min(wait, CONNECT_SECONDS))),  # in truth: the longest attempt
-        ("grpc.use_local_subchannel_pool", 1),  # or a second dialling would sit out the first one's back-off
+        ("grpc.min_reconnect_backoff_ms", round(1000 * min(wait, CONNECT_SECONDS))),  # in effect the longest attempt
+        ("grpc.use_local_subchannel_pool", 1),  # otherwise a second dialling would wait for the first one's back-off
     ]
     with ExitStack() as opened:
         try:
@@ -187,9 +205,9 @@ def dial(
 
 
 def _target(address: Address) -> str:
-    """Return what gRPC dials: all addresses of the host, of which it takes the first that leads to the peer.
+    """Return gRPC's target: all addresses of the host, of which it takes the first that leads to the peer.
 
-    Its own resolver takes one address of the hosts file. A host that cannot be looked up is left to it: that fails.
+    Its own resolver takes one address of the hosts file. A host that cannot be resolved is left to it: that fails.
     """
     try:
         addresses = addresses_of(address)
@@ -202,7 +220,7 @@ def _target(address: Address) -> str:
 
 
 def _call_on(connection: Wire, outbox: Outbox, label: str) -> Any:
-    """Begin to open a stream on a connection; None if that was closed meanwhile."""
+    """Start to open a stream on a connection; None if the connection was closed meanwhile."""
     open_stream: grpc.StreamStreamMultiCallable[bytes, bytes] = connection.stream_stream(METHOD)
     try:
         return open_stream(outbox, metadata=((LABEL, label),) if label else None)
@@ -211,7 +229,7 @@ def _call_on(connection: Wire, outbox: Outbox, label: str) -> Any:
 
 
 def _credentials(identity: Identity, peer: x509.Certificate) -> grpc.ChannelCredentials:
-    """Return who we are and whom we trust. A key in a token signs there, asked by gRPC's threads."""
+    """Return the credentials of this party and the trusted peer. A key in a token signs in gRPC's threads."""
     roots, chain = peer.public_bytes(Encoding.PEM), identity.certificate.public_bytes(Encoding.PEM)
     if (token := identity.token) is None:
         return grpc.ssl_channel_credentials(roots, identity.key_pem, chain)

@@ -1,4 +1,4 @@
-"""A deadline for calls that know none, such as reading from a gRPC stream."""
+"""A deadline for calls without one, such as reading from a gRPC stream."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import threading
 import time
 from collections.abc import Callable
 
-LOOK_SECONDS = 0.1  # how late the watchdog may be
+LOOK_SECONDS = 0.1  # largest delay of the watchdog
 
 
 class Watchdog:
-    """Calls `expire` once, in a thread of its own, if an armed wait takes longer than its timeout.
+    """Calls `expire` once, in a separate thread, if an armed wait exceeds its timeout.
 
-    Arming costs two stores; the thread looks now and then whether the deadline has passed. `progress` tells
-    when the link last moved: the wait is counted from there, so a slow link is not a dead one.
+    Arming costs two stores; the thread checks periodically whether the deadline has passed. `progress` returns the time
+    at which the link last made progress; the wait counts from there, so a slow link is not a dead one.
     """
 
     def __init__(self, progress: Callable[[], float], expire: Callable[[], None]) -> None:
@@ -27,7 +27,7 @@ class Watchdog:
         threading.Thread(target=self._watch, name="smc-watchdog", daemon=True).start()
 
     def arm(self, timeout: float) -> None:
-        """Begin a wait of at most `timeout` seconds."""
+        """Start a wait of at most `timeout` seconds."""
         self._timeout = timeout
         self._since = time.monotonic()
 
@@ -36,7 +36,7 @@ class Watchdog:
         self._since = math.inf
 
     def stop(self) -> None:
-        """Watch no more."""
+        """Stop watching."""
         self._stopped.set()
 
     def _watch(self) -> None:

@@ -1,1 +1,1 @@
-"""A party as a service: jobs that the peer or the operator propose, consent, sessions, records."""
+"""A party as a service: proposed jobs, consent, sessions and records."""

@@ -1,4 +1,4 @@
-"""The accounts of our tables: which jobs have spent of them, whether one more fits, and what was answered before."""
+"""Budget accounts of this party's tables: charges, remaining budget and earlier answers."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from parties.operator.budget import Exposure, Price, Simulation
 from parties.operator.interface import OPEN
 from parties.sources.settings import TableSettings
 
-MOST_APPROVED = 1000  # jobs under way that a consent counts
+MOST_APPROVED = 1000  # jobs under way that a consent takes into account
 
 
 @dataclass(frozen=True)
 class Earlier:
-    """A job that is done: its result is that of an equal job on the same versions of the tables."""
+    """A finished job whose result answers an equal job on the same versions of the tables."""
 
     job: Proposal
     state: Any
@@ -36,18 +36,23 @@ class Earlier:
 
 @dataclass(frozen=True)
 class Terms:
-    """The terms on which a session begins: the job that has answered it before, and why it cannot be paid, if so."""
+    """The terms on which a session begins.
+
+    `earlier` is the job that has answered this one before. `refusal` is the reason why the job cannot be paid for, if
+    any.
+    """
 
     earlier: Earlier | None = None
     refusal: str = ""
 
 
 class Accounts:
-    """The accounts of a node's tables, as its jobs have used them.
+    """The budget accounts of a node's tables.
 
-    A peer may spend its share of a table's budget (`peers.Who.share`), and is told of its own spending only. Shares
-    come to 1 at most, so peers that talk to each other have the budget at most. What a peer that left our file, or one
-    whose share was larger then, has spent beyond that bounds all: then a job must fit the whole table's budget, too.
+    A peer may spend its share of a table's budget (`peers.Who.share`) and learns of its own spending only. The shares
+    add up to 1 at most, so peers that collude have the whole budget at most. Charges of a peer that has left the
+    party's file, or whose share was larger then, can exceed that bound. In that case a job must fit the whole table's
+    budget, too.
     """
 
     def __init__(self, offers: Offers, jobs: Jobs, spendings: Spendings, peers: Peers) -> None:
@@ -55,50 +60,60 @@ class Accounts:
         self._groups = same_rows.groups(self._settings(), spendings.starts())
 
     def tables(self) -> list[str]:
-        """Return the tables that have an account: all that are offered, and others that were charged of other rows."""
+        """Return the tables that have an account: all offered tables, and other names with charges for other rows."""
         offered = set().union(*map(self.names, self._offers.tables))
         return [*self._offers.tables, *sorted(self.charged() - offered)]
 
     def charged(self) -> set[str]:
-        """Return the names of tables under which anything was charged."""
+        """Return the names of tables that have charges."""
         return self._spendings.tables()
 
     def known(self) -> set[str]:
-        """Return the names that tables had at earlier starts, or were charged under."""
+        """Return the names of tables at earlier starts and of tables with charges."""
         return self.charged().union(*(start.get("tables", ()) for start in self._spendings.starts()))
 
     def names(self, table: str) -> frozenset[str]:
-        """Return the names that stand for a table's rows, its own among them: a charge under one counts for all."""
+        """Return all names of a table's rows, this table's name included: a charge under any of them counts for all."""
         return self._groups.get(table, frozenset({table}))
 
     def holds(self, table: str) -> bool:
-        """Return whether a table has a budget of its own, not that of the table that its `same_rows_as` names."""
+        """Return whether a table has its own budget rather than that of the table named by `same_rows_as`."""
         offer = self._offers.tables.get(table)
         return offer is None or offer.settings.same_rows_as not in self._offers.tables
 
     def recorded(self) -> dict[str, Any]:
-        """Return what the entry of a start says of our tables, see `same_rows.recorded`."""
+        """Return the fields about tables for the ledger entry of a start, see `same_rows.recorded`."""
         return same_rows.recorded(self._settings(), self._groups)
 
     def _settings(self) -> dict[str, TableSettings]:
         return {name: offer.settings for name, offer in self._offers.tables.items()}
 
     def account(self, table: str) -> Account:
-        """Return what has been spent of a table by now."""
+        """Return the account of a table with all charges so far."""
         return self._account(table, self._charges(table))
 
     def share(self, table: str, peer: str) -> Account:
-        """Return what one peer has spent by now of its share of a table's budget."""
+        """Return the account of one peer's share of a table's budget with its charges so far.
+
+        Args:
+            table: Name of the table.
+            peer: Name of the peer.
+        """
         return self._share(table, peer, self._charges(table))
 
     def limits(self, table: str, peer: str) -> Limits:
-        """Return the accounts that a job with a peer must fit: those of `refusal`."""
+        """Return the accounts that a job with a peer must fit, as checked by `refusal`.
+
+        Args:
+            table: Name of the table.
+            peer: Name of the peer.
+        """
         charges = self._charges(table, self._window(table))
         whole = self._account(table, charges)
         return Limits(self._share(table, peer, charges), whole, not self._kept_by_shares(whole))
 
     def price(self, record: Record) -> Price | None:
-        """Return what a job spends of our table, or has spent; None if nothing."""
+        """Return the price of a job on our table, forecast or charged; None if it spends nothing."""
         charged = record.charged
         if not (uses := record.ours.proposal.task.spends if charged is None else charged.uses):
             return None
@@ -107,7 +122,14 @@ class Accounts:
         return price.model_copy(update={"charged_at": at, "repeats": record.repeats})
 
     def bits(self, table: str, peer: str | None = None, since: datetime | None = None) -> BitsAccount:
-        """Return what exact answers have opened of a table by now (or since), or with one peer of its share."""
+        """Return the account of bits opened by exact answers.
+
+        Args:
+            table: Name of the table.
+            peer: Count the bits opened with this peer, against its share; None counts all peers against the whole
+                bound.
+            since: Count charges from this time on; None counts all.
+        """
         offer = self._offers.tables.get(table)
         budget = None if offer is None else offer.settings.budget
         charges = self._spendings.bits(self.names(table), since)
@@ -118,7 +140,13 @@ class Accounts:
         return BitsAccount(budget, charges, self._clock.now())
 
     def bits_fit(self, record: Record, bits: int, besides: Iterable[tuple[Record, int]]) -> bool:
-        """Return whether a step of a job may open so many bits; `besides` are jobs under way and their next steps'."""
+        """Return whether the next step of a job may open its bits.
+
+        Args:
+            record: The job.
+            bits: Bits that the step opens at most.
+            besides: Other jobs under way, each with the bits of its next step.
+        """
         if not self._is_bounded(record.table):
             return True
         names = self.names(record.table)
@@ -128,7 +156,7 @@ class Accounts:
         return share.fits(bits + of_peer) and whole.fits(bits + sum(asked for _, asked in of_table))
 
     def _bits_now(self, record: Record) -> tuple[BitsAccount, BitsAccount]:
-        """Return what exact answers have opened in the present window, of the peer's share and of the whole table."""
+        """Return the bits opened in the present window: the account of the peer's share and that of the whole table."""
         since = self._window(record.table)
         return self.bits(record.table, record.peer, since), self.bits(record.table, None, since)
 
@@ -137,7 +165,7 @@ class Accounts:
         return offer is not None and offer.settings.budget is not None
 
     def promised(self, record: Record) -> int:
-        """Return how many bits a job that has begun must still have left, see `Kind.bits_at_least`."""
+        """Return the bits that a started job still needs at least, see `Kind.bits_at_least`."""
         return max(0, record.ours.proposal.task.bits_at_least - sum(charge.bits for charge in record.bits))
 
     def exposure(self, record: Record) -> Exposure | None:
@@ -148,24 +176,28 @@ class Accounts:
         return Exposure(at_most=at_most, opened=opened)
 
     def exposure_now(self, record: Record) -> Exposure | None:
-        """Return the same with what is left to the peer: of its share and of our table's bound, the lesser."""
-        known = self.exposure(record)
-        if known is None or not self._is_bounded(record.table):
-            return known
+        """Return `exposure` with the bits that remain: the lesser of the peer's share and our table's bound."""
+        exposure = self.exposure(record)
+        if exposure is None or not self._is_bounded(record.table):
+            return exposure
         share, whole = self._bits_now(record)
-        left = least(share.left, whole.left)
-        return known.model_copy(update={"left": left, "of_share": share.left, "of_table": whole.left})
+        remaining = least(share.left, whole.left)
+        return exposure.model_copy(update={"left": remaining, "of_share": share.left, "of_table": whole.left})
 
     def effect(self, record: Record, price: Price) -> Price:
-        """Return a job's price with what it would leave of our table's budget, and of the peer's share of it.
+        """Return a job's price with the budget that would remain of our table and of the peer's share.
 
-        What it leaves counts jobs that we have approved and that are not charged yet.
+        Jobs that we have approved and that are not charged yet count as spent.
+
+        Args:
+            record: The job.
+            price: Its price, from `price`.
         """
         limits, spends = self.limits(record.table, record.peer), record.ours.proposal.task.spends
         return shown.with_effect(price, limits, spends, *self._later(record, limits))
 
     def _later(self, record: Record, limits: Limits) -> tuple[Limits, int]:
-        """Return the limits of a job as they will be once all that we have approved is charged, and how many jobs."""
+        """Return a job's limits once all approved jobs are charged, and the number of those jobs."""
         approved = self._approved(record)
         of_peer = [use for job in approved if job.peer == record.peer for use in job.ours.proposal.task.spends]
         of_all = [use for job in approved for use in job.ours.proposal.task.spends]
@@ -173,7 +205,7 @@ class Accounts:
         return later, len(approved)
 
     def _approved(self, record: Record) -> list[Record]:
-        """Return other jobs on the same rows that we have approved, that are not charged, and that will be."""
+        """Return the other approved jobs on the same rows that are not charged yet but will be."""
         names = self.names(record.table)
         return [
             job
@@ -183,16 +215,18 @@ class Accounts:
         ]
 
     def refusal(self, record: Record, besides: Iterable[Record] = ()) -> str:
-        """Return why a job does not fit its table's budget, in words; empty if it does. The peer may read it.
+        """Return why a job does not fit its table's budget; empty if it fits. The peer may read the reason.
 
-        `besides` are jobs under way that may still be charged, or open bits.
+        Args:
+            record: The job.
+            besides: Jobs under way that may still be charged, or open bits.
         """
         task, besides = record.ours.proposal.task, list(besides)
         promised = [(other, self.promised(other)) for other in besides]
         if not record.bits and task.bits_at_least and not self.bits_fit(record, task.bits_at_least, promised):
             return (
                 f"the job opens {in_words(task.bits_at_least)}, more than table {quoted(record.table)} has left "
-                "(bits in its budget): ask for less, or with noise"
+                "(bits in its budget): ask a smaller question, or use noise"
             )
         if not (spends := task.spends) or not self._is_bounded(record.table):
             return ""
@@ -202,15 +236,16 @@ class Accounts:
         limits = self.limits(record.table, record.peer)
         if refusal := limits.share.refusal((*peer_uses, *spends)):
             return refusal
-        every = [use for other in others for use in other.ours.proposal.task.spends]
-        if not limits.is_table_binding or limits.table.fits((*every, *spends)):
+        all_uses = [use for other in others for use in other.ours.proposal.task.spends]
+        if not limits.is_table_binding or limits.table.fits((*all_uses, *spends)):
             return ""
         return f"the privacy budget of table {quoted(record.table)} does not allow the job"
 
     def _kept_by_shares(self, whole: Account) -> bool:
-        """Return whether all that counts now was spent by peers of our file, each within its share.
+        """Return whether peers of our file made all charges that count now, each within its share.
 
-        Then the whole budget holds by basic composition as long as each keeps its share, and nobody hears of others.
+        Then the whole budget holds by basic composition as long as each peer keeps its share, and no peer learns of
+        others.
         """
         names = {who.peer_name for who in self._peers}
         if any(charge.peer not in names for charge in whole.counted):
@@ -218,21 +253,33 @@ class Accounts:
         return all(self._share(whole.table, name, whole.charges).fits(()) for name in names)
 
     def too_much(self, record: Record) -> str:
-        """Return the same; but noise that was asked for before may be for nothing: that is known when it starts."""
+        """Return `refusal`, but empty for a noisy job that may repeat an earlier answer: its start decides."""
         refusal = self.refusal(record)
         return "" if refusal and record.ours.proposal.task.spends and self.earlier(record) else refusal
 
     def too_much_beside(self, record: Record, running: Iterable[Record]) -> str:
-        """Return why a job that fits by itself does not beside those under way; others repeat or refuse it later."""
+        """Return the reason why a job that fits alone does not fit beside running jobs; empty in all other cases.
+
+        A job that does not fit alone is repeated or refused later.
+
+        Args:
+            record: The job.
+            running: Jobs under way.
+        """
         return "" if self.refusal(record) else self.refusal(record, running)
 
     def simulated(self, record: Record, why: str) -> Simulation:
-        """Return what a job would do to its table's budget; `why` it would be refused, empty if it would not."""
+        """Return a job's effect on its table's budget.
+
+        Args:
+            record: The job.
+            why: Reason for which the job would be refused; empty if it would not.
+        """
         task = record.ours.proposal.task
         limits, earlier = self.limits(record.table, record.peer), self.earlier(record)
-        known = earlier.job.id if task.spends and earlier else ""
+        repeated = earlier.job.id if task.spends and earlier else ""
         later, _ = self._later(record, limits)
-        simulated = shown.simulation(limits, task.spends, later, why, known, task.exact)
+        simulated = shown.simulation(limits, task.spends, later, why, repeated, task.exact)
         return simulated.model_copy(update={"exposure": self.exposure_now(record)})
 
     def terms(self, record: Record) -> Terms:
@@ -242,36 +289,37 @@ class Accounts:
         return Terms(self.earlier(record), self.refusal(record))
 
     def earlier(self, record: Record) -> Earlier | None:
-        """Return the last job that is done and asked the same peer the same of the same version of the same tables.
+        """Return the last finished job with the same peer, question and versions of the tables.
 
-        Or the one that the job repeats already, if it does. None if our file does not say which version the table has.
+        A job that already repeats an earlier one gets that one. None if our file does not state the version of the
+        table.
         """
         job, version = record.ours.proposal, self._offers.version(record.table)
         if not version:
             return None
-        gone = set(map(self._first, self._jobs.withdrawn()))
+        withdrawn = set(map(self._first, self._jobs.withdrawn()))
         candidates = (
             candidate
             for candidate in self._jobs.answers(record, version)
             if candidate.id != job.id
             and record.repeats in ("", candidate.id)
             and candidate.ours.proposal.specification == job.specification
-            and self._first(candidate) not in gone
+            and self._first(candidate) not in withdrawn
         )
         return next((Earlier(candidate.ours.proposal, candidate.tree) for candidate in candidates), None)
 
     def _first(self, record: Record) -> str:
-        """Return the job whose session computed a job's result: that of whoever repeats none."""
+        """Return the identifier of the job whose session computed a job's result, through all repetitions."""
         while record.repeats:
-            if (earlier := self._jobs.known(record.repeats)) is None:  # archived since
+            if (earlier := self._jobs.known(record.repeats)) is None:  # the earlier job was archived since
                 return record.repeats
             record = earlier
         return record.id
 
     def _share(self, table: str, peer: str, charges: Iterable[Charge]) -> Account:
         who = self._peers.get(peer)
-        mine = [charge for charge in charges if charge.peer == peer]
-        return self._account(table, mine, 1.0 if who is None else who.share)
+        of_peer = [charge for charge in charges if charge.peer == peer]
+        return self._account(table, of_peer, 1.0 if who is None else who.share)
 
     def _account(self, table: str, charges: Iterable[Charge], share: float = 1.0) -> Account:
         at, offer, names = self._clock.now(), self._offers.tables.get(table), self.names(table)
@@ -285,7 +333,7 @@ class Accounts:
         return self._spendings.charges(self.names(table), since)
 
     def _window(self, table: str) -> datetime | None:
-        """Return from when on charges count now; None for ever."""
+        """Return the start of the present budget window; None if the window has no start."""
         offer = self._offers.tables.get(table)
         budget = None if offer is None else offer.settings.budget
         days = None if budget is None else WINDOWS.get(budget.per)

@@ -1,4 +1,4 @@
-"""What a node looks at before it works: records that nobody has changed, tables that can be opened."""
+"""Checks of a node before it works: unchanged records and tables that can be opened."""
 
 from __future__ import annotations
 
@@ -35,23 +35,32 @@ PASSING = (
 
 @dataclass(frozen=True)
 class Place:
-    """The state directory of a node: no other process has it meanwhile. `starting` tells how far the start is."""
+    """The state directory of a node, locked against other processes. `starting` reports the progress of the start."""
 
     connection: sqlite3.Connection
     lock: IO[bytes]
     starting: Starting
 
     def leave(self) -> None:
-        """Let others have it."""
+        """Release the directory for other processes."""
         self.starting.over()
         self.lock.close()
 
 
 def claim(file: NodeFile, events: Events) -> Place:
-    """Take the state directory of a node, and open its database. `InputError` if it or a port is not to be had."""
+    """Lock the state directory of a node and open its database.
+
+    Args:
+        file: Settings of the node.
+        events: Log of the node.
+
+    Raises:
+        InputError: The directory or a port is not available.
+    """
     path = file.node.state / FILE_NAME
     beside.require_sealed(path, file.node.sealed)
-    with at_key("node.state"):  # which a start may bring forward: nobody else holds it, and nothing is in the way
+    # a start may move the state directory: no other process holds it, and nothing is in the way
+    with at_key("node.state"):
         records.make_place(path)
         lock = files.lock(file.node.state / "lock")
         temporary.ensure(file.node.state / "tmp")
@@ -61,15 +70,19 @@ def claim(file: NodeFile, events: Events) -> Place:
             require_free(text)
     with at_key("node.state"):
         connection = records.connect(path)
-    for left in beside.sweep(path, connection):
-        events.log("temporary file removed", file=str(left), why="a run was killed")
+    for leftover in beside.sweep(path, connection):
+        events.log("temporary file removed", file=str(leftover), why="a run was killed")
     return Place(connection, lock, starting)
 
 
 def refuse_changed_records(jobs: Jobs, connection: sqlite3.Connection, identity: Identity, state: Path) -> None:
-    """Refuse to go on with records that somebody has changed: to go on would cover it up.
+    """Close the log and raise InputError if somebody has changed the records: continuing would hide the change.
 
-    `InputError` if they were; then the log is closed. `state` is the directory of the records.
+    Args:
+        jobs: The jobs of the node, with its log.
+        connection: The node's database.
+        identity: Identity of this party.
+        state: Directory of the records.
     """
     if other := other_certificate(signed_head(connection), identity.certificate):
         jobs.log.close()
@@ -81,15 +94,21 @@ def refuse_changed_records(jobs: Jobs, connection: sqlite3.Connection, identity:
         raise
     except InputError as error:
         jobs.log.close()
-        again = "to begin anew, move the directory away and keep it"
-        raise InputError(f"the records in {state}: {error}; {again}") from None
+        remedy = "to begin anew, move the directory away and keep it"
+        raise InputError(f"the records in {state}: {error}; {remedy}") from None
 
 
 def try_tables(policy: Sequence[Rule], offers: Offers, events: Events) -> None:
-    """Tell at once, not at the first job, which tables cannot be opened. No value of theirs is looked at."""
+    """Log the tables that cannot be opened, at the start rather than at the first job. No value of a table is read.
+
+    Args:
+        policy: Rules of the node's policy; remarks on them are logged.
+        offers: Tables that this party offers.
+        events: Log of the node.
+    """
     budgets = {name: offer.settings.budget is not None for name, offer in offers.tables.items()}
-    unknown = remarks(policy, {name: offer.schema.attributes for name, offer in offers.tables.items()})
-    for remark in [*unknown, *unbounded(policy, budgets)]:
+    policy_remarks = remarks(policy, {name: offer.schema.attributes for name, offer in offers.tables.items()})
+    for remark in [*policy_remarks, *unbounded(policy, budgets)]:
         events.log("policy", remark=remark)
     for name, offer in offers.tables.items():
         columns = list(offer.schema.attributes)
@@ -101,14 +120,14 @@ def try_tables(policy: Sequence[Rule], offers: Offers, events: Events) -> None:
 
 @contextmanager
 def passing_troubles() -> Iterator[None]:
-    """Raise `MachineError` for an error of a start behind which is a full disk or a locked database, in any words.
+    """Turn an error of the start that is caused by a full disk or a locked database into MachineError.
 
-    Then a later start may go well: whoever supervises the node is to try again.
+    A later start may succeed, so a supervisor of the node should try again.
     """
     try:
         yield
     except Exception as error:
         if cause := next((cause for cause in causes(error) if reason_of(cause) in PASSING), None):
-            said = str(error) if isinstance(error, InputError) else f"the node cannot start: {cause}"
-            raise MachineError(said) from error
+            message = str(error) if isinstance(error, InputError) else f"the node cannot start: {cause}"
+            raise MachineError(message) from error
         raise

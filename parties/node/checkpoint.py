@@ -1,6 +1,6 @@
-"""The checkpoint of a job: how two nodes find the last step that both have decided, from which a session goes on.
+"""Checkpoint of a job: two nodes agree on the last step that both have decided, and go on from it.
 
-And which openings of the step after it are made by stored shares, see `openings`.
+They also agree on the openings of the following step that are repeated with stored shares, see `openings`.
 """
 
 from __future__ import annotations
@@ -12,32 +12,41 @@ from parties.node.openings import Stored, to_repeat
 from smc.errors import ProtocolError
 from smc.session import Session
 
-ROUNDS, BYTES = 1, 2 * (4 * 8 + 32)  # what `common` costs, both ways; a round and 64 bytes more if one is behind
+ROUNDS, BYTES = 1, 2 * (4 * 8 + 32)  # cost of `common`, both ways; one round and 64 bytes more if a party is behind
 
 
 def common(session: Session, task: Kind, state: State, stored: Stored) -> tuple[State, Stored]:
-    """Return the state down to the last step that both have decided, and the openings after it to be repeated.
+    """Return the state at the last step that both parties have decided, and the openings after it to repeat.
 
-    `ProtocolError` if the two do not have the same there, or are further apart than honest parties can be: each has
-    written a step down before the next one is begun. A peer that could go back at will would see several results.
+    Each party writes a step to disk before it begins the next one. A peer that could go back at will would see several
+    results.
+
+    Args:
+        session: Session with the peer.
+        task: The task.
+        state: State of this party.
+        stored: Openings that this party has stored.
+
+    Raises:
+        ProtocolError: The parties' states differ, or are further apart than those of honest parties can be.
     """
     states = task.states
     steps = states.steps(state)
     with session.phase("checkpoint"):
         levels = steps, stored.step, len(stored.shares), stored.left
-        start, known = state, digest(task, state)
+        start, our_digest = state, digest(task, state)
         session.send("checkpoint.levels", np.array(levels, dtype=np.int64))
-        session.send("checkpoint.digest", np.frombuffer(known, dtype=np.uint8))
+        session.send("checkpoint.digest", np.frombuffer(our_digest, dtype=np.uint8))
         theirs, *their_openings = session.receive("checkpoint.levels", np.int64, (4,)).tolist()
         their_digest = session.receive("checkpoint.digest", np.uint8, (32,)).tobytes()
         if abs(theirs - steps) > 1:
-            raise ProtocolError(f"the peer has decided {theirs} levels and this party {steps}: it cannot go on")
+            raise ProtocolError(f"the peer has decided {theirs} levels and this party {steps}: the job cannot go on")
         if theirs != steps:
             start = states.cut(state, min(steps, theirs))
-            known = digest(task, start)
-            session.send("checkpoint.digest", np.frombuffer(known, dtype=np.uint8))
+            our_digest = digest(task, start)
+            session.send("checkpoint.digest", np.frombuffer(our_digest, dtype=np.uint8))
             their_digest = session.receive("checkpoint.digest", np.uint8, (32,)).tobytes()
-        if their_digest != known:
+        if their_digest != our_digest:
             raise ProtocolError(
                 f"the two parties' {task.about.noun}s differ above level {states.steps(start)}: the job cannot go on"
             )

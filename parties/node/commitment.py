@@ -1,9 +1,9 @@
-"""Commitments to rows: what a party puts into a job is bound before anything is computed, and can be proved later.
+"""Commitments to rows: bind a party to its rows before any computation, for a later proof.
 
-A commitment is the keyed digest of the rows' counts (`Source.fingerprint`), under a key of this party and job: who does
-not know the key learns nothing from it, and two sets of counts with one commitment would be a collision of SHA-256.
-Both are signed, exchanged at the start of every session, and logged by both at the first. A party that is asked to
-prove its rows later shows the key of the job and the rows; other rows than those contradict its own signature.
+A commitment is the keyed digest of the rows' counts (`Source.fingerprint`), under a key of this party and job. Without
+the key it reveals nothing. Two sets of counts with one commitment would be a collision of SHA-256. Both commitments are
+signed, exchanged at the start of every session, and logged by both parties at the first one. To prove its rows later, a
+party shows the key of the job and the rows. Different rows would contradict its own signature.
 """
 
 from __future__ import annotations
@@ -23,27 +23,38 @@ from smc.errors import ProtocolError
 from smc.session import Session
 
 DIGEST_BYTES = 32
-ROUNDS, BYTES = 1, 2 * (DIGEST_BYTES + SIGNATURE_BYTES)  # what `exchange` costs, both ways
+ROUNDS, BYTES = 1, 2 * (DIGEST_BYTES + SIGNATURE_BYTES)  # cost of `exchange`, both ways
 
 
 @dataclass(frozen=True)
 class Commitments:
-    """Those of both parties."""
+    """The commitments of both parties."""
 
     ours: Committed
     theirs: Committed
 
 
 def key(identity: Identity, job: Proposal, purpose: Literal["fingerprint", "choices"] = "fingerprint") -> bytes:
-    """Return 32 bytes from the identity's key, which the job's end outlives.
+    """Return 32 bytes of key for this party and job, derived from the identity's key, also after the job's end.
 
-    The key of this party's commitment in a job, or of its own random choices about its rows.
+    Args:
+        identity: Identity of this party.
+        job: The job.
+        purpose: Use of the key: "fingerprint" for the commitment, "choices" for this party's random choices about its
+            rows.
     """
     return hashlib.sha256(b"smc.node." + purpose.encode() + identity.secret + job.id.encode()).digest()
 
 
 def exchange(session: Session, identity: Identity, job: Proposal, digest: str) -> Commitments:
-    """Send our commitment, `digest` in hexadecimal, and receive the peer's; whoever logs it checks its signature."""
+    """Send our commitment and receive the peer's. The caller that logs the peer's must check its signature.
+
+    Args:
+        session: Session with the peer.
+        identity: Identity of this party.
+        job: The job.
+        digest: Our rows' digest, in hexadecimal.
+    """
     ours = commit(identity, job.digest, digest)
     with session.phase("checkpoint"):
         sent = bytes.fromhex(ours.rows + ours.signature)
@@ -53,7 +64,14 @@ def exchange(session: Session, identity: Identity, job: Proposal, digest: str) -
 
 
 def check(commitments: Commitments, known: str, job: Proposal, peer: x509.Certificate) -> None:
-    """Raise `ProtocolError` if the peer has not signed its commitment, or has committed to other rows before."""
+    """Raise ProtocolError if the peer has not signed its commitment, or has committed to other rows before.
+
+    Args:
+        commitments: Commitments of both parties.
+        known: The peer's earlier commitment in this job, in hexadecimal; empty if there is none.
+        job: The job.
+        peer: Certificate of the peer.
+    """
     if not commitments.theirs.is_signed_by(peer, job.digest):
         raise ProtocolError("the peer's signature under the commitment to its rows is wrong")
     if known not in ("", commitments.theirs.rows):

@@ -1,4 +1,4 @@
-"""The links with all peers: who is let in, what is heard, and what is noted as a link comes and goes."""
+"""Links with all peers: admission, incoming statements, and log entries as links come up and break."""
 
 from __future__ import annotations
 
@@ -33,15 +33,16 @@ from parties.node.settings import DAY_SECONDS, NodeSettings
 from smc.errors import LinkError, SmcError
 from smc.session import Session
 
-REVOKED = "its certificate is revoked here: put a new one of the peer's in place, and start the node again"
-LINKS_AT_ONCE, SECONDS_A_LINK = 30, 3.0  # standing links that a peer may open; an honest one pauses between them
+REVOKED = "its certificate is revoked here: install a new one of the peer's, and restart the node"
+# standing links that a peer may open in a row; an honest peer pauses between them
+LINKS_AT_ONCE, SECONDS_A_LINK = 30, 3.0
 
 
 @dataclass(frozen=True)
 class Contact:
-    """The connection with one peer; `connect` is where we connect to, if it is we who do.
+    """The connection with one peer. `connect` is the peer's address if this node dials.
 
-    `links` and `begun` are how often the peer may open the standing link, and begin sessions.
+    `links` limits how often the peer may open the standing link, `begun` how often it may begin sessions.
     """
 
     who: Who
@@ -53,7 +54,7 @@ class Contact:
 
 
 class Contacts:
-    """The contacts of a node, `of` the names of its peers; `link` is the kind of link that predictions are for."""
+    """The contacts of a node: `of` maps peer names to them. `link` is the kind of link assumed by predictions."""
 
     def __init__(
         self, ways: Sequence[tuple[Who, LinkOptions]], ledger: Ledger, node: NodeSettings, events: Events, link: str
@@ -64,7 +65,7 @@ class Contacts:
         self.of = {who.peer_name: self._contact(*self._as_known(who, options)) for who, options in ways}
 
     def doors(self) -> dict[x509.Certificate, Callable[[str], tuple[Outbox, Take]]]:
-        """Return who lets in those that connect to us, by the certificates with which they may come."""
+        """Return the admission function for each certificate of the peers that connect to this node."""
         return {
             certificate: partial(self.admit, contact.who.peer_name, certificate)
             for contact in self.of.values()
@@ -73,13 +74,13 @@ class Contacts:
         }
 
     def _as_known(self, who: Who, options: LinkOptions) -> tuple[Who, LinkOptions]:
-        """Return the peer with its new certificate, and the way to it, if it has come with that before."""
+        """Return the peer and its link options, with the new certificate if the peer has used that one before."""
         if self._ledger.pins.is_succeeded(who):
             who = self._ledger.pins.succeed(who)
         return who, replace(options, peer=who.peer)
 
     def _succeed(self, name: str) -> None:
-        """Let a peer's new certificate take the place of the former one: it has come with it."""
+        """Replace a peer's certificate by its successor, with which the peer has connected."""
         with self._succeeding:
             contact = self.of[name]
             if contact.who.successor is None:
@@ -90,7 +91,7 @@ class Contacts:
         self._events.log("certificate replaced", peer=name)
 
     def _contact(self, who: Who, options: LinkOptions) -> Contact:
-        """Return what connects this node with a peer."""
+        """Return the parts that connect this node with a peer."""
         name = who.peer_name
         successor = None if who.successor is None else replace(options, peer=who.successor.certificate)
         control = Control(
@@ -120,23 +121,32 @@ class Contacts:
         return Contact(who, options.connect, control, held, links, Rate(begun, begun / DAY_SECONDS))
 
     def admit(self, name: str, certificate: x509.Certificate, label: str) -> tuple[Outbox, Take]:
-        """Let in a peer that comes with this certificate, for what the label says. `RefusedError` if it may not."""
+        """Admit a connecting peer to the standing link or to a session, as the label states.
+
+        Args:
+            name: Name of the peer.
+            certificate: The certificate with which the peer has connected.
+            label: Label of the stream: that of the standing link, or of one job's session.
+
+        Raises:
+            RefusedError: The peer may not connect, or not now.
+        """
         if self.stopping:
             raise RefusedError("the node is stopping")
         if certificate != self.of[name].who.peer:
-            if self.is_revoked(self.of[name]):  # whoever has copied its key has named a successor, too
-                raise RefusedError("the certificate that yours is to follow is revoked here")
+            if self.is_revoked(self.of[name]):  # a thief of the revoked key could have named a successor, too
+                raise RefusedError("the certificate that yours replaces is revoked here")
             self._succeed(name)
         contact = self.of[name]
         if certificate != contact.who.peer:
-            raise RefusedError("your certificate was replaced by another one of yours")
+            raise RefusedError("your certificate was replaced by a newer one")
         if contact.who.is_overdue:
-            raise RefusedError("your certificate was to be replaced by now: come with the new one")
+            raise RefusedError("your certificate should have been replaced by now: connect with the new one")
         if self.is_revoked(contact):
             raise RefusedError("your certificate is revoked here")
         if label == LABEL:
             if not contact.links.allows():
-                raise RefusedError("too many links were opened one after the other: wait a little")
+                raise RefusedError("too many links were opened in a row: wait a little")
             return contact.control.admit()
         if label.startswith(sessions.LABEL):
             if contact.control.held:
@@ -153,7 +163,7 @@ class Contacts:
         raise RefusedError("this is a node: start smc node at the other end as well")
 
     def is_revoked(self, contact: Contact) -> bool:
-        """Return whether a peer's present certificate is trusted no more."""
+        """Return whether a peer's present certificate has been revoked."""
         return self._ledger.pins.is_revoked(contact.who)
 
     def _hear(self, peer: str, data: bytes) -> None:
@@ -163,24 +173,24 @@ class Contacts:
             why = own_trouble(error) or "the records cannot be written"
             self._events.log("records cannot be written", why=why)
             self._events.troubled(why)
-            raise LinkError(f"{UNWRITTEN}: {why}") from None  # with a new link all is said again
+            raise LinkError(f"{UNWRITTEN}: {why}") from None  # each new link sends all statements again
         except SmcError as error:
             self._events.log("statement refused", peer=peer, error=type(error).__name__)
-        except Exception as error:  # of one statement, and the same with each link: the link stays
+        except Exception as error:  # this one statement fails on each link: keep the link
             why = f"internal error: {type(error).__name__}"
             self._events.log("statement failed", peer=peer, job=_job_of(data), why=why)
 
     def _meet(self, peer: str, session: Session) -> str:
-        """Compare the heads of both logs; return why nothing may go on, if it may not."""
+        """Compare the heads of both logs; return the reason to hold all jobs, empty if there is none."""
         heads.send(session, self._ledger.heads.shown(peer))
         their_heads = heads.receive(session, Shown)
-        ours = self._ledger.heads.lost(peer, their_heads)
-        heads.send(session, ours)
+        our_findings = self._ledger.heads.lost(peer, their_heads)
+        heads.send(session, our_findings)
         their_findings = heads.receive(session, Found)
-        theirs = self._ledger.heads.lost_by_peer(peer, their_heads, their_findings)
-        heads.send(session, Accepted(accepted=theirs.accepted))
+        peer_findings = self._ledger.heads.lost_by_peer(peer, their_heads, their_findings)
+        heads.send(session, Accepted(accepted=peer_findings.accepted))
         accepted = heads.receive(session, Accepted).accepted
-        if not (why := heads.why_held(peer, ours, theirs, accepted, their_findings.accepted)):
+        if not (why := heads.why_held(peer, our_findings, peer_findings, accepted, their_findings.accepted)):
             self._ledger.heads.hold(peer, their_heads)
         return why
 
@@ -198,24 +208,24 @@ class Contacts:
     def _note_link(self, contact: Contact, connected: bool, address: str | None) -> None:
         name = contact.who.peer_name
         if connected:
-            there = address or (None if contact.connect is None else _resolved(parse_address(contact.connect)))
-            link = PeerLink(there, contact.control.tls, contact.control.group)
+            peer_address = address or (None if contact.connect is None else _resolved(parse_address(contact.connect)))
+            link = PeerLink(peer_address, contact.control.tls, contact.control.group)
             self._ledger.parts.links[name] = link
-            whom = {"fingerprint": fingerprint(contact.who.peer), "address": there}
-            self._ledger.log.note_folded("connected", name, **whom, tls=link.tls, group=link.group)
+            description = {"fingerprint": fingerprint(contact.who.peer), "address": peer_address}
+            self._ledger.log.note_folded("connected", name, **description, tls=link.tls, group=link.group)
         else:
             self._ledger.log.note_folded("disconnected", name, why=contact.control.trouble)
 
 
 def _job_of(data: bytes) -> str:
-    """Return the job of a statement; empty if it cannot be read."""
+    """Return the job identifier of a statement; empty if it cannot be read."""
     with suppress(Exception):
         return Statement.from_bytes(data).proposal.id
     return ""
 
 
 def _resolved(address: Address) -> str | None:
-    """Return the IP address that a name stands for; None if it has several: which has the link is not known."""
+    """Return the IP address of a host name; None if the name has several, since the link's address is unknown then."""
     try:
         (only,) = addresses_of(address)
     except (OSError, ValueError):

@@ -1,8 +1,8 @@
-"""The standing link between two nodes, over which each tells the other what it has to say about jobs.
+"""Standing link between two nodes, which carries their statements about jobs.
 
-The connecting node dials until it is told to stop; the listening node takes the newest stream. Both sides send all
-that is open as soon as there is a link, then every change, and a sign of life now and then. A statement goes as two
-messages, its size and itself; size 0 is the sign of life.
+The connecting node dials until it is stopped; the listening node takes the newest stream. Once there is a link, both
+sides send the statements of all open jobs, then every change, and a sign of life at intervals. A statement takes two
+messages: its size and its content. Size 0 is the sign of life.
 """
 
 from __future__ import annotations
@@ -31,29 +31,33 @@ from smc.errors import LinkError, ProtocolError, SmcError
 from smc.session import Session
 
 LABEL = "control"
-JOB = {"protocol": "node", "statements": 4}  # the form of what is said: nodes that know another one are told at once
+JOB = {"protocol": "node", "statements": 4}  # wire form of statements: a node with another form is refused at once
 ALIVE_SECONDS = 5.0  # between signs of life
-STOPPING = "the node is stopping"  # what a node that hangs up says
+STOPPING = "the node is stopping"  # abort message of a node that hangs up
 UNWRITTEN = "this node cannot write its records now"
-SILENCE_SECONDS = 20.0  # without one: the link is dead
+SILENCE_SECONDS = 20.0  # without a sign of life: the link is dead
 DIAL_SECONDS = 5.0
 STOP_SECONDS = 5.0
 LONGEST_PAUSE = 10.0  # between attempts to dial
-STATEMENTS_AT_ONCE, STATEMENTS_A_SECOND = 500, 20  # that are heard of a peer; what is above waits, and so does the peer
-STATEMENT_BYTES = 16 << 10  # so many more count as one more statement
+# statements read from a peer; more than these wait, and so does the peer
+STATEMENTS_AT_ONCE, STATEMENTS_A_SECOND = 500, 20
+STATEMENT_BYTES = 16 << 10  # each further 16 KiB count as one more statement
 
 
 class Control:
-    """One node's end. `hear` is called with each statement of the peer, `greet` names what to speak of on a new link.
+    """One node's end of the standing link.
 
-    What is said is named by a key, and `read` only when it is sent: so nothing is overtaken by what was true before.
+    `hear` is called with each statement of the peer. `greet` returns the keys of statements to send on a new link. A
+    statement is queued by its key and `read` only when it is sent, so an outdated statement never overtakes a newer
+    one.
 
-    `changed` is told when the link comes up, with the dialling peer's address, or breaks; `troubled` why there is none,
-    when that changes. `trouble` says it at any time, and `tls` and `group` what protects the present link or protected
-    the last.
+    `changed` is called when the link comes up, with the dialling peer's address, or breaks. `troubled` is called with
+    the reason why there is no link, when the reason changes; `trouble` holds the present reason. `tls` and `group` name
+    the protection of the present link, or of the last one.
 
-    `meet` is called first on each link, and tells why nothing may be said on it, if so; `held` is that of the last one.
-    `successor` are other options, by turns with which it dials; once it is connected by them, `succeeded` is called.
+    `meet` is called first on each link and returns the reason why statements must be held, if any; `held` is the reason
+    on the last link. `successor` are options with the peer's next certificate; the dialler tries both in turn.
+    `succeeded` is called once a link is made with `successor`.
     """
 
     def __init__(
@@ -73,15 +77,15 @@ class Control:
         self._changed, self._troubled, self._meet = changed, troubled, meet
         self._successor, self._succeeded = successor, succeeded
         self._lock = threading.Lock()
-        self._outgoing: queue.Queue[str | None] | None = None  # of the link that is up
-        self._link: Link | None = None  # that is up
+        self._outgoing: queue.Queue[str | None] | None = None  # of the present link
+        self._link: Link | None = None  # the present link
         self._stream: Stream | None = None
         self._stopped = threading.Event()
         self._rate = Rate(STATEMENTS_AT_ONCE, STATEMENTS_A_SECOND)
         self._dialler = threading.Thread(target=self._dial, name="smc-control", daemon=True)
         self._down = threading.Event()  # no conversation is under way
         self._down.set()
-        waiting = "it has not dialled since this node was started, or with another certificate than is named here"
+        waiting = "it has not dialled since this node started, or only with a certificate that is not configured here"
         self.trouble = "not connected yet" if options.connect is not None else waiting
         self.tls, self.group = "", ""
         self.held = "the two nodes have not compared their records yet"
@@ -93,17 +97,17 @@ class Control:
 
     @property
     def connection(self) -> Wire | None:
-        """The connection of the link that is up, if we have dialled it: sessions of little can do with it."""
+        """The present link's connection if this node has dialled it; short sessions can share it."""
         link = self._link
         return None if link is None else link.connection
 
     def start(self) -> None:
-        """Begin to dial, if this node is the one that connects."""
+        """Start to dial, if this node is the connecting one."""
         if self._options.connect is not None:
             self._dialler.start()
 
     def admit(self) -> tuple[Outbox, Take]:
-        """Return what the peer's stream will be given, and who takes it, for the listening node's port."""
+        """Return the outbox for the peer's stream and the function that takes it, for the listening node's port."""
         hello = make_hello(0, JOB)
 
         def take(stream: Stream) -> None:
@@ -111,11 +115,11 @@ class Control:
                 with self._lock:
                     older, self._stream = self._stream, stream
                 if older is not None:
-                    older.cancel()  # the peer has dialled anew: it knows better which of the two is alive
+                    older.cancel()  # the peer has dialled anew, so it considers the older stream dead
                 try:
                     with link_over(stream, self._options, hello) as link:
                         self._converse(link, stream.address)
-                except Exception as error:  # whatever it is, the peer will dial anew
+                except Exception as error:  # whatever the error, the peer will dial anew
                     self._failed(error)
 
             threading.Thread(target=converse, name="smc-control", daemon=True).start()
@@ -123,17 +127,17 @@ class Control:
         return outbox_for(self._options, hello), take
 
     def say(self, key: str) -> None:
-        """Tell the peer, if there is a link; if not, it will hear when there is one."""
+        """Send the statement of this key if there is a link. Otherwise `greet` covers it on the next link."""
         with self._lock:
             if self._outgoing is not None:
                 self._outgoing.put(key)
 
     def succeed(self, options: LinkOptions) -> None:
-        """Dial and talk by these options from now on."""
+        """Dial and converse with these options from now on."""
         self._options, self._successor = options, None
 
     def stop(self) -> None:
-        """Hang up, and dial no more; returns when the link is down, or after `STOP_SECONDS`."""
+        """Hang up and stop dialling; returns when the link is down, or after `STOP_SECONDS`."""
         self._stopped.set()
         with self._lock:
             if self._outgoing is not None:
@@ -141,22 +145,22 @@ class Control:
         self._down.wait(STOP_SECONDS)
 
     def _dial(self) -> None:
-        pause, tries = 0.2, 0
+        pause, attempt = 0.2, 0
         while not self._stopped.wait(pause):
-            begun = time.monotonic()
-            options, tries = self._successor if tries % 2 and self._successor else self._options, tries + 1
+            began_at = time.monotonic()
+            options, attempt = self._successor if attempt % 2 and self._successor else self._options, attempt + 1
             try:
                 with open_link(options, JOB) as link:
                     if options is not self._options:
                         self.succeed(options)
                         self._succeeded()
                     self._converse(link)
-            except Exception as error:  # whatever it is, the link must come back
+            except Exception as error:  # whatever the error, the link must come back
                 self._failed(error)
-            pause = 0.2 if time.monotonic() - begun > DIAL_SECONDS + 1 else min(2 * pause, LONGEST_PAUSE)
+            pause = 0.2 if time.monotonic() - began_at > DIAL_SECONDS + 1 else min(2 * pause, LONGEST_PAUSE)
 
     def _failed(self, error: Exception) -> None:
-        """Keep why there is no link. Other errors than our own may quote anything."""
+        """Keep the reason why there is no link. The text of unexpected errors is dropped: it may quote anything."""
         why = str(error) if isinstance(error, SmcError) else f"internal error: {type(error).__name__}"
         if isinstance(error, LinkError) and why.endswith(f": {STOPPING}"):
             why = f"it hung up: {STOPPING}"
@@ -165,24 +169,24 @@ class Control:
             self._troubled(why)
 
     def _converse(self, link: Link, address: str | None = None) -> None:
-        """Talk until the link breaks (which is an error) or the node stops (which the peer is told)."""
+        """Converse until the link breaks, which raises an error, or the node stops, which is announced to the peer."""
         with link.session().phase("heads"):
             self.held = self._meet(link.session())
         if self.held:
-            with suppress(LinkError):  # part in order: the peer finds the same
+            with suppress(LinkError):  # part in order: the peer comes to the same finding
                 link.finish()
             raise RolledBackError(self.held)
         outgoing: queue.Queue[str | None] = queue.Queue()
         over = threading.Event()
-        teller = threading.Thread(
+        sender = threading.Thread(
             target=_tell, args=(link, outgoing, self._read, over), name="smc-control-out", daemon=True
         )
         with self._lock:
             self._outgoing, self._link = outgoing, link
             self._down.clear()
-            if self._stopped.is_set():  # while the link was being made
+            if self._stopped.is_set():  # stopped while the link was being made
                 outgoing.put(None)
-        teller.start()
+        sender.start()
         try:
             for key in self._greet():
                 outgoing.put(key)
@@ -196,7 +200,7 @@ class Control:
                     if statement:
                         self._hear(statement)
         except Exception as error:
-            self._failed(error)  # before anybody hears that the link is down
+            self._failed(error)  # before any caller learns that the link is down
             raise
         finally:
             over.set()
@@ -205,14 +209,14 @@ class Control:
                 if current:
                     self._outgoing = self._link = None
             outgoing.put("")
-            teller.join(SILENCE_SECONDS)
+            sender.join(SILENCE_SECONDS)
             if current:
                 self._changed(False, None)
                 self._down.set()
 
 
 def _tell(link: Link, outgoing: queue.Queue[str | None], read: Callable[[str], bytes], over: threading.Event) -> None:
-    """Send what is put into the queue until there is nothing more to say, in a thread of its own."""
+    """Send the queued statements until the end of the queue, in a separate thread."""
     session = link.session()
     try:
         while not over.is_set():
@@ -228,13 +232,13 @@ def _tell(link: Link, outgoing: queue.Queue[str | None], read: Callable[[str], b
             except errors() as error:
                 link.channel.abort(
                     f"{UNWRITTEN}: {own_trouble(error)}".rstrip(": ")
-                )  # with a new link all is said again
+                )  # a new link sends all statements again
                 return
             session.send("statement.size", np.array([len(statement)], dtype=np.int64))
             if statement:
                 session.send("statement", np.frombuffer(statement, dtype=np.uint8))
     except LinkError:
-        return  # the other thread notices too, and tells why
+        return  # the other thread notices too, and reports the reason
 
 
 def _receive(session: Session) -> bytes:
@@ -246,5 +250,5 @@ def _receive(session: Session) -> bytes:
 
 
 def control_options(options: LinkOptions) -> LinkOptions:
-    """Return a node's way to its peer, made fit for the standing link."""
+    """Return a copy of a peer's link options with the label and time limits of the standing link."""
     return replace(options, label=LABEL, wait=DIAL_SECONDS, timeout=SILENCE_SECONDS, shape=None, kernels=())

@@ -1,9 +1,9 @@
-"""What a node lets the outside see of its work: structured log lines, and figures for Prometheus.
+"""Log lines and Prometheus metrics of a node.
 
-On a terminal the lines are for people; anywhere else, where programs read them, each is JSON.
+On a terminal the lines are formatted for people. Elsewhere each line is JSON, for programs.
 
-Neither can hold anything private: a line names what happened, to which job, and sizes that the peer knows as well;
-texts of errors, which may quote a party's data, are not logged at any level.
+Neither can hold private data. A line names the event, the job, and sizes that the peer knows as well. Texts of errors
+may quote a party's data, so they are not logged at any level.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from smc.meter import Cost
 
 LogLevel: TypeAlias = Literal["info", "warning", "error"]
 LEVELS: tuple[LogLevel, ...] = get_args(LogLevel)
-LEVEL_OF: dict[str, LogLevel] = {  # all other events are part of an undisturbed day
+LEVEL_OF: dict[str, LogLevel] = {  # all other events are normal operation: "info"
     "disconnected": "warning",
     "not connected": "warning",
     "policy": "warning",
@@ -49,41 +49,41 @@ LEVEL_OF: dict[str, LogLevel] = {  # all other events are part of an undisturbed
     "records cannot be written": "error",
     "unexpected error": "error",
 }
-# What a peer can cause at will.
+# Events that a peer can cause at will.
 FOLDED = ("connected", "disconnected", "not connected", "session held back", "statement refused", "statement failed")
-FREE, WINDOW_SECONDS = 10, 60.0  # lines of one of these about a peer before repeats are folded
-MOST_FRAMES = 30  # of a stack
-QUIET_SECONDS = 10.0  # before the same unexpected error is told again
+FREE, WINDOW_SECONDS = 10, 60.0  # lines of one such event about a peer before repeats are folded
+MOST_FRAMES = 30  # frames of a stack in a line
+QUIET_SECONDS = 10.0  # pause before the same unexpected error is logged again
 
 
 def stack_of(error: BaseException) -> str:
-    """Return where an error was raised, the innermost function first: never its message, which may quote anything."""
+    """Return the place of an error, innermost function first, without its message, which may quote anything."""
     frames = traceback.extract_tb(error.__traceback__)[::-1][:MOST_FRAMES]
     return " < ".join(f"{'/'.join(Path(frame.filename).parts[-2:])}:{frame.lineno} {frame.name}" for frame in frames)
 
 
 class Events:
-    """The log and the figures of one node. Events below `level` are left out of the log."""
+    """The log and the metrics of one node. The log leaves out events below `level`."""
 
     def __init__(self, stream: TextIO | None = None, level: LogLevel = "info") -> None:
         stream = stream or sys.stderr
-        self._least = LEVELS.index(level)
+        self._min_level = LEVELS.index(level)
         lines = _for_people() if stream.isatty() else _for_programs()
         self._logger = structlog.wrap_logger(structlog.PrintLogger(stream), processors=lines)
         self._folding = Folding(self._repeats, FREE, WINDOW_SECONDS)
         self.registry = CollectorRegistry()
-        self.connected = Gauge("smc_connected", "How many peers' nodes are there.", registry=self.registry)
+        self.connected = Gauge("smc_connected", "Number of connected peers' nodes.", registry=self.registry)
         self._jobs = Gauge("smc_jobs", "Jobs by state.", ["state"], registry=self.registry)
         self._own_trouble = Gauge(
-            "smc_own_trouble", "1 while this machine's own trouble holds jobs up.", ["reason"], registry=self.registry
+            "smc_own_trouble", "1 while trouble of this machine delays jobs.", ["reason"], registry=self.registry
         )
         self.own_trouble = ""
         self._sessions = Counter("smc_sessions", "Sessions that have ended.", registry=self.registry)
-        self._seconds = Histogram("smc_session_seconds", "How long sessions took.", registry=self.registry)
+        self._seconds = Histogram("smc_session_seconds", "Duration of sessions in seconds.", registry=self.registry)
         self._bytes = Counter("smc_session_bytes", "Bytes of sessions.", ["direction"], registry=self.registry)
 
     def watch_process(self) -> None:
-        """Let nothing in this process write of errors by itself: neither our modules nor threads nor libraries."""
+        """Route all reports of errors in this process to this log: those of our modules, threads and libraries."""
         for name in ("parties", "uvicorn", "asyncio"):
             logger = logging.getLogger(name)
             logger.handlers, logger.propagate = [_Unexpected(self)], False
@@ -94,41 +94,51 @@ class Events:
         threading.excepthook = thread_failed
 
     def log(self, event: str, **fields: str | int | bool) -> None:
-        """Write a line, if the event is as grave as the log's level; repeats of what a peer can cause are one line."""
+        """Write a line, if the event's level is at least the log's. Repeats that a peer can cause are folded.
+
+        Args:
+            event: Name of the event, a key of `LEVEL_OF` or any other for level "info".
+            fields: Public facts about the event.
+        """
         if event in FOLDED and not self._folding.add((event, str(fields.get("peer", ""))), fields):
             return
         self._write(event, fields)
 
     def log_repeats(self) -> None:
-        """Write now what is counted of repeats."""
+        """Write the lines of counted repeats now."""
         self._folding.flush()
 
     def _repeats(self, key: tuple[str, str], repeats: Repeats) -> None:
         self._write(key[0], {**repeats.fields, "times": repeats.times, "first": repeats.first, "last": repeats.last})
 
     def _write(self, event: str, fields: Mapping[str, str | int | bool]) -> None:
-        if LEVELS.index(LEVEL_OF.get(event, "info")) >= self._least:
+        if LEVELS.index(LEVEL_OF.get(event, "info")) >= self._min_level:
             self._logger.msg(event, **fields)
 
     def jobs(self, counts: Mapping[State, int]) -> None:
-        """Set how many jobs are in each state."""
+        """Set the number of jobs in each state."""
         for state in get_args(State):
             self._jobs.labels(state).set(counts.get(state, 0))
 
     def troubled(self, why: str) -> None:
-        """Keep what is wrong with this machine, until something is written again."""
+        """Show trouble of this machine in the metrics, until `well` is called."""
         self.well()
         self.own_trouble = why
         self._own_trouble.labels(why).set(1)
 
     def well(self) -> None:
-        """Note that this machine does its part."""
+        """Note that this machine works again."""
         if self.own_trouble:
             self._own_trouble.remove(self.own_trouble)
             self.own_trouble = ""
 
     def session_ended(self, seconds: float, cost: Cost) -> None:
-        """Add a session's figures."""
+        """Add a finished session to the metrics.
+
+        Args:
+            seconds: Duration of the session.
+            cost: Cost of the session.
+        """
         self._sessions.inc()
         self._seconds.observe(seconds)
         self._bytes.labels("sent").inc(cost.bytes_sent)
@@ -141,7 +151,7 @@ def _for_programs() -> list[Processor]:
 
 
 def _for_people() -> list[Processor]:
-    """Return those for lines at the machine's time, coloured unless NO_COLOR is set; foreign text is made harmless."""
+    """Return the processors for lines in local time, coloured unless NO_COLOR is set, with text made safe."""
 
     def harmless(logger: object, method: str, event: EventDict) -> EventDict:
         return {name: visible(value) if isinstance(value, str) else value for name, value in event.items()}
@@ -154,25 +164,25 @@ def _for_people() -> list[Processor]:
 
 
 class _Unexpected(logging.Handler):
-    """A handler that turns what our modules log of unexpected errors into such lines: where, and the kind of error.
+    """A handler that logs unexpected errors as a place and a kind of error.
 
-    What repeats itself is told once in `QUIET_SECONDS`, with how often it was left out since: whoever can cause an
-    error at will cannot fill the disk with it.
+    A repeated error is logged once in `QUIET_SECONDS`, with the number of repeats left out. So a peer that can cause an
+    error at will cannot fill the disk.
     """
 
     def __init__(self, events: Events) -> None:
         super().__init__(logging.WARNING)
         self._events = events
-        self._told: dict[tuple[str, str], tuple[float, int]] = {}  # when last, and how often left out since
+        self._logged: dict[tuple[str, str], tuple[float, int]] = {}  # time of the last line, and repeats left out since
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write the line, never the message of an error: it may quote anything."""
+        """Write the line without the error's message, which may quote anything."""
         kind = record.exc_info[0] if record.exc_info else None
         where, error = record.name, kind.__name__ if kind else "none"
-        last, left_out = self._told.get((where, error), (-math.inf, 0))
+        last, left_out = self._logged.get((where, error), (-math.inf, 0))
         if time.monotonic() < last + QUIET_SECONDS:
-            self._told[where, error] = last, left_out + 1
+            self._logged[where, error] = last, left_out + 1
             return
-        self._told[where, error] = time.monotonic(), 0
+        self._logged[where, error] = time.monotonic(), 0
         repeated = {"repeated": left_out} if left_out else {}
         self._events.log("unexpected error", where=where, error=error, **repeated)

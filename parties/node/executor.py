@@ -1,7 +1,7 @@
-"""One session of a job, by a worker that knows nothing of the node: a description goes in, events come out.
+"""One session of a job, run by a worker without access to the node: an order goes in, events come out.
 
-The description and the events are plain values, and a session can be cut from outside; so a worker may be a thread, as
-here, or a process. What the node does about an event is `sessions`' business.
+The order and the events are plain values, and a session can be cut from outside. So a worker may be a thread, as here,
+or a process. `sessions` decides how the node acts on an event.
 """
 
 from __future__ import annotations
@@ -35,16 +35,17 @@ from smc.errors import InputError, LinkError, ProtocolError
 from smc.meter import Cost
 from smc.session import Session
 
-SESSION_BYTES = 1 << 16  # that a session leaves at least, about
-WORTH_BYTES = 1 << 20  # of what sessions leave: then it is collected
-WHOLE = 32  # times that it is: once all that stays is looked through, too
+SESSION_BYTES = 1 << 16  # garbage that a session leaves at least, roughly
+WORTH_BYTES = 1 << 20  # collect garbage once sessions have left this much
+WHOLE = 32  # one collection in 32 looks through long-lived objects, too
 
 
 @dataclass(frozen=True)
 class Order:
-    """A worker's order. `state` is the checkpoint, `profile` and `fingerprint` those of sessions before.
+    """A worker's order.
 
-    `identity` makes and signs commitments to private rows, `stored` is what sessions before have opened of a step.
+    `state` is the checkpoint. `profile` and `fingerprint` are those of earlier sessions. `identity` makes and signs
+    commitments to private rows. `stored` are the openings of a step by earlier sessions.
     """
 
     job: Proposal
@@ -59,23 +60,23 @@ class Order:
 
 @dataclass(frozen=True)
 class Linked:
-    """The peer is there. `total` is what the session has cost, and goes on counting."""
+    """The peer is connected. `total` is the cost of the session, and is updated as it runs."""
 
     total: Cost
 
 
 @dataclass(frozen=True)
 class Preparing:
-    """Nothing is computed yet; what is waited for, in words."""
+    """The session waits before any computation; `words` says for what."""
 
     words: str
 
 
 @dataclass(frozen=True)
 class Met:
-    """Both go on from this step, with these commitments if rows are needed for it.
+    """Both parties go on from this step, with these commitments if the step needs rows.
 
-    Or an earlier job has answered it: then nothing is computed, and the profile is empty.
+    If an earlier job has answered this one, `earlier` names it; then nothing is computed and the profile is empty.
     """
 
     step: int
@@ -86,26 +87,26 @@ class Met:
 
 @dataclass(frozen=True)
 class Reached:
-    """All steps before this one are decided; `state` as JSON."""
+    """All steps before this one are decided; `state` is JSON."""
 
     step: int
     size: int
     words: str
     state: Any
     total: Cost
-    bits: int = 0  # of exact answers, that this step opens at most
+    bits: int = 0  # of exact answers, opened by this step at most
 
 
 @dataclass(frozen=True)
 class Counted:
-    """The bits of the step fit at both parties: it begins."""
+    """The bits of the step fit at both parties: the step begins."""
 
     step: int
 
 
 @dataclass(frozen=True)
 class Finished:
-    """The result is there, and the peer has it too; `state` as JSON."""
+    """Both parties have the result; `state` is JSON."""
 
     state: Any
     total: Cost
@@ -123,19 +124,20 @@ Event = Linked | Preparing | Met | Reached | Counted | Written | Leaving | Finis
 Tell = Callable[[Event], None]
 
 
-class _Leavings:
-    """What sessions have made goes in circles, megabytes of it: left for later, it grows in among what stays.
+class _Garbage:
+    """Garbage collection after sessions.
 
-    So it is collected, once there may be enough of it: meanwhile nothing else in this process runs, for 30 ms and more.
-    What stays, such as the jobs, is not looked through each time (`gc.freeze`): that would take longer with every job
-    that a node keeps. One time in `WHOLE` all is, for what ran at the time before may be in circles by now.
+    A session leaves megabytes of cyclic garbage, which would spread among long-lived objects. So it is collected once
+    enough may be there. A collection stops this process for 30 ms or more. Long-lived objects, such as the jobs, are
+    skipped (`gc.freeze`), or each collection would take longer with every job that a node keeps. One collection in
+    `WHOLE` looks at all objects, because those that were in use during an earlier collection may be garbage by now.
     """
 
     def __init__(self) -> None:
         self._lock, self._size, self._times = threading.Lock(), 0, 0
 
     def add(self, size: int) -> None:
-        """Note that a session has ended that sent and received so many bytes."""
+        """Note the end of a session that sent and received `size` bytes."""
         with self._lock:
             self._size += SESSION_BYTES + size
             if self._size < WORTH_BYTES:
@@ -150,11 +152,11 @@ class _Leavings:
             gc.freeze()
 
 
-_leavings = _Leavings()
+_garbage = _Garbage()
 
 
 class Worker:
-    """A thread that carries out an order over a link that it dials, or takes, itself. `over` is called at its end."""
+    """A thread that carries out an order over a link that it dials or takes. `over` is called at its end."""
 
     def __init__(
         self,
@@ -169,22 +171,22 @@ class Worker:
         self._thread = threading.Thread(target=self._run, name=f"smc-job-{order.job.id[:8]}", daemon=True)
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._thread.start()
 
     def abort(self, why: str) -> None:
-        """Cut the session, if there is anything to cut yet."""
+        """Cut the session, if it can be cut yet."""
         if self._cut is not None:
             self._cut(why)
 
     @property
     def can_be_cut(self) -> bool:
-        """True if there is anything to cut."""
+        """True if the session can be cut."""
         return self._cut is not None
 
     def _run(self) -> None:
         self._work()
-        _leavings.add(self._total.bytes_sent + self._total.bytes_received)
+        _garbage.add(self._total.bytes_sent + self._total.bytes_received)
 
     def _work(self) -> None:
         try:
@@ -193,7 +195,7 @@ class Worker:
                 self._total = link.session().meter.total
                 self._tell(Linked(self._total))
                 finished = run(link, self._order, self._tell)
-                self._cut = None  # both have had their last word
+                self._cut = None  # both parties have sent their last message
                 self._tell(finished)  # while the stream ends
         except BaseException as error:
             self._tell(Stopped(error))
@@ -202,9 +204,17 @@ class Worker:
 
 
 def run(link: Link, order: Order, tell: Tell) -> Finished:
-    """Run the session: agree on the last common step, go on from there to the end.
+    """Run a session: agree on the last common step, then compute from there to the end.
 
-    The data are opened only if there is anything left to decide.
+    The data is opened only if any step remains.
+
+    Args:
+        link: Link with the peer.
+        order: The job and its checkpoint.
+        tell: Called with each event, in order.
+
+    Returns:
+        The event `Finished`, which the caller must pass on.
     """
     session, task = link.session(), order.job.task
     start, repeated = checkpoint.common(session, task, task.states.decode(order.state), order.stored)
@@ -236,9 +246,9 @@ def run(link: Link, order: Order, tell: Tell) -> Finished:
 
 
 def _reporting(session: Session, task: Kind, openings: WrittenFirst, tell: Tell) -> Callable[[Step], None]:
-    """Return what is called before each step: it tells the event, then the step contributes to joint randomness.
+    """Return the function to call before each step: it reports the event, then begins the step's joint randomness.
 
-    Bits of exact answers are booked in between, if they fit at both parties.
+    In between, bits of exact answers are booked if they fit at both parties.
     """
 
     def on_step(step: Step) -> None:
@@ -257,9 +267,10 @@ def _reporting(session: Session, task: Kind, openings: WrittenFirst, tell: Tell)
 
 @contextmanager
 def _both_open(link: Link, order: Order, tell: Tell) -> Iterator[tuple[Opened, str]]:
-    """Open our data, and give them with their fingerprint once the peer's are there too.
+    """Open our data, and yield it with its fingerprint once the peer's data is open too.
 
-    `AwayError` if our table is away, which the peer is told, without the reason; `PeerAwayError` if the peer's is.
+    Raise AwayError if our table is away, which the peer learns without the reason. Raise PeerAwayError if the peer's
+    is.
     """
     session, task = link.session(), order.job.task
 
@@ -286,10 +297,11 @@ def _both_open(link: Link, order: Order, tell: Tell) -> Iterator[tuple[Opened, s
 
 @contextmanager
 def opened(order: Order) -> Iterator[tuple[Opened, str]]:
-    """Open our data, checked, and give them with their keyed fingerprint.
+    """Open our data, check it, and yield it with its keyed fingerprint.
 
-    `AwayError` if a table's rows are away, or not fit: the peer must not see which it is. `InputError` if they are not
-    those of sessions before any more, or if the job does not fit our public bounds any more.
+    Raises:
+        AwayError: A table's rows are away or unfit; the peer must not see which of the two.
+        InputError: The rows differ from those of earlier sessions, or the job no longer fits our public bounds.
     """
     task, secret = order.job.task, commitment.key(order.identity, order.job, "choices")
     if misfit := refusal(task, order.inputs):
@@ -316,7 +328,7 @@ def _fingerprint(order: Order, ours: Opened) -> str:
 
 
 def _profile(link: Link, order: Order) -> Profile:
-    """Return the profile of the job. What "auto" has chosen is kept: another may decide near-ties else."""
+    """Return the job's profile. A choice made for "auto" is kept: a later one may decide near-ties otherwise."""
     task, specification = order.job.task, order.job.specification
     contenders = profiles.contenders(task.about.integers, profiles.shards_of(specification))
     choice = choice_for(task, order.inputs)
@@ -324,13 +336,13 @@ def _profile(link: Link, order: Order) -> Profile:
         check_memory(choice)
     if specification["engine"] == "auto":
         names = [str(profile) for profile in contenders]
-        channel, none = link.session().channel, len(contenders)  # no cost of the job
+        channel, none = link.session().channel, len(contenders)  # not part of the job's cost
         ours = [names.index(name) if name in names else none for name in (order.profile, str(choice.profile))]
         channel.send("checkpoint.profile", bytes(ours))
         theirs = list(bytes(channel.receive("checkpoint.profile", 2)))
         before = {ours[0], theirs[0]} - {none}
         if len(before) > 1 or max(before, default=0) > none or (not before and ours[1] != theirs[1]):
-            raise ProtocolError("the two parties know different profiles of the job: it cannot go on")
+            raise ProtocolError("the two parties have used different profiles of the job: it cannot go on")
         if before:
             return contenders[before.pop()]
     return profile_for(link, choice)

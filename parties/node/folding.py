@@ -1,8 +1,9 @@
-"""Repeats told as one: whoever can cause an event at will cannot fill a disk with it.
+"""Folding of repeated events into one entry, so that a peer that causes events at will cannot fill a disk.
 
-Of each thing the first few are told one by one. What follows within the window is counted, and told when the window
-ends: how often it was, when first and when last. While it goes on windows double in length, up to an hour; one without
-a repeat ends that. So a flood of whatever rate is told in about as many entries as there are hours.
+The first few events of a key are passed on one by one. Those that follow within a window are counted. When the window
+ends, one entry states their number and the times of the first and the last. While repeats continue, the windows double
+in length, up to an hour; a window without a repeat ends the folding. So a flood of any rate leaves about one entry an
+hour.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ LONGEST_SECONDS = 3600.0
 
 @dataclass(frozen=True)
 class Repeats:
-    """The events not told one by one: how often, when first and last (ISO 8601, UTC), and the last one's fields."""
+    """The folded events: their number, times of the first and last (ISO 8601, UTC), and the last one's fields."""
 
     times: int
     first: str
@@ -39,7 +40,7 @@ class _Window:
 
 
 class Folding:
-    """Events of few keys, folded by them. `tell` is called from a thread of its own, or by `flush`."""
+    """Events folded by key, for a small number of keys. `tell` is called from a separate thread, or by `flush`."""
 
     def __init__(self, tell: Callable[[tuple[str, str], Repeats], None], free: int, seconds: float) -> None:
         self._tell, self._free, self._seconds = tell, free, seconds
@@ -47,7 +48,12 @@ class Folding:
         self._windows: dict[tuple[str, str], _Window] = {}
 
     def add(self, key: tuple[str, str], fields: Mapping[str, Any]) -> bool:
-        """Count an event and return whether the caller tells it; if not, it is told later with its repeats."""
+        """Count an event and return whether the caller must log it; otherwise it is logged later with its repeats.
+
+        Args:
+            key: Kind of event and its subject, such as the peer.
+            fields: Fields of the event; the last ones are logged.
+        """
         with self._lock:
             now = time.monotonic()
             window = self._windows.get(key)
@@ -66,10 +72,10 @@ class Folding:
             return False
 
     def flush(self) -> None:
-        """Tell now what is counted."""
+        """Log all counted repeats now."""
         with self._lock:
-            open_ones = list(self._windows.items())
-        for key, window in open_ones:
+            open_windows = list(self._windows.items())
+        for key, window in open_windows:
             self._end(key, window)
 
     def _end(self, key: tuple[str, str], window: _Window) -> None:

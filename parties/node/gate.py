@@ -1,4 +1,4 @@
-"""The gate: where the policy is enforced. It gathers the attributes, asks for the decision, and says our verdict."""
+"""Policy enforcement: gathers a job's attributes, asks for the decision, and states our verdict."""
 
 from __future__ import annotations
 
@@ -29,36 +29,36 @@ from smc.errors import InputError
 
 Done = TypeVar("Done")
 Call = TypeVar("Call", bound=Callable[..., Any])
-NO = "this node does not run it for you; it says no more: ask its operator"  # whatever the reason
+NO = "this node does not run it for you and gives no reason: ask its operator"  # the same text, whatever the reason
 
 
 @dataclass(frozen=True)
 class Surroundings:
-    """The state beside the job: what is there already, when it is, and the peer's address if that is known."""
+    """The circumstances of a job: numbers of other jobs, the time, the budget, and the peer's connection if known."""
 
-    runs_today: int  # with this peer, of our table
+    runs_today: int  # with this peer, on our table
     waiting: int  # jobs with this peer
     at: datetime
     address: str | None
-    budget: str = ""  # why the table's privacy budget does not allow the job; empty if it does
-    tls: str | None = None  # the version of the connection with the peer's node, if that is known
+    budget: str = ""  # reason why the table's privacy budget does not allow the job; empty if it does
+    tls: str | None = None  # version on the connection with the peer's node, if known
     key_exchange: str | None = None  # the group of its key exchange
-    post_quantum: bool | None = None  # whether that is
+    post_quantum: bool | None = None  # whether that group is post-quantum
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """Our verdict, who made it, the reason for our operator, and what the peer is told."""
+    """Our verdict, its author, the reason for our operator, and the public reason for the peer."""
 
     verdict: Literal["waiting", "approved", "refused"]
     by: str
     reason: str
     public: str = ""
-    ask: Request | None = None  # what the decision point is to be asked first
+    ask: Request | None = None  # request to put to the decision point first
 
 
 class AskFirstError(InputError):
-    """The decision point has to be asked, by whoever holds no lock; it says nothing of this request yet."""
+    """The decision point must be asked first, by a caller that holds no lock; it has not answered this request yet."""
 
     def __init__(self, request: Request) -> None:
         super().__init__("the job has changed while the decision point was asked: try again")
@@ -66,12 +66,12 @@ class AskFirstError(InputError):
 
 
 class Gate:
-    """The judge of jobs by what this party offers by its rules, and by an outside decision point if there is one."""
+    """The judge of jobs, by this party's offers, its rules, and an outside decision point if there is one."""
 
     def __init__(self, file: NodeFile, offers: Offers, point: DecisionPoint | None = None) -> None:
         self._file, self._offers, self._point = file, offers, point
         self.limits = file.node.limits
-        self.approvals = file.node.approvals  # so many people of ours must approve what no rule does
+        self.approvals = file.node.approvals  # number of our people who must approve a job that no rule decides
 
     def judge(
         self,
@@ -83,21 +83,28 @@ class Gate:
     ) -> Judgement:
         """Return our verdict on a job with this peer before the operator is asked.
 
-        The rules come first. What fits here and what does not is for those whom a rule permits the job; all others are
-        told one thing, and what no rule decides waits for the operator whether it fits or not.
+        The rules come first. Only a peer whose job a rule permits learns whether the job fits here. All others get the
+        same answer, and a job that no rule decides waits for the operator whether it fits or not.
 
-        The decision point comes last: `word` is what it says, if it was asked. Until it has answered, what the rules
-        permit waits.
+        The decision point comes last. Until it has answered, jobs that the rules permit wait.
+
+        Args:
+            job: The job.
+            who: The link with the peer.
+            proposed_by: The proposer of the job.
+            around: Circumstances of the job.
+            word: Answer of the decision point, if it was asked.
         """
         if (job.proposer == who.party) != (proposed_by == "us"):
-            return _refused(BY_NODE, "this node does not know the job")  # the peer says that we proposed it
+            return _refused(BY_NODE, "this node does not know the job")  # the peer claims that we proposed it
         question = request(job, who.party, proposed_by, self._file, who.acquaintance, around)
         decision = self._decision(question)
         if proposed_by == "us":
             ours = self._of_ours(decision, self.misfit(job, who.party), around)
             return self._pointed(ours, question, word, around)
         if decision.is_past_consent and self._decision(replace(question, past_budget=False)).effect == "ask":
-            decision = Decision("ask", (), decision.reason)  # a budget is no news for whom no rule permits the job
+            # a peer whose job no rule permits learns nothing about the budget
+            decision = Decision("ask", (), decision.reason)
         if decision.effect == "deny":
             if not any(serves(rule, question) for rule in self._file.policy):
                 return _refused(BY_NODE, decision.reason, NO)
@@ -117,9 +124,9 @@ class Gate:
         return self._pointed(permitted, question, word, around)
 
     def asking(self, act: Callable[[Word | None], Done]) -> Done:
-        """Do this, and if the decision point has to be asked first, ask it, and do it with its word.
+        """Call `act`; if the decision point must be asked first, ask it and call `act` again with its answer.
 
-        Whoever calls it holds no lock: that may take some seconds.
+        The caller must hold no lock: an answer may take some seconds.
         """
         try:
             return act(None)
@@ -128,7 +135,12 @@ class Gate:
             return act(self._point.ask(first.request))
 
     def decided(self, record: Record, judgement: Judgement) -> tuple[Event, ...]:
-        """Return the events that a job of the peer's is judged so."""
+        """Return the events by which a job of the peer's gets this judgement.
+
+        Args:
+            record: The job.
+            judgement: Our judgement.
+        """
         reason, job = judgement.reason, record.ours.proposal
         if judgement.verdict != "waiting":
             return decided(judgement.verdict, judgement.by, judgement.public, reason)
@@ -137,14 +149,31 @@ class Gate:
         return (Unlogged({"reason": reason, "unasked": judgement.ask is not None}),)
 
     def allows_now(self, job: Proposal, who: Who, around: Surroundings, proposed_by: Literal["us", "peer"]) -> Decision:
-        """Return what the rules say now of a job that is to be consented to, or to run."""
+        """Return the rules' present decision on a job that is about to be approved or run.
+
+        Args:
+            job: The job.
+            who: The link with the peer.
+            around: Circumstances of the job.
+            proposed_by: The proposer of the job.
+        """
         return self._decision(request(job, who.party, proposed_by, self._file, who.acquaintance, around))
 
     def objection(
         self, job: Proposal, who: Who, around: Surroundings, proposed_by: Literal["us", "peer"], word: Word | None
     ) -> str:
-        """Return why the decision point does not let a job go on that the rules or our operator do; empty if it does,
-        or there is no point. `AskFirstError` if `word` is not what it says of this."""
+        """Return the decision point's objection to a job that rules or operator allow; empty if it permits the job.
+
+        Args:
+            job: The job.
+            who: The link with the peer.
+            around: Circumstances of the job.
+            proposed_by: The proposer of the job.
+            word: Answer of the decision point, if it was asked.
+
+        Raises:
+            AskFirstError: `word` is not the answer to this request.
+        """
         if self._point is None:
             return ""
         question = request(job, who.party, proposed_by, self._file, who.acquaintance, around)
@@ -153,22 +182,32 @@ class Gate:
         return "" if word.permits else said(word)
 
     def misfit(self, job: Proposal, party: int) -> str | None:
-        """Return why the job is impossible here, whatever the rules say; None if it is not."""
+        """Return the reason why the job is impossible here under any rules; None if it is possible.
+
+        Args:
+            job: The job.
+            party: Number of this party in the job.
+        """
         table = job.tables[party]
         if table and table not in self._offers.tables:
-            return f"there is no table '{table}' here (a job says peer_table, --peer-table, for another name)"
+            return f"there is no table '{table}' here (set peer_table, --peer-table, to another name)"
         return refusal(job.task, self._offers.inputs(party, table))
 
     def remedy(self, job: Proposal, party: int) -> str:
-        """Return what goes behind a misfit for our operator alone: the tables that are here, if one is missing."""
-        table, known = job.tables[party], self._offers.tables
-        if not table or table in known:
+        """Return a hint for the operator alone, to append to a misfit: the tables of this node, if one is missing.
+
+        Args:
+            job: The job.
+            party: Number of this party in the job.
+        """
+        table, tables = job.tables[party], self._offers.tables
+        if not table or table in tables:
             return ""
-        there = listed(known) if known else "none"
-        return f"; here are {there}: if one is meant, call it [tables.{toml_key(table)}] and start the node again"
+        names = listed(tables) if tables else "none"
+        return f"; there are {names}: to use one of them, name it [tables.{toml_key(table)}] and restart the node"
 
     def _pointed(self, judgement: Judgement, question: Request, word: Word | None, around: Surroundings) -> Judgement:
-        """Return a judgement that the decision point has a say in: one that approves becomes what the point says."""
+        """Return a judgement after the decision point: one that approves becomes the decision point's answer."""
         if self._point is None or judgement.verdict != "approved":
             return judgement
         if word is None or word.about != xacml.about(question):
@@ -185,7 +224,7 @@ class Gate:
 
     def _too_many(self, waiting: int) -> str:
         return (
-            f"node.limits.waiting: {waiting} jobs are waiting already, as many of a peer's as may; approve or refuse "
+            f"node.limits.waiting: {waiting} jobs of a peer are waiting, the largest number allowed; approve or refuse "
             "some, or set a higher limit"
         )
 
@@ -203,7 +242,7 @@ class Gate:
 
 
 def asking(method: Call) -> Call:
-    """Put `Gate.asking` around a method with an argument `word`; its object has the gate as `_gate`."""
+    """Wrap a method that has an argument `word` with `Gate.asking`; its object must have the gate as `_gate`."""
 
     @wraps(method)
     def call(self: Any, *given: Any, **named: Any) -> Any:
@@ -224,7 +263,16 @@ def request(
     peer: Acquaintance,
     around: Surroundings,
 ) -> Request:
-    """Return all attributes of a job with this peer that a rule of party `party`, whose file this is, may ask about."""
+    """Return all attributes of a job with this peer that a policy rule may refer to.
+
+    Args:
+        job: The job.
+        party: Number of the party whose rules decide.
+        proposed_by: The proposer of the job, from that party's view.
+        file: That party's settings.
+        peer: The peer, as that party's settings describe it.
+        around: Circumstances of the job.
+    """
     table = file.tables.get(job.tables[party])
     return request_for(
         peer=peer.name,

@@ -1,4 +1,4 @@
-"""The standard gRPC health protocol, to this machine alone: a peer that watches would hold a stream a call."""
+"""Standard gRPC health protocol, for this machine alone: a peer that watches would hold a stream for each call."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from smc.errors import InputError
 
 
 class Health:
-    """The answer SERVING until told otherwise, of the node and of the service `smc.exchange.v1.Party`."""
+    """The health answer of the node and of the service `smc.exchange.v1.Party`; SERVING until `set`."""
 
     def __init__(self) -> None:
         from grpc_health.v1 import health, health_pb2, health_pb2_grpc
@@ -29,9 +29,9 @@ class Health:
             self._servicer.set(service, self._states.SERVING if serving else self._states.NOT_SERVING)
 
     def serve(self, address: Address) -> Address:
-        """Serve it to this machine, without TLS; return the address with its port."""
+        """Serve the protocol to this machine, without TLS; return the address with the actual port."""
         threads = ThreadPoolExecutor(max_workers=2, thread_name_prefix="smc-health")
-        alone = ("grpc.so_reuseport", 0)  # or two nodes would share the port
+        alone = ("grpc.so_reuseport", 0)  # without it two nodes could share the port
         self._server = grpc.server(threads, options=[alone, *bounds.server_options(bounds.local_connections())])
         self._register(self._servicer, self._server)
         try:

@@ -1,6 +1,6 @@
-"""What a peer may ask of a node at most. What exceeds it is refused with a reason, and nothing of it is kept.
+"""Limits on what a peer may ask of a node. What exceeds them is refused with a reason, and not stored.
 
-The amounts are settings, `settings.LimitSettings`. Days are ours, in UTC, whatever the peer writes on its proposals.
+The amounts are settings, `settings.LimitSettings`. Days are this node's, in UTC, whatever date a proposal states.
 """
 
 from __future__ import annotations
@@ -16,57 +16,73 @@ from parties.node.log.statement import Statement
 from parties.node.settings import DAY_SECONDS, LimitSettings
 from smc.errors import ProtocolError
 
-OLDEST = timedelta(days=31)  # it may have waited for a link for so long
+OLDEST = timedelta(days=31)  # a proposal may have waited for a link for this long
 CLOCK_SKEW = timedelta(days=1)
-MOST_REFUSALS = 64  # that wait to be sent; the peer says again what it has not heard of
+MOST_REFUSALS = 64  # that wait to be sent; a peer repeats proposals that were not answered
 
-_REMEDY = "as many as this node takes of a peer: wait until midnight UTC, or its operator sets a higher limit"
+_REMEDY = "the limit of this node for a peer: wait until midnight UTC, or ask its operator for a higher limit"
 
 
 class ExcessError(ProtocolError):
-    """The peer has said more than anybody could want."""
+    """The peer has exceeded the daily amount of statements."""
 
 
 @dataclass(frozen=True)
 class Heard:
-    """The amount that a peer has made us write on one day of our calendar, in UTC."""
+    """The amount of data that a peer has made this node store on one day in UTC."""
 
     proposals: int = 0
     bytes: int = 0
 
 
 class Tally:
-    """The amounts that each peer has made us write today. The caller holds the node's lock, and a transaction."""
+    """The amounts that each peer has made this node store today. The caller holds the node's lock and a transaction."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
     def of(self, peer: str, now: datetime) -> Heard:
-        """Return today's, until now."""
+        """Return today's amount of a peer.
+
+        Args:
+            peer: Name of the peer.
+            now: The present time.
+        """
         query = "SELECT proposals, bytes FROM heard WHERE peer = ? AND day = ?"
         row = self._connection.execute(query, (peer, str(now.date()))).fetchone()
         return Heard() if row is None else Heard(*row)
 
     def add(self, peer: str, now: datetime, proposals: int, size: int, limits: LimitSettings) -> None:
-        """Add to today's. `ExcessError` if that is too much: then the transaction must not be committed."""
+        """Add to today's amount of a peer.
+
+        Args:
+            peer: Name of the peer.
+            now: The present time.
+            proposals: Number of proposals to add.
+            size: Bytes to add.
+            limits: Limits of the node.
+
+        Raises:
+            ExcessError: The sum exceeds the limit. The transaction must not be committed then.
+        """
         heard = self.of(peer, now)
         total = heard.bytes + max(size, 0)
         if total > limits.mib_a_day * MIB:
             raise ExcessError(
-                f"node.limits.mib_a_day: what was said of jobs today has more than {limits.mib_a_day} MiB, {_REMEDY}"
+                f"node.limits.mib_a_day: today's statements about jobs have more than {limits.mib_a_day} MiB, {_REMEDY}"
             )
         values = (peer, str(now.date()), heard.proposals + proposals, total)
         self._connection.execute("INSERT OR REPLACE INTO heard VALUES (?, ?, ?, ?)", values)
 
 
 def excess(theirs: Statement, heard: Heard, now: datetime, limits: LimitSettings) -> str | None:
-    """Return why a new proposal is one too many, or too old; None if it is not.
+    """Return the reason why a new proposal is one too many, or too old; None if it is not.
 
     Args:
-        theirs: the proposal.
-        heard: what was heard of the peer today.
-        now: the present moment, by our clock.
-        limits: the node's.
+        theirs: The statement with the proposal.
+        heard: Today's amount of the peer.
+        now: The present time by our clock.
+        limits: Limits of the node.
     """
     age = now - theirs.proposal.proposed_at
     if age > OLDEST:
@@ -81,7 +97,7 @@ def excess(theirs: Statement, heard: Heard, now: datetime, limits: LimitSettings
 
 
 def too_many_sessions(limits: LimitSettings) -> str:
-    """Return why a session cannot begin yet: the peer has begun as many as it may."""
+    """Return the reason why a session cannot begin yet: the peer has begun the allowed number."""
     number = limits.sessions_a_day
     pause = math.ceil(DAY_SECONDS / number)
     return (
@@ -91,13 +107,13 @@ def too_many_sessions(limits: LimitSettings) -> str:
 
 
 def too_large(shards: int, memory: int, others: tuple[int, int], limits: LimitSettings) -> str:
-    """Return why a session must wait until others have ended; empty if it need not.
+    """Return the reason why a session must wait until others have ended; empty if it need not.
 
     Args:
-        shards: how many processes it has beside the node's own.
-        memory: bytes that these take, by forecast.
-        others: the same two of the sessions that run with this peer, together.
-        limits: the node's.
+        shards: Number of processes of the session beside the node's.
+        memory: Forecast of the bytes that these processes take.
+        others: Sum of shards and of memory over the running sessions with this peer.
+        limits: Limits of the node.
     """
     if shards + others[0] > limits.processes and others[0]:
         return f"node.limits.processes: {others[0]} shards run with this peer, of {limits.processes} at most"
@@ -108,18 +124,23 @@ def too_large(shards: int, memory: int, others: tuple[int, int], limits: LimitSe
 
 
 class Refusals:
-    """Answers to proposals that are not kept, until they are sent; of too many the oldest are forgotten."""
+    """Refusals of proposals that are not stored, kept until they are sent; the oldest drop out."""
 
     def __init__(self) -> None:
         self._waiting: dict[str, bytes] = {}
 
     def put(self, theirs: Statement, why: str) -> None:
-        """Refuse a proposal."""
+        """Refuse a proposal.
+
+        Args:
+            theirs: The statement with the proposal.
+            why: Reason for the peer.
+        """
         answer = Statement(proposal=theirs.proposal, verdict="refused", by="node", why=why[:500], settled=True)
         self._waiting[theirs.proposal.id] = answer.to_bytes()
         while len(self._waiting) > MOST_REFUSALS:
             del self._waiting[next(iter(self._waiting))]
 
     def take(self, identifier: str) -> bytes:
-        """Return the answer, once; empty if there is none."""
+        """Remove and return the answer to a proposal; empty if there is none."""
         return self._waiting.pop(identifier, b"")

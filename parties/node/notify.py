@@ -1,4 +1,4 @@
-"""Telling an operator who is not looking that a job waits: a webhook, a mail, both, or (the default) neither.
+"""Notices to an operator that a job waits: by webhook, by mail, by both, or by neither (the default).
 
     [notify]
     webhook = "https://chat.example/hook"        # gets {"text": ..., "jobs": [...], "page": ...} by POST
@@ -9,9 +9,10 @@
     user = "smc"
     password_file = "keys/mail.password"          # its first line, for its owner only; or systemd's credential
 
-A message says that a job waits, its number and where this node's page is; never a purpose, a table, a peer or a name.
-It is sent once a job; each sending has a deadline, runs beside the node, and is tried again later if it fails. The log
-says so once, in a line, until one has worked again, and says why, but neither where to nor what.
+A message contains the job's number and the address of this node's page, never a purpose, a table, a peer or a name. It
+is sent once for each job. A sending has a deadline, runs beside the node, and is tried again later if it fails. The log
+states the first failure in one line with its reason, but neither address nor content. It stays silent until a sending
+has worked again.
 """
 
 from __future__ import annotations
@@ -35,16 +36,16 @@ from parties.operator.interface import OPEN, Operator
 from smc.errors import InputError
 
 LOOK_SECONDS = 5.0  # between two looks at the jobs
-AGAIN_SECONDS = 60.0  # after a sending that failed
+AGAIN_SECONDS = 60.0  # after a failed sending
 MOST = 200  # jobs looked at
 
-Tell = Callable[..., None]  # an event and its fields, as `Events.log` takes them
+Tell = Callable[..., None]  # takes an event and its fields, like `Events.log`
 
 log = logging.getLogger(__name__)
 
 
 def _web_address(value: str) -> str:
-    """Return a check that what goes there cannot be read on the way."""
+    """Check that a message to this URL cannot be read on its way."""
     parts = urlsplit(value)
     local = parts.hostname in ("localhost", "127.0.0.1", "::1")
     if not parts.hostname or not (parts.scheme == "https" or (parts.scheme == "http" and local)):
@@ -55,10 +56,10 @@ def _web_address(value: str) -> str:
 
 
 def _without_user(value: str) -> str:
-    if "@" in urlsplit(value).netloc:  # which would be sent in the place of the token
-        raise ValueError("an address has no user or password here: token_file names what is sent as Authorization")
+    if "@" in urlsplit(value).netloc:  # the user would be sent in place of the token
+        raise ValueError("give no user or password in an address: token_file names the token for Authorization")
     if "#" in value:
-        raise ValueError("what follows # in an address is never sent: leave it out")
+        raise ValueError("the part after # of an address is never sent: remove it")
     return value
 
 
@@ -78,7 +79,7 @@ def _server_address(value: str) -> str:
 
 Mail = Annotated[str, AfterValidator(_mail_address)]
 WebAddress = Annotated[str, AfterValidator(_web_address)]
-TokenAddress = Annotated[WebAddress, AfterValidator(_without_user)]  # to which a token is sent, if there is one
+TokenAddress = Annotated[WebAddress, AfterValidator(_without_user)]  # receives a token, if there is one
 ServerAddress = Annotated[str, AfterValidator(_server_address)]
 
 
@@ -108,7 +109,7 @@ class NotifySettings(Settings):
 
 
 class Notifier:
-    """A thread that looks at the jobs and tells of those that wait for us; `tell` is the node's log."""
+    """A thread that watches for jobs that wait for this party and sends notices; `tell` is the node's log."""
 
     def __init__(self, settings: NotifySettings, operator: Operator, page: str, tell: Tell) -> None:
         self._settings, self._operator, self._page = settings, operator, page
@@ -121,19 +122,19 @@ class Notifier:
         self._thread = threading.Thread(target=self._watch, name="notify", daemon=True)
 
     def start(self) -> None:
-        """Begin, if there is anybody to tell."""
+        """Start the thread, if any receiver is set."""
         if self._ways:
             self._thread.start()
 
     def stop(self) -> None:
-        """End it; a sending under way is left to its deadline."""
+        """Stop the thread; a sending under way is left to its deadline."""
         self._stop.set()
 
     def _watch(self) -> None:
         while not self._stop.wait(self._settings.every):
             try:
                 waiting = [job.id for job in self._operator.jobs(MOST, None, OPEN) if job.needs_us]
-            except Exception as error:  # the node has its own trouble, and says so itself
+            except Exception as error:  # the node has its own trouble, and logs it itself
                 log.warning("looking failed", exc_info=error)
                 continue
             for way in self._ways:
@@ -144,7 +145,7 @@ class Notifier:
         url, trusted = self._settings.webhook, ssl.create_default_context()
         assert url is not None
         status, _ = exchange("POST", url, trusted, self._settings.seconds, 0, proxies=True, json=content)
-        if status // 100 != 2:  # what it says is not read
+        if status // 100 != 2:  # the content of the answer is not read
             raise InputError(f"the server answers {status}")
 
     def _mail(self, jobs: Sequence[str]) -> None:
@@ -174,17 +175,17 @@ class Notifier:
 
 
 class _Way:
-    """A way of telling: whom it has told of, and whether it works."""
+    """One way of sending: the jobs that it has announced, and whether it works."""
 
     def __init__(self, name: str, send: Callable[[Sequence[str]], Any], seconds: float, tell: Tell) -> None:
         self._name, self._send, self._seconds, self._log = name, send, seconds, tell
         self._told: set[str] = set()
         self._failing = False
-        self._rest = 0.0  # seconds until it is tried again
+        self._rest = 0.0  # seconds until the next attempt
         self._thread: threading.Thread | None = None
 
     def tell(self, waiting: Sequence[str], passed: float) -> None:
-        """Tell of those of which it has not told; returns after the deadline at the latest."""
+        """Announce the jobs that are new to this way; returns after the deadline at the latest."""
         self._told &= set(waiting)
         self._rest = max(0.0, self._rest - passed)
         news = [job for job in waiting if job not in self._told]
@@ -214,11 +215,11 @@ class _Way:
 
 
 def why_failed(failure: BaseException) -> str:
-    """Return why a sending failed, without what a server has said: that may repeat what it was told."""
+    """Return the reason of a failed sending, without the server's text, which may repeat the message."""
     if isinstance(failure, InputError):
         return str(failure)
     inner: BaseException | None = failure
-    while inner is not None and not isinstance(inner, OSError):  # what the system said, which httpx wraps
+    while inner is not None and not isinstance(inner, OSError):  # the system's error, which httpx wraps
         inner = inner.__cause__ or inner.__context__
     match inner or failure:
         case smtplib.SMTPAuthenticationError() as error:
@@ -226,13 +227,13 @@ def why_failed(failure: BaseException) -> str:
         case smtplib.SMTPResponseException() as error:
             return f"the mail server refuses ({error.smtp_code})"
         case smtplib.SMTPRecipientsRefused() | smtplib.SMTPSenderRefused():
-            return "the mail server takes no mail from or for these addresses"
+            return "the mail server rejects the sender or the recipient"
         case smtplib.SMTPNotSupportedError():
-            return "the mail server knows no such security or sign-in"
+            return "the mail server does not support this security or sign-in"
         case ssl.SSLCertVerificationError() as error:
-            return f"the server's certificate is not to be trusted: {error.verify_message}"
+            return f"the server's certificate is not trusted: {error.verify_message}"
         case ssl.SSLError():
-            return "the server does not speak TLS as it is asked to"
+            return "the server does not speak TLS as required"
         case TimeoutError():
             return "no answer in time"
         case OSError() as error if error.strerror:

@@ -1,4 +1,4 @@
-"""What this party can take part with: its tables with their public schemas, its circuits."""
+"""This party's contributions to jobs: its tables with their public schemas, and its circuits."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from smc.errors import InputError
 
 @dataclass(frozen=True)
 class Offer:
-    """A table that this party takes part with: its settings and its public schema."""
+    """A table that this party offers: its settings and its public schema."""
 
     settings: TableSettings
     schema: Schema
@@ -31,19 +31,25 @@ class Offers:
 
     tables: Mapping[str, Offer]
     circuits: Mapping[str, Path]
-    retention_days: int | None = None  # of jobs whatever their table
+    retention_days: int | None = None  # of jobs on any table
 
     @classmethod
     def of(cls, file: NodeFile) -> Offers:
-        """Return those of a node's file. `InputError` if a schema cannot be read, or a mapping does not fit it."""
+        """Return the offers of a node's file. Raise InputError if a schema or mapping is wrong."""
         return cls(
             {name: _offer(name, table) for name, table in file.tables.items()}, file.circuits, file.node.retention_days
         )
 
     def inputs(self, party: int, table: str, typed: Mapping[str, Any] | None = None) -> Inputs:
-        """Return what this party, of this number, brings to a job on a table; an empty name stands for none.
+        """Return this party's inputs to a job on a table.
 
-        `InputError`: no such table.
+        Args:
+            party: Number of this party in the job.
+            table: Name of the table; empty if the job needs none.
+            typed: Values that the operator typed.
+
+        Raises:
+            InputError: There is no such table.
         """
         if not table:
             return Inputs(party, circuits=self.circuits, typed=typed or {})
@@ -53,44 +59,41 @@ class Offers:
         return Inputs(party, offer.settings, offer.schema, self.circuits, typed or {})
 
     def version(self, table: str) -> str:
-        """Return what this party's file says which rows of which people the table has; empty if it says nothing."""
+        """Return the version of the table's rows and people that this party's file states; empty if it states none."""
         offer = self.tables.get(table)
         return offer.settings.state if offer is not None else ""
 
     def person(self, table: str) -> str:
-        """Return what this party's file says whose row one of a table is; empty if it says nothing."""
+        """Return the column or SQL that identifies each row's person; empty if this party's file has none."""
         offer = self.tables.get(table)
         return (offer.settings.person if offer is not None else None) or ""
 
     def stale(self) -> dict[str, str]:
-        """Return what is to be said, by table, where the schema file is not what it was when it was read."""
+        """Return a note for each table whose schema file has changed since it was read."""
         notes = {}
         for name, offer in self.tables.items():
             try:
                 now = schemas.load(offer.settings.schema_file)
                 if (now.digest(), now.target) == (offer.schema.digest(), offer.schema.target):
                     continue
-                what = "has changed"
+                news = "has changed"
             except InputError:
-                what = "cannot be read any more"
+                news = "cannot be read any more"
             notes[name] = (
-                f"the schema of the table {quoted(name)} {what} since the node began: jobs go on by what it said then; "
-                "start the node again"
+                f"the schema of the table {quoted(name)} {news} since the node started: jobs use the earlier schema; "
+                "restart the node"
             )
         return notes
 
     def kept(self, table: str) -> int | None:
-        """Return for how many days jobs on this table are kept once they have ended: the least of what our file says.
-
-        None: for ever.
-        """
+        """Return the days that ended jobs on this table are kept, the least of the file's settings; None: for ever."""
         offer = self.tables.get(table)
         rights = None if offer is None else offer.settings.rights
-        said = (self.retention_days, None if rights is None else rights.retention_days)
-        return min((days for days in said if days is not None), default=None)
+        retention_days = (self.retention_days, None if rights is None else rights.retention_days)
+        return min((days for days in retention_days if days is not None), default=None)
 
     def tries(self, table: str) -> int:
-        """Return how many sessions of a job on this table may begin, each without getting further than those before."""
+        """Return how many sessions in a row of a job on this table may begin without progress."""
         offer = self.tables.get(table)
         return offer.settings.tries if offer is not None else MOST_TRIES
 
@@ -98,7 +101,7 @@ class Offers:
 def _offer(name: str, table: TableSettings) -> Offer:
     try:
         offer = Offer(table, schemas.load(table.schema_file))
-        rules(table.columns, offer.schema, list(offer.schema.attributes))  # a mapping that does not fit is told now
+        rules(table.columns, offer.schema, list(offer.schema.attributes))  # report a mapping that does not fit at once
         return offer
     except InputError as error:
         raise InputError(f"tables.{name}: {error}") from None

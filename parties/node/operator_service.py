@@ -1,4 +1,4 @@
-"""What an operator asks of a node, answered from its ledger, its sessions and its link: it implements `Operator`."""
+"""Implementation of `Operator`: an operator's view of a node, from its ledger, sessions and links."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ from smc.errors import InputError
 
 Given = ParamSpec("Given")
 LARGEST_GROUP = 1000  # rows of one person or family
-MOST_WAITING = 16  # calls that wait for news at once: each has a thread of the page's
+MOST_WAITING = 16  # calls that wait for news at once: each holds a thread of the page's server
 
 
 def _decision(
     of: Callable[Concatenate[Any, Given], JobView], decide: Callable[Concatenate[Decisions, Given], Record]
 ) -> Callable[Concatenate[OperatorService, Given], JobView]:
-    """Return a call of `Operator` as a decision, answered by the view of the job that it changes."""
+    """Return a method of `Operator` as a call of `Decisions`, answered by the view of the job that it changes."""
 
     @wraps(of)
     def call(self: OperatorService, /, *args: Given.args, **kwargs: Given.kwargs) -> JobView:
@@ -64,7 +64,10 @@ def _decision(
 
 
 class OperatorService(Operator):
-    """The node as its operator sees it. `listens` tells where peers connect to; `predict` is a kind of link."""
+    """The node as its operator sees it.
+
+    `listens` returns the address for connecting peers; `predict` is the kind of link assumed by predictions.
+    """
 
     def __init__(
         self,
@@ -97,23 +100,23 @@ class OperatorService(Operator):
     repeat = _decision(Operator.repeat, lambda decisions, identifier: decisions.repeat(identifier))
 
     def tell(self) -> None:
-        """Wake the calls that wait: something may have changed."""
+        """Wake the waiting calls: something may have changed."""
         with self._news:
             self._told += 1
             self._news.notify_all()
 
     def _await(self, is_so: Callable[[], bool], seconds: float) -> None:
-        """Wait until this is so, or so long; not at all if many wait already."""
+        """Wait until `is_so()` is true, `seconds` at most; do not wait if many calls wait already."""
         if seconds <= 0 or not self._places.acquire(blocking=False):
             return
         deadline = time.monotonic() + min(seconds, LONGEST_WAIT)
         try:
-            known = self._told
+            seen = self._told
             while not is_so() and (left := deadline - time.monotonic()) > 0:
                 with self._news:
-                    while self._told == known and self._news.wait(left):
+                    while self._told == seen and self._news.wait(left):
                         pass
-                    known = self._told
+                    seen = self._told
         finally:
             self._places.release()
 
@@ -179,7 +182,7 @@ class OperatorService(Operator):
         return view
 
     def _has_ended(self, identifier: str) -> bool:
-        """Return whether a job has ended, or is not here any more."""
+        """Return whether a job has ended or no longer exists."""
         record = self._ledger.jobs.known(identifier)
         return record is None or self._ledger.jobs.has_ended(record)
 
@@ -240,7 +243,7 @@ class OperatorService(Operator):
         view = self._views.get(record, state) if progress is None else None
         if view is None:
             view = self._made(record, state, progress)
-        if state == "waiting" and view.price is not None:  # by what other jobs have spent: no view is kept of that
+        if state == "waiting" and view.price is not None:  # depends on other jobs' spending: such a view is not kept
             view = view.model_copy(update={"price": self._ledger.accounts.effect(record, view.price)})
         if state == "waiting" and view.exposure is not None:
             view = view.model_copy(update={"exposure": self._ledger.accounts.exposure_now(record)})
@@ -253,10 +256,10 @@ class OperatorService(Operator):
         return view
 
     def _made(self, record: Record, state: State, progress: Progress | None) -> JobView:
-        """Return a view that is new; it is kept if nothing but the record decides what it shows."""
+        """Return a new view; keep it if only the record decides its content."""
         try:
             inputs = self._ledger.runs.inputs(record)
-        except InputError:  # its table has gone from party.toml: what was public of the job is shown all the same
+        except InputError:  # its table has gone from party.toml: show the public part of the job all the same
             inputs = Inputs(record.party)
         price, exposure = self._ledger.accounts.price(record), self._ledger.accounts.exposure(record)
         approvals = self._ledger.gate.approvals
@@ -268,7 +271,7 @@ class OperatorService(Operator):
 
 @contextmanager
 def recorded() -> Iterator[None]:
-    """Raise what the database complains of while something is written down as an error for the operator."""
+    """Turn an error of the database during a recorded action into an error for the operator."""
     try:
         yield
     except errors() as error:

@@ -1,4 +1,4 @@
-"""How long what went wrong is left alone before it is tried again: twice as long each time, up to a bound."""
+"""Pauses before a failed job is tried again: each is twice as long as the last, up to a bound."""
 
 from __future__ import annotations
 
@@ -7,27 +7,32 @@ import time
 
 
 class Pauses:
-    """A time for each job until when it is left alone. `shortest` and `longest` in seconds."""
+    """The end of each job's pause. `shortest` and `longest` are in seconds."""
 
     def __init__(self, shortest: float, longest: float) -> None:
         self._shortest, self._longest = shortest, longest
-        self._pauses: dict[str, tuple[float, float]] = {}  # until when, and how long that was
+        self._pauses: dict[str, tuple[float, float]] = {}  # end of the pause, and its length
 
     def lasts(self, identifier: str) -> bool:
-        """Return whether a job is to be left alone for a while yet."""
+        """Return whether a job's pause lasts."""
         return time.monotonic() < self._pauses.get(identifier, (0.0, 0.0))[0]
 
     def left(self) -> float:
-        """Return seconds until the first of those that are left alone is one no more; infinite if there is none."""
+        """Return the seconds until the first pause ends; infinite if there is none."""
         now = time.monotonic()
         return min((until - now for until, _ in list(self._pauses.values()) if until > now), default=math.inf)
 
     def put(self, identifier: str, longer: bool = True) -> None:
-        """Leave a job alone from now on: longer than the last time, or as short as it may be."""
+        """Start a job's pause.
+
+        Args:
+            identifier: The job.
+            longer: Pause twice as long as the last time; otherwise as short as possible.
+        """
         last = self._pauses.get(identifier, (0.0, self._shortest / 2))[1]
         pause = min(2 * last, self._longest) if longer else self._shortest
         self._pauses[identifier] = (time.monotonic() + pause, pause)
 
     def forget(self, identifier: str) -> None:
-        """Forget a job that has gone well: the next pause is a first one."""
+        """Forget a job's pauses once it has gone well: its next pause is the shortest."""
         self._pauses.pop(identifier, None)

@@ -1,4 +1,4 @@
-"""The peers of a node: who each is, how it is reached, and which of the two parties this one is with it."""
+"""The peers of a node: their certificates, their links, and this party's number with each of them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True)
 class Acquaintance:
-    """A peer as our file knows it: its certificate, what is said of it, its name here."""
+    """A peer in this party's settings: its certificate, its settings and its local name."""
 
     certificate: x509.Certificate | None
     settings: PeerSettings
@@ -32,37 +32,38 @@ class Acquaintance:
 
 @dataclass(frozen=True)
 class Who:
-    """The two parties of a link; `party` is ours, 0 if the peer connects to us. `settings` are what our file says."""
+    """The two parties of a link. `party` is ours, 0 if the peer connects. `settings` are the peer's in our file."""
 
     identity: Identity
     peer: x509.Certificate
     party: int
     settings: PeerSettings = field(default_factory=PeerSettings)
-    name: str = ""  # of the peer here; left out: that in its certificate
+    name: str = ""  # local name of the peer; if empty, that of its certificate
     share: float = 1.0  # of each table's privacy budget
     successor: Successor | None = None  # of the peer's certificate, until it is used
-    former: x509.Certificate | None = None  # of the peer: what it had signed by then may still be on its way
+    # the peer's former certificate: statements signed with it may still be on their way
+    former: x509.Certificate | None = None
 
     @property
     def trusted(self) -> list[x509.Certificate]:
-        """The certificates with which the peer may come."""
+        """The certificates with which the peer may connect."""
         return [self.peer, *([] if self.successor is None else [self.successor.certificate])]
 
     @property
     def succeeded(self) -> Who:
-        """The same with the peer's new certificate in the place of the present one, under the same name."""
+        """A copy with the peer's new certificate in place of the present one, under the same name."""
         assert self.successor is not None
         return replace(self, peer=self.successor.certificate, successor=None, name=self.peer_name, former=self.peer)
 
     @property
     def is_overdue(self) -> bool:
-        """True if the peer's certificate was to be replaced by now."""
+        """True if the peer's certificate should have been replaced by now."""
         return self.successor is not None and self.successor.is_due
 
     def signer(self, is_signed_by: Callable[[x509.Certificate], bool]) -> x509.Certificate | None:
-        """Return the peer's certificate that something is signed with, be it the former one; None if it is neither."""
-        known = [self.peer] if self.former is None else [self.peer, self.former]
-        return next(filter(is_signed_by, known), None)
+        """Return the peer's present or former certificate under which the signature is valid; None if neither is."""
+        certificates = [self.peer] if self.former is None else [self.peer, self.former]
+        return next(filter(is_signed_by, certificates), None)
 
     @property
     def peer_name(self) -> str:
@@ -71,12 +72,12 @@ class Who:
 
     @property
     def acquaintance(self) -> Acquaintance:
-        """The peer alone."""
+        """The peer without the link."""
         return Acquaintance(self.peer, self.settings, self.peer_name)
 
 
 class Peers:
-    """The peers of a node, at least one, by their names."""
+    """The peers of a node, at least one, by name."""
 
     def __init__(self, all_: Sequence[Who]) -> None:
         self._by_name = {who.peer_name: who for who in all_}
@@ -89,27 +90,32 @@ class Peers:
         return len(self._by_name)
 
     def replace(self, who: Who) -> None:
-        """Know this peer otherwise from now on."""
+        """Replace the peer of this name."""
         self._by_name[who.peer_name] = who
 
     def get(self, name: str) -> Who | None:
-        """Return the peer of this name, if there still is one."""
+        """Return the peer of this name; None if there is none."""
         return self._by_name.get(name)
 
     def named(self, name: str | None) -> Who:
-        """Return the peer that is meant; None is the only one. `InputError` if there is no such peer, or several."""
+        """Return the named peer; None names the only one. Raise InputError if there is no such peer, or several."""
         return _chosen(self._by_name, name)
 
 
 class MisnamedError(InputError):
-    """A peer has a name that is another's, or another name than before."""
+    """A peer has the name of another peer, or a different name than before."""
 
 
 def misnamed(who: Who, peers: Iterable[Who], known: Mapping[str, str]) -> str:
-    """Return why a peer's name does not fit its certificate; empty if it is the certificate's, or as it was before.
+    """Return why a peer's name does not fit its certificate; empty if it is the certificate's or unchanged.
 
-    `known` are the names under which the log knows fingerprints. A certificate that is new here may have any name that
-    no other certificate in the file bears: else those of two peers may have been exchanged.
+    A new certificate may have any name that no other certificate in the file bears. Otherwise two peers' certificates
+    may have been swapped.
+
+    Args:
+        who: The peer.
+        peers: All peers of the file.
+        known: Names by certificate fingerprint, from the log.
     """
     subject, name = common_name(who.peer), who.peer_name
     before = known.get(fingerprint(who.peer), "")
@@ -126,21 +132,21 @@ def misnamed(who: Who, peers: Iterable[Who], known: Mapping[str, str]) -> str:
 
 
 def reached(file: NodeFile) -> list[tuple[Who, LinkOptions]]:
-    """Return the peers that a node's file names, and the ways to them. `InputError` names what is missing or wrong."""
+    """Return the peers of a node's file with the link options for each. Raise InputError if one is missing or wrong."""
     peers = [_reached(file, link, name, settings) for link, name, settings in entries(file)]
     certificates = Counter(one for who, _ in peers for one in who.trusted)
     if same := [certificate for certificate in certificates if certificates[certificate] > 1]:
         raise InputError(f"peers: two have the same certificate, that of {quoted(common_name(same[0]))}")
     names = Counter(who.peer_name for who, _ in peers)
     if twice := [name for name in names if names[name] > 1]:
-        raise InputError(f"peers: two are called {quoted(twice[0])}: give each a name of its own")
+        raise InputError(f"peers: two are called {quoted(twice[0])}: give each its own name")
     shares = [who.settings.share for who, _ in peers]
     rest = max(0.0, 1 - sum(share for share in shares if share is not None)) / max(1, shares.count(None))
     return [(replace(who, share=rest if who.settings.share is None else who.settings.share), way) for who, way in peers]
 
 
 def acquaintances(file: NodeFile) -> list[Acquaintance]:
-    """Return the peers that a node's file names, without a look at keys or ways."""
+    """Return the peers of a node's file, without reading keys or links."""
     peers = []
     for link, name, settings in entries(file):
         certificate = None if link.peer is None else load_certificate(link.peer)
@@ -151,7 +157,15 @@ def acquaintances(file: NodeFile) -> list[Acquaintance]:
 
 
 def acquainted(file: NodeFile, name: str | None) -> Acquaintance:
-    """Return the peer of this name in a node's file; None is the only one. `InputError` unless it is one peer."""
+    """Return a peer of a node's file by name.
+
+    Args:
+        file: Settings of the node.
+        name: Name of the peer; None for the only one.
+
+    Raises:
+        InputError: There is no such peer, or there are several and `name` is None.
+    """
     return _chosen({peer.name or "": peer for peer in acquaintances(file)}, name)
 
 
@@ -167,7 +181,7 @@ def _chosen(by_name: Mapping[str, Found], name: str | None) -> Found:
 
 
 def entries(file: NodeFile) -> Iterator[tuple[LinkSettings, str, PeerSettings]]:
-    """Yield of each peer in a node's file the link to it, its name if one is given, and what is said of it."""
+    """Yield the link settings, the name (empty if not given) and the peer settings of each peer in a node's file."""
     listen = file.node.listen or file.link.listen
     if not file.peers:
         options = file.link if file.node.listen is None else file.link.model_copy(update={"listen": listen})

@@ -1,4 +1,4 @@
-"""What a job will cost, counted once for each kind of job: the page asks every second, and each session once."""
+"""Cost predictions of jobs, cached: the page asks every second, and each session once."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ MOST_KEPT = 1024
 
 @dataclass(frozen=True)
 class Prediction:
-    """Of a typical run: bytes both ways, rounds of party 0 and 1, seconds on the link, and the bytes of each step.
+    """Cost of a typical run: bytes both ways, rounds of party 0 and 1, seconds on the link, bytes of each step.
 
-    `most`: bytes both ways that no run exceeds, by any profile that it could have, or by this one; None if no bound is
-    known.
+    `most` bounds the bytes both ways of any run: with any profile that the job could have, or with this one. None if no
+    bound is known.
     """
 
     profile: Profile
@@ -32,7 +32,7 @@ class Prediction:
     seconds: float
     steps: tuple[int, ...]
     most: int | None
-    assumed: str  # for what it was counted, if that depends on rows
+    assumed: str  # assumption of the count, if it depends on rows
 
 
 _recent = Recent[tuple[str, Profile | None, str, bool], Prediction](MOST_KEPT)
@@ -41,11 +41,18 @@ _recent = Recent[tuple[str, Profile | None, str, bool], Prediction](MOST_KEPT)
 def predicted(
     task: Kind, inputs: Inputs, link: str, at_node: bool = True, decided: Profile | None = None
 ) -> Prediction | None:
-    """Count what a task will cost on such a link; None if it is too large to be counted ahead.
+    """Predict what a task will cost; None if it is too large to be counted ahead.
 
-    With its own profile, with the one that a link has `decided` on, or with the one that would be chosen on such a
-    link. `at_node` openings are announced, and the bound holds for any profile that the task could have, which takes as
-    many times as long as there are; of a command neither, and no bound while the link has not decided.
+    The profile is the task's own, the `decided` one, or the one that would be chosen on such a link.
+
+    Args:
+        task: The task.
+        inputs: This party's inputs to it.
+        link: Kind of link, as `LinkShape.parse` reads it.
+        at_node: Count announced openings, and bound all profiles that the task could have; the time grows with their
+            number. Commands set it to False: then openings are not announced, and there is no bound before the profile
+            is decided.
+        decided: Profile on which the parties of a link have agreed, if any.
     """
     cost = task.cost(inputs)
     if not cost.is_countable:
@@ -64,12 +71,12 @@ def _counted(cost: Counted, choice: Choice, profile: Profile, link: str, at_node
         engine.session.openings = AnnouncedOpenings()
         return cost.program(engine)
 
-    known = None if at_node else next((one for one in choice.forecasts if one.profile == profile), None)
-    counted = known or forecast(announced if at_node else cost.program, profile)
+    counted_before = None if at_node else next((one for one in choice.forecasts if one.profile == profile), None)
+    counted = counted_before or forecast(announced if at_node else cost.program, profile)
     outermost = [each for path, each in counted.meters[0].phases.items() if "/" not in path]
     return Prediction(
         profile,
-        cost.estimate if choice.profile is not None else "typical",  # on another link by another profile, perhaps
+        cost.estimate if choice.profile is not None else "typical",  # another link may decide on another profile
         counted.bytes,
         (counted.costs[0].rounds, counted.costs[1].rounds),
         counted.seconds(LinkShape.parse(link)),
@@ -80,7 +87,7 @@ def _counted(cost: Counted, choice: Choice, profile: Profile, link: str, at_node
 
 
 def _most(cost: Counted, possible: Sequence[Profile]) -> int | None:
-    """Return the largest bound of some profiles."""
+    """Return the largest bound of these profiles; None if one has no bound."""
     bounds = [cost.most(profile) for profile in possible]
-    known = [bound for bound in bounds if bound is not None]
-    return max(known) if known and len(known) == len(bounds) else None
+    known_bounds = [bound for bound in bounds if bound is not None]
+    return max(known_bounds) if known_bounds and len(known_bounds) == len(bounds) else None

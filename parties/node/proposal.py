@@ -1,7 +1,7 @@
-"""A proposal: the public job that both parties hold, and the job file that it is made from.
+"""A proposal, the public job of both parties, and the job file from which it is made.
 
-Whatever is proposed is public between the two parties; nothing of it is a row or a count. A proposal that comes from
-the peer is taken apart and put together again: what does not come out the same is refused.
+A proposal is public between the two parties and contains neither rows nor counts. A proposal from the peer is parsed
+and serialised again; a difference is refused.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from smc.errors import InputError
 
 Identifier = Annotated[str, Field(pattern="^[0-9a-f]{32}$")]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
-TableName = Annotated[str, Field(max_length=200)]  # empty: the job needs none
+TableName = Annotated[str, Field(max_length=200)]  # empty if the job needs no table
 
 
 class JobHead(Settings):
-    """The part of every job file that is the same for all kinds."""
+    """The keys of a job file that all kinds share."""
 
     protocol: str = kinds.DEFAULT
-    peer: Name | None = None  # may be left out if there is but one
+    peer: Name | None = None  # may be left out if there is only one
     table: Name | None = None
-    peer_table: Name | None = None  # the same name unless given
+    peer_table: Name | None = None  # defaults to `table`
     purpose: Annotated[str, Field(max_length=MAX_PURPOSE)] = ""
 
 
@@ -48,7 +48,7 @@ class JobFile(JobHead, KindSettings):
         for parameter in parameters(type(self)):
             if parameter.role in ("file", "output") and parameter.key in keys:
                 raise ValueError(
-                    f"{parameter.key} has no place in a job: the rows are a table of party.toml, the result is fetched"
+                    f"{parameter.key} cannot be set in a job: rows come from a table of party.toml, results are fetched"
                 )
         return self
 
@@ -59,14 +59,14 @@ class JobFile(JobHead, KindSettings):
 
     @property
     def settings(self) -> KindSettings:
-        """The settings of the kind, without what is typed."""
+        """The settings of the kind, without private typed values."""
         apart = {*JobHead.model_fields, *(parameter.key for parameter in private_parameters(self.kind.Settings))}
         settings = self.model_dump(exclude_unset=True, by_alias=True)
         return self.kind.Settings.model_validate({name: value for name, value in settings.items() if name not in apart})
 
     @property
     def typed(self) -> dict[str, Any]:
-        """The private inputs that stand in it."""
+        """The private inputs in the job file."""
         keys = {parameter.key for parameter in private_parameters(self.kind.Settings)}
         settings = self.model_dump(exclude_none=True, by_alias=True)
         return {name: value for name, value in settings.items() if name in keys}
@@ -78,7 +78,7 @@ def _job_model(kind: type[Kind]) -> type[JobFile]:
 
 
 def read_job(fields: Mapping[str, Any]) -> JobFile:
-    """Check a job file's content. `InputError` names the key."""
+    """Check a job file's content. Raise InputError with the key at fault."""
     protocol = fields.get("protocol", kinds.DEFAULT)
     if not isinstance(protocol, str):
         raise InputError("protocol: must be text in quotes")
@@ -90,7 +90,7 @@ def read_job(fields: Mapping[str, Any]) -> JobFile:
 
 
 class Proposal(BaseModel):
-    """A job in public terms. `tables` are party 0's and 1's names for their rows; `specification` is the run's."""
+    """A job in public terms. `tables` are the parties' names of their rows; `specification` is the task's."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -118,7 +118,7 @@ class Proposal(BaseModel):
 
     @cached_property
     def task(self) -> Kind:
-        """The task that is to be computed."""
+        """The task to compute."""
         protocol = self.specification.get("protocol")
         if not isinstance(protocol, str):
             raise ValueError("the specification names no protocol")
@@ -126,7 +126,7 @@ class Proposal(BaseModel):
 
     @cached_property
     def job(self) -> dict[str, Any]:
-        """All of it as plain JSON: what the handshake of each session compares."""
+        """The proposal as plain JSON, which the handshake of each session compares."""
         return self.model_dump(mode="json")
 
     @cached_property
@@ -136,19 +136,19 @@ class Proposal(BaseModel):
 
 
 def _difference(written: Mapping[str, Any], meant: Mapping[str, Any]) -> str | None:
-    """Return where a specification is not as the task that it means would write it; None if it is all the same."""
+    """Return the first difference between a specification and that of its parsed task; None if they are equal."""
     for name in sorted({*written, *meant}):
         if name not in meant:
             return f"has {quoted(name)}, which does not belong to it"
         if name not in written:
             return f"lacks {quoted(name)}"
         if canonical({name: written[name]}) != canonical({name: meant[name]}):
-            return f"writes {quoted(name)} otherwise than it is written"
+            return f"has {quoted(name)} in a form that is not canonical"
     return None
 
 
 def _check_whole(file: JobFile) -> None:
-    """Raise `InputError`, which names all settings that are missing."""
+    """Raise InputError with the names of all missing settings."""
     settings = file.settings.model_dump(by_alias=True)
     missing = [parameter.key for parameter in public_parameters(file.kind.Settings) if parameter.is_missing(settings)]
     if missing:
@@ -156,7 +156,15 @@ def _check_whole(file: JobFile) -> None:
 
 
 def propose(file: JobFile, inputs: Inputs) -> Proposal:
-    """Make the proposal of this party, by its means. `InputError` names what is wrong."""
+    """Return this party's proposal of a job.
+
+    Args:
+        file: Content of the job file.
+        inputs: Inputs of this party.
+
+    Raises:
+        InputError: A setting is missing or wrong.
+    """
     _check_whole(file)
     task = file.kind.proposed(file.settings, inputs)
     if task.reads_table and inputs.table is not None and inputs.table.at_most and task.at_most is None:
@@ -179,7 +187,12 @@ def propose(file: JobFile, inputs: Inputs) -> Proposal:
 
 
 def repeated(terms: Proposal, proposer: int) -> Proposal:
-    """Return the same job as a new one of this party's, proposed now."""
+    """Return a new proposal of the same job, proposed now.
+
+    Args:
+        terms: Proposal to repeat.
+        proposer: Number of the party that proposes.
+    """
     fields = {name: getattr(terms, name) for name in ("purpose", "tables", "specification")}
     at = datetime.now(UTC).replace(microsecond=0)
     return Proposal(id=secrets.token_hex(16), proposer=proposer, proposed_at=at, **fields)

@@ -1,9 +1,10 @@
-"""The entry for a public register of epsilons, signed as the log is: who publishes it cannot deny it later.
+"""Signed entry for a public register of epsilons.
 
 Such a register is proposed by Dwork, Kohli, Mulligan (2019), "Differential privacy in practice: expose your epsilons".
-The entry names tables, mechanisms and losses, days, and digests of jobs. It names no peer, and nothing of a job but its
-kind and digest: those who took part can find their own again, others learn what the noise hides and how often it was
-spent. What is signed is `smc.records.budget.v1`, a line feed, and the entry as canonical JSON.
+The entry names tables, mechanisms, privacy losses, days, and digests of jobs. It names no peer, and of a job only its
+kind and digest. Participants can recognise their own jobs. Others learn what the noise protects and how often it was
+spent. The signature covers `smc.records.budget.v1`, a line feed, and the entry as canonical JSON; it binds the
+publisher to the entry.
 """
 
 from __future__ import annotations
@@ -25,7 +26,14 @@ NOISE = "drawn inside a two-party computation: no party knows or can bias it"
 
 
 def entry(name: str, software: str, accounts: Accounts, released: Sequence[Released]) -> dict[str, Any]:
-    """Return the entry of the party of this name."""
+    """Return the register entry of this party.
+
+    Args:
+        name: Name of the party.
+        software: Name and version of the software.
+        accounts: The accounts of its tables.
+        released: All releases about its tables, in order.
+    """
     return {
         "party": name,
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -63,13 +71,26 @@ def _release(one: Released) -> dict[str, Any]:
 
 
 def registered(identity: Identity, entry: dict[str, Any]) -> Registered:
-    """Sign the entry. `InputError` if it cannot be written as JSON."""
+    """Sign the entry.
+
+    Args:
+        identity: Identity of the party.
+        entry: The entry, from `entry`.
+
+    Raises:
+        InputError: The entry cannot be written as JSON.
+    """
     signature = sign(identity, entry, "budget").hex()
     return Registered(entry=entry, fingerprint=fingerprint(identity.certificate), signature=signature)
 
 
 def is_registered_by(signed: Registered, certificate: x509.Certificate) -> bool:
-    """Return whether the holder of the certificate's key signed the entry. No input makes it raise."""
+    """Return whether the holder of the certificate's key signed the entry. No input makes it raise.
+
+    Args:
+        signed: The signed entry.
+        certificate: Certificate of the supposed signer.
+    """
     try:
         signature = bytes.fromhex(signed.signature)
     except ValueError:

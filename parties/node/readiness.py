@@ -1,8 +1,8 @@
-"""Both parties' tables are opened and counted before a session computes anything; who takes long says so meanwhile.
+"""Opening and counting of both parties' tables before a session computes, with signs of life from a slow party.
 
-A party that is ready, or whose table is away, says so once. Until then it gives a sign of life now and then, so that
-a slow start is not taken for a lost peer. Why a table is away is never said: only that it is. It is so too if its rows
-do not fit the schema or the table's public bounds: that one row more decides is for its owner alone to see.
+A party sends one message when it is ready or its table is away. Until then it sends a sign of life at intervals, so
+that a slow start is not taken for a lost peer. The peer learns that a table is away, never why. A table also counts as
+away if its rows do not fit the schema or the table's public bounds: that depends on rows, so only the owner may see it.
 """
 
 from __future__ import annotations
@@ -21,46 +21,52 @@ STEP = "checkpoint.table"
 STILL, READY, AWAY = range(3)
 ALIVE_SECONDS = 5.0  # between signs of life
 LONGEST_SECONDS = 3600.0  # that the peer may take
-ROUNDS, BYTES = 1, 2  # what it costs, both ways, if both are ready at once
+ROUNDS, BYTES = 1, 2  # cost of `exchange`, both ways, if both parties are ready at once
 
 
 class PeerAwayError(LinkError):
-    """The peer's table is away: it will say when it is there."""
+    """The peer's table is away: the peer will report when it is back."""
 
 
 @contextmanager
 def telling(session: Session) -> Iterator[None]:
-    """Tell the peer, while this party opens its table, that it still does. Nothing else may use the session."""
+    """Send signs of life to the peer while this party opens its table. Nothing else may use the session."""
     over = threading.Event()
 
     def tell() -> None:
-        with suppress(LinkError):  # who waits for the peer next will be told why
+        with suppress(LinkError):  # the next receive from the peer reports the reason
             while not over.wait(ALIVE_SECONDS):
                 _say(session, STILL)
 
-    teller = threading.Thread(target=tell, name="smc-table-alive", daemon=True)
-    teller.start()
+    sender = threading.Thread(target=tell, name="smc-table-alive", daemon=True)
+    sender.start()
     try:
         yield
     finally:
         over.set()
-        teller.join()
+        sender.join()
 
 
 def exchange(session: Session, ready: bool, waiting: Callable[[], object]) -> bool:
-    """Say whether our table is there, and hear the same of the peer's; `waiting` is called while it is not known.
+    """Tell the peer whether our table is open, and return whether the peer's is.
 
-    `LinkError` if the peer takes longer than anybody should.
+    Args:
+        session: Session with the peer.
+        ready: Whether our table is open; False if it is away.
+        waiting: Called at each sign of life of a peer that is still opening its table.
+
+    Raises:
+        LinkError: The peer takes longer than `LONGEST_SECONDS`.
     """
     _say(session, READY if ready else AWAY)
     deadline = time.monotonic() + LONGEST_SECONDS
-    while (heard := int(session.receive(STEP, np.uint8, (1,))[0])) == STILL:
+    while (answer := int(session.receive(STEP, np.uint8, (1,))[0])) == STILL:
         waiting()
         if time.monotonic() > deadline:
             raise LinkError(f"the peer has not opened its table within {LONGEST_SECONDS:g} s")
-    if heard not in (READY, AWAY):
-        raise ProtocolError("the peer says neither that its table is there nor that it is away")
-    return heard == READY
+    if answer not in (READY, AWAY):
+        raise ProtocolError("the peer's answer about its table is neither yes nor no")
+    return answer == READY
 
 
 def _say(session: Session, what: int) -> None:

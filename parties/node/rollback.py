@@ -1,7 +1,7 @@
-"""What jobs may have spent that are lost, because the state directory was rolled back: budgets never go back.
+"""Charges for jobs that were lost when the state directory was rolled back: budgets never go back.
 
-Nobody can tell what they spent. They kept to the peer's share of each table's budget, so that much at most, in the
-window that ends now; it is charged as of now, and so counts for a whole window more.
+The spending of lost jobs is unknown. It was at most the peer's share of each table's budget, in the window that ends
+now. It is charged as of now, and so counts for one more whole window.
 """
 
 from __future__ import annotations
@@ -29,15 +29,26 @@ def charge(
     bits: int | None,
     lost_delta: float | None = None,
 ) -> list[AuditEntry]:
-    """Charge what lost jobs with this peer may have spent, of every table with a budget, in the caller's transaction.
+    """Charge the possible spending of lost jobs with a peer to each table's budget, in the caller's transaction.
 
-    `lost` (epsilon), `lost_delta` and `bits` are the operator's word that it was less. Whoever says an epsilon only has
-    not said that no delta went with it, as of Gaussian noise: all of the share's is charged, unless epsilon is 0.
+    An epsilon alone does not state that the delta was 0, because Gaussian noise has one. So the share's whole delta is
+    charged unless `lost_delta` states another, or epsilon is 0.
+
+    Args:
+        log: The audit log.
+        who: The link with the peer.
+        tables: The settings of this party's tables.
+        lost: Operator's statement of the epsilon spent; None charges the share's.
+        bits: Operator's statement of the bits opened; None charges the share's.
+        lost_delta: Operator's statement of the delta spent; None as described above.
+
+    Returns:
+        The new entries of the log.
     """
     at = stamp(datetime.now(UTC), [log.latest(), who.identity.certificate.not_valid_before_utc], [])
     entries = []
     for name, table in tables.items():
-        if table.budget is None or table.same_rows_as in tables:  # whose budget it shares: charged once
+        if table.budget is None or table.same_rows_as in tables:  # shares that table's budget, which is charged once
             continue
         share = table.budget.shared(who.share)
         whose = {"table": name, "peer": who.peer_name, "peer_fingerprint": fingerprint(who.peer)}

@@ -1,4 +1,4 @@
-"""The node: all its parts put together, from its start to its graceful end."""
+"""The node: assembly of its parts, start and graceful stop."""
 
 from __future__ import annotations
 
@@ -41,22 +41,28 @@ from smc import __version__
 from smc.errors import InputError
 from smc.kernels.warm import warm
 
-SCHEMA_SECONDS = 10.0  # between looks at whether the tables' schemas are what they were
-STREAMS = 40  # threads of the port for each peer: the control link and sessions
+SCHEMA_SECONDS = 10.0  # between two checks that the tables' schema files are unchanged
+STREAMS = 40  # threads of the port for each peer: the standing link and sessions
 
 
 class WebFrontend(Protocol):
-    """The node's page, API and figures. Whoever starts the node puts it together with it."""
+    """The node's page, API and metrics. The caller that starts the node combines the two."""
 
     def start(self, operator: Operator, events: Events, failed: Callable[[str, str], None]) -> dict[str, str]:
-        """Begin to serve; return the URLs by what they are. `failed` records a log-in: a person's name, and why."""
+        """Start to serve, and return the URLs by name.
+
+        Args:
+            operator: The node as its operator sees it.
+            events: Log and metrics of the node.
+            failed: Records a failed log-in, with the person's name and the reason.
+        """
 
     def stop(self) -> None:
-        """End it; may be called twice, or without a start."""
+        """Stop serving; may be called twice, or without a start."""
 
 
 class Node:
-    """A running node. `stop` must be called at its end."""
+    """A running node. The caller must call `stop` at the end."""
 
     def __init__(self, file: NodeFile, frontend: WebFrontend, log_level: LogLevel = "info") -> None:
         self._file, self._frontend = file, frontend
@@ -73,7 +79,7 @@ class Node:
         self._events = Events(level=log_level)
         self._events.watch_process()
         self._place = claim(file, self._events)
-        self._speakers: dict[str, Callable[[str], None]] = {}  # of each peer, where its statements are sent
+        self._speakers: dict[str, Callable[[str], None]] = {}  # by peer: the function that sends its statements
         with at_key("decision"):
             gate = Gate(file, offers, None if file.decision is None else DecisionPoint(file.decision))
         self._ledger = Ledger(
@@ -120,13 +126,13 @@ class Node:
         self._health = Health()
         self._port: Port | None = None
         self._began = False
-        self._states: dict[str, State] = {}  # of all jobs, as logged last
+        self._states: dict[str, State] = {}  # of all jobs, as last logged
 
-    # Its life.
+    # Start and stop.
 
     def start(self) -> dict[str, str]:
-        """Open the ports and begin to work; return where everything is, for the operator."""
-        # Before anybody can connect: a session would wait for the compiler, and its meter count that.
+        """Open the ports and start to work; return the addresses for the operator, by name."""
+        # First, because a session would wait for the compiler, and its meter would count that.
         warm(on_compiled=self._compiling)
         if self._listens is not None:
             with at_key("node.listen" if self._file.node.listen is not None else "link.listen"):
@@ -145,14 +151,14 @@ class Node:
         self._place.starting.over()
         with at_key("node.health"):
             health = self._health.serve(parse_address(node.health, lowest_port=0))
-        prints = [fingerprint(who.peer) for who in self._peers]
-        known = {"peer_fingerprint": prints[0]} if len(prints) == 1 else {"peer_fingerprints": prints}
+        pins = [fingerprint(who.peer) for who in self._peers]
+        peer_fingerprints = {"peer_fingerprint": pins[0]} if len(pins) == 1 else {"peer_fingerprints": pins}
         with recorded():
             self._ledger.log.note(
                 "node started",
                 version=__version__,
                 fingerprint=fingerprint(self._identity.certificate),
-                **known,
+                **peer_fingerprints,
                 tables=list(self._offers.tables),
                 **self._ledger.accounts.recorded(),
                 state=STATE,
@@ -175,28 +181,32 @@ class Node:
             shipper.start()
         if self._file.decision is not None:
             self._asking.start()
-        look = partial(try_tables, self._file.policy, self._offers, self._events)
-        threading.Thread(target=look, name="smc-tables", daemon=True).start()
+        check_tables = partial(try_tables, self._file.policy, self._offers, self._events)
+        threading.Thread(target=check_tables, name="smc-tables", daemon=True).start()
         contacts = self._contacts.of.values()
         connects = ", ".join(contact.connect for contact in contacts if contact.connect is not None)
-        way = {"listens": "" if self._listens is None else str(self._listens), "connects": connects}
+        link_addresses = {"listens": "" if self._listens is None else str(self._listens), "connects": connects}
         served["health"] = str(health)
-        self._events.log("ready", **{name: where for name, where in way.items() if where}, **served)
-        return {**way, **served}
+        self._events.log("ready", **{name: where for name, where in link_addresses.items() if where}, **served)
+        return {**link_addresses, **served}
 
     def stop(self, why: str = "", seconds: float | None = None) -> None:
-        """Stop in order: begin nothing new, let running sessions finish for a while, cut the rest at their last level.
+        """Stop in order: start no session, let running ones finish for a while, cut the rest at their last step.
 
-        They go on after a restart.
+        Cut sessions go on after a restart.
+
+        Args:
+            why: Reason for the log.
+            seconds: Time for running sessions to finish; None takes the setting `node.stop`.
         """
         self._contacts.stopping = True
         self._asking.stop()
         self._health.set(serving=False)
         if self._began:
             self._events.log("node stopping")
-        left = self._file.node.stop if seconds is None else seconds
+        remaining = self._file.node.stop if seconds is None else seconds
         contacts = list(self._contacts.of.values())
-        at_once([partial(contact.sessions.stop, left) for contact in contacts])
+        at_once([partial(contact.sessions.stop, remaining) for contact in contacts])
         at_once([contact.control.stop for contact in contacts])
         if self._began:
             try:
@@ -205,7 +215,7 @@ class Node:
                 self._ledger.log.remember(self._marker)
             except InputError as error:
                 self._events.log("records cannot be written", why=own_trouble(error) or str(error))
-            except errors() as error:  # it must not keep the node from stopping
+            except errors() as error:  # an error must not keep the node from stopping
                 self._events.log("records cannot be written", why=own_trouble(error) or str(error))
         for watch in self._watches:
             watch.stop()
@@ -220,14 +230,14 @@ class Node:
         if self._began:
             self._events.log("node stopped")
 
-    # How the parts speak to each other.
+    # Connections between the parts.
 
     def _compiling(self, done: int, total: int) -> None:
         self._place.starting.tell("compiling the inner loops", done, total)
         self._events.log("compiling the inner loops", done=done, of=total)
 
     def _archive(self) -> dict[str, str]:
-        """Archive the jobs that have been kept long enough; return what is to be said of it."""
+        """Archive the jobs whose retention has ended; return the notes for the log."""
         try:
             node = self._file.node
             folder, retention = node.state / beside.ARCHIVES, self._ledger.retention
@@ -236,7 +246,9 @@ class Node:
             return {}
         except errors(InputError) as error:
             return {"": f"nothing: {error}"}
-        rest = "" if retention.overwritten else "the write-ahead log may still have what has left: somebody reads it"
+        rest = (
+            "" if retention.overwritten else "the write-ahead log may have archived content: another process reads it"
+        )
         if archived is None:
             return {"": rest}
         self._changed("")
@@ -258,9 +270,10 @@ class Node:
             self._states = {record.id: self._ledger.jobs.state(record) for record in self._ledger.jobs.all()}
         if (record := self._ledger.jobs.known(identifier)) is not None:
             state = self._ledger.jobs.state(record)
-            if self._states.get(identifier) != state and not lacks_signature(record, state):  # on its way
+            # the signature is on its way
+            if self._states.get(identifier) != state and not lacks_signature(record, state):
                 self._events.log("job", job=identifier, state=state)
-            self._states[identifier] = state  # of this one alone: another's change is logged when that is told
+            self._states[identifier] = state  # of this job alone: another job's change is logged when it is reported
             if state in ENDED:
                 self._inputs.forget(identifier)
                 if (contact := self._contacts.of.get(record.peer)) is not None:
@@ -271,13 +284,13 @@ class Node:
 
 
 def _refuse(wrong: Mapping[str, str]) -> None:
-    """Raise InputError for the first table with which something is wrong."""
+    """Raise InputError for the first table with a fault."""
     for table, why in wrong.items():
         raise InputError(f"tables.{table}: {why}")
 
 
 def at_once(calls: Sequence[Callable[[], object]]) -> None:
-    """Make all of these calls side by side, until the last is through."""
+    """Call all functions in parallel, and return after the last has returned."""
     threads = [threading.Thread(target=call, daemon=True) for call in calls]
     for thread in threads:
         thread.start()

@@ -1,8 +1,8 @@
-"""When a session begins and how it ends: the connecting node dials for each ready job, the listening one admits.
+"""Start and end of sessions: the connecting node dials for each ready job, the listening node admits it.
 
-So only one side decides on the order, and two nodes with room for one session each cannot wait for each other. A
-session that breaks is tried again, from its last level, as soon as the peer is there. So is one that ends by an error
-that is not proven to be the peer's fault or the job's own, as often as `tries` allows. Any other error ends the job.
+So one side alone decides the order, and two nodes with room for one session each cannot wait for each other. A broken
+session is tried again, from its last step, as soon as the peer is back. So is a session that ends by an error without
+proof that the peer or the job is at fault, as often as `tries` allows. Any other error ends the job.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ SHORTEST_PAUSE, LONGEST_PAUSE = 0.5, 15.0  # before a session is tried again
 SHORTEST_TABLE_PAUSE, LONGEST_TABLE_PAUSE = 2.0, 60.0  # before a table that was away is opened again
 LOOK_SECONDS = 1.0
 WORD_SECONDS = 1.0  # for the statement of a peer that dials already
-SMALL_BYTES = 1 << 20  # of a session on the standing link's connection, both ways: it holds nothing up
+SMALL_BYTES = 1 << 20  # largest session on the standing link's connection, both ways: it delays nothing there
 
 
 class Sessions:
-    """The sessions of a node with one peer, at most `limit` at a time: so no peer takes another's room."""
+    """The sessions of a node with one peer, at most `limit` at a time: so no peer takes another peer's room."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class Sessions:
         limit: int,
         connected: Callable[[], bool],
         events: Events,
-        link: str = "lan",  # what predictions are for
+        link: str = "lan",  # kind of link assumed by predictions
         standing: Callable[[], Wire | None] = lambda: None,  # the connection of the standing link
         limits: LimitSettings | None = None,
     ) -> None:
@@ -78,70 +78,76 @@ class Sessions:
         self._running: dict[str, Running] = {}
         self._pauses = Pauses(SHORTEST_PAUSE, LONGEST_PAUSE)
         self._table_pauses = Pauses(SHORTEST_TABLE_PAUSE, LONGEST_TABLE_PAUSE)
-        self._troubles: dict[str, str] = {}  # of our machine, that ended the last session of a job
-        self._unbegun: dict[str, str] = {}  # why the last try to begin a session of a job came to nothing
-        self._opening: set[str] = set()  # jobs whose table, which was away, is being opened
+        self._troubles: dict[str, str] = {}  # by job: trouble of this machine that ended its last session
+        self._unbegun: dict[str, str] = {}  # by job: reason why the last attempt to begin a session failed
+        self._opening: set[str] = set()  # jobs whose table was away and is being opened
         self._wake = threading.Event()
         self._stopping = threading.Event()
         self._idle = threading.Condition(self._lock)
-        self._news = threading.Condition()  # of jobs; its lock is taken before the ledger's, too, and no other after it
+        # of jobs; its lock is also taken before the ledger's, and no other lock after it
+        self._news = threading.Condition()
 
     def start(self) -> None:
-        """Begin to dial, if this is the node that connects, and to look for tables that are away."""
+        """Start to dial, if this is the connecting node, and to look for tables that are away."""
         threading.Thread(target=self._look_for_tables, name="smc-away-tables", daemon=True).start()
         if self._who.party == 1:
             threading.Thread(target=self._dial_ready, name="smc-sessions", daemon=True).start()
 
     def succeed(self, who: Who) -> None:
-        """Know the peer otherwise from the next session on."""
+        """Use the peer's new certificate from the next session on."""
         self._who, self._options = who, replace(self._options, peer=who.peer)
 
     def wake(self) -> None:
-        """Look, for something has changed, whether a session can begin, or must end.
+        """Check, after a change, whether a session can begin or must end.
 
-        Called by who holds the lock of another peer's sessions, which may have to tell these the same: takes none.
+        It takes no lock of sessions: a caller may hold that of another peer's sessions, which may in turn call this.
         """
         self._wake.set()
         with self._news:
             self._news.notify_all()
-        for identifier, session in self._running.copy().items():  # in one step
+        for identifier, session in self._running.copy().items():  # a copy made in one step
             record = self._jobs.known(identifier)
             if record is not None and self._jobs.has_ended(record):
                 session.abort("the job was ended")
 
     def forget(self, identifier: str) -> None:
-        """Forget how long a job that has ended was left alone."""
+        """Forget the pauses of a job that has ended."""
         self._pauses.forget(identifier)
         self._table_pauses.forget(identifier)
         self._unbegun.pop(identifier, None)
 
     def why_not_begun(self, identifier: str) -> str:
-        """Return why the last try to begin a session of a job came to nothing; empty if it has begun."""
+        """Return the reason why the last attempt to begin a job's session failed; empty if it has begun."""
         return self._unbegun.get(identifier, "")
 
     def progress(self, identifier: str) -> Progress | None:
-        """Return where a running job is; None if it is not running."""
+        """Return the progress of a running job; None if it is not running."""
         with self._lock:
             session = self._running.get(identifier)
             return session.progress() if session is not None else None
 
     def trouble(self, identifier: str) -> str:
-        """Return what of our machine ended the job's last session; empty if nothing did."""
+        """Return the trouble of this machine that ended the job's last session; empty if there was none."""
         return self._troubles.get(identifier, "")
 
     def all_progress(self) -> list[Progress]:
-        """Return where each running job is."""
+        """Return the progress of each running job."""
         with self._lock:
             return [session.progress() for session in self._running.values()]
 
     def stop(self, seconds: float, why: str = "the node is stopping") -> None:
-        """Begin no more; let the running ones finish for so long, then cut them. They go on after a restart."""
+        """Begin no more sessions, let the running ones finish, then cut the others. They go on after a restart.
+
+        Args:
+            seconds: Time to finish.
+            why: Reason for the peer.
+        """
         self._stopping.set()
         self._wake.set()
         deadline = time.monotonic() + seconds
         with self._idle:
-            while self._running and (left := deadline - time.monotonic()) > 0:
-                self._idle.wait(left)
+            while self._running and (remaining := deadline - time.monotonic()) > 0:
+                self._idle.wait(remaining)
             unfinished = list(self._running.values())
         for session in unfinished:
             session.abort(why)
@@ -151,7 +157,7 @@ class Sessions:
     # The listening node.
 
     def admit(self, identifier: str) -> tuple[Outbox, Take]:
-        """Admit the peer's node to a session of this job, for the port. `RefusedError` if it cannot be now."""
+        """Admit the peer's node to a session of this job, for the port. Raise RefusedError if it cannot begin now."""
         with self._lock:
             older = self._running.get(identifier)
         if older is not None:
@@ -192,17 +198,17 @@ class Sessions:
                 self._start(record, session, partial(self._dialled, record))
 
     def _dialled(self, record: Record) -> AbstractContextManager[Link]:
-        """Dial for a session; of a small one the stream is another one on the standing link's connection."""
+        """Dial for a session; a small session is another stream on the standing link's connection."""
         options, proposal = self._options_for(record), record.ours.proposal
         cost = None if options.measure else predicted(proposal.task, self._runs.inputs(record), self._link)
         if cost is not None and (cost.most or cost.bytes) <= SMALL_BYTES:
             options = replace(options, connection=self._standing())
         return open_link(options, proposal.job)
 
-    # Both.
+    # Both nodes.
 
     def _look_for_tables(self) -> None:
-        """Ask again and again for a table that is away, alone: the peer hears when it is there."""
+        """Try repeatedly to open a table that is away, without a session; the peer learns when it is back."""
         while not self._stopping.wait(LOOK_SECONDS):
             with suppress(ClosedError):
                 for record in self._jobs.agreed(self._peer, "table"):
@@ -258,7 +264,7 @@ class Sessions:
         return record, session
 
     def _shards_of(self, identifier: str) -> tuple[int, int]:
-        """Return how many processes a job has beside this one, and the bytes that they take, about."""
+        """Return the number of a job's shard processes, and the forecast of the bytes that they take."""
         record = self._jobs.known(identifier)
         if record is None or (shards := shards_of(record.ours.proposal.specification)) == 1:
             return 0, 0
@@ -275,7 +281,7 @@ class Sessions:
         dial: Callable[[], AbstractContextManager[Link]],
         cut: Callable[[str], object] | None = None,
     ) -> None:
-        """Give the session to a worker."""
+        """Hand the session to a worker."""
         job, identifier = record.ours.proposal, record.id
         tell = partial(self._heard, identifier, session)
         try:
@@ -290,20 +296,20 @@ class Sessions:
         session.worker.start()
 
     def _order(self, record: Record) -> Order:
-        """Return what a worker needs for the job."""
+        """Return the worker's order for the job."""
         stored, terms = self._runs.openings(record.id), self._ledger.accounts.terms(record)
-        known = record.tree, record.profile, record.fingerprint
-        return Order(record.ours.proposal, self._runs.inputs(record), *known, self._who.identity, stored, terms)
+        checkpoint = record.tree, record.profile, record.fingerprint
+        return Order(record.ours.proposal, self._runs.inputs(record), *checkpoint, self._who.identity, stored, terms)
 
     def _end(self, identifier: str) -> None:
-        """End the session: none of this job is under way any more."""
+        """End the session: no session of this job is under way any more."""
         with self._idle:
             del self._running[identifier]
             self._idle.notify_all()
         self._runs.over(identifier)
 
     def _heard(self, identifier: str, session: Running, event: Event) -> None:
-        """Pass on to the ledger what a worker tells. What that raises ends the session."""
+        """Pass a worker's event on to the ledger. An error raised here ends the session."""
         try:
             match event:
                 case Linked(total):
@@ -339,7 +345,7 @@ class Sessions:
                     self._stopped(identifier, session, error)
         except ClosedError:
             if not isinstance(event, Finished | Stopped):
-                raise  # there is no node any more: the session ends
+                raise  # the node has closed: the session ends
 
     def _stopped(self, identifier: str, session: Running, error: BaseException) -> None:
         """Record that a session ended by an error: the job goes on later, or it has failed."""
@@ -370,7 +376,7 @@ class Sessions:
                 if isinstance(error, PeerTroubleError):
                     self._not_a_try(identifier, session)
                 self._broke(identifier, session, session.why or str(error), session.begun)
-            case _:  # neither the peer's fault nor the job's own, as far as is known
+            case _:  # not known to be the fault of the peer or of the job
                 self._events.log("session failed", job=identifier, error=type(error).__name__, stack=stack_of(error))
                 self._pauses.put(identifier, longer=not session.got_further)
                 self._table_pauses.put(identifier)
@@ -382,18 +388,18 @@ class Sessions:
             self._events.session_ended(time.monotonic() - session.started, session.cost)
 
     def _own_trouble(self, error: BaseException) -> str:
-        """Return why our machine ended a session; empty if the session's own matters or the peer did."""
+        """Return the trouble of this machine that ended a session; empty if the session's own error or the peer did."""
         if isinstance(error, AwayError | LinkError | JobMismatchError | BudgetError):
             return ""
         return own_trouble(error) or (str(error) if isinstance(error, errors()) else "")
 
     def _not_a_try(self, identifier: str, session: Running) -> None:
-        """Do not count a session of which no share has left, and which has found nothing: it opened nothing."""
+        """Do not count a session without progress of which no share has left: it opened nothing."""
         if session.counted and not session.leaving and not session.got_further:
             self._runs.spare(identifier)
 
     def _broke(self, identifier: str, session: Running, why: str, begun: bool) -> None:
-        """Leave the job of a broken session alone for a while, longer each time that it got no further."""
+        """Pause the job of a broken session, longer each time that the session made no progress."""
         record = self._jobs.known(identifier)
         if record is None or self._jobs.has_ended(record):
             return

@@ -2,13 +2,13 @@
 
 [node]
 state = "state"                  # jobs, records, and the key to the node's own interface
-retention_days = 365             # jobs that ended longer ago are archived; or what rights of their table say
+retention_days = 365             # jobs that ended longer ago are archived; a table's rights may set fewer days
 web = "127.0.0.1:7080"           # the operator's page, on this machine only
 
 [node.limits]                     # what each peer may ask of this node
 jobs_a_day = 10000
 
-[node.oidc]                       # people with an account may sign in by it
+[node.oidc]                       # people with an account may sign in with it
 issuer = "https://login.example.org/realms/clinic"
 client_id = "smc"
 
@@ -17,28 +17,28 @@ name = "Clinic A"
 contact = "privacy@clinic-a.example"
 
 [peer]
-roles = ["hospital"]             # what this party says the peer is, for the policy
-attributes.gdpr_compliant = true # and what else it knows of it
+roles = ["hospital"]             # roles of the peer, for the policy
+attributes.gdpr_compliant = true # other attributes of the peer
 
-With several peers there is no `peer`, `listen` or `connect` under [link], no [peer], but `node.listen` and
+With several peers leave out [peer], and `peer`, `listen` and `connect` under [link]. Set `node.listen` and
 
 [[peers]]
 name = "clinic-b"                # left out: the name in its certificate
 certificate = "keys/b.crt"       # it connects to us at node.listen
 roles = ["hospital"]
-share = 0.25                     # of each table's privacy budget; left out: an equal part of what others leave
+share = 0.25                     # of each table's privacy budget; left out: an equal part of the rest
 
 [[peers]]
 certificate = "keys/c.crt"
 connect = "c.example:7001"       # we connect to it
 
-[notify]                          # who is told that a job waits; nobody if left out
+[notify]                          # notices of waiting jobs; none if left out
 webhook = "https://chat.example/hook"
 
-[[records.ship]]                  # where entries of the audit log go as they are written
+[[records.ship]]                  # targets of audit log entries, as they are written
 file = "/var/log/smc/audit.jsonl"
 
-[decision]                        # an outside decision point, which has to permit our jobs, too
+[decision]                        # an outside decision point, which must also permit our jobs
 url = "https://pdp.example/authorize"
 
 [tables.patients]
@@ -90,14 +90,14 @@ LocalAddress = Annotated[Here, AfterValidator(_local)]
 
 
 class LimitSettings(Settings):
-    """The table [node.limits]: what each peer may ask of this node. A refusal names the limit.
+    """The table [node.limits]: limits on what each peer may ask of this node. A refusal names the limit.
 
-    `jobs_a_day` proposals are taken on a day of UTC. `mib_a_day` is the size of the rows and entries that all that the
-    peer says makes this node write then. `sessions_a_day` are begun: all at once if the peer likes, and as many again
-    spread over each day. `waiting` proposals wait for the operator. `processes` is how many shards all sessions with
-    the peer have at once; `memory` is how many MiB these take, by their forecasts.
+    `jobs_a_day` is the number of proposals accepted on a day of UTC. `mib_a_day` limits the rows and entries written
+    that day because of the peer's statements. `sessions_a_day` is the number of sessions begun: all at once if the peer
+    likes, and as many again spread over each day. `waiting` is the number of proposals that wait for the operator.
+    `processes` is the number of shards of all sessions with the peer at once; `memory` is their forecast memory in MiB.
 
-    The defaults permit 10,000 quick jobs a day, each with a session that breaks: such a job writes 10 kB in all.
+    The defaults permit 10,000 quick jobs a day, each with one broken session. Such a job writes 10 kB in all.
     """
 
     jobs_a_day: Annotated[int, Field(strict=True, ge=1, le=1_000_000)] = 10_000
@@ -109,19 +109,19 @@ class LimitSettings(Settings):
 
 
 class NodeSettings(Settings):
-    """The table [node]. All ports that it opens are here; port 0 is any free one.
+    """The table [node]. It has all ports that the node opens; port 0 is any free one.
 
-    `listen` is where peers connect to (that of a single one may stand under [link] instead). `approvals` is how many
-    people must approve our jobs, and what no rule permits of a peer's; who proposed a job is one of them. Jobs that
-    were begun for one of the purposes `emergency` are looked at afterwards, by `smc audit review`. `sessions` is how
-    many run at once with each peer; `stop` how many seconds the running ones have to finish once the node is told
-    to stop. Jobs that ended `retention_days` ago are archived. `sealed` says that the state is encrypted: one that is
-    not is refused (`smc audit seal`). `link` is what the connection to the peer is like: for
-    predictions only. `oidc` is a provider by which people with an account sign in on the page. `limits` are for what
-    each peer may ask.
+    `listen` is the address for connecting peers (that of a single peer may be given under [link] instead). `approvals`
+    is the number of people who must approve our jobs, and jobs of a peer that no rule permits; the person who proposed
+    a job counts as one. Jobs begun for one of the purposes in `emergency` are reviewed afterwards, by `smc audit
+    review`. `sessions` is the number of sessions at once with each peer. `stop` is the number of seconds that running
+    sessions have to finish when the node stops. Jobs that ended `retention_days` ago are archived. `sealed` states that
+    the state is encrypted: unencrypted state is refused (`smc audit seal`). `link` is the kind of connection to the
+    peer, for predictions only. `oidc` is a provider by which people with an account sign in on the page. `limits` limit
+    each peer.
     """
 
-    state: LocalPath = Field(default=Path(STATE), validate_default=True)  # beside the file, as paths in it are
+    state: LocalPath = Field(default=Path(STATE), validate_default=True)  # relative to the file, like all its paths
     listen: Here | None = None
     web: LocalAddress = WEB
     metrics: LocalAddress = METRICS
@@ -143,15 +143,16 @@ class ControllerSettings(Settings):
     name: Line
     contact: Line
     representative: Line | None = None
-    officer: Line | None = None  # for data protection
+    officer: Line | None = None  # the data protection officer
 
 
 class PeerSettings(Settings):
-    """The peer as this party's administration knows it.
+    """The peer as this party's administrator describes it.
 
-    `transfer` says on what ground results go to a third country (GDPR art. 30(1)(e)), or that the peer is in none.
-    `share` is the part of each table's budget that jobs with the peer may spend; left out: an equal part of what others
-    leave. `successor` is the peer's signed word of a new certificate (`records.succession`), which is trusted besides.
+    `transfer` states the ground on which results go to a third country (GDPR art. 30(1)(e)), or that the peer is in
+    none. `share` is the part of each table's budget that jobs with the peer may spend; if left out, an equal part of
+    what the other shares leave. `successor` is the peer's signed announcement of a new certificate
+    (`records.succession`), which is trusted in addition.
     """
 
     share: Annotated[float, Field(strict=True, ge=0, le=1)] | None = None
@@ -163,7 +164,7 @@ class PeerSettings(Settings):
 
 
 class PeerEntry(PeerSettings):
-    """One of several peers: it connects to this node, unless `connect` says where it listens."""
+    """One of several peers: it connects to this node, unless `connect` gives the address where it listens."""
 
     name: Line | None = None
     certificate: LocalPath
@@ -185,50 +186,50 @@ class NodeFile(CommandTables):
 
     @model_validator(mode="after")
     def _one_place(self) -> NodeFile:
-        """Check that one peer stands under [link] and [peer], several under [[peers]]; a port in one place."""
+        """Check that a single peer is set under [link] and [peer], several under [[peers]], and a port only once."""
         if self.peers and "peer" in self.model_fields_set:
-            raise ValueError("[peer] is for a single peer: move what it says to the [[peers]] of that one")
+            raise ValueError("[peer] is for a single peer: move its keys to the [[peers]] of that one")
         if self.peers and (self.link.peer is not None or self.link.connect is not None):
             raise ValueError(
                 "link.peer and link.connect are for a single peer: write one more [[peers]] instead, with link.peer as "
                 "its certificate and link.connect, if there is one, as its connect"
             )
         if sum(Fraction(peer.share) for peer in self.peers if peer.share is not None) > 1:
-            raise ValueError("peers: their shares of budgets come to more than 1")
+            raise ValueError("peers: their shares of budgets add up to more than 1")
         if self.node.listen is not None and (self.link.listen or self.link.connect) is not None:
-            raise ValueError("node.listen: the [link] says already where to listen or connect")
+            raise ValueError("node.listen: [link] already sets where to listen or connect")
         return self
 
     def ports(self) -> dict[str, str]:
-        """Return the addresses at which the node would open ports, by the keys that say so."""
-        wanted = {"node.listen": self.node.listen, "link.listen": self.link.listen}
-        wanted |= {"node.web": self.node.web, "node.metrics": self.node.metrics, "node.health": self.node.health}
-        return {key: address for key, address in wanted.items() if address is not None}
+        """Return the addresses of the ports that the node would open, by setting."""
+        addresses = {"node.listen": self.node.listen, "link.listen": self.link.listen}
+        addresses |= {"node.web": self.node.web, "node.metrics": self.node.metrics, "node.health": self.node.health}
+        return {key: address for key, address in addresses.items() if address is not None}
 
     def shared_ports(self) -> dict[str, str]:
-        """Return what is wrong with each of those keys whose address is another's."""
+        """Return a message for each of those settings whose address another one has, too."""
         first: dict[str, str] = {}
         wrong = {}
         for key, address in self.ports().items():
             if address in first and not address.endswith(":0"):
-                wrong[key] = f"{address} is {first[address]} as well: give each another port"
+                wrong[key] = f"{address} is {first[address]} as well: give each its own port"
             first.setdefault(address, key)
         return wrong
 
     def combine(self, table: str) -> Combine:
-        """Return whose word counts if the rules of a table's owners differ; of no table of ours, the stricter one's."""
+        """Return how differing rules of a table's owners are combined; for an unknown table, the stricter counts."""
         settings = self.tables.get(table)
         return "deny-overrides" if settings is None else settings.combine
 
 
 def load(path: Path) -> NodeFile:
-    """Read a node's `party.toml`. `InputError` names the file and the key."""
+    """Read a node's `party.toml`. Raise InputError with the file and the key at fault."""
     file = read(NodeFile, path)
     if shipped := [target.file for target in file.records.ship if target.file is not None]:
         named = [os.path.realpath(other) for other in named_files(path)]
-        for place in shipped:
-            if named.count(os.path.realpath(place)) > 1:
-                raise InputError(f"{path}: records.ship.file: {place} is another file of this node's: name a new one")
-            if os.path.realpath(place.parent) == os.path.realpath(file.node.state):
-                raise InputError(f"{path}: records.ship.file: {place} is in the node's state: name another directory")
+        for path_ in shipped:
+            if named.count(os.path.realpath(path_)) > 1:
+                raise InputError(f"{path}: records.ship.file: {path_} is another file of this node's: name a new one")
+            if os.path.realpath(path_.parent) == os.path.realpath(file.node.state):
+                raise InputError(f"{path}: records.ship.file: {path_} is in the node's state: name another directory")
     return file

@@ -1,4 +1,4 @@
-"""What operators have typed for jobs: only in memory."""
+"""Private inputs typed by operators, kept in memory only."""
 
 from __future__ import annotations
 
@@ -15,17 +15,22 @@ class TypedInputs:
         self._lock = threading.Lock()
 
     def put(self, identifier: str, typed: Mapping[str, Any]) -> None:
-        """Keep what was typed for a job."""
+        """Keep the inputs typed for a job.
+
+        Args:
+            identifier: The job.
+            typed: The values by name.
+        """
         if typed:
             with self._lock:
                 self._typed[identifier] = dict(typed)
 
     def of(self, identifier: str) -> dict[str, Any]:
-        """Return what was typed for a job."""
+        """Return the inputs typed for a job."""
         with self._lock:
             return dict(self._typed.get(identifier, {}))
 
     def forget(self, identifier: str) -> None:
-        """Forget what was typed for a job that has ended."""
+        """Forget the inputs of a job that has ended."""
         with self._lock:
             self._typed.pop(identifier, None)

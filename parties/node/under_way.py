@@ -1,4 +1,4 @@
-"""A session under way: how far it is, and a way to cut it."""
+"""A session under way: its progress, and a way to cut it."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ from smc.meter import Cost
 
 @dataclass
 class Running:
-    """A session under way, as its worker's events tell; `why` is the reason if it was cut."""
+    """A session under way, updated by its worker's events; `why` is the reason if it was cut."""
 
     started: float = field(default_factory=time.monotonic)
     worker: Worker | None = None
     why: str = ""
-    shards: tuple[int, int] = (0, 0)  # its processes, and the bytes that they take by forecast
-    linked: bool = False  # the peer is there: from now on our rows may decide what happens
+    shards: tuple[int, int] = (0, 0)  # number of shard processes, and the forecast of the bytes that they take
+    linked: bool = False  # the peer is connected: from now on our rows may decide what happens
     begun: bool = False
-    counted: bool = False  # it is a try, by the records
+    counted: bool = False  # the records count it as a try
     leaving: bool = False  # a share of ours has left, or may have
     doing: str = "beginning"
     first: int = 0
     step: Reached | None = None
     cost: Cost = field(default_factory=Cost)
-    costs_of_steps: tuple[int, ...] = ()  # of a typical run: none if it could not be counted
+    costs_of_steps: tuple[int, ...] = ()  # of a typical run; empty if it could not be counted
 
     @property
     def got_further(self) -> bool:
-        """True if it has decided a step that the sessions before had not."""
+        """True if it has decided a step that no earlier session had."""
         return self.step is not None and self.step.step > self.first
 
     def abort(self, why: str) -> None:
-        """Cut it, if there is anything to cut yet; of several reasons the first counts."""
+        """Cut the session, if it can be cut yet; the first of several reasons counts."""
         if self.worker is not None and self.worker.can_be_cut:
             self.why = self.why or why
             self.worker.abort(why)
 
     def progress(self) -> Progress:
-        """Return where it is."""
+        """Return the progress of the session."""
         seconds = time.monotonic() - self.started
         step = self.step.step if self.step is not None else self.first
         done, ahead = sum(self.costs_of_steps[self.first : step]), sum(self.costs_of_steps[step:])

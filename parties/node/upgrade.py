@@ -1,4 +1,4 @@
-"""What this release makes of the state that an earlier one left: asked before a node is started, changing nothing."""
+"""Check of the state left by an earlier release, before a node is started; it changes nothing."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from smc.errors import InputError
 
 
 class Upgrade(NamedTuple):
-    """What a start of this release would find. `problems` stand in its way: a line each."""
+    """The findings of a start with this release. `problems` prevent the start, one line each."""
 
     release: str
-    wire: int  # a peer's node must speak the same
-    state: int  # the number that this release keeps
-    found: int | None  # the number of what is there; None if nothing is, or it cannot be opened
-    jobs: int | None  # None if they could not be read, as below
-    waiting: int | None  # of them those that have not ended
+    wire: int  # the peer's node must use the same number
+    state: int  # the number of this release's state
+    found: int | None  # the number of the state on disk; None if there is none, or it cannot be opened
+    jobs: int | None  # None if they could not be read; likewise below
+    waiting: int | None  # those of the jobs that have not ended
     entries: int | None  # of the audit log
     problems: tuple[str, ...]
 
 
 def opened(file: NodeFile) -> int | None:
-    """Return the number of the state that is there, None if none is; it is only read. `InputError` if a start fails."""
+    """Return the number of the state on disk, which is only read. Raise InputError if a start fails."""
     path = file.node.state / FILE_NAME
     _refuse_plain(file, path)
     if not path.exists():
@@ -47,7 +47,7 @@ def _refuse_plain(file: NodeFile, path: Path) -> None:
 
 
 def check(file: NodeFile) -> Upgrade:
-    """Return what a start of this release would find, on a copy in memory; the node may be running."""
+    """Return the findings of a start with this release, on a copy in memory; the node may be running."""
     path = file.node.state / FILE_NAME
     try:
         _refuse_plain(file, path)
@@ -55,11 +55,11 @@ def check(file: NodeFile) -> Upgrade:
         return Upgrade(__version__, WIRE_VERSION, STATE, None, None, None, None, (str(error),))
     if not path.exists():
         return Upgrade(__version__, WIRE_VERSION, STATE, None, 0, 0, 0, ())
-    found = jobs = waiting = entries = None
+    number = jobs = waiting = entries = None
     problems: list[str] = []
     try:
         with database.reading(path) as connection, closing(database.copied(connection)) as copy:
-            found = database.state_number(copy)
+            number = database.state_number(copy)
             database.migrate(copy)
             certificate = read_certificate(required(file.link.certificate, "link.certificate"))
             checked = integrity.verify(copy, certificate, state=path.parent)
@@ -70,21 +70,21 @@ def check(file: NodeFile) -> Upgrade:
             jobs, waiting = len(kept), sum(record.ended_at is None for record in kept)
     except InputError as error:
         problems.append(str(error))
-    return Upgrade(__version__, WIRE_VERSION, STATE, found, jobs, waiting, entries, tuple(problems))
+    return Upgrade(__version__, WIRE_VERSION, STATE, number, jobs, waiting, entries, tuple(problems))
 
 
 def lines(upgrade: Upgrade) -> list[str]:
-    """Return it in words, without the problems: nothing of a state that cannot be read."""
+    """Return the findings as lines without the problems; no lines for a state that cannot be read."""
     first = f"this release is {upgrade.release}; a peer's node must speak wire version {upgrade.wire}, as it does"
     if upgrade.found is None:
         return [] if upgrade.problems else [first, "there is no state yet: a start begins one"]
     if upgrade.found < upgrade.state:
-        then = f"a start brings it to {upgrade.state}; copy the directory first, earlier releases cannot read it then"
+        effect = f"a start brings it to {upgrade.state}; copy the directory first, earlier releases cannot read it then"
     else:
-        then = "a start takes it as it is" if upgrade.found == upgrade.state else "a start refuses it"
-    said = [first, f"the state has number {upgrade.found}: {then}"]
+        effect = "a start takes it as it is" if upgrade.found == upgrade.state else "a start refuses it"
+    texts = [first, f"the state has number {upgrade.found}: {effect}"]
     if upgrade.jobs is not None:
-        said.append(
+        texts.append(
             f"{upgrade.jobs} jobs, of which {upgrade.waiting} go on; {upgrade.entries} entries of the audit log"
         )
-    return said
+    return texts

@@ -1,4 +1,4 @@
-"""How long the certificates of a link still hold: said a month before one ends, and why nothing runs once it has."""
+"""Validity of a link's certificates: a warning a month before one expires, and the reason when none runs."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from parties.link.identity import SOON
 from parties.node.peers import Who
 
 LOOK_SECONDS = 600.0
-AGAIN_SECONDS = 24 * 3600.0  # before the same is said again
+AGAIN_SECONDS = 24 * 3600.0  # before a warning is repeated
 
 
 def lapsed(who: Who) -> str:
-    """Return why no session with this peer can begin now; empty if both certificates are valid."""
+    """Return the reason why no session with this peer can begin now; empty if both certificates are valid."""
     if who.is_overdue:
-        return f"{who.peer_name}'s certificate was to be replaced by now, and it has not come with its new one"
+        return f"{who.peer_name}'s certificate should have been replaced by now, but it has not used its new one"
     for certificate, whose, what in _both(who):
         begins, ends = certificate.not_valid_before_utc, certificate.not_valid_after_utc
         if datetime.now(UTC) > ends:
@@ -29,7 +29,7 @@ def lapsed(who: Who) -> str:
 
 
 def warning(who: Who) -> str:
-    """Return the same, or which certificate ends within a month."""
+    """Return `lapsed`, or the certificate that expires within a month."""
     if why := lapsed(who):
         return why
     for certificate, whose, what in _both(who):
@@ -39,7 +39,7 @@ def warning(who: Who) -> str:
 
 
 class Watch:
-    """A thread that tells what there is to be said, of whom and what: when it changes, and daily while it holds."""
+    """A thread that reports texts by subject: when a text changes, and daily while it stays."""
 
     def __init__(
         self,
@@ -51,11 +51,11 @@ class Watch:
         self._over = threading.Event()
 
     def start(self) -> None:
-        """Look now, and from now on."""
+        """Look now, and repeatedly from now on."""
         threading.Thread(target=self._watch, name="smc-watch", daemon=True).start()
 
     def stop(self) -> None:
-        """Look no more."""
+        """Stop looking."""
         self._over.set()
 
     def _watch(self) -> None:
@@ -71,10 +71,10 @@ class Watch:
 
 
 def _both(who: Who) -> list[tuple[x509.Certificate, str, str]]:
-    """Return each certificate, whose it is, and what is to be done when it ends; the first to end comes first."""
+    """Return each certificate, its owner, and the remedy when it expires; the first to expire comes first."""
     name = who.peer_name
     ours = f"make a new one (smc identity create), give it to {name}, and start the node with it"
-    theirs = f"ask {name} for a new one, put it in place, and start the node again"
+    theirs = f"ask {name} for a new one, install it, and restart the node"
     both = [(who.identity.certificate, "our", ours), (who.peer, f"{name}'s", theirs)]
     return sorted(both, key=lambda entry: entry[0].not_valid_after_utc)
 

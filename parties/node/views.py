@@ -1,4 +1,4 @@
-"""Jobs as the operator sees them: the ledger's records as views."""
+"""Views of jobs for the operator, made from the ledger's records."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from parties.operator.budget import Exposure, Price
 from parties.operator.interface import Asked, JobResult, JobView, PredictedCost, Progress, State, Verdict
 from smc.errors import InputError
 
-MOST_KEPT = 1000  # views
+MOST_KEPT = 1000  # cached views
 
 
 def job_view(
@@ -27,9 +27,17 @@ def job_view(
     exposure: Exposure | None = None,
     approvals: int = 1,
 ) -> JobView:
-    """Return a job as this party sees it; `link` is the kind of link that the predicted cost is for.
+    """Return a job as this party sees it.
 
-    `approvals` is how many of our people must approve what no rule does.
+    Args:
+        record: The job.
+        state: Its state.
+        inputs: This party's inputs to it.
+        progress: Progress of a running session, if any.
+        link: Kind of link assumed by the predicted cost.
+        price: Privacy price of the job, if any.
+        exposure: Bits that its exact answers open, if any.
+        approvals: Number of our people who must approve a job that no rule decides.
     """
     job, party = record.ours.proposal, record.party
     task = job.task
@@ -81,25 +89,30 @@ def job_view(
 
 
 class Kept:
-    """Views of jobs that do not run and ask for nothing: a page may show 200, every second while another job runs."""
+    """Cached views of idle jobs: a page may show 200 of them every second while another job runs."""
 
     def __init__(self) -> None:
-        self._known: dict[str, tuple[Record, State, JobView]] = {}
+        self._cached: dict[str, tuple[Record, State, JobView]] = {}
 
     def get(self, record: Record, state: State) -> JobView | None:
-        """Return the view of this very record, None if there is none."""
-        known = self._known.get(record.id)
-        return known[2] if known is not None and known[0] is record and known[1] == state else None
+        """Return the cached view of this very record; None if there is none.
+
+        Args:
+            record: The job.
+            state: Its state.
+        """
+        cached = self._cached.get(record.id)
+        return cached[2] if cached is not None and cached[0] is record and cached[1] == state else None
 
     def put(self, record: Record, state: State, view: JobView) -> None:
-        """Keep a view in the place of the job's last one."""
-        if len(self._known) >= MOST_KEPT:
-            self._known.clear()
-        self._known[record.id] = record, state, view
+        """Cache a view in place of the job's last one."""
+        if len(self._cached) >= MOST_KEPT:
+            self._cached.clear()
+        self._cached[record.id] = record, state, view
 
 
 def job_result(record: Record, state: State) -> JobResult:
-    """Return what a job has brought. `InputError` if it is not done."""
+    """Return the result of a job. Raise InputError if it is not done."""
     if state != "done":
         raise InputError(f"job {record.id[:8]} has no result: it is {state}; smc show {record.id[:8]} says more")
     ours, theirs = record.ours.signed, record.theirs.signed if record.theirs is not None else None
@@ -123,7 +136,7 @@ def job_result(record: Record, state: State) -> JobResult:
 
 
 def _withdrawn(record: Record) -> list[str]:
-    """Return who has withdrawn the result, when and why, a line each."""
+    """Return the withdrawals of the result, with party, time and reason, a line each."""
     names = {"us": "us", "peer": record.peer}
     return [f"by {names[side]}, {word.at}: {word.why}" for side, word in withdrawals(record)]
 
@@ -131,7 +144,7 @@ def _withdrawn(record: Record) -> list[str]:
 def _asked(task: Kind, inputs: Inputs) -> list[Asked]:
     try:
         missing = task.missing(inputs)
-    except InputError:  # the circuit is not here: the job cannot run anyway
+    except InputError:  # the circuit is missing: the job cannot run anyway
         return []
     return [
         Asked(name=parameter.key, title=parameter.title, help=parameter.help)
@@ -141,14 +154,14 @@ def _asked(task: Kind, inputs: Inputs) -> list[Asked]:
 
 
 def _ended_by(record: Record, state: State) -> Literal["", "us", "peer"]:
-    """Return whose word ended the job, if it has not ended well; ours if both had one."""
+    """Return the party whose statement ended the job, if it has not ended well; "us" if both did."""
     if state not in ("refused", "cancelled", "failed"):
         return ""
     return "us" if record.ours.end == state or (state == "refused" and record.ours.verdict == state) else "peer"
 
 
 def _by(record: Record, approvals: int) -> str:
-    """Return who decided for us, by name if that is known: the peer, which has our statement, is not told names."""
+    """Return the author of our decision, with known names; the statement for the peer has no names."""
     by, names = record.ours.by, ", ".join(record.people)
     if record.ours.verdict == "waiting":
         return f"{len(record.people)} of {approvals}: {names}" if names else ""
@@ -164,21 +177,21 @@ def _verdict(side: Statement | None, reason: str) -> Verdict:
 
 
 def _cost(task: Kind, inputs: Inputs, party: int, link: str) -> PredictedCost | None:
-    """Return what the job will cost, the sessions' own messages included."""
+    """Return the predicted cost of the job, with the sessions' own messages."""
     forecast = predicted(task, inputs, link)
     if forecast is None:
         return None
-    both = [checkpoint, *([readiness, commitment] if task.reads_table else []), *([precheck] if task.spends else [])]
-    one_step = task.bits_at_least == task.bits_at_most  # in however many phases
-    both += [counting] * (0 if task.bits_at_most == 0 else 1 if one_step else len(forecast.steps))
-    extra = sum(part.BYTES for part in both)
+    parts = [checkpoint, *([readiness, commitment] if task.reads_table else []), *([precheck] if task.spends else [])]
+    one_step = task.bits_at_least == task.bits_at_most  # in any number of phases
+    parts += [counting] * (0 if task.bits_at_most == 0 else 1 if one_step else len(forecast.steps))
+    extra = sum(part.BYTES for part in parts)
     return PredictedCost(
         estimate=forecast.estimate,
         assumed=forecast.assumed,
         profile=str(forecast.profile),
         bytes=forecast.bytes + extra,
         most=None if forecast.most is None else forecast.most + extra,
-        rounds=forecast.rounds[party] + sum(part.ROUNDS for part in both),
+        rounds=forecast.rounds[party] + sum(part.ROUNDS for part in parts),
         seconds=forecast.seconds,
         link=link,
     )

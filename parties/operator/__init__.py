@@ -1,1 +1,1 @@
-"""What an operator sees of a node and may ask of it: the interface, and a client for other processes."""
+"""The operator's interface to a node, and a client for other processes."""

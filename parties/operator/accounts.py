@@ -1,6 +1,6 @@
-"""The accounts of people with names, in the node's state directory: `operators.json`, for its owner alone.
+"""Accounts of people with names, in the node's state directory: `operators.json`, for its owner alone.
 
-As long as there is none, nobody has a name: whoever has the key of `api.json`, or a link made with it, may do all.
+Without any account no person has a name: the key of `api.json`, or a link made with it, permits everything.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from smc.errors import InputError
 
 FILE_NAME = "operators.json"
 SHORTEST, LONGEST = 12, 1024  # characters of a new password or passphrase
-MEMORY, ITERATIONS, LANES = 19 * 1024, 2, 1  # KiB, passes, lanes: Argon2id as OWASP's cheat sheet on passwords says
+MEMORY, ITERATIONS, LANES = 19 * 1024, 2, 1  # KiB, passes, lanes: Argon2id as in OWASP's cheat sheet on passwords
 
 NAME = re.compile(r"[a-z][a-z0-9._-]{0,31}")
 
@@ -37,13 +37,13 @@ class Account(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     roles: Annotated[tuple[Role, ...], Field(min_length=1)]
-    unix: str = ""  # the Unix user whose commands are this person's
-    oidc: Annotated[str, Field(max_length=256)] = ""  # how the log-in provider calls this person
+    unix: str = ""  # the Unix user whose commands act as this person
+    oidc: Annotated[str, Field(max_length=256)] = ""  # the person's identity at the log-in provider
     salt: Annotated[str, Field(pattern="^[0-9a-f]{32}$")]
     hash: Annotated[str, Field(pattern="^([0-9a-f]{64})?$")]
 
     def person(self, name: str) -> Person:
-        """Return whose it is, with the roles of now."""
+        """Return the account's person, with the present roles."""
         return Person(name, frozenset(self.roles), f"{self.salt} {self.oidc}")
 
 
@@ -51,37 +51,48 @@ _FILE: TypeAdapter[dict[str, Account]] = TypeAdapter(dict[Annotated[str, Field(p
 
 
 class Keeping(Protocol):
-    """How the file of accounts is kept, perhaps encrypted; what stands in the way is an `InputError`."""
+    """Storage of the file of accounts, perhaps encrypted. Errors are InputError."""
 
     def read(self, path: Path) -> bytes:
         """Return the file's content."""
 
     def write(self, path: Path, data: bytes) -> None:
-        """Replace it in one step, for its owner only."""
+        """Replace the file in one step, for its owner only.
+
+        Args:
+            path: The file.
+            data: Its content.
+        """
 
     def check_absent(self, path: Path) -> None:
-        """Raise `InputError` if `path` is missing although the records show that it existed."""
+        """Raise InputError if `path` is missing although the records show that it existed."""
 
 
 class Plain:
-    """As it is."""
+    """Unencrypted storage."""
 
     def check_absent(self, path: Path) -> None:
-        """Nobody says that there should be one."""
+        """Accept a missing file: there are no records to contradict it."""
 
     def read(self, path: Path) -> bytes:
         """Return the file's content."""
         return files.read_bytes(path)
 
     def write(self, path: Path, data: bytes) -> None:
-        """Replace it in one step, for its owner only."""
+        """Replace the file in one step, for its owner only.
+
+        Args:
+            path: The file.
+            data: Its content.
+        """
         files.write_bytes(path, data, private=True)
 
 
 class Accounts:
-    """The accounts in a state directory as they are now, whoever changes them; none without a directory.
+    """The present accounts in a state directory, reread after each change; none without a directory.
 
-    Every call may raise `InputError`: the file cannot be read, or should be there and is not. Then nobody gets in.
+    Every call may raise InputError if the file cannot be read, or is missing although it existed. Then no person is let
+    in.
     """
 
     def __init__(self, state: Path | None = None, keeping: Keeping | None = None) -> None:
@@ -90,7 +101,7 @@ class Accounts:
         self._seen: tuple[object, dict[str, Account]] = (None, {})
 
     def check_present(self) -> bool:
-        """Return whether there is a file. `InputError` if there is none, and should be one."""
+        """Return whether there is a file. Raise InputError if it is missing although it existed."""
         if self._path is None or self._path.exists():
             return self._path is not None
         self._keeping.check_absent(self._path)
@@ -110,7 +121,7 @@ class Accounts:
         return self._seen[1]
 
     def write(self, accounts: dict[str, Account]) -> None:
-        """Replace all accounts, in one step. `InputError` if that cannot be, or two would be one person elsewhere."""
+        """Replace all accounts, in one step. Raise InputError if that fails, or two accounts share an identity."""
         assert self._path is not None
         for option, what in (("unix", "Unix user"), ("oidc", "provider's person")):
             names = [name for account in accounts.values() if (name := getattr(account, option))]
@@ -119,26 +130,26 @@ class Accounts:
         self._keeping.write(self._path, content(accounts))
 
     def now(self, person: Person) -> Person | None:
-        """Return a person with the roles of now; None if the account has gone, or who may sign in with it."""
+        """Return a person with the present roles; None if the account was removed or its log-in data changed."""
         accounts = self.all()
         if not accounts and person == UNNAMED:
             return UNNAMED
         if (account := accounts.get(person.name)) is None:
             return None
-        found = account.person(person.name)
-        return found if found.stamp == person.stamp else None
+        present = account.person(person.name)
+        return present if present.stamp == person.stamp else None
 
     def of_unix(self, user: str) -> Person | None:
-        """Return the person whose Unix user this is, if there is one."""
+        """Return the person with this Unix user; None if there is none."""
         return next((account.person(name) for name, account in self.all().items() if account.unix == user), None)
 
     def of_oidc(self, identity: str) -> Person | None:
-        """Return the person whom the log-in provider calls so, if there is one."""
-        found = ((name, account) for name, account in self.all().items() if account.oidc and account.oidc == identity)
-        return next((account.person(name) for name, account in found), None)
+        """Return the person with this identity at the log-in provider; None if there is none."""
+        matches = ((name, account) for name, account in self.all().items() if account.oidc and account.oidc == identity)
+        return next((account.person(name) for name, account in matches), None)
 
     def on_terminal(self, user: str) -> Person:
-        """Return as whom a Unix user's commands act. `NotAllowedError` if others have accounts, and this user none."""
+        """Return the person for a Unix user's commands. Raise NotAllowedError if only others have accounts."""
         if not self.all():
             return UNNAMED
         if (person := self.of_unix(user)) is None:
@@ -149,20 +160,25 @@ class Accounts:
         return person
 
     def signed_in(self, name: str, password: str) -> Person | None:
-        """Return the person of this name and password, None if there is none: either takes one computation."""
+        """Return the person of this name and password, None if there is none; both cases take one password hash.
+
+        Args:
+            name: The name.
+            password: The password.
+        """
         account = self.all().get(name)
-        known = account if account is not None and account.hash else None
-        is_right = verified(password, known or _nobody())
-        return known.person(name) if known is not None and is_right else None
+        usable = account if account is not None and account.hash else None
+        is_right = verified(password, usable or _nobody())
+        return usable.person(name) if usable is not None and is_right else None
 
 
 def content(accounts: dict[str, Account]) -> bytes:
-    """Return what the file holds of these accounts."""
+    """Return the content of the file with these accounts."""
     return _FILE.dump_json(accounts, indent=2) + b"\n"
 
 
 def is_unix_user(name: str) -> bool:
-    """Return whether this machine knows a Unix user by this name, or by this number, as `unix_user` tells it."""
+    """Return whether this machine has a Unix user of this name, or of this number as `unix_user` returns it."""
     try:
         pwd.getpwnam(name)
     except KeyError:
@@ -171,7 +187,7 @@ def is_unix_user(name: str) -> bool:
 
 
 def unix_user() -> str:
-    """Return the name of the Unix user whose process this is; the number, if it has none."""
+    """Return the name of this process's Unix user; the number, if it has none."""
     try:
         return pwd.getpwuid(os.geteuid()).pw_name
     except KeyError:
@@ -179,13 +195,18 @@ def unix_user() -> str:
 
 
 def check_length(what: str, secret: str) -> None:
-    """Raise `InputError` if a new password or passphrase is too short, or too long."""
+    """Raise InputError if a new password or passphrase is too short or too long.
+
+    Args:
+        what: Its name in the message.
+        secret: The password or passphrase.
+    """
     if not SHORTEST <= len(secret) <= LONGEST:
         raise InputError(f"a {what} must have from {SHORTEST} to {LONGEST:,} characters")
 
 
 def protected(password: str) -> tuple[str, str]:
-    """Return a fresh salt and the hash of a new password. `InputError` if it is too short."""
+    """Return a fresh salt and the hash of a new password. Raise InputError if it is too short."""
     check_length("password", password)
     salt = secrets.token_bytes(16)
     try:
@@ -195,7 +216,12 @@ def protected(password: str) -> tuple[str, str]:
 
 
 def verified(password: str, account: Account) -> bool:
-    """Return whether this is an account's password, in a time that does not depend on where it differs."""
+    """Return whether this is an account's password, in constant time.
+
+    Args:
+        password: The password.
+        account: The account.
+    """
     try:
         _argon2id(bytes.fromhex(account.salt)).verify(_bytes(password), bytes.fromhex(account.hash))
     except InvalidKey:
@@ -205,7 +231,7 @@ def verified(password: str, account: Account) -> bool:
 
 @cache
 def _nobody() -> Account:
-    """Return an account that is nobody's, for names that are not known."""
+    """Return an account that belongs to no person, for unknown names."""
     return Account(roles=ROLES, salt=secrets.token_hex(16), hash=secrets.token_hex(32))
 
 

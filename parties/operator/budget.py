@@ -1,4 +1,4 @@
-"""What an operator sees of privacy budgets. Epsilons are None where there is none: of rho without a delta, say."""
+"""Views of privacy budgets for an operator. An epsilon is None if there is none, such as for rho without a delta."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pydantic import Field
 
 from parties.operator.view import View
 
-STOPS = "it stops before a step that takes more"
+STOPS = "it stops before a step that needs more"
 
 
 class LeftFor(View):
-    """What a table's budget is enough for: so many questions of one sort, each of this epsilon, and nothing else."""
+    """How many questions of one sort, each of this epsilon, a table's budget allows if it is spent on these alone."""
 
     what: str  # such as "noisy count"
     epsilon: float
@@ -21,18 +21,18 @@ class LeftFor(View):
 
     @property
     def words(self) -> str:
-        """The same in a phrase."""
+        """The view as a phrase."""
         return f"{self.times:,} {self.what}{'' if self.times == 1 else 's'} of epsilon {self.epsilon:g}"
 
 
 def enough_for(questions: Sequence[LeftFor]) -> str:
-    """Return what a budget is enough for, a phrase: of each sort so many, if it is spent on these alone."""
-    known = [question.words for question in questions if question.times]
-    return " or ".join(known) or f"no {questions[0].what} of epsilon {questions[0].epsilon:g}" if questions else ""
+    """Return how many questions of each sort a budget allows, as a phrase, if it is spent on these alone."""
+    phrases = [question.words for question in questions if question.times]
+    return " or ".join(phrases) or f"no {questions[0].what} of epsilon {questions[0].epsilon:g}" if questions else ""
 
 
 def parts(of_share: float | None, of_table: float | None) -> str:
-    """Return what is left of the peer's share and of the table in a phrase; empty if it is the same, or not known."""
+    """Return the remainders of the peer's share and of the table as a phrase; empty if equal or unknown."""
     if of_share is None or of_table is None or of_share == of_table:
         return ""
     return f"{_figure(of_share)} of its share, {_figure(of_table)} of the table"
@@ -43,10 +43,10 @@ def _figure(value: float) -> str:
 
 
 class Price(View):
-    """A job's spending of our table: once, when its first share of an answer leaves.
+    """The price of a job on our table, charged once, when its first share of an answer leaves.
 
-    `epsilon` is the sum of pure losses or, if some are given as rho, the least at the delta `at`, which is 0 for pure
-    losses. `delta` is what it fails by besides. `uses` are its mechanisms, a phrase each.
+    `epsilon` is the sum of pure losses or, if some are given as rho, the least epsilon at the delta `at`, which is 0
+    for pure losses. `delta` is the additional delta of its mechanisms. `uses` are its mechanisms, a phrase each.
     """
 
     epsilon: float
@@ -55,66 +55,66 @@ class Price(View):
     delta: float
     adjacency: str
     uses: list[str]
-    charged_at: str | None = None  # ISO 8601, UTC; None: not spent yet, or for nothing
-    left: float | None = None  # to the peer, epsilon, now; None: no bound, or it is charged already
+    charged_at: str | None = None  # ISO 8601, UTC; None: not spent yet, or free
+    left: float | None = None  # epsilon left to the peer now; None: no bound, or it is charged already
     of_share: float | None = None  # the epsilon left of the peer's share
     of_table: float | None = None  # and of the whole table; `left` is the lesser
-    after: float | None = None  # what is left once it is spent, and what `approved` is
-    approved: int = 0  # jobs that we have approved, and that are not charged yet
-    fits: bool = True  # it by itself, and beside those
+    after: float | None = None  # epsilon left once this job and the `approved` ones are charged
+    approved: int = 0  # jobs that we have approved and that are not charged yet
+    fits: bool = True  # both by itself, and beside those
     enough_for: list[LeftFor] = Field(default_factory=list)  # after it
-    repeats: str = ""  # the earlier job on the same versions whose result it returns: then it spends nothing
+    repeats: str = ""  # the earlier job on the same versions whose result it returns; then it spends nothing
 
     @property
     def words(self) -> str:
-        """The price in a phrase."""
+        """The price as a phrase."""
         at = f" at delta {self.at:.3g} (by Gaussian noise {self.rho:.4g})" if self.at else ""
         besides = f", delta {self.delta:.3g} besides" if self.delta else ""
         return f"epsilon {self.epsilon:.4g}{at}{besides}"
 
     @property
     def effect(self) -> str:
-        """What it leaves of the budget, in words; empty if that is not bounded, or not known."""
+        """The effect on the budget in words; empty if it is unbounded or unknown."""
         if self.left is None or self.after is None:
             return ""
         jobs = f" and {self.approved} approved job{'s' * (self.approved > 1)}" if self.approved else ""
-        then = f"after it{jobs} {self.after:.4g}, enough for {enough_for(self.enough_for)}"
+        outcome = f"after it{jobs} {self.after:.4g}, enough for {enough_for(self.enough_for)}"
         if not self.fits:
-            then = f"and the job does not fit{f' beside {self.approved} approved before it' if jobs else ''}"
+            outcome = f"and the job does not fit{f' beside {self.approved} approved before it' if jobs else ''}"
         whose = parts(self.of_share, self.of_table)
-        return f"of the table's budget epsilon {self.left:.4g} is left{whose and f' to the peer ({whose})'}, {then}"
+        return f"of the table's budget epsilon {self.left:.4g} is left{whose and f' to the peer ({whose})'}, {outcome}"
 
     @property
     def standing(self) -> str:
-        """The price's state in words: not spent yet, spent, or nothing for a result that it repeats."""
+        """The state of the price in words: not spent yet, spent, or nothing for a repeated result."""
         if self.repeats:
             return f"nothing was spent: it returns the result of job {self.repeats[:8]}, on the same tables"
         return "not spent yet" if self.charged_at is None else "spent"
 
 
 class Exposure(View):
-    """The bits of exact answers that a job opens of our table: `at_most`, None if that is known step by step only."""
+    """The bits of exact answers that a job opens of our table: `at_most`, None if known step by step only."""
 
     at_most: int | None
     opened: int  # so far, booked before each step
-    left: int | None = None  # to the peer, now; None: no bound, or it is not known
+    left: int | None = None  # to the peer, now; None: no bound, or unknown
     of_share: int | None = None  # left of the peer's share of the table's bound
     of_table: int | None = None  # and of the table's bound; `left` is the lesser
 
     @property
     def words(self) -> str:
-        """The same in a phrase."""
-        most = (
+        """The view as a phrase."""
+        bits = (
             "known step by step" if self.at_most is None else f"at most {self.at_most:,} bit{'s' * (self.at_most > 1)}"
         )
         whose = parts(self.of_share, self.of_table)
-        left = "" if self.left is None else f"; {self.left:,} are left here{whose and f' ({whose})'}: {STOPS}"
+        remainder = "" if self.left is None else f"; {self.left:,} are left here{whose and f' ({whose})'}: {STOPS}"
         opened = f", {self.opened:,} opened so far" if self.opened else ""  # by this job, not of the table
-        return f"{most}{opened}{left}"
+        return f"{bits}{opened}{remainder}"
 
 
 class TableBits(View):
-    """The bits that exact answers have opened of a table: what counts now, ever, by peer; None where no bound is."""
+    """The bits that exact answers have opened of a table: in the window, ever, by peer; None without a bound."""
 
     spent: int
     ever: int
@@ -124,18 +124,18 @@ class TableBits(View):
 
     @property
     def words(self) -> str:
-        """The same in a phrase."""
-        left = "not bounded" if self.left is None else f"{self.left:,} left of {self.bound:,}"
+        """The view as a phrase."""
+        remainder = "not bounded" if self.left is None else f"{self.left:,} left of {self.bound:,}"
         ever = f", {self.ever:,} ever" if self.ever > self.spent else ""
-        return f"{self.spent:,} opened by exact answers{ever}; {left}"
+        return f"{self.spent:,} opened by exact answers{ever}; {remainder}"
 
 
 class Totals(View):
     """The joint spending of some jobs.
 
-    `epsilon` is the sum of pure losses, None if some are given as rho; `rho` is all of it; `at_delta` the least epsilon
-    at the table's fixed delta, all as rho or some pure losses added, converted by OpenDP; `advanced` the same by
-    advanced composition, for comparison.
+    `epsilon` is the sum of pure losses, None if some are given as rho. `rho` is the sum of all losses as rho.
+    `at_delta` is the least epsilon at the table's fixed delta, all as rho or some pure losses added, converted by
+    OpenDP. `advanced` is that epsilon by advanced composition, for comparison.
     """
 
     epsilon: float | None
@@ -146,9 +146,9 @@ class Totals(View):
 
 
 class PeerSpent(View):
-    """The spending of jobs with one peer of a table, of all that counts now, and the epsilon left to it.
+    """The spending of jobs with one peer on a table that counts now, and the epsilon left to the peer.
 
-    That is the lesser of what is left of its share and, where charges beyond shares count, of the whole table.
+    That is the lesser remainder of its share and, where charges beyond shares count, of the whole table.
     """
 
     peer: str
@@ -157,7 +157,7 @@ class PeerSpent(View):
 
 
 class ChargeView(View):
-    """The charge of one job, and when; `counts` is true if that is in the budget's window now."""
+    """The charge of one job, and its time; `counts` is true if it is in the budget's window now."""
 
     job: str
     at: str
@@ -170,12 +170,12 @@ class ChargeView(View):
 
 
 class TableBudget(View):
-    """A table: its budget, what counts now and what was ever spent.
+    """A table: its budget, the spending that counts now, and that of all time.
 
-    `budget` is None for a table without one. `spent` and `left`, also of a peer's share, are of this budget, which is
-    for one row or person: epsilons at `fixed_delta`. `now`, `ever`, the totals by peer and the epsilon of each job are
-    the price of `group` rows, or so many people. `history` has a point (ISO 8601, UTC; spent then) for each change of
-    `spent`. `also` are other names of the same rows: what was spent under them counts here.
+    `budget` is None for a table without one. `spent` and `left`, also of a peer's share, are for one row or person,
+    like the budget: epsilons at `fixed_delta`. `now`, `ever`, the totals by peer and the epsilon of each job are the
+    price of `group` rows, or people. `history` has a point (ISO 8601, UTC; spent then) for each change of `spent`.
+    `also` are other names of the same rows: charges under them count here.
     """
 
     table: str
@@ -201,11 +201,11 @@ class TableBudget(View):
 class Simulation(View):
     """The effect of a job on the budget of a table: three numbers in `unit` (epsilon, rho or delta).
 
-    They are those of the decision, by the peer's share or by the whole table, whichever decides: `left` before the job,
-    `after` it; `of_share` and `of_table` are the epsilons left of both.
+    They are the numbers of the deciding account, the peer's share or the whole table: `left` before the job, `after`
+    it. `of_share` and `of_table` are the epsilons left of both.
 
-    `why` says in words what it would be refused for;
-    `earlier` names the job whose result it returns for nothing, if the peer's table is declared to be the same, too.
+    `why` is the reason for a refusal. `earlier` names the job whose result would be returned for free, if the peer's
+    table is also declared unchanged.
     """
 
     table: str
@@ -220,7 +220,7 @@ class Simulation(View):
     exact: bool
     price: Price | None
     exposure: Exposure | None = None
-    enough_for: list[LeftFor] = Field(default_factory=list)  # after it
+    enough_for: list[LeftFor] = Field(default_factory=list)  # after the job
     of_share: float | None = None
     of_table: float | None = None
 

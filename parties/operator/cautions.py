@@ -1,13 +1,13 @@
-"""What an operator should notice before consenting: settings that protect nobody, and more than a table usually tells.
+"""Warnings to an operator before consent: settings without protection, and unusual disclosures of a table.
 
-The usual of a table is what the jobs done on it have told. A job tells more if it
+The usual of a table is what the jobs done on it have revealed. A job reveals more if it
 - opens exact joint numbers, and none of them did;
 - spends a larger epsilon than each of them did;
-- says in its list of what is revealed a sentence that none of theirs has, numbers aside;
-- lets leaves speak of one person, and none of them did;
+- lists a disclosure, numbers aside, that none of theirs has;
+- lets leaves describe one person, and none of them did;
 - reads a column of ours that none of them read.
-A table on which nothing was done has no usual. Page and commands ask once more before such a job is approved. The
-sentences may have the peer's words in them: who shows them makes these visible.
+A table without any done job has no usual. Page and commands ask once more before such a job is approved. The sentences
+may contain the peer's words: the caller that shows them must make these printable.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from parties.base.text import listed
 from parties.operator.interface import JobView, Operator
 from protocols.release.promise import much
 
-LOOKED_AT = 1000  # jobs done, over which a table's usual is taken
+LOOKED_AT = 1000  # done jobs that define a table's usual
 CHUNK = 500  # jobs at once
-ONE_PERSON = "Leaves may speak of one person: neither k nor l asks a leaf for more rows than one."
+ONE_PERSON = "Leaves may describe one person: neither k nor l requires more than one row in a leaf."
 
 
 def cautions(job: JobView) -> list[str]:
-    """Return what is to be noticed of the job alone, a sentence each."""
+    """Return the warnings about the job alone, a sentence each."""
     parameters = job.parameters
-    exact_tree = "plain" in parameters  # of a tree with noise, which hides rows, this is no parameter
+    exact_tree = "plain" in parameters  # a tree with noise, which protects rows, has no such parameter
     ruled = any((parameters.get(name) or 0) > 1 for name in ("k", "l"))  # type: ignore[operator]
     epsilons = [parameters.get(name) for name in ("epsilon", "support_epsilon")]
     weak = [sentence for epsilon in epsilons if isinstance(epsilon, float | int) for sentence in much(epsilon)]
@@ -35,39 +35,54 @@ def cautions(job: JobView) -> list[str]:
 
 
 def done_before(operator: Operator, job: JobView) -> list[JobView]:
-    """Return the jobs done on the same table of ours, the last `LOOKED_AT` of any table looked through."""
-    looked: list[JobView] = []
-    some = operator.jobs(CHUNK, None, ("done",))
-    while some and len(looked) < LOOKED_AT:
-        looked += some
-        some = operator.jobs(CHUNK, some[-1].id, ("done",))
-    return [earlier for earlier in looked if earlier.table == job.table and earlier.id != job.id]
+    """Return the jobs done on our table, among the last `LOOKED_AT` done jobs on any table.
+
+    Args:
+        operator: The node.
+        job: The job in question.
+    """
+    examined: list[JobView] = []
+    chunk = operator.jobs(CHUNK, None, ("done",))
+    while chunk and len(examined) < LOOKED_AT:
+        examined += chunk
+        chunk = operator.jobs(CHUNK, chunk[-1].id, ("done",))
+    return [earlier for earlier in examined if earlier.table == job.table and earlier.id != job.id]
 
 
 def more_than_usual(operator: Operator, job: JobView) -> list[str]:
-    """Return why a job that waits for our consent is asked about once more, a sentence each; nothing if it is not."""
+    """Return the reasons to confirm a job that waits for our consent, a sentence each; empty if there are none.
+
+    Args:
+        operator: The node.
+        job: The job.
+    """
     return unusual(job, done_before(operator, job)) if job.waits_for_us else []
 
 
 def question(job: JobView) -> str:
-    """Return what stands before these sentences."""
-    return f"This tells more than the jobs done on {job.table} so far:"
+    """Return the sentence before these reasons."""
+    return f"This reveals more than the jobs done on {job.table} so far:"
 
 
 def unusual(job: JobView, done: Sequence[JobView]) -> list[str]:
-    """Return how a job tells more than those done on its table, a sentence each."""
+    """Return how a job reveals more than those done on its table, a sentence each.
+
+    Args:
+        job: The job.
+        done: The jobs done on its table.
+    """
     if not job.table or not done:
         return []
     reasons = []
     if job.exact and not any(earlier.exact for earlier in done):
         reasons.append("It opens joint numbers exactly, without noise.")
-    most = max((earlier.price.epsilon for earlier in done if earlier.price is not None), default=None)
-    if job.price is not None and most is not None and job.price.epsilon > most:
-        reasons.append(f"It spends epsilon {job.price.epsilon:.4g}; the most so far was {most:.4g}.")
+    largest = max((earlier.price.epsilon for earlier in done if earlier.price is not None), default=None)
+    if job.price is not None and largest is not None and job.price.epsilon > largest:
+        reasons.append(f"It spends epsilon {job.price.epsilon:.4g}; the most so far was {largest:.4g}.")
     known_sentences = {_bare(sentence) for earlier in done for sentence in earlier.reveals}
     reasons += [f"It reveals: {sentence}" for sentence in job.reveals if _bare(sentence) not in known_sentences]
-    known = {caution for earlier in done for caution in cautions(earlier)}
-    reasons += [caution for caution in cautions(job) if caution not in known]
+    usual = {caution for earlier in done for caution in cautions(earlier)}
+    reasons += [caution for caution in cautions(job) if caution not in usual]
     new = [column for column in job.columns if column not in {name for earlier in done for name in earlier.columns}]
     if new:
         reasons.append(f"It reads {listed(new)}.")

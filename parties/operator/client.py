@@ -1,12 +1,12 @@
-"""A node on this machine, asked from another process: for the commands and for notebooks.
+"""A client of the node on this machine, for other processes: the commands and notebooks.
 
     node = NodeClient.from_config("party.toml")
     job = node.submit({"table": "patients", "purpose": "research"})
     job = node.wait(job.id, on_change=lambda job: print(job.state))
     tree = node.result(job.id).tree
 
-It reads address and key from `api.json` in the node's state directory, anew for every call: a node that was started
-again is found again.
+It reads address and key from `api.json` in the node's state directory, anew for every call. So it also finds a node
+that was restarted.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ from parties.operator.interface import ENDED, JobView, NotRecordedError, Operato
 from parties.party_file import state_directory
 from smc.errors import InputError, LinkError
 
-ROOT = 0  # who can read all memory anyway
-TIMEOUT_SECONDS = 60.0  # a job is counted through before it is proposed, and that takes its time
-FIRST_WAIT_SECONDS = 0.1  # after a new state, for the end of a job, of which the node tells at once
-LONGER = 1.25  # times the last: so other states are seen within a quarter of the time that they took
+ROOT = 0  # can read all memory anyway
+TIMEOUT_SECONDS = 60.0  # a job is counted through before it is proposed, which takes some time
+FIRST_WAIT_SECONDS = 0.1  # after a new state; the node reports the end of a job at once
+LONGER = 1.25  # times the last wait: other states are seen within a quarter of the time that they took
 LONGEST_WAIT_SECONDS = 0.5
 
 Given = ParamSpec("Given")
@@ -54,7 +54,7 @@ class _Access(BaseModel):
 
 
 class _NotRunningError(LinkError):
-    """Nobody answers, and nothing was sent."""
+    """No node answers, and nothing was sent."""
 
 
 def _say_start(step: str) -> None:
@@ -69,9 +69,15 @@ class _Login(BaseModel):
 
 
 def patient(ask: Callable[[float], Parsed], seconds: float, is_news: Callable[[Parsed], bool]) -> Parsed:
-    """Return the answer to a question that the node may keep for so many seconds, and without news not before.
+    """Return the answer to a question that the node may hold for some seconds until there is news.
 
-    Where many wait already it keeps none, and would be asked all the time.
+    If many calls wait already, the node answers at once. Then this waits itself, so that the node is not asked all the
+    time.
+
+    Args:
+        ask: Asks the question, with the seconds that the node may hold it.
+        seconds: These seconds.
+        is_news: Whether an answer is news.
     """
     asked = time.monotonic()
     answer = ask(seconds)
@@ -83,9 +89,9 @@ def patient(ask: Callable[[float], Parsed], seconds: float, is_news: Callable[[P
 def _call(
     of: Callable[Concatenate[Any, Given], Parsed], method: str, path: str
 ) -> Callable[Concatenate[NodeClient, Given], Parsed]:
-    """Return a call of `Operator` as a request: what is not in the path is the query of a GET, or else the body.
+    """Return a call of `Operator` as a request: arguments outside the path are a GET's query, or else the body.
 
-    A `job` is the whole body, and `states` are `state` in a query; what is None is left out.
+    A `job` is the whole body, and `states` are `state` in a query; None values are left out.
     """
     signature = inspect.signature(of)
 
@@ -108,12 +114,12 @@ class NodeClient:
     """The `Operator` of a node that runs on this machine.
 
     `state` is the node's state directory; every call waits for an answer for at most `timeout` seconds. Every call may
-    raise `LinkError`: no node is running, or it does not answer. `InputError`: as `Operator` says. A client may be used
-    by several threads and need not be closed. While the node is starting, a call waits for it besides, and tells
-    `on_start` each step.
+    raise LinkError if no node is running or it does not answer, and InputError as `Operator` does. A client may be used
+    by several threads and need not be closed. While the node is starting, a call also waits for that, and reports each
+    step to `on_start`.
     """
 
-    # What travels in the path, the query and the body: see `_call`.
+    # Arguments in the path, the query and the body: see `_call`.
     node = _call(Operator.node, "GET", "node")
     changes = _call(Operator.changes, "GET", "changes")
     jobs = _call(Operator.jobs, "GET", "jobs")
@@ -146,26 +152,43 @@ class NodeClient:
 
     @classmethod
     def from_config(cls, config: Path | str, timeout: float = TIMEOUT_SECONDS) -> NodeClient:
-        """Return the node that was started with this `party.toml`. `InputError` if the file is not a good one."""
+        """Return the client of the node that was started with this `party.toml`.
+
+        Args:
+            config: The file.
+            timeout: Seconds to wait for an answer.
+
+        Raises:
+            InputError: The file is invalid.
+        """
         return cls(state_directory(Path(config)), timeout, f"smc node --config {config}")
 
     def login(self) -> str:
-        """Return a fresh link to the node's page, good for one login."""
+        """Return a fresh link to the node's page, valid for one login."""
         return self._ask(_Login, "POST", "login").url
 
     def wait(
         self, identifier: str, timeout: float | None = None, on_change: Callable[[JobView], None] | None = None
     ) -> JobView:
-        """Return the job as soon as it has ended, or as it is after `timeout` seconds (None: however long it takes).
+        """Return the job as soon as it has ended, or its present view after the timeout.
 
-        `on_change` is called with the job at once, and again whenever anything about it has changed.
+        Args:
+            identifier: The job.
+            timeout: Seconds to wait; None waits for any time.
+            on_change: Called with the job at once, and again after each change.
         """
         return self.follow(self.job(identifier), timeout, on_change)
 
     def follow(
         self, job: JobView, timeout: float | None = None, on_change: Callable[[JobView], None] | None = None
     ) -> JobView:
-        """Return what becomes of a job that was seen so, as `wait` does."""
+        """Do the same as `wait`, starting from a view of the job.
+
+        Args:
+            job: The view.
+            timeout: Seconds to wait; None waits for any time.
+            on_change: Called with the job at once, and again after each change.
+        """
         deadline = None if timeout is None else time.monotonic() + timeout
         seen, pause = None, FIRST_WAIT_SECONDS
         while True:
@@ -181,7 +204,7 @@ class NodeClient:
             pause = min(LONGER * pause, LONGEST_WAIT_SECONDS)
 
     def _ask(self, kind: type[Parsed], method: str, path: str, content: dict[str, Any] | None = None) -> Parsed:
-        """Return one request, its answer checked; of a node that is starting, as soon as it is up."""
+        """Return the checked answer to one request; if the node is starting, wait until it is up."""
         try:
             return self._asked(kind, method, path, content)
         except _NotRunningError:  # nothing was sent
@@ -190,10 +213,10 @@ class NodeClient:
             return self._asked(kind, method, path, content)
 
     def _asked(self, kind: type[Parsed], method: str, path: str, content: dict[str, Any] | None) -> Parsed:
-        """Return one answer, checked. Nothing is between the two processes: no proxy, no certificates."""
+        """Return one checked answer. The two processes are connected directly: no proxy, no certificates."""
         access = self._read_access()
         node = f"the node at {access.url}"
-        body = None if content is None else json.dumps(content, default=str)  # dates, which TOML has, as text
+        body = None if content is None else json.dumps(content, default=str)  # dates, which TOML has, become text
         headers = {"Authorization": f"Bearer {access.key}"}
         try:
             connection = http.client.HTTPConnection(access.url.removeprefix("http://"), timeout=self._timeout)
@@ -212,9 +235,9 @@ class NodeClient:
             raise LinkError(f"{node} broke off: {error}; look into its log") from None
 
     def _is_strangers(self, connection: socket.socket) -> bool:
-        """Return whether another Unix user is at the other end: a node that was killed leaves `api.json`, and the port.
+        """Return whether another Unix user is at the other end: a killed node leaves `api.json` and a free port.
 
-        What is sent may be secret.
+        The request may contain secrets.
         """
         return not owners(connection) <= {ROOT, os.geteuid(), self._access.stat().st_uid}
 
@@ -231,7 +254,7 @@ class NodeClient:
 
 
 def _beginning(identifier: str) -> str:
-    """Check the beginning of a job's identifier. `InputError` if it cannot be one."""
+    """Check the beginning of a job's identifier. Raise InputError if it is invalid."""
     if not re.fullmatch("[0-9a-fA-F]{4,32}|latest", identifier):
         raise InputError(
             f"name a job by at least 4 first digits of its identifier, or by latest; not {quoted(identifier)}"
@@ -245,18 +268,18 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 
 
 def _checked(kind: type[Parsed], status: int, answer: bytes, node: str, access: Path) -> Parsed:
-    """Return what was asked for, or the error that the answer is."""
+    """Return the checked content of an answer, or raise its error."""
     try:
         content = json.loads(answer)
     except (ValueError, RecursionError):
         content = None
     if 200 <= status < 300:
         try:
-            any_kind: Any = kind  # mypy takes no class for hashable
+            any_kind: Any = kind  # for mypy, a class is not hashable
             checked: Parsed = _adapter(any_kind).validate_python(content)
             return checked
         except ValidationError:
-            raise LinkError(f"{node} answers in terms unknown here: are both of one version of smc?") from None
+            raise LinkError(f"{node} sent an unknown answer: do both run the same version of smc?") from None
     line = content.get("error") if isinstance(content, dict) else None
     if not isinstance(line, str):
         raise LinkError(f"what answers at {node.removeprefix('the node at ')} is not a node of smc")

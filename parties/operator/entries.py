@@ -1,4 +1,4 @@
-"""Entries of the audit log in words: on the page as on the terminal."""
+"""Entries of the audit log in words, for the page and the terminal."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from parties.operator.interface import AuditEntry
 
 
 def fields_in_words(entry: AuditEntry) -> Iterator[tuple[str, str]]:
-    """Yield the fields of an entry that say anything, each with its name; of an archived one that it is."""
+    """Yield the non-empty fields of an entry with their names; for an archived entry, that it is archived."""
     if not entry.fields:
         yield "content", "archived"
     elif entry.kind == "signed":
@@ -21,7 +21,7 @@ def fields_in_words(entry: AuditEntry) -> Iterator[tuple[str, str]]:
 
 
 def in_words(value: object) -> str:
-    """Return the value of a field; long ones, such as digests, are cut; empty for none."""
+    """Return the value of a field as text, with long values such as digests cut; empty for None."""
     match value:
         case None:
             return ""

@@ -1,4 +1,4 @@
-"""What an operator sees of a node and may ask of it: the one interface behind the web page, the commands and notebooks.
+"""The operator's interface to a node, used by the web page, the commands and notebooks.
 
 The node implements `Operator`; `client` offers the same calls to another process. The views are plain JSON.
 """
@@ -17,7 +17,7 @@ from smc.errors import InputError
 State = Literal["waiting", "queued", "running", "interrupted", "done", "refused", "cancelled", "failed"]
 ENDED: tuple[State, ...] = ("done", "refused", "cancelled", "failed")
 OPEN: tuple[State, ...] = ("waiting", "queued", "running", "interrupted")
-MAX_PURPOSE = 400  # characters of what a job is for
+MAX_PURPOSE = 400  # characters of a job's purpose
 LONGEST_WAIT = 1.0  # seconds that a call waits for news
 Role: TypeAlias = Literal["see", "propose", "approve", "administer", "audit"]
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -26,8 +26,8 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 class Verdict(View):
     """One party's decision on a job; `at` is ISO 8601, UTC.
 
-    `by` is `operator`, `proposer` or `rule NAME`. Of ours names stand behind the first two, where people have names;
-    while more of them must approve, it says how many of how many have.
+    `by` is `operator`, `proposer` or `rule NAME`. For ours, people's names follow the first two, if people have names.
+    While more people must approve, it states how many of how many have.
     """
 
     verdict: Literal["waiting", "approved", "refused"]
@@ -37,10 +37,10 @@ class Verdict(View):
 
 
 class PredictedCost(View):
-    """The expected cost of a job, counted before it runs; `assumed` says for what, if it depends on the data.
+    """The expected cost of a job, counted before it runs; `assumed` states the assumption if it depends on the data.
 
-    `estimate` says how a run compares: "exact", "at most" or "typical". Bytes are both ways, rounds this party's.
-    `most`, if a bound is known: bytes both ways that no run exceeds.
+    `estimate` compares it with a run: "exact", "at most" or "typical". Bytes are both ways, rounds this party's.
+    `most`, if a bound is known, is the number of bytes both ways that no run exceeds.
     """
 
     estimate: Literal["exact", "at most", "typical"]
@@ -50,13 +50,13 @@ class PredictedCost(View):
     most: int | None = None
     rounds: int
     seconds: float
-    link: str  # the link that the seconds are for
+    link: str  # the kind of link assumed for `seconds`
 
 
 class Progress(View):
-    """A running job's place: the step under way, of how many things at once, and the session's cost so far.
+    """The progress of a running job: the step under way, the number of its items, and the session's cost so far.
 
-    `doing` says the same in words. `seconds_left` is None as long as nothing can be said.
+    `doing` describes the step in words. `seconds_left` is None as long as there is no estimate.
     """
 
     depth: int
@@ -80,12 +80,12 @@ class Asked(View):
 class JobView(View):
     """A job as one party sees it.
 
-    `waiting`: for somebody's consent. `queued`: both have consented, and it runs as soon as it can. `interrupted`: it
-    goes on when the peer is back. `why` says why it was refused, cancelled, interrupted or failed, or does not run now.
-    Times are ISO 8601, UTC.
+    State `waiting` waits for a consent. `queued` has both consents, and runs as soon as it can. `interrupted` goes on
+    when the peer is back. `why` is the reason of a refusal, end or interruption, or why it does not run now. Times are
+    ISO 8601, UTC.
     """
 
-    id: str  # 32 hexadecimal digits; any unambiguous beginning of at least four names it
+    id: str  # 32 hexadecimal digits; any unambiguous beginning of at least four names the job
     state: State
     proposed_by: Literal["us", "peer"]
     proposed_at: str
@@ -93,31 +93,32 @@ class JobView(View):
     peer: str
     protocol: str  # the kind of job
     title: str  # the kind in words
-    question: str  # what is asked, a phrase
+    question: str  # the question, as a phrase
     purpose: str
     table: str  # ours; empty if the job needs none
     peer_table: str
-    target: str  # what it is about: a column, or empty
-    columns: list[str]  # all that are read, in schema order, the target among them
+    target: str  # the subject: a column, or empty
+    columns: list[str]  # all columns that are read, in schema order, the target among them
     parameters: dict[str, bool | int | float | str | None]
-    asked: list[Asked]  # what has to be typed and is not there
-    reveals: list[str]  # what is revealed to whom, a sentence each
+    asked: list[Asked]  # private inputs that are still to be typed
+    reveals: list[str]  # the disclosures, a sentence each
     cost: PredictedCost | None
     digest: str  # SHA-256 of the public job
     ours: Verdict
     theirs: Verdict
     progress: Progress | None
     why: str
-    ended_by: Literal["", "us", "peer"] = ""  # who refused, cancelled or could not go on
-    price: Price | None = None  # what it spends of our table's privacy; None if it adds no noise
-    remarks: list[str] = Field(default_factory=list)  # what our own rows say of it, while it waits: for us alone
+    ended_by: Literal["", "us", "peer"] = ""  # the party that refused, cancelled or failed
+    price: Price | None = None  # its price on our table; None if it adds no noise
+    remarks: list[str] = Field(default_factory=list)  # remarks from our own rows while it waits: for us alone
     exposure: Exposure | None = None  # the bits of exact answers that it opens of our table; None if it opens none
     exact: bool = False  # it opens a joint number without noise: each party learns the other's
-    withdrawn: list[str] = Field(default_factory=list)  # who has withdrawn its result, when and why, a line each
-    people: list[str] = Field(default_factory=list)  # who of us has proposed or approved it, or refused it
-    approvals: int = 1  # so many people of ours must stand behind it before we consent
-    begun: bool = False  # a session of it has begun: the peer may know what that has opened
-    only_signature: bool = False  # our side is done, nothing has gone wrong, and the peer's signature is on its way
+    # withdrawals of its result with party, time and reason, a line each
+    withdrawn: list[str] = Field(default_factory=list)
+    people: list[str] = Field(default_factory=list)  # names of our people who proposed, approved or refused it
+    approvals: int = 1  # number of our people who must approve before we consent
+    begun: bool = False  # a session of it has begun: the peer may know the opened values
+    only_signature: bool = False  # our side is done without errors, and only the peer's signature is missing
 
     @property
     def waits_for_us(self) -> bool:
@@ -126,25 +127,25 @@ class JobView(View):
 
     @property
     def waits_for_input(self) -> bool:
-        """True if it has our consent, and runs only when this operator has typed what it asks for."""
+        """True if it has our consent, and runs only when this operator has typed the required inputs."""
         return bool(self.asked) and not self.waits_for_us
 
     @property
     def needs_us(self) -> bool:
-        """True if this operator has to do something for it."""
+        """True if this operator must act on it."""
         return self.waits_for_us or self.waits_for_input
 
     def stands(self, name: str) -> bool:
-        """Return whether this person stands behind it already, so that somebody else must approve it."""
+        """Return whether this person is already behind the job, so that another person must approve it."""
         return self.approvals > 1 and name in self.people
 
 
 class JobResult(View):
-    """The result of a finished job, its cost, and what was opened and signed.
+    """The result of a finished job, its cost, the opened values and the signatures.
 
-    `protocol` is the kind of job, `party` our number in it, `noun` what it brings; `document` is the result as the kind
-    writes it (of ID3 the content of tree.json). `opened` counts every opened value by its kind. `cost` is the report of
-    the last session. `summary` is what both signed; signatures are hexadecimal.
+    `protocol` is the kind of job, `party` our number in it, `noun` the name of the result. `document` is the result in
+    the kind's form (for ID3 the content of tree.json). `opened` counts the opened values by kind. `cost` is the report
+    of the last session. `summary` is the document that both signed; signatures are hexadecimal.
     """
 
     id: str
@@ -157,11 +158,12 @@ class JobResult(View):
     summary: dict[str, Any]
     our_signature: str
     their_signature: str
-    withdrawn: list[str] = Field(default_factory=list)  # who has withdrawn it, when and why, a line each
+    # withdrawals of the result with party, time and reason, a line each
+    withdrawn: list[str] = Field(default_factory=list)
 
     @property
     def tree(self) -> dict[str, Any]:
-        """The content of tree.json, of a job that brings a tree."""
+        """The content of tree.json, for a job whose result is a tree."""
         return self.document
 
     def fields(self) -> dict[str, Any]:
@@ -180,12 +182,12 @@ class PeerView(View):
     role: Literal["listens", "connects"]  # ours
     address: str
     connected: bool  # to the peer's node, now
-    trouble: str = ""  # why there is no connection
-    held: str = ""  # why no job runs with it, though it may answer: one of the two logs was rolled back
-    tls: str = ""  # what protects it: version as far as this end knows
+    trouble: str = ""  # reason why there is no connection
+    held: str = ""  # reason why no job runs with it, even if connected: one of the two logs was rolled back
+    tls: str = ""  # version of the link's protection, if this end knows it
     group: str = ""  # of its key exchange
-    post_quantum: bool | None = None  # whether that is
-    warning: str = ""  # what is to be done about the certificates
+    post_quantum: bool | None = None  # whether that group is post-quantum
+    warning: str = ""  # advice about the certificates
 
 
 class NodeView(View):
@@ -197,9 +199,9 @@ class NodeView(View):
     started_at: str
     version: str
     tables: list[str]
-    columns: dict[str, list[str]] = Field(default_factory=dict)  # of each of our tables, as its public schema has them
-    warnings: list[str] = Field(default_factory=list)  # what is to be done about the node's files
-    unbounded: list[str] = Field(default_factory=list)  # rules that permit without bounds, and what each lacks
+    columns: dict[str, list[str]] = Field(default_factory=dict)  # of each of our tables, as in its public schema
+    warnings: list[str] = Field(default_factory=list)  # advice about the node's files
+    unbounded: list[str] = Field(default_factory=list)  # rules that permit without bounds, with the missing ones
 
     @property
     def peer(self) -> str:
@@ -208,7 +210,7 @@ class NodeView(View):
 
     @property
     def connected(self) -> bool:
-        """True if all peers' nodes are there."""
+        """True if all peers' nodes are connected."""
         return all(peer.connected for peer in self.peers)
 
 
@@ -224,7 +226,7 @@ class AuditEntry(View):
 
 
 class AuditState(View):
-    """The state of the audit log: whole, or `problems` says where it is not, a sentence each."""
+    """The state of the audit log: intact, or with `problems`, a sentence each."""
 
     entries: int
     ok: bool
@@ -232,11 +234,11 @@ class AuditState(View):
 
 
 class NotRecordedError(InputError):
-    """A right request that the node cannot write down: a full disk, as a rule. Nothing has been done."""
+    """A valid request that the node cannot record, usually because of a full disk. It has had no effect."""
 
 
 def needs(*roles: Role) -> Callable[[Method], Method]:
-    """Say of a call of `Operator` which role a person needs to make it: one of these."""
+    """Declare the roles of which a person needs one to make a call of `Operator`."""
 
     def named(method: Method) -> Method:
         method.roles = roles  # type: ignore[attr-defined]
@@ -246,31 +248,44 @@ def needs(*roles: Role) -> Callable[[Method], Method]:
 
 
 class Operator(Protocol):
-    """The requests that a node answers, each with the roles of those who may make it.
+    """The requests that a node answers, each with the roles that permit it.
 
-    An identifier may be any unambiguous beginning of at least four digits, or `latest`. `InputError`: there is no such
-    job, what is given is wrong, or the job's state does not allow it; `NotRecordedError`: the node cannot write it down
-    now. Calls come from several threads.
+    An identifier may be any unambiguous beginning of at least four digits, or `latest`. Calls raise InputError if there
+    is no such job, an argument is wrong, or the job's state does not allow the call. They raise NotRecordedError if the
+    node cannot record the action now. Calls come from several threads.
     """
 
     @needs("see")
     def node(self) -> NodeView:
-        """Return the node itself."""
+        """Return the view of the node."""
 
     @needs("see")
     def changes(self, since: str = "", wait: float = 0.0) -> str:
-        """Return a text that is another one whenever a view of the node or of a job may have changed; none is made.
+        """Return a text that differs once a view of the node or of a job may have changed; no view is made.
 
-        As soon as it is not `since`, or after so many seconds, `LONGEST_WAIT` at most; at once if many wait already.
+        Args:
+            since: The last text; the call returns as soon as there is another one.
+            wait: Seconds to wait for that, `LONGEST_WAIT` at most; it does not wait if many calls wait already.
         """
 
     @needs("see")
     def jobs(self, last: int = 100, before: str | None = None, states: Sequence[State] = ()) -> list[JobView]:
-        """Return the last jobs (proposed before the given one, in one of these states), the newest first."""
+        """Return the last jobs, newest first.
+
+        Args:
+            last: Largest number of jobs.
+            before: Only jobs proposed before this one.
+            states: Only jobs in one of these states; empty for all.
+        """
 
     @needs("see")
     def job(self, identifier: str, wait: float = 0.0) -> JobView:
-        """Return one job: as soon as it has ended, or after so many seconds, as of `changes`."""
+        """Return one job as soon as it has ended, or after some seconds.
+
+        Args:
+            identifier: The job.
+            wait: Seconds to wait, as in `changes`.
+        """
 
     @needs("propose")
     def submit(self, job: dict[str, Any]) -> JobView:
@@ -278,35 +293,65 @@ class Operator(Protocol):
 
     @needs("approve")
     def approve(self, identifier: str, typed: dict[str, Any] | None = None) -> JobView:
-        """Consent to a job that waits for it, and give what it asks to be typed; never stored."""
+        """Consent to a waiting job.
+
+        Args:
+            identifier: The job.
+            typed: Private inputs that the job asks for, by name; never stored.
+        """
 
     @needs("approve")
     def refuse(self, identifier: str, why: str) -> JobView:
-        """Decline a job; the proposer sees why."""
+        """Refuse a job.
+
+        Args:
+            identifier: The job.
+            why: Reason for the proposer.
+        """
 
     @needs("propose", "approve")
     def cancel(self, identifier: str, why: str = "") -> JobView:
-        """End a job that has not ended: withdraw it, or stop it where it is."""
+        """End a job that has not ended: withdraw the proposal, or stop it at its present step.
+
+        Args:
+            identifier: The job.
+            why: Reason for the peer.
+        """
 
     @needs("administer")
     def withdraw(self, identifier: str, why: str) -> JobView:
-        """Withdraw the result of a job that is done, by a signed statement; the peer hears it, and why."""
+        """Withdraw the result of a done job, by a signed statement.
+
+        Args:
+            identifier: The job.
+            why: Reason for the peer and both parties' records.
+        """
 
     @needs("administer")
     def revoke(self, peer: str, why: str = "") -> NodeView:
-        """Trust a peer's certificate no more: its link ends now, and none is made with that certificate again."""
+        """Revoke a peer's certificate: its link ends now, and none is made with that certificate again.
+
+        Args:
+            peer: Name of the peer.
+            why: Reason for the log.
+        """
 
     @needs("propose")
     def repeat(self, identifier: str) -> JobView:
-        """Propose the same job anew, under the rules and the budget of now."""
+        """Propose the same job anew, under the present rules and budget."""
 
     @needs("see")
     def result(self, identifier: str) -> JobResult:
-        """Return what a job that is done has brought."""
+        """Return the result of a done job."""
 
     @needs("audit")
     def audit(self, last: int = 100, before: int | None = None) -> list[AuditEntry]:
-        """Return the last entries (before the given number), the newest first."""
+        """Return the last entries of the log, newest first.
+
+        Args:
+            last: Largest number of entries.
+            before: Only entries before this number.
+        """
 
     @needs("audit")
     def verify(self) -> AuditState:
@@ -314,12 +359,12 @@ class Operator(Protocol):
 
     @needs("see")
     def budget(self, group: int = 1) -> list[TableBudget]:
-        """Return what has been spent of each table's privacy, and what is left; the price is that of so many rows."""
+        """Return the spending and remaining budget of each table, with prices for `group` rows."""
 
     @needs("see")
     def simulate(self, job: dict[str, Any]) -> Simulation:
-        """Return what a job, the content of a job file, would spend of our table; nothing is changed or told."""
+        """Return the price of a job, given as the content of a job file, on our table; it has no effect."""
 
     @needs("audit")
     def register(self) -> Registered:
-        """Return our entry for a public register of epsilons, signed."""
+        """Return our signed entry for a public register of epsilons."""

@@ -1,4 +1,4 @@
-"""A provider of identities: what it says of a person, by OpenID Connect; never what that person may do here.
+"""A provider of identities, by OpenID Connect: it states who a person is, never what that person may do here.
 
     [node.oidc]
     issuer = "https://login.example.org/realms/clinic"
@@ -7,9 +7,9 @@
     claim = "email"                           # what `smc operator add --oidc` compares; counts if email_verified
 
 The authorization code flow (OpenID Connect Core 1.0, 3.1) with PKCE (RFC 7636, S256), state and nonce. The ID token
-comes from the token endpoint and is verified all the same: signature, issuer, audience, expiry, nonce. Authlib and
-joserfc do what the standards say of URLs, claims and signatures; requests are ours: each has a deadline and a bound.
-The environment's proxies are for https:// alone, where they see nothing.
+comes from the token endpoint and is verified nevertheless: signature, issuer, audience, expiry, nonce. Authlib and
+joserfc implement the standards for URLs, claims and signatures. Requests are made here: each has a deadline and a size
+limit. The environment's proxies are used for https:// alone, where they see nothing.
 """
 
 from __future__ import annotations
@@ -35,16 +35,17 @@ from parties.base.settings import LocalPath, Settings
 from parties.base.text import quoted
 from smc.errors import InputError
 
-ALGORITHMS = ("RS256", "ES256")  # of signatures: neither none nor a MAC, whose key the client secret would be
-DEADLINE = 5.0  # seconds, of one request
-KNOWN_SECONDS, AWAY_SECONDS = 300.0, 5.0  # until a provider is asked again what it is; or whether it is back
+ALGORITHMS = ("RS256", "ES256")  # of signatures: neither none nor a MAC, whose key would be the client secret
+DEADLINE = 5.0  # seconds, for one request
+# until the provider's metadata is fetched again; or until it is tried again after a failure
+KNOWN_SECONDS, AWAY_SECONDS = 300.0, 5.0
 MOST = 256 * 1024  # bytes of an answer
 LEEWAY = 60  # seconds by which clocks may differ
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 def _issuer(value: str) -> str:
-    """Check that nobody on the way can answer for a provider."""
+    """Check that a third party on the network cannot answer for the provider."""
     if not _is_safe(value) or any(part in value for part in "?#"):
         raise ValueError("must be an https:// address without ? and #, or http:// of this machine")
     return value
@@ -78,23 +79,23 @@ class OidcSettings(Settings):
 
 @dataclass(frozen=True)
 class Request:
-    """A log-in that a browser was sent away for: where to, and what must come back."""
+    """A log-in for which a browser was redirected: the target, and the values expected back."""
 
     url: str = field(repr=False)
-    back: str  # the address at which the browser comes back
+    back: str  # the address to which the browser returns
     state: str = field(repr=False)
     nonce: str = field(repr=False)
     verifier: str = field(repr=False)
 
 
 class Provider:
-    """A provider, asked when somebody signs in. Any thread may call it; every failure is an `InputError`."""
+    """A provider, asked when somebody signs in. Any thread may call it; every failure is an InputError."""
 
     def __init__(self, settings: OidcSettings) -> None:
         require("[node.oidc]", "authlib", "joserfc", "httpx")
         self._settings, self._lock, self._tls = settings, threading.Lock(), ssl.create_default_context()
-        self._known: tuple[float, Mapping[str, Any] | InputError] = (0.0, {})
-        self._secret()  # a node that could sign in nobody says so when it starts
+        self._cached: tuple[float, Mapping[str, Any] | InputError] = (0.0, {})
+        self._secret()  # a node without a readable secret fails at its start
 
     @property
     def name(self) -> str:
@@ -102,32 +103,33 @@ class Provider:
         return urlsplit(self._settings.issuer).netloc
 
     def metadata(self) -> Mapping[str, Any]:
-        """Return what the provider says of itself (OpenID Connect Discovery 1.0, 4), asked for once in a while."""
-        with self._lock:  # whoever waits here is told the same
-            until, known = self._known
+        """Return the provider's metadata (OpenID Connect Discovery 1.0, 4), cached for some minutes."""
+        with self._lock:  # threads that wait here get the same result
+            until, cached = self._cached
             if time.monotonic() >= until:
                 try:
-                    known = self._discovered()
+                    cached = self._discovered()
                 except InputError as error:
-                    known = error
-                seconds = AWAY_SECONDS if isinstance(known, InputError) else KNOWN_SECONDS
-                self._known = time.monotonic() + seconds, known
-        if isinstance(known, InputError):
-            raise InputError(str(known))
-        return known
+                    cached = error
+                seconds = AWAY_SECONDS if isinstance(cached, InputError) else KNOWN_SECONDS
+                self._cached = time.monotonic() + seconds, cached
+        if isinstance(cached, InputError):
+            raise InputError(str(cached))
+        return cached
 
     def _discovered(self) -> Mapping[str, Any]:
         issuer, is_local = self._settings.issuer, not _is_https(self._settings.issuer)
-        found = self._asked("GET", issuer.rstrip("/") + "/.well-known/openid-configuration")
-        if found.get("issuer") != issuer:
-            raise InputError(f"the log-in provider at {issuer} calls itself {quoted(str(found.get('issuer')))}")
+        metadata = self._asked("GET", issuer.rstrip("/") + "/.well-known/openid-configuration")
+        if metadata.get("issuer") != issuer:
+            raise InputError(f"the log-in provider at {issuer} calls itself {quoted(str(metadata.get('issuer')))}")
         for key in ("authorization_endpoint", "token_endpoint", "jwks_uri"):
-            if not _is_safe(url := found.get(key)) or not (is_local or _is_https(url)):  # or it would send us here
+            # otherwise it could redirect requests to this machine
+            if not _is_safe(url := metadata.get(key)) or not (is_local or _is_https(url)):
                 raise InputError(f"the log-in provider {self.name} has no {key} that is an https:// address")
-        return found
+        return metadata
 
     def begin(self, back: str) -> Request:
-        """Return where to send a browser that shall come back to an address of ours."""
+        """Return the redirection of a browser that will return to the address `back`."""
         from authlib.oauth2.rfc6749.parameters import prepare_grant_uri
         from authlib.oauth2.rfc7636 import create_s256_code_challenge
 
@@ -146,12 +148,17 @@ class Provider:
         return Request(url, back, state, nonce, verifier)
 
     def identity(self, request: Request, answer: Mapping[str, str]) -> str:
-        """Return who came back: the value of the claim; `answer` is the query that the browser brought."""
+        """Return the identity of a person who has returned: the value of the claim.
+
+        Args:
+            request: The redirection.
+            answer: The query of the browser's return.
+        """
         if not hmac.compare_digest(request.state.encode(), answer.get("state", "").encode()):
-            raise InputError("this answer of the log-in provider is to another request than this browser's")
+            raise InputError("this answer of the log-in provider belongs to a request of another browser")
         says_who = self.metadata().get("authorization_response_iss_parameter_supported") is True  # RFC 9207
         if answer.get("iss", "" if says_who else self._settings.issuer) != self._settings.issuer:
-            raise InputError("this answer is of another log-in provider")
+            raise InputError("this answer comes from another log-in provider")
         if "error" in answer or "code" not in answer:
             raise InputError(f"the log-in provider says {quoted(answer.get('error', 'nothing'))}")
         return self._named(self._claims(self._token(request, answer["code"]), request.nonce))
@@ -167,14 +174,14 @@ class Provider:
         if secret is not None and by_form:
             fields["client_secret"] = secret
         pair = None if secret is None or by_form else (settings.client_id, secret)
-        found = self._asked("POST", metadata["token_endpoint"], fields, pair)
-        token = found.get("id_token")
+        response = self._asked("POST", metadata["token_endpoint"], fields, pair)
+        token = response.get("id_token")
         if not isinstance(token, str):
             raise InputError("the log-in provider gives no ID token")
         return token
 
     def _claims(self, token: str, nonce: str) -> Mapping[str, Any]:
-        """Return what a token claims, once it is verified."""
+        """Return the claims of a token after its verification."""
         from authlib.oidc.core import CodeIDToken
         from joserfc import jwt
         from joserfc.errors import JoseError
@@ -194,7 +201,7 @@ class Provider:
             claims.validate(leeway=LEEWAY)
         except JoseError as error:
             raise InputError(f"the log-in provider's ID token is not valid: {quoted(str(error))}") from None
-        except (ValueError, TypeError, KeyError, AttributeError):  # of keys, headers and claims of a wrong shape
+        except (ValueError, TypeError, KeyError, AttributeError):  # keys, headers and claims of a wrong shape
             raise InputError("the log-in provider's ID token is not valid: it cannot be read") from None
         return claims
 
@@ -202,7 +209,7 @@ class Provider:
         key = self._settings.claim
         value = claims.get(key)
         if not isinstance(value, str) or not value:
-            raise InputError(f"the log-in provider's ID token has no claim {quoted(key)} with a text")
+            raise InputError(f"the log-in provider's ID token has no claim {quoted(key)} as text")
         if key == "email" and claims.get("email_verified") is not True:
             raise InputError("the log-in provider has not verified this e-mail address (email_verified)")
         return value
@@ -214,7 +221,7 @@ class Provider:
     def _asked(
         self, method: str, url: str, fields: Mapping[str, str] | None = None, pair: tuple[str, str] | None = None
     ) -> dict[str, Any]:
-        """Return the JSON object that the provider answers; a redirection is none."""
+        """Return the JSON object that the provider answers; a redirection is an error."""
         import httpx
 
         headers = {"Accept": "application/json"}
@@ -224,14 +231,14 @@ class Provider:
             )
         except (TimeoutError, httpx.TimeoutException):
             raise InputError(f"the log-in provider {self.name} does not answer") from None
-        except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:  # the last: a name that is none
+        except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:  # the last for an invalid name
             raise InputError(f"the log-in provider {self.name} cannot be reached: {quoted(str(error))}") from None
         if len(content) > MOST:
-            raise InputError(f"the log-in provider {self.name} answers too much")
+            raise InputError(f"the log-in provider {self.name} sends too long an answer")
         try:
-            found = json.loads(content) if status == 200 else None
+            document = json.loads(content) if status == 200 else None
         except (ValueError, RecursionError):
-            found = None
-        if not isinstance(found, dict):
+            document = None
+        if not isinstance(document, dict):
             raise InputError(f"the log-in provider {self.name} refuses, or answers no JSON (HTTP {status})")
-        return found
+        return document

@@ -1,7 +1,7 @@
-"""People with names: which calls of `Operator` a person may make, and under whose name a call is made.
+"""People with names: the calls of `Operator` that a person may make, and the name under which a call is made.
 
-Whoever asks a node, by its page or its API, asks as a `Person`; `as_person` is the one place where roles are checked.
-Where no account has been made there is `UNNAMED`, who may do all and leaves no name.
+Every request to a node, by its page or its API, is made as a `Person`; `as_person` is the one place where roles are
+checked. Without any account there is `UNNAMED`, who may do everything and leaves no name.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from parties.operator.interface import Operator, Role
 from smc.errors import InputError
 
 ROLES: tuple[Role, ...] = get_args(Role)
-ALSO: dict[Role, str] = {"administer": "the page that prepares tables; `smc operator`"}  # what is no call of `Operator`
+# rights beyond the calls of `Operator`
+ALSO: dict[Role, str] = {"administer": "the page that prepares tables; `smc operator`"}
 CALLS: dict[str, tuple[Role, ...]] = {
     name: call.roles for name, call in vars(Operator).items() if hasattr(call, "roles")
 }
@@ -24,23 +25,23 @@ acting: ContextVar[str] = ContextVar("acting", default="")  # the name under whi
 
 
 class NotAllowedError(InputError):
-    """A request that no role of this person's allows."""
+    """A request that no role of this person permits."""
 
 
 @dataclass(frozen=True)
 class Person:
-    """A person, as of now. `stamp` is another one after each change of who may sign in, and of an account made anew."""
+    """A person at present. `stamp` differs after each change of the log-in data, and after an account is made anew."""
 
     name: str
     roles: frozenset[Role]
     stamp: str = field(default="", repr=False)
 
     def has(self, *roles: Role) -> bool:
-        """Return whether one of these roles is this person's; who has any may see."""
+        """Return whether the person has one of these roles; any role includes "see"."""
         return bool(self.roles.intersection(roles)) or ("see" in roles and bool(self.roles))
 
     def check(self, *roles: Role) -> None:
-        """Raise `NotAllowedError` unless one of these roles is this person's."""
+        """Raise NotAllowedError unless the person has one of these roles."""
         if not self.has(*roles):
             raise NotAllowedError(f"{self.name} may not do this: it needs the role {' or '.join(roles)}")
 
@@ -54,9 +55,13 @@ UNNAMED = Person("", frozenset(ROLES))
 
 
 def as_person(operator: Operator, person: Person) -> Operator:
-    """Return the operator's calls as this person may make them, each made under this person's name.
+    """Return the operator's calls restricted to this person's roles, each made under this person's name.
 
-    `NotAllowedError` of any other.
+    Other calls raise NotAllowedError.
+
+    Args:
+        operator: The node.
+        person: The person.
     """
     return cast("Operator", _Acting(operator, person))
 

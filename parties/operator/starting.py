@@ -1,7 +1,7 @@
-"""The mark of a node that is starting, in its state directory: commands wait for the node instead of missing it.
+"""The mark of a starting node, in its state directory: commands wait for the node instead of failing.
 
 A start may take a minute: the first one on a machine compiles the inner loops. The node holds a lock on the file until
-it answers, so the mark of a node that was killed counts no more.
+it answers, so the mark of a killed node is ignored.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Starting:
 
     def __init__(self, state: Path) -> None:
         self._path, self._file = state / FILE_NAME, -1
-        with suppress(OSError):  # without a mark commands do not wait: no reason not to start
+        with suppress(OSError):  # without a mark commands do not wait, but the node can start
             self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         end = time.monotonic() + LOCK_SECONDS
         while not _taken(self._file, fcntl.LOCK_EX) and time.monotonic() < end:
@@ -33,13 +33,19 @@ class Starting:
         self.tell("starting")
 
     def tell(self, what: str, done: int = 0, total: int = 0) -> None:
-        """Write down the present step, and how far it is, for commands that wait."""
+        """Write the present step and its progress, for commands that wait.
+
+        Args:
+            what: The step.
+            done: Finished parts.
+            total: All parts; 0 if unknown.
+        """
         with suppress(OSError):  # a full disk
             os.ftruncate(self._file, 0)
             os.pwrite(self._file, json.dumps([what, done, total]).encode(), 0)
 
     def over(self) -> None:
-        """Take the mark away; may be called twice."""
+        """Remove the mark; may be called twice."""
         if self._file >= 0:
             self._path.unlink(missing_ok=True)
             os.close(self._file)
@@ -47,7 +53,7 @@ class Starting:
 
 
 def step(state: Path) -> str | None:
-    """Return what a node that is starting here does now, in words; None if none is starting."""
+    """Return the present step of a node that is starting here, in words; None if none is starting."""
     try:
         file = os.open(state / FILE_NAME, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -66,7 +72,12 @@ def step(state: Path) -> str | None:
 
 
 def wait(state: Path, tell: Callable[[str], None]) -> bool:
-    """Wait while a node is starting here, and tell each new step; return whether there was one to wait for."""
+    """Wait while a node is starting here; return whether there was one and its start is over.
+
+    Args:
+        state: The state directory.
+        tell: Called with each new step.
+    """
     end, last = time.monotonic() + LONGEST_SECONDS, None
     while (now := step(state)) is not None and time.monotonic() < end:
         if now != last:
@@ -77,7 +88,7 @@ def wait(state: Path, tell: Callable[[str], None]) -> bool:
 
 
 def _taken(file: int, how: int) -> bool:
-    """Return whether a lock could be had."""
+    """Return whether a lock could be taken."""
     try:
         fcntl.flock(file, how | fcntl.LOCK_NB)
     except OSError:

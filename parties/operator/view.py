@@ -1,4 +1,4 @@
-"""What every view has in common."""
+"""Base class of views."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pydantic import BaseModel, ConfigDict
 
 
 class View(BaseModel):
-    """A piece of what an operator sees."""
+    """A part of an operator's view."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)  # most commands need a few of them
+    # most commands need only a few of the views
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)

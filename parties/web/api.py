@@ -1,7 +1,7 @@
 """The JSON API of a node, for `parties.operator.client`: every call of `Operator` as a path under /api.
 
-Every request carries the key of `api.json` (`Authorization: Bearer KEY`) and names this machine's loopback as its host,
-so that no web page can reach the API by a name of its own that leads here (DNS rebinding). Errors are {"error": line}.
+Every request has the key of `api.json` (`Authorization: Bearer KEY`) and names this machine's loopback as its host. So
+no web page can reach the API by a host name of its own that points here (DNS rebinding). Errors are {"error": line}.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from parties.web.body import bounded
 from smc.errors import InputError
 
 MAX_BODY = 64 * 1024  # bytes
-MAX_ENTRIES = 1000  # of the audit log, or jobs: an answer
+MAX_ENTRIES = 1000  # entries of the audit log, or jobs, in an answer
 LOOPBACK = re.compile(r"(localhost|127(\.[0-9]{1,3}){3}|\[::1\])(:[0-9]+)?", re.IGNORECASE)
 
 Fields: TypeAlias = dict[str, Any]
-Call: TypeAlias = str | Callable[[], object]  # a method of `Operator` by its name, or what is called instead
+Call: TypeAlias = str | Callable[[], object]  # the name of a method of `Operator`, or a function to call instead
 Argument: TypeAlias = Callable[[Request, Fields], object]  # reads one of a call's arguments from request and body
 
 log = logging.getLogger(__name__)
@@ -42,10 +42,15 @@ log = logging.getLogger(__name__)
 def routes(
     operator: Operator, key: str, login_url: Callable[[], str], who: Callable[[], Person] = lambda: UNNAMED
 ) -> list[BaseRoute]:
-    """Return the API of a node under /api, for those who know the key.
+    """Return the API of a node under /api, for callers with the key.
 
-    `login_url` makes a fresh one-time link to the node's page; `who` says as whom they act. Both and the operator are
-    called from several threads.
+    The functions and the operator are called from several threads.
+
+    Args:
+        operator: The node.
+        key: The key.
+        login_url: Makes a fresh one-time link to the node's page.
+        who: Returns the person for whom a caller acts.
     """
 
     calls: list[tuple[str, str, int, Call, Sequence[Argument]]] = [
@@ -80,7 +85,7 @@ def routes(
 
 
 class _Guard:
-    """A door for those who know the key, whatever the path."""
+    """Admits requests with the key, whatever their path."""
 
     def __init__(self, app: ASGIApp, key: str) -> None:
         self._app = app
@@ -92,16 +97,14 @@ class _Guard:
         if not LOOPBACK.fullmatch(headers.get("host", "")):
             app = _error(403, "the API is for this machine: call it as localhost, 127.0.0.1 or [::1]")
         elif not hmac.compare_digest(headers.get("authorization", "").encode("latin-1"), self._expected):
-            app = _error(
-                401, "no key, or not the key of this node: it stands in api.json in the node's state directory"
-            )
+            app = _error(401, "the key is missing or wrong: it is in api.json in the node's state directory")
         await app(scope, receive, send)
 
 
 def _endpoint(
     operator: Callable[[], Operator], call: Call, arguments: Sequence[Argument], status: int
 ) -> Callable[[Request], Any]:
-    """Return a handler that makes the (blocking) call in a thread and tells what became of it."""
+    """Return a handler that makes the (blocking) call in a thread and answers with its outcome."""
 
     def answer(request: Request, body: bytes) -> Response:
         try:
@@ -114,7 +117,7 @@ def _endpoint(
             return _error(403, str(error))
         except InputError as error:
             return _error(400, str(error))
-        except Exception:  # the details are for the node's log, not for whoever asked
+        except Exception:  # the details are for the node's log, not for the caller
             log.exception("%s %s failed", request.method, request.url.path)
             return _error(500, "internal error")
 
@@ -131,10 +134,10 @@ async def _body(request: Request) -> bytes:
 
 
 def _object(body: bytes) -> Fields:
-    """Return the body as a JSON object; none at all stands for an empty one."""
+    """Return the body as a JSON object; an empty body stands for an empty one."""
     try:
         fields = json.loads(body or b"{}")
-        json.dumps(fields, ensure_ascii=False).encode()  # half a surrogate pair can be escaped, but is no text
+        json.dumps(fields, ensure_ascii=False).encode()  # half a surrogate pair can be escaped in JSON, but not encoded
     except (ValueError, RecursionError):
         raise InputError("the request is not valid JSON in UTF-8") from None
     if not isinstance(fields, dict):
@@ -147,7 +150,7 @@ def _all_fields(_: Request, fields: Fields) -> Fields:
 
 
 def _why(_: Request, fields: Fields) -> str:
-    """Return the reason in a body that may hold nothing else."""
+    """Return the reason in a body without other fields."""
     why = fields.get("why")
     if not isinstance(why, str) or fields.keys() - {"why"}:
         raise InputError('the request must be {"why": "TEXT"}')
@@ -159,7 +162,7 @@ def _why_if_any(request: Request, fields: Fields) -> str:
 
 
 def _peer(_: Request, fields: Fields) -> str:
-    """Return the peer's name in a body that may hold a reason besides, and nothing else."""
+    """Return the peer's name in a body without other fields than a reason."""
     if not isinstance(peer := fields.get("peer"), str) or fields.keys() - {"peer", "why"}:
         raise InputError('the request must be {"peer": "NAME", "why": "TEXT"}')
     return peer
@@ -170,7 +173,7 @@ def _why_of_peer(request: Request, fields: Fields) -> str:
 
 
 def _typed(_: Request, fields: Fields) -> Fields | None:
-    """Return what an operator has typed, in a body that may hold nothing else."""
+    """Return the inputs that an operator has typed, in a body without other fields."""
     typed = fields.get("typed", {})
     if not isinstance(typed, dict) or fields.keys() - {"typed"}:
         raise InputError('the request must be {"typed": {NAME: VALUE}}')
@@ -178,7 +181,7 @@ def _typed(_: Request, fields: Fields) -> Fields | None:
 
 
 def _last(request: Request, _: Fields) -> int:
-    """Return how many are asked for. `InputError` if that is none, or too many."""
+    """Return the requested number. Raise InputError if it is 0 or too large."""
     last = _number(request, "last", 100)
     if not 1 <= last <= MAX_ENTRIES:
         raise InputError(f"last: must be from 1 to {MAX_ENTRIES}")
@@ -206,7 +209,7 @@ def _since(request: Request, _: Fields) -> str:
 
 
 def _wait(request: Request, _: Fields) -> float:
-    """Return for how many seconds an answer may be waited for. `InputError` if that is no number, or too long."""
+    """Return the seconds that an answer may be held. Raise InputError if they are invalid or too many."""
     text = request.query_params.get("wait", "0")
     if not re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,30})?", text) or float(text) > LONGEST_WAIT:
         raise InputError(f"wait: must be a number of seconds from 0 to {LONGEST_WAIT:g}")
@@ -230,7 +233,7 @@ def _id(request: Request, _: Fields) -> str:
 
 
 def _refused(_: Request, error: Exception) -> Response:
-    """Return the answer to a path or method that is not there, or to too long a request."""
+    """Return the answer to an unknown path or method, or to a request that is too long."""
     assert isinstance(error, HTTPException)
     return _error(error.status_code, "there is no such path" if error.status_code == 404 else error.detail)
 
@@ -240,6 +243,6 @@ def _error(status: int, line: str) -> Response:
 
 
 def _json(status: int, content: object) -> Response:
-    """Write views as JSON objects of their fields (pydantic's own serializer gives up on a deep tree)."""
+    """Return views as JSON objects of their fields (pydantic's own serializer fails on a deep tree)."""
     text = json.dumps(content, default=dict)
     return Response(text, status, {"Cache-Control": "no-store"}, media_type="application/json")

@@ -1,4 +1,4 @@
-"""The operator's page as an ASGI application: which path is what, who may ask for it, and what errors look like."""
+"""The operator's page as an ASGI application: paths, authentication and error pages."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from parties.web.visits import Endpoint, Visit, cookie, form_of
 from parties.web.wizard import Wizard
 from smc.errors import InputError
 
-REVALIDATE = {"Cache-Control": "no-cache"}  # kept by the browser, but asked for anew
+REVALIDATE = {"Cache-Control": "no-cache"}  # the browser may cache it, but must revalidate it
 
 
 def make_app(
@@ -40,10 +40,14 @@ def make_app(
     tables: OwnTables | None = None,
     sign_on: SignOn | None = None,
 ) -> Starlette:
-    """Return the page of a node, and what else is served at its address.
+    """Return the page of a node, with further routes at its address.
 
-    `tables` are those of this node, for their operator alone; `sign_on` is the way by a log-in provider. `extra_routes`
-    see to their own authentication; the checks of `Guard` hold for them as well.
+    Args:
+        operator: The node.
+        logins: Sessions and login links.
+        extra_routes: Further routes, with their own authentication; the checks of `Guard` hold for them as well.
+        tables: This node's tables, for their operator alone.
+        sign_on: Log-ins by a provider; None offers none.
     """
     renderer = Renderer(logins, sign_on.name if sign_on else "")
     own = tables or OwnTables()
@@ -53,7 +57,7 @@ def make_app(
         return Route(path, Endpoint(operator, logins, page, renderer.stranger), methods=[method])
 
     def by_link(request: Request) -> Response:
-        if request.method == "HEAD":  # looks at the link, but must not use it up
+        if request.method == "HEAD":  # previews the link, but must not use it up
             return Response()
         session = logins.sign_in(request.query_params.get("token", ""))
         if session is None:
@@ -71,12 +75,12 @@ def make_app(
             return renderer.stranger(request, sentence(error))
 
     def away(request: Request) -> Response:
-        """Send a browser to the log-in provider, with a cookie that comes back from there: so it is no strict one."""
+        """Send a browser to the log-in provider, with a cookie for its return, which must not be SameSite strict."""
         assert sign_on is not None
         if request.method == "HEAD" or not logins.by_name:
             return renderer.stranger(request)
         if request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
-            return renderer.refused("Begin to sign in here: another page has sent you.")
+            return renderer.refused("Start the sign-in here: you came from another page.")
         try:
             url, secret = sign_on.begin(f"{request.base_url}login/oidc/back")
         except InputError as error:
@@ -89,7 +93,7 @@ def make_app(
 
     def back(request: Request) -> Response:
         assert sign_on is not None
-        if request.method == "HEAD":  # must not use up what a browser brings
+        if request.method == "HEAD":  # must not use up the provider's answer
             return Response()
         try:
             secret = request.cookies.get(f"{cookie(request)}-oidc", "")
@@ -100,10 +104,10 @@ def make_app(
         return response
 
     def signed_in(request: Request, session: Login) -> Response:
-        """Begin with a fresh cookie, whatever the browser had, and end the session of that one."""
+        """Set a fresh cookie, whatever the browser had, and end the session of the former one."""
         if before := logins.session(request.cookies.get(cookie(request), "")):
             logins.sign_out(before)
-        response = RedirectResponse("/", 303)  # takes the token out of the address bar
+        response = RedirectResponse("/", 303)  # removes the token from the address bar
         response.set_cookie(cookie(request), session.secret, path="/", httponly=True, samesite="strict")
         return response
 
@@ -143,7 +147,8 @@ def make_app(
             Route("/login", by_name, methods=["POST"]),
             *([Route("/login/oidc", away), Route("/login/oidc/back", back)] if sign_on else []),
             route("/logout", log_out, "POST"),
-            Route("/favicon.ico", lambda _: RedirectResponse("/static/icon.svg")),  # asked for wherever a page is
+            # browsers ask for it beside any page
+            Route("/favicon.ico", lambda _: RedirectResponse("/static/icon.svg")),
             Route("/static/explore.js", explore),
             Mount("/static", _Static(directory=str(files("parties.web") / "static"))),
             *extra_routes,
@@ -154,13 +159,13 @@ def make_app(
 
 
 def sentence(error: InputError) -> str:
-    """Return what is wrong as a sentence."""
+    """Return the text of an error as a sentence."""
     text = str(error)
     return f"{text[:1].upper()}{text[1:]}."
 
 
 def explore(_: Request) -> Response:
-    """Return the script that moves and zooms trees, which is also in every tree's file."""
+    """Return the script that moves and zooms trees, which is also part of every tree's file."""
     return Response(drawing.script(), headers=REVALIDATE, media_type="text/javascript")
 
 

@@ -1,4 +1,4 @@
-"""The body of a request, read no further than a bound."""
+"""The body of a request, read up to a limit."""
 
 from __future__ import annotations
 
@@ -7,8 +7,17 @@ from starlette.requests import ClientDisconnect, Request
 
 
 async def bounded(request: Request, most: int, too_much: str, broken: str) -> bytes:
-    """Return the body. `HTTPException` with these words if it has more than `most` bytes, or if the request breaks
-    off."""
+    """Return the body of a request.
+
+    Args:
+        request: The request.
+        most: Largest number of bytes.
+        too_much: Message for a larger body.
+        broken: Message for a request that breaks off.
+
+    Raises:
+        HTTPException: The body is too large, or the request breaks off.
+    """
     body = b""
     try:
         async for piece in request.stream():

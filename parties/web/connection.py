@@ -1,7 +1,7 @@
-"""One connection to the page: it has a deadline for its request and for taking the answer, and gives way to newer ones.
+"""One connection to the page, with deadlines for its request and for reading the answer; old idle ones make room.
 
-Who asks in earnest sends a request at once. So where there are too many connections it is the one that has been without
-a request for longest that is closed, and not the newest: whoever holds many of them open keeps nobody out.
+A real client sends a request at once. So of too many connections, the one that has been idle for longest is closed, and
+not the newest: a client that holds many connections open locks nobody out.
 """
 
 from __future__ import annotations
@@ -16,18 +16,19 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from parties.base import bounds
 
-REQUEST_SECONDS = 10.0  # from the connection, or a request's first byte, to its body; and of silence within that
-LEAST_BYTES = 1024  # of a body in so many seconds: fewer are silence
+# from the connection, or a request's first byte, to its body; also the longest silence within the body
+REQUEST_SECONDS = 10.0
+LEAST_BYTES = 1024  # of a body in `REQUEST_SECONDS`: fewer count as silence
 SILENT = b'{"error": "the request broke off: nothing came of it for %d s"}'
-ENDLESS = "/news"  # the path whose answer ends with its reader only
-STALLED_SECONDS = 30.0  # in which nobody takes more of an answer
+ENDLESS = "/news"  # path of an answer that ends only with its reader
+STALLED_SECONDS = 30.0  # longest time in which the reader takes no more of an answer
 
 
 log = logging.getLogger(__name__)
 
 
 class Connection(H11Protocol):
-    """uvicorn's, with these bounds."""
+    """uvicorn's connection with these limits."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -37,7 +38,7 @@ class Connection(H11Protocol):
         self._came = 0  # bytes of the request since its deadline began
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin the deadline of somebody who has connected."""
+        """Start the deadline of a new connection."""
         full = len(self.connections) >= bounds.local_connections()
         super().connection_made(transport)
         self._await_request()
@@ -47,7 +48,7 @@ class Connection(H11Protocol):
             min(idle, key=lambda other: other.idle_since or 0.0, default=self).drop()
 
     def data_received(self, data: bytes) -> None:
-        """Take some of a request."""
+        """Take a part of a request."""
         self._came += len(data)
         super().data_received(data)
         if self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
@@ -56,18 +57,18 @@ class Connection(H11Protocol):
             self._await_request()
 
     def on_response_complete(self) -> None:
-        """Begin to wait for another request; how long it may take to begin is uvicorn's affair."""
+        """Start to wait for another request; uvicorn limits that wait itself."""
         super().on_response_complete()
         if self.conn.their_state is h11.IDLE and self.idle_since is None:
             self.idle_since = time.monotonic()
 
     def pause_writing(self) -> None:
-        """Begin the deadline of an answer that waits for its reader."""
+        """Start the deadline of an answer that waits for its reader."""
         super().pause_writing()
         self._await_reader()
 
     def resume_writing(self) -> None:
-        """End it: the reader has taken some."""
+        """End that deadline: the reader has taken a part."""
         super().resume_writing()
         self._forget_answer()
 
@@ -78,13 +79,13 @@ class Connection(H11Protocol):
         super().connection_lost(exc)
 
     def shutdown(self) -> None:
-        """End with the server: answers are finished, but for those that have no end."""
+        """End with the server: answers are finished, except endless ones."""
         super().shutdown()
         if self.cycle is not None and not self.cycle.response_complete and self.scope["path"] == ENDLESS:
             self.drop()
 
     def drop(self) -> None:
-        """Close it now, whatever is under way."""
+        """Close the connection now, whatever is under way."""
         self.idle_since = None  # not to be chosen again
         self.transport.abort()
 
@@ -97,7 +98,7 @@ class Connection(H11Protocol):
         self._request_due = self.loop.call_later(REQUEST_SECONDS, self._look)
 
     def _look(self) -> None:
-        """Go on with a body that comes, however long it takes; end what is silent, and say so if a body was begun."""
+        """Continue while a body arrives, however long; close a silent connection, with an answer to a begun body."""
         if self.conn.their_state is h11.SEND_BODY and self._came >= LEAST_BYTES:
             self._watch()
             return
@@ -113,10 +114,10 @@ class Connection(H11Protocol):
         self.drop()
 
     def _await_reader(self) -> None:
-        left = self.transport.get_write_buffer_size()
+        unread_bytes = self.transport.get_write_buffer_size()
 
         def look() -> None:
-            if self.transport.get_write_buffer_size() < left:
+            if self.transport.get_write_buffer_size() < unread_bytes:
                 self._await_reader()
             else:
                 self.drop()

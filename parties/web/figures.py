@@ -1,6 +1,6 @@
-"""The charts of the page, as pieces of SVG and HTML that need no script: what phases cost, what was spent over time.
+"""Charts of the page as SVG and HTML without scripts: costs of phases, and spending over time.
 
-Colours are classes of the page's style sheet; what a chart shows stands in words beside it.
+Colours are classes of the page's style sheet; the text beside a chart states its content.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Any
 from parties.base.console import outermost
 from parties.operator.budget import TableBudget
 
-WIDTH, HEIGHT = 1000.0, 100.0  # units of a chart over time; it is stretched to the room there is
-ROOM = 1.1  # times the largest value
+WIDTH, HEIGHT = 1000.0, 100.0  # units of a chart over time; it is stretched to the available space
+ROOM = 1.1  # height as a multiple of the largest value
 
 
 @dataclass(frozen=True)
 class Bar:
-    """The cost of one of the outermost phases, and its part of the costliest in percent."""
+    """The cost of one of the outermost phases, and its percentage of the costliest one."""
 
     name: str
     sent: float  # bytes
@@ -32,7 +32,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Steps:
-    """The spending over time, as the path of an SVG, the budget's height in it, and its ends in words."""
+    """The spending over time: the path of an SVG, the budget's height in it, and its ends as text."""
 
     path: str
     bound: float | None
@@ -61,19 +61,24 @@ def costs(report: Mapping[str, Any]) -> list[Bar]:
 
 
 def budget(state: TableBudget, now: datetime) -> Steps | None:
-    """Return what was spent of a table over time, as steps under its budget; None if nothing ever was."""
+    """Return a table's spending over time, as steps under its budget; None if there was none.
+
+    Args:
+        state: The table's budget.
+        now: The present time.
+    """
     if not state.history:
         return None
     moments = [datetime.fromisoformat(at).timestamp() for at, _ in state.history]
     spent = [amount for _, amount in state.history]
     start, end = moments[0], max(now.timestamp(), moments[-1])
-    most = ROOM * max(*spent, state.budget or 0.0, 1e-9)
+    height = ROOM * max(*spent, state.budget or 0.0, 1e-9)
 
     def across(moment: float) -> str:
         return f"{WIDTH * (moment - start) / max(end - start, 1e-9):.1f}"
 
     def down(amount: float) -> str:
-        return f"{HEIGHT * (1 - amount / most):.2f}"
+        return f"{HEIGHT * (1 - amount / height):.2f}"
 
     steps = [f"H{across(moment)}V{down(amount)}" for moment, amount in zip(moments, spent, strict=True)]
     return Steps(

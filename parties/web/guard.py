@@ -1,8 +1,8 @@
-"""What every request must fulfil and every answer says, whatever path it is for.
+"""Checks of every request and headers of every answer, for any path.
 
-A page elsewhere may make a browser send requests here. It cannot choose their Host and Origin headers: a name of its
-own that it lets point to this machine (DNS rebinding) shows in the one, itself in the other. Answers allow the browser
-nothing that does not come from here: no inline script or style, no foreign picture, no frame around them.
+A foreign page may make a browser send requests here. It cannot choose their Host and Origin headers. A host name of its
+own that points to this machine (DNS rebinding) shows in Host, the page itself in Origin. The headers of answers forbid
+the browser anything from elsewhere: no inline script or style, no foreign picture, no frame around them.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ log = logging.getLogger(__name__)
 
 
 class Guard:
-    """A refusal of requests that name another host than the one served, or come from another page; adds headers.
+    """Refuses requests that name another host than the served one, or come from another page; adds headers.
 
-    `failure` answers when the application fails: the details are for the node's log, not for whoever asked.
+    `failure` answers when the application fails: the details are for the node's log, not for the caller.
     """
 
     def __init__(self, app: ASGIApp, failure: ASGIApp) -> None:
         self._app, self._failure = app, failure
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """The application behind, or a refusal."""
+        """Call the application, or refuse the request."""
         if scope["type"] != "http":
-            return  # nothing here speaks anything else
+            return  # other protocols are not supported
 
         begun = False
 
@@ -76,7 +76,7 @@ class Guard:
 
 
 def _problem(scope: Scope) -> str | None:
-    """Return what is wrong with where a request says it is for and from."""
+    """Return the fault in a request's Host or Origin; None if there is none."""
     headers = Headers(scope=scope)
     host, port = scope["server"]
     names = {*LOOPBACK, f"[{host}]" if ":" in host else host}

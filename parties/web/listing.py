@@ -1,4 +1,4 @@
-"""Which jobs a page lists: all in their places, or those that words and a state choose, so many a page."""
+"""The jobs on a page: all in their sections, or those chosen by words and a state, a fixed number on a page."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from parties.operator.interface import ENDED, OPEN, JobView, Operator, State
 from parties.web.words import nearness, title
 from smc.errors import InputError
 
-PAGE = 25  # jobs
-LOOKED_AT = 5000  # jobs that a search looks through
+PAGE = 25  # jobs on a page
+LOOKED_AT = 5000  # jobs that a search examines
 CHUNK = 200
 NUMBER = 4  # digits of a job's number that name it
-LONGEST = 200  # characters of what is searched for
+LONGEST = 200  # characters of the search words
 STATES: dict[str, tuple[str, tuple[State, ...]]] = {
     "": ("all", ()),
     "ours": ("waiting for us", OPEN),
@@ -28,20 +28,21 @@ STATES: dict[str, tuple[str, tuple[State, ...]]] = {
 }
 
 
-SORTS: dict[str, tuple[str, Callable[[JobView], Any]]] = {  # what jobs can be sorted by: in words, and the key
+SORTS: dict[str, tuple[str, Callable[[JobView], Any]]] = {  # sort keys of jobs: name and function
     "date": ("date", lambda job: job.ended_at or job.proposed_at),
     "state": ("state", lambda job: get_args(State).index(job.state)),
     "peer": ("peer", lambda job: job.peer.casefold()),
     "kind": ("question", lambda job: title(job).casefold()),
-    "cost": ("cost", lambda job: 0 if job.cost is None else -job.cost.bytes),  # the dearest first, unknown ones last
+    # the most expensive first, unknown ones last
+    "cost": ("cost", lambda job: 0 if job.cost is None else -job.cost.bytes),
 }
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A request for some jobs; `before` is the last job of the page before.
+    """A selection of jobs; `before` is the last job of the page before.
 
-    `sort` is one of `SORTS`, with `-` before it the other way round; empty for the newest first.
+    `sort` is one of `SORTS`, with `-` before it for the opposite order; empty for the newest first.
     """
 
     words: str = ""
@@ -64,7 +65,7 @@ class Choice:
 
     @classmethod
     def of(cls, query: str) -> Choice:
-        """Return the inverse of `query`: nothing but a choice comes out of it, whatever goes in."""
+        """Return the inverse of `query`; any other input gives a valid choice, too."""
         return cls.read(dict(parse_qsl(query, max_num_fields=20) if len(query) < 2000 else []))
 
     def query(self, **changes: str) -> str:
@@ -74,21 +75,21 @@ class Choice:
         return urlencode({name: value for name, value in fields.items() if value})
 
     def turned(self, by: str) -> str:
-        """Return the query that sorts by this, or the other way round if it is so already."""
+        """Return the query that sorts by this key, or in the opposite order if it is the present key."""
         return self.query(sort=f"-{by}" if (self.sort or "date") == by else by, before="")
 
     def in_order(self, jobs: list[JobView]) -> list[JobView]:
-        """Return jobs, the newest first, in the order that is wanted; those alike stay the newest first."""
+        """Return jobs, given newest first, in the chosen order; equal ones stay newest first."""
         by = self.sort.removeprefix("-")
         return sorted(jobs, key=SORTS[by][1], reverse=self.sort.startswith("-") != (by == "date")) if by else jobs
 
     @property
     def narrows(self) -> bool:
-        """True if it leaves jobs out."""
+        """True if the choice omits jobs."""
         return bool(self.words or self.state)
 
     def takes(self, job: JobView) -> bool:
-        """Return whether a job is one of these: every word stands somewhere in it, or its number begins so."""
+        """Return whether a job matches: it contains every word, or its number begins with the word."""
         if (self.state == "ours" and not job.needs_us) or (self.state == "open" and job.needs_us):
             return False
         about = (job.purpose, title(job), job.question, job.table, job.peer_table, job.target, job.peer, job.why)
@@ -99,9 +100,9 @@ class Choice:
 
 @dataclass(frozen=True)
 class Listing:
-    """The page of jobs. `older` is the last job shown if there are older ones; `cut`: not all were searched.
+    """The jobs of a page. `older` is the last job shown if there are older ones. `cut`: not all were searched.
 
-    Without a narrowing choice `for_us` and `under_way` are all that have not ended, `found` those that have.
+    Without a narrowing choice `for_us` and `under_way` are all jobs that have not ended, `found` those that have.
     """
 
     choice: Choice
@@ -113,29 +114,38 @@ class Listing:
 
 
 def listing(operator: Operator, choice: Choice, open_jobs: list[JobView]) -> Listing:
-    """Return the jobs for a choice. `InputError` if `before` names none."""
+    """Return the jobs for a choice.
+
+    Args:
+        operator: The node.
+        choice: The choice.
+        open_jobs: All jobs that have not ended.
+
+    Raises:
+        InputError: `before` names no job.
+    """
     ours = choice.in_order([job for job in open_jobs if job.needs_us])
     under_way = choice.in_order(sorted((job for job in open_jobs if not job.needs_us), key=nearness))
     states = STATES[choice.state][1] if choice.narrows else ENDED
     chosen: list[JobView] = []
-    looked, before = 0, None if choice.sort else choice.before or None
-    while (choice.sort or len(chosen) <= PAGE) and looked < LOOKED_AT:
-        some = operator.jobs(CHUNK if choice.narrows or choice.sort else PAGE + 1, before, states)
-        chosen += [job for job in some if choice.takes(job)]
-        looked += len(some)
-        if len(some) < CHUNK:
+    examined, before = 0, None if choice.sort else choice.before or None
+    while (choice.sort or len(chosen) <= PAGE) and examined < LOOKED_AT:
+        chunk = operator.jobs(CHUNK if choice.narrows or choice.sort else PAGE + 1, before, states)
+        chosen += [job for job in chunk if choice.takes(job)]
+        examined += len(chunk)
+        if len(chunk) < CHUNK:
             break
-        before = some[-1].id
+        before = chunk[-1].id
     if choice.sort:
         chosen = _behind(choice.in_order(chosen), choice.before)
     older = chosen[PAGE - 1].id if len(chosen) > PAGE else ""
-    cut = looked >= LOOKED_AT and (bool(choice.sort) or not older)
+    cut = examined >= LOOKED_AT and (bool(choice.sort) or not older)
     return Listing(choice, ours, under_way, chosen[:PAGE], older, cut)
 
 
 def _behind(jobs: list[JobView], last: str) -> list[JobView]:
-    """Return the jobs behind the last one of the page before. `InputError` if it is none of them."""
-    places = [place for place, job in enumerate(jobs, 1) if job.id == last]
-    if last and not places:
-        raise InputError("there is no such page of jobs any more: begin with the first")
-    return jobs[places[0] if places else 0 :]
+    """Return the jobs after the last one of the page before. Raise InputError if it is not among them."""
+    positions = [position for position, job in enumerate(jobs, 1) if job.id == last]
+    if last and not positions:
+        raise InputError("this page of jobs no longer exists: start with the first one")
+    return jobs[positions[0] if positions else 0 :]

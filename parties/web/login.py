@@ -1,9 +1,9 @@
-"""Who may use the page: one-time login links, names with passwords, and the sessions that they begin.
+"""Authentication for the page: one-time login links, names with passwords, and the sessions that they start.
 
-Whoever can ask the node for a link (through `smc web` and the key of `api.json`) may open the page once with it, as the
-person that the link is for; so may, where people have accounts, who knows a name and its password, or whom the log-in
-provider names (`sign_on`). The browser then keeps a session in a cookie. Nothing is stored on disk: a node that starts
-anew has no sessions.
+A caller that can ask the node for a link (through `smc web` and the key of `api.json`) may open the page once with it,
+as the person that the link is for. If people have accounts, a name with its password also starts a session, as does the
+identity that the provider states (`sign_on`). The browser then has a session cookie. Nothing is stored on disk: a
+restarted node has no sessions.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from parties.operator.people import UNNAMED, Person
 from smc.errors import InputError
 
 LINK_SECONDS = 600.0  # until an unused link expires
-SESSION_SECONDS = 12 * 3600.0  # without use, until a session expires; of a person, however much it is used
-IDLE_SECONDS = 30 * 60.0  # without use, until a person's expires
-FAILURES, FAILURE_SECONDS = 5, 60.0  # log-ins of one name that may fail at once, and then one in so many seconds
-ALL_FAILURES, ALL_SECONDS = 30, 3.0  # likewise of all names together
+SESSION_SECONDS = 12 * 3600.0  # without use, until a session expires; for a person, even in use
+IDLE_SECONDS = 30 * 60.0  # without use, until a person's session expires
+FAILURES, FAILURE_SECONDS = 5, 60.0  # failed log-ins of one name at once, then one in each interval
+ALL_FAILURES, ALL_SECONDS = 30, 3.0  # likewise for all names together
 TOO_MANY = "too many log-ins have failed: wait a minute, and try again"
 MAX_NAME = 64  # characters of a name that count
-MAX_NAMES = 256  # whose failures are counted, the last ones: more than all failures until a name's are forgotten
-MAX_LINKS = 64  # unused at a time; the oldest go first
+MAX_NAMES = 256  # names whose failures are counted, the last ones: more than all failures until a name's expire
+MAX_LINKS = 64  # unused at a time; the oldest are dropped
 MAX_OF_PERSON = 4  # sessions of one person
 MAX_SESSIONS = 64
 
 
 @dataclass
 class Login:
-    """A browser that has signed in: who it is, with the roles of now, and what its cookie and its forms must carry.
+    """A browser that has signed in: the person with present roles, and the secrets in its cookie and its forms.
 
-    `expires` and `ends`, which no use puts off, are on the logins' clock.
+    `expires` and `ends` are on the logins' clock; use does not extend `ends`.
     """
 
     secret: str = field(repr=False)
@@ -58,9 +58,9 @@ class _Token:
 
 
 class Logins:
-    """Login links and sessions. May be called from several threads. `clock` tells seconds that never go back.
+    """Login links and sessions. May be called from several threads. `clock` returns monotonic seconds.
 
-    `failed` is called with the name, if it is a person's, and with why, after each log-in that failed.
+    `failed` is called after each failed log-in, with the name, if it is that of an account, and the reason.
     """
 
     def __init__(
@@ -74,10 +74,11 @@ class Logins:
         self._links: list[_Token] = []
         self._sessions: list[Login] = []
         self._lock = threading.Lock()
-        self._computing = threading.Lock()  # one password at a time: each takes its time and 19 MiB
+        self._computing = threading.Lock()  # one password at a time: each takes some time and 19 MiB
         self._rates: dict[str, Rate] = {}
         self._rate = Rate(ALL_FAILURES, 1 / ALL_SECONDS, clock)
-        self._provider_rate = Rate(ALL_FAILURES, 1 / ALL_SECONDS, clock)  # apart: wrong passwords lock nobody out of it
+        # separate, so that wrong passwords do not block the provider
+        self._provider_rate = Rate(ALL_FAILURES, 1 / ALL_SECONDS, clock)
 
     @property
     def by_name(self) -> bool:
@@ -85,9 +86,11 @@ class Logins:
         return bool(self._accounts.all())
 
     def link(self, origin: str, person: Person = UNNAMED) -> str:
-        """Return a fresh login link for a person; `origin` is the page's own address, e.g. `http://127.0.0.1:7080`.
+        """Return a fresh login link, which works once, within `LINK_SECONDS`.
 
-        It works once, within `LINK_SECONDS`.
+        Args:
+            origin: The page's own address, e.g. `http://127.0.0.1:7080`.
+            person: The person that it is for.
         """
         with self._lock:
             self._forget()
@@ -96,7 +99,7 @@ class Logins:
         return f"{origin}/login?token={link.token}"
 
     def sign_in(self, token: str) -> Login | None:
-        """Use up a link's token and begin a session; None if there is no such link (any more)."""
+        """Use up a link's token and start a session; None if there is no such link (any more)."""
         with self._lock:
             self._forget()
             used = [link for link in self._links if _same(link.token, token)]
@@ -107,19 +110,26 @@ class Logins:
             return None if person is None else self._begin(person)
 
     def log_in(self, name: str, password: str) -> Login:
-        """Begin a session of the person of this name and password.
+        """Start a session for a name and password.
 
-        `InputError` if there is none, or if too many log-ins have failed, of this name or of all: then nothing is
-        computed. It is the same, and takes as long, whether there is such a name or not.
+        The error and its time are the same whether the name exists or not.
+
+        Args:
+            name: The name.
+            password: The password.
+
+        Raises:
+            InputError: They are wrong, or too many log-ins of this name or of all names have failed; then no hash is
+                computed.
         """
-        known = name if name in self._accounts.all() else ""
+        existing_name = name if name in self._accounts.all() else ""
         if (rate := self._rate_of(name)) is None:
-            self.failed(known, "too many have failed")
+            self.failed(existing_name, "too many have failed")
             raise InputError(TOO_MANY)
         with self._computing:
             person = self._accounts.signed_in(name, password)
         if person is None:
-            self.failed(known, "wrong password" if known else "no such name")
+            self.failed(existing_name, "wrong password" if existing_name else "no such name")
             raise InputError("there is no such name with this password")
         rate.back()
         self._rate.back()
@@ -127,7 +137,7 @@ class Logins:
             return self._begin(person)
 
     def log_in_as(self, proven: Callable[[], Person]) -> Login:
-        """Begin a session of the person whom `proven` returns; what it raises, `InputError`, is a failed log-in."""
+        """Start a session of the person whom `proven` returns; an InputError that it raises is a failed log-in."""
         if not self._provider_rate.allows():
             self.failed("", "too many have failed")
             raise InputError(TOO_MANY)
@@ -146,15 +156,15 @@ class Logins:
         session = Login(secrets.token_urlsafe(32), secrets.token_urlsafe(32), person, 0.0, ends)
         session.expires = now + _idle(session)
         of_person = [other for other in self._sessions if other.person.name == person.name]
-        if person.name and len(of_person) >= MAX_OF_PERSON:  # nobody ends another's sessions by signing in
+        if person.name and len(of_person) >= MAX_OF_PERSON:  # nobody ends another person's sessions by signing in
             self._sessions.remove(of_person[0])
         self._sessions = [*self._sessions[1 - MAX_SESSIONS :], session]
         return session
 
     def _rate_of(self, name: str) -> Rate | None:
-        """Take one log-in of a name, and return the rate at which they may fail; None if it is too much."""
+        """Take one log-in of a name, and return its rate of failures; None if there are too many."""
         with self._lock:
-            if not self._rate.allows():  # first: so no more names than this allows push others out
+            if not self._rate.allows():  # first, so that no more names than this rate allows can displace others
                 return None
             rate = self._rates.pop(name[:MAX_NAME], None) or Rate(FAILURES, 1 / FAILURE_SECONDS, self._clock)
             self._rates = dict([*self._rates.items()][1 - MAX_NAMES :]) | {name[:MAX_NAME]: rate}
@@ -164,14 +174,20 @@ class Logins:
             return None
 
     def session(self, secret: str, in_use: bool = True) -> Login | None:
-        """Return the session of a cookie, if there is one; `in_use` says that it is a person who asks, not a timer."""
+        """Return the session of a cookie; None if there is none.
+
+        Args:
+            secret: The cookie's content.
+            in_use: Whether a person makes the request, rather than a timer.
+        """
         with self._lock:
             self._forget()
             sessions = [session for session in self._sessions if _same(session.secret, secret)]
             if not sessions:
                 return None
             session = sessions[0]
-            if (person := self._accounts.now(session.person)) is None:  # the account has gone, or has just come
+            # the account was removed, or the first one was made
+            if (person := self._accounts.now(session.person)) is None:
                 self._sessions.remove(session)
                 return None
             session.person = person
@@ -185,7 +201,7 @@ class Logins:
             self._sessions = [other for other in self._sessions if other is not session]
 
     def _forget(self) -> None:
-        """Drop what has expired."""
+        """Drop expired links and sessions."""
         now = self._clock()
         self._links = [link for link in self._links if link.expires > now]
         self._sessions = [session for session in self._sessions if min(session.expires, session.ends) > now]
@@ -196,10 +212,15 @@ def _idle(session: Login) -> float:
 
 
 def is_from(session: Login, form_token: str) -> bool:
-    """Return whether a form with this token was shown in this session."""
+    """Return whether a form with this token was shown in this session.
+
+    Args:
+        session: The session.
+        form_token: The token.
+    """
     return _same(session.form_token, form_token)
 
 
 def _same(expected: str, received: str) -> bool:
-    """Compare two secrets in a time that says nothing of where they differ."""
+    """Compare two secrets in constant time."""
     return hmac.compare_digest(expected.encode(), received.encode())

@@ -1,4 +1,4 @@
-"""The node's figures for Prometheus, at /metrics of an address of their own; nothing private, so no key is needed."""
+"""The node's metrics for Prometheus, at /metrics of a separate address; nothing is private, so no key is needed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from parties.web.guard import Guard
 
 
 def make_metrics(registry: CollectorRegistry) -> Starlette:
-    """Return an ASGI application that shows the figures of this registry."""
+    """Return an ASGI application that shows the metrics of this registry."""
 
     def show(_: Request) -> Response:
         return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)

@@ -1,6 +1,6 @@
-"""Server-sent events: a page that is looked at is told when what it shows has changed, and asks for it itself.
+"""Server-sent events: an open page is notified when its content has changed, and fetches it itself.
 
-The stream carries no content. It ends with the session, and when too many others were opened after it.
+The stream carries no content. It ends with the session, and when too many newer streams are opened.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from parties.operator.interface import Operator
 from parties.web.login import Logins
 from parties.web.visits import cookie
 
-LOOK_SECONDS = 1.0  # between two looks at what there is
-STILL_SECONDS = 15.0  # without news, until a line says that the stream is alive
+LOOK_SECONDS = 1.0  # between two checks for changes
+STILL_SECONDS = 15.0  # without changes, until a line shows that the stream is alive
 MOST = 32  # streams at once
 
 
 class News:
-    """The endpoint: `text/event-stream` for those who have signed in."""
+    """The endpoint: `text/event-stream` for signed-in browsers."""
 
     def __init__(self, operator: Operator, logins: Logins) -> None:
         self._operator, self._logins = operator, logins
@@ -43,18 +43,18 @@ class News:
         await answer(scope, receive, send)
 
     async def _stream(self, signed_in: Callable[[], bool]) -> AsyncIterator[str]:
-        mine = object()
-        self._streams = [*self._streams[1 - MOST :], mine]
+        token = object()
+        self._streams = [*self._streams[1 - MOST :], token]
         try:
-            known = await run_in_threadpool(self._operator.changes)
-            yield f"retry: {1000 * LOOK_SECONDS:.0f}\ndata: {known}\n\n"  # the page may be older than this stream
+            last = await run_in_threadpool(self._operator.changes)
+            yield f"retry: {1000 * LOOK_SECONDS:.0f}\ndata: {last}\n\n"  # the page may be older than this stream
             quiet = 0.0
-            while mine in self._streams and signed_in():
+            while token in self._streams and signed_in():
                 await asyncio.sleep(LOOK_SECONDS)
                 now = await run_in_threadpool(self._operator.changes)
-                quiet = 0.0 if now != known else quiet + LOOK_SECONDS
+                quiet = 0.0 if now != last else quiet + LOOK_SECONDS
                 if quiet == 0.0 or quiet >= STILL_SECONDS:
                     yield f"data: {now}\n\n" if quiet == 0.0 else ": still here\n\n"
-                    known, quiet = now, 0.0
+                    last, quiet = now, 0.0
         finally:
-            self._streams = [stream for stream in self._streams if stream is not mine]
+            self._streams = [stream for stream in self._streams if stream is not token]

@@ -23,12 +23,12 @@ from parties.web.visits import Visit
 from parties.web.words import ended, outcome
 from smc.errors import InputError
 
-ENTRIES = 50  # of the audit log, a page
+ENTRIES = 50  # of the audit log on a page
 SEARCHED = 500  # entries at once
 
 
 class Pages:
-    """Every page that shows what the node knows."""
+    """Every page that shows the node."""
 
     def __init__(self, renderer: Renderer, own: OwnTables) -> None:
         self._renderer, self._own = renderer, own
@@ -36,7 +36,14 @@ class Pages:
     def overview(
         self, visit: Visit, problem: str = "", choice: Choice | None = None, more: Sequence[str] = ()
     ) -> Response:
-        """Show jobs: those that wait for this party, go on by themselves, or have ended; or a choice."""
+        """Show the jobs: those that wait for this party, run, or have ended; or a choice.
+
+        Args:
+            visit: The request.
+            problem: Error of a decision made here.
+            choice: The choice; None reads it from the query.
+            more: Reasons to confirm an approval.
+        """
         choice = Choice.read(dict(visit.request.query_params)) if choice is None else choice
         open_jobs = visit.operator.jobs(MOST_OPEN, states=OPEN)
         try:
@@ -56,7 +63,13 @@ class Pages:
         return self._show(visit, "overview.html", problem, context, more)
 
     def job(self, visit: Visit, problem: str = "", more: Sequence[str] = ()) -> Response:
-        """Show all about one job."""
+        """Show all about one job.
+
+        Args:
+            visit: The request.
+            problem: Error of a decision made here.
+            more: Reasons to confirm an approval.
+        """
         job = self._job(visit)
         brought, unread = None, ""
         if job.state == "done":
@@ -69,7 +82,7 @@ class Pages:
         return self._show(visit, "job.html", problem, context, more)
 
     def approve(self, visit: Visit) -> Response:
-        """Consent to a job; one that tells more than its table's usual is asked about once more."""
+        """Consent to a job; one that reveals more than its table's usual jobs needs a confirmation."""
         view = self._job(visit)
         if visit.form.get("sure") != view.digest and (more := more_than_usual(visit.operator, view)):
             return self._back(visit, more=[question(view), *more])
@@ -81,11 +94,11 @@ class Pages:
         return self._decide(visit, approve)
 
     def refuse(self, visit: Visit) -> Response:
-        """Decline a job, with a reason."""
+        """Refuse a job, with a reason."""
 
         def refuse(job: str, why: str) -> JobView:
             if not why:
-                raise InputError("say why you refuse: the proposer will read it")
+                raise InputError("give a reason for the refusal: the proposer will read it")
             return visit.operator.refuse(job, why)
 
         return self._decide(visit, refuse)
@@ -95,7 +108,7 @@ class Pages:
         return self._decide(visit, visit.operator.cancel)
 
     def withdraw(self, visit: Visit) -> Response:
-        """Withdraw a result by a signed word."""
+        """Withdraw a result by a signed statement."""
         return self._decide(visit, visit.operator.withdraw)
 
     def picture(self, visit: Visit) -> Response:
@@ -107,7 +120,7 @@ class Pages:
         return results.download(self._result(visit), visit.request.path_params["file"])
 
     def audit(self, visit: Visit) -> Response:
-        """Show the audit log, the newest entries first, and whether it is whole."""
+        """Show the audit log, newest entries first, and whether it is intact."""
         text = visit.request.query_params.get("before", "")
         before = int(text) if text.isascii() and text.isdigit() and len(text) < 16 else None
         choice = Choice.read(dict(visit.request.query_params))
@@ -118,20 +131,20 @@ class Pages:
         return self._renderer.page(visit, "audit.html", {**context, "state": visit.operator.verify()})
 
     def budget(self, visit: Visit) -> Response:
-        """Show what was spent of each table's privacy, and what is left."""
+        """Show the spending and the remaining budget of each table."""
         now = datetime.now(UTC)
         tables = [(table, figures.budget(table, now)) for table in visit.operator.budget()]
         return self._renderer.page(visit, "budget.html", {"tables": tables})
 
     def tables(self, visit: Visit) -> Response:
-        """Show our own tables: columns, and what is left of their budgets."""
+        """Show our own tables: columns and remaining budgets."""
         budgets = {budget.table: budget for budget in visit.operator.budget()}
         columns = visit.operator.node().columns
         tables = [(name, of, budgets.get(name)) for name, of in columns.items()]
         return self._renderer.page(visit, "tables.html", {"tables": tables, "own": self._own})
 
     def _decide(self, visit: Visit, decision: Callable[[str, str], object]) -> Response:
-        """Make a decision and go back to where it was made, which says what happened, or why nothing did."""
+        """Make a decision and return to its page, which shows the outcome or the reason for none."""
         try:
             visit.check()
             decision(visit.identifier, visit.form.get("why", "").strip())
@@ -144,7 +157,7 @@ class Pages:
         return RedirectResponse(f"/?{query}{'&' if query else ''}decided={job.id}", 303)
 
     def _back(self, visit: Visit, problem: str = "", more: Sequence[str] = ()) -> Response:
-        """Show the page that a form was sent from, once more."""
+        """Show the page with the submitted form again."""
         if _from_overview(visit):
             return self.overview(visit, problem, Choice.of(visit.form.get("query", "")), more)
         return self.job(visit, problem, more)
@@ -152,14 +165,14 @@ class Pages:
     def _show(
         self, visit: Visit, template: str, problem: str, context: dict[str, object], more: Sequence[str]
     ) -> Response:
-        """Show a page with decisions on it; after one that was not made it says why, and still has what was typed."""
+        """Show a page with decisions; after a failed one it shows the reason and keeps the typed text."""
         undecided = bool(problem or more)
         typed = {"job": visit.identifier if undecided else "", "why": visit.form.get("why", ""), "unusual": more}
         notices = {"problem": problem, "typed": typed, "said": "" if undecided else self._said(visit)}
         return self._renderer.page(visit, template, {**context, **notices}, 400 if problem else 200)
 
     def _said(self, visit: Visit) -> str:
-        """Return what the decision that led here has done: it is read off the job, whatever the address claims."""
+        """Return the outcome of the decision that led here: it is read from the job, whatever the address claims."""
         decided = visit.request.query_params.get("decided")
         if not decided:
             return ""
@@ -182,15 +195,15 @@ class Pages:
 
 
 def _entries(operator: Operator, words: list[str], before: int | None) -> list[AuditEntry]:
-    """Return a page of entries in which all words stand, and one more if there are older ones."""
+    """Return a page of entries that contain all words, and one more if there are older ones."""
     entries: list[AuditEntry] = []
-    some = operator.audit(ENTRIES + 1 if not words else SEARCHED, before)
-    while some and len(entries) <= ENTRIES:
-        for entry in some:
+    chunk = operator.audit(ENTRIES + 1 if not words else SEARCHED, before)
+    while chunk and len(entries) <= ENTRIES:
+        for entry in chunk:
             fields = " ".join(f"{name} {value}" for name, value in fields_in_words(entry))
             text = f"{entry.kind} {entry.job or ''} {fields}".casefold()
             entries += [entry] if all(word in text for word in words) else []
-        some = operator.audit(SEARCHED, some[-1].number) if words else []
+        chunk = operator.audit(SEARCHED, chunk[-1].number) if words else []
     return entries[: ENTRIES + 1]
 
 
@@ -199,7 +212,7 @@ def _from_overview(visit: Visit) -> bool:
 
 
 def _typed(job: JobView, form: dict[str, str]) -> dict[str, object] | None:
-    """Return what the form gives of what the job asks to be typed. `InputError` for what is no number."""
-    known = {parameter.key: parameter for parameter in private_parameters(kinds.find(job.protocol).Settings)}
+    """Return the typed inputs of a form for the job. Raise InputError for an invalid number."""
+    parameters = {parameter.key: parameter for parameter in private_parameters(kinds.find(job.protocol).Settings)}
     typed = {field.name: form.get(f"typed-{field.name}", "").strip() for field in job.asked}
-    return {name: read_field(known[name], text) for name, text in typed.items() if text} or None
+    return {name: read_field(parameters[name], text) for name, text in typed.items() if text} or None

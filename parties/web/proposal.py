@@ -1,6 +1,6 @@
-"""The form that proposes a job: what was typed becomes the content of a job file.
+"""The form that proposes a job: its input becomes the content of a job file.
 
-Its fields are the settings of the kind of job that is chosen; a field that is wrong is named by the node.
+Its fields are the settings of the chosen kind of job; the node names a wrong field.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ from parties.web.render import Renderer
 from parties.web.visits import Visit
 from smc.errors import InputError
 
-HEAD = {  # what is asked of every kind
+HEAD = {  # fields for every kind
     "protocol": "Question",
     "purpose": "Purpose",
     "peer": "Peer",
     "table": "Our table",
     "peer_table": "The peer’s table",
 }
-TICK = ":"  # between a setting and the name of a column that is ticked for it
-LONGEST_NUMBER = 40  # digits: Python refuses numbers that are much longer with words of its own
+TICK = ":"  # between a setting and the name of a ticked column
+LONGEST_NUMBER = 40  # digits: Python refuses much longer numbers with a text of its own
 
 
 class Proposals:
-    """The form for a proposal, and what takes it."""
+    """The form for a proposal, and its submission."""
 
     def __init__(self, renderer: Renderer, own: OwnTables) -> None:
         self._renderer, self._own = renderer, own
 
     def form(self, visit: Visit) -> Response:
-        """Show the questions that can be asked; of one an empty form, or one like the job that `like` names."""
+        """Show the questions to choose from, or the form for one: empty, or filled from the job that `like` names."""
         visit.session.person.check("propose")
         query = visit.request.query_params
         like = query.get("like")
@@ -57,8 +57,8 @@ class Proposals:
             return self._show(visit, {}, str(error))
 
     def submit(self, visit: Visit) -> Response:
-        """Propose the job and go to its page; if it will not do, the form says why and still has all of it."""
-        visit.session.person.check("propose")  # the form tells of our rows
+        """Propose the job and go to its page; if that fails, show the reason and the filled form."""
+        visit.session.person.check("propose")  # the form reveals facts about our rows
         typed = _typed(visit.form)
         try:
             visit.check()
@@ -70,9 +70,9 @@ class Proposals:
             return self._show(visit, typed, str(error))
 
     def _questions(self, visit: Visit) -> Response:
-        """Show the questions; what is known already of the job goes with each."""
-        known = {name: text for name in HEAD if name != "protocol" and (text := visit.request.query_params.get(name))}
-        return self._renderer.page(visit, "questions.html", {"groups": list(questions.grouped()), "known": known})
+        """Show the questions; known fields of the job are passed on with each."""
+        fields = {name: text for name in HEAD if name != "protocol" and (text := visit.request.query_params.get(name))}
+        return self._renderer.page(visit, "questions.html", {"groups": list(questions.grouped()), "known": fields})
 
     def _show(self, visit: Visit, typed: Mapping[str, str], problem: str = "") -> Response:
         protocol = typed.get("protocol", kinds.DEFAULT)
@@ -102,7 +102,7 @@ class Proposals:
             "question": questions.question(protocol),
             "line": kinds.line(protocol),
             "means": questions.MEANS,
-            "typed_here": bool(private_parameters(kinds.find(protocol).Settings)),  # it can do without a table
+            "typed_here": bool(private_parameters(kinds.find(protocol).Settings)),  # it needs no table
             "what": [field for field in asked if questions.is_first(field)],
             "more": more,
             "more_given": any(values[name] or name in wrong for name in ("peer_table", *(field.key for field in more))),
@@ -113,7 +113,7 @@ class Proposals:
 
 
 def _further(operator: Operator, fields: dict[str, Any], wrong: dict[str, str]) -> dict[str, str]:
-    """Return all that is wrong: columns, and what the node says of the job without the fields known as wrong.
+    """Return all faults: those of columns, and the node's about the job without the fields known as wrong.
 
     Nothing is proposed.
     """
@@ -132,7 +132,15 @@ def _further(operator: Operator, fields: dict[str, Any], wrong: dict[str, str]) 
 
 
 def read_field(field: Parameter, text: str) -> Any:
-    """Read what was typed into a field, as a job file has it. `InputError` if it cannot be."""
+    """Return the text of a field as a value for a job file.
+
+    Args:
+        field: The setting.
+        text: The text.
+
+    Raises:
+        InputError: The text is invalid.
+    """
     if field.type is tuple:
         return read_list(text)
     if field.type is bool:
@@ -149,12 +157,12 @@ def read_field(field: Parameter, text: str) -> Any:
 
 
 def read_list(text: str) -> list[str]:
-    """Return names that have commas or line ends between them."""
+    """Return names separated by commas or line ends."""
     return [part.strip() for part in re.split(r"[,\n]", text) if part.strip()]
 
 
 def _typed(form: Mapping[str, str]) -> dict[str, str]:
-    """Return a form with the columns that are ticked as if they had been typed; those that are no ticks come first."""
+    """Return a form with its ticked columns as if typed; those entered as text come first."""
     fields = {name: text for name, text in form.items() if TICK not in name}
     for name in form:
         key, mark, column = name.partition(TICK)
@@ -164,29 +172,29 @@ def _typed(form: Mapping[str, str]) -> dict[str, str]:
 
 
 def _ticked(text: str, table: str, columns: Mapping[str, list[str]]) -> tuple[set[str], str]:
-    """Return the columns in a field: those that are ticks, and the others as text.
+    """Return the columns of a field: those to tick, and the others as text.
 
-    All are text if they stand in another order than in the table: what goes with them may go by it.
+    All are text if their order differs from the table's: related values may follow that order.
     """
     names = read_list(text)
-    known = columns.get(table, [name for some in columns.values() for name in some])
-    ticks = [name for name in names if name in known]
-    if table in columns and ticks != [name for name in known if name in ticks]:
+    table_columns = columns.get(table, [name for some in columns.values() for name in some])
+    ticks = [name for name in names if name in table_columns]
+    if table in columns and ticks != [name for name in table_columns if name in ticks]:
         return set(), text
-    return set(ticks), ", ".join(name for name in names if name not in known)
+    return set(ticks), ", ".join(name for name in names if name not in table_columns)
 
 
 def _urgency(field: Parameter) -> int:
-    """Return the place of a field on the form: what must be given comes first, and of that, what it is about."""
+    """Return the rank of a field on the form: required fields come first, columns before others."""
     if field.is_needed:
         return 0 if field.column else 1
     return 2 if field.role == "private" else 3
 
 
 def _wrong(problem: str, known: Collection[str]) -> dict[str, str]:
-    """Return what is wrong with which fields.
+    """Return the faults by field.
 
-    A message that begins with no key is about those that it names; if it names none, the form as a whole is wrong.
+    A message that begins with no key belongs to the fields that it names; without any, the whole form is wrong.
     """
     named = {name: problem for name in known if re.search(rf"\b{re.escape(name)}\b", problem)}
     return _by_field(problem, known) or named
@@ -197,9 +205,9 @@ def _listed(wrong: Mapping[str, str]) -> str:
 
 
 def _by_field(problem: str, known: Collection[str]) -> dict[str, str]:
-    """Return what is wrong with which fields, of messages that begin with a field's key.
+    """Return the faults by field, from messages that begin with a field's key.
 
-    They stand one behind the other with semicolons, which may stand inside of one as well.
+    They are joined by semicolons, which may occur within one as well.
     """
     problems: dict[str, str] = {}
     key = ""
@@ -213,13 +221,13 @@ def _by_field(problem: str, known: Collection[str]) -> dict[str, str]:
 
 
 def _fields(protocol: str) -> list[Parameter]:
-    """Return the settings that a form for this kind asks for."""
+    """Return the settings that a form for this kind has."""
     settings = kinds.find(protocol).Settings
     return [*public_parameters(settings), *private_parameters(settings)]
 
 
 def _job(form: dict[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the content of a job file, the fields that are not empty, and what is wrong with which."""
+    """Return the content of a job file from the non-empty fields, and the faults by field."""
     protocol = form.get("protocol") or kinds.DEFAULT
     job: dict[str, Any] = {name: form[name].strip() for name in HEAD if form.get(name, "").strip()}
     fields = _fields(protocol)
@@ -237,20 +245,20 @@ def _job(form: dict[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
 
 
 def _misnamed(fields: Mapping[str, Any], columns: list[str]) -> dict[str, str]:
-    """Return which settings name a column that the table does not have, or one twice."""
+    """Return the settings that name a column that the table lacks, or a column twice."""
     wrong: dict[str, str] = {}
     for field in _fields(fields["protocol"]):
         if field.column and field.key in fields:
-            named = fields[field.key]
+            names = fields[field.key]
             try:
-                check_names(field.key, [named] if isinstance(named, str) else named, columns)
+                check_names(field.key, [names] if isinstance(names, str) else names, columns)
             except InputError as error:
                 wrong |= _by_field(str(error), (field.key,))
     return wrong
 
 
 def _unfit(protocol: str, read: dict[str, Any]) -> dict[str, str]:
-    """Return what is wrong with single fields, as far as it can be said without the node's tables."""
+    """Return the faults of single fields that can be found without the node's tables."""
     settings = kinds.find(protocol).Settings
     try:
         settings.model_validate(read)
@@ -260,19 +268,19 @@ def _unfit(protocol: str, read: dict[str, Any]) -> dict[str, str]:
 
 
 def _like(job: JobView) -> dict[str, str]:
-    """Return what to type for a job like this one."""
+    """Return the form's input for a job like this one."""
     names = {field.key for field in public_parameters(kinds.find(job.protocol).Settings)}
     parameters = {name: value for name, value in job.parameters.items() if name in names and value is not None}
     features = [column for column in job.columns if column != job.target]
-    about: dict[str, object] = {"target": job.target, "columns": ", ".join(features)}
-    fields = {name: value for name, value in {**about, **parameters}.items() if name in names and value}
+    subject: dict[str, object] = {"target": job.target, "columns": ", ".join(features)}
+    fields = {name: value for name, value in {**subject, **parameters}.items() if name in names and value}
     texts = {name: _text(value) for name, value in fields.items()}
     head = {
         "protocol": job.protocol,
         "peer": job.peer,
         "table": job.table,
         "peer_table": job.peer_table,
-        "purpose": "" if is_marked(job.purpose) else job.purpose,  # what is not seen is not sent on
+        "purpose": "" if is_marked(job.purpose) else job.purpose,  # hidden text must not be passed on unseen
     }
     zeros = {name: _text(value) for name, value in parameters.items() if value == 0}
     return {**head, **texts, **zeros}

@@ -1,4 +1,4 @@
-"""The questions that a proposal can ask, in words and in groups; which settings each needs, and what defaults mean."""
+"""The questions of a proposal in words and groups, the settings that each needs, and the meaning of defaults."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ GROUPS: dict[str, dict[str, str]] = {
         "test proportions": "Does a share differ between two groups?",
         "test trend": "Does a share rise or fall over groups?",
         "test welch": "Does a mean differ between two groups?",
-        "rank": "Which columns tell most of another?",
+        "rank": "Which columns are most informative about another?",
         "rules": "Which values go together, and which rules follow?",
     },
     "Predict": {
         "id3": "Which rules predict a column? (a decision tree)",
-        "forest": "The same, surer and harder to read? (many trees that vote)",
+        "forest": "Which rules predict it more reliably? (many trees that vote, harder to read)",
         "boost": "Which small trees together predict a class or a number? (boosted trees)",
         "release naive-bayes": "How likely is each class? (naive Bayes)",
         "evaluate report": "How good is a model, or a score?",
-        "evaluate auc": "Does a model, or a score, tell the outcome well enough?",
-        "evaluate better": "Does it tell more than another score?",
+        "evaluate auc": "Does a model, or a score, predict the outcome well enough?",
+        "evaluate better": "Does it predict better than another score?",
         "regress joint": "What speaks for and against a class? (a linear classifier)",
         "scorecard": "How many points speak for a class? (a scorecard)",
     },
@@ -57,100 +57,100 @@ GROUPS: dict[str, dict[str, str]] = {
         "millionaires": "Who has more?",
         "equality": "Do both have the same number?",
         "majority": "Which class do most rows have?",
-        "circuit": "What does a circuit of ours say of both inputs?",
+        "circuit": "What does a circuit of ours compute from both inputs?",
     },
 }
 OTHERS = "Others"
-ABOUT = frozenset({"where", "of"})  # settings that say what a question is about, besides columns
+ABOUT = frozenset({"where", "of"})  # settings that state the subject of a question, besides columns
 
-MEANS = {  # what leaving a setting as it is means for people
-    "adjacency": "The noise hides whether a row is there at all.",
-    "alternative": "A difference counts in either direction.",
+MEANS = {  # meaning of a setting's default, for people
+    "adjacency": "The noise hides whether a row is present at all.",
+    "alternative": "A difference in either direction counts.",
     "at": "The median: as many rows lie below as above.",
-    "base": "A row of even chances has 500 points.",
-    "against": "Nobody is recognised by the public, nor by the peer, who can take its own rows away.",
-    "at_most": "What the table in party.toml says: noise hides a row, or all rows of a person.",
-    "bins": "A model's scores are told apart by twentieths.",
-    "attributes": "The square root of how many questions there are: trees differ, and vote the better for it.",
+    "base": "A row with even odds has 500 points.",
+    "against": "Nobody is recognised by the public, nor by the peer, which can subtract its own rows.",
+    "at_most": "As set for the table in party.toml: noise hides a row, or all rows of a person.",
+    "bins": "A model's scores are grouped in twentieths.",
+    "attributes": "The square root of the number of questions: trees differ, and so vote better.",
     "bits": "Numbers up to about four billion fit.",
     "classifier": "The scores are a column of the table.",
     "classes": "All values of the target compete.",
     "clip": "No row can pull the result further than a public bound.",
-    "columns": "Everything that the schema has may be used.",
-    "cutoff": "A score of a half and more stands for yes.",
-    "criterion": "The usual one: entropy for a tree, Gini for a forest. They seldom differ.",
-    "delta": "What epsilon promises holds without exception, or but for the tiny chance that is named here.",
+    "columns": "All columns of the schema may be used.",
+    "cutoff": "A score of one half or more stands for yes.",
+    "criterion": "The usual one: entropy for a tree, Gini for a forest. They rarely differ.",
+    "delta": "The promise of epsilon holds without exception, or except with the tiny probability given here.",
     "distance": "The order of the values does not count.",
-    "depth": "Each tree asks four questions of a row at most.",
-    "diversity": "A group must have so many different values, however often each occurs.",
+    "depth": "Each tree asks at most four questions about a row.",
+    "diversity": "A group must have this number of different values, however often each occurs.",
     "epsilon": "No noise is added.",
     "event_value": "Where the column says yes, the event came.",
     "exact": "Noise is added, so that no single row shows. Without it the peer can subtract its own part.",
-    "first": "The three most frequent are told; of sets of values ten.",
+    "first": "The three most frequent ones; for sets of values ten.",
     "gamma": "Every split that helps is made.",
-    "groups": "A column of many numbers is told by about two hundred groups of neighbours.",
+    "groups": "A column of many numbers is divided into about two hundred groups of neighbours.",
     "generator": "Rows are drawn from a model of which columns go together.",
-    "confidence": "Four of five rows that a rule speaks of agree with it.",
+    "confidence": "Four of five rows to which a rule applies agree with it.",
     "good": "Points speak for the first of the two classes.",
-    "holdout": "Where rows are held out to prune by, they are three of ten.",
+    "holdout": "If rows are held out for pruning, they are three of ten.",
     "huber": "Only a narrow band at the border is treated mildly.",
     "iterations": "Chosen so that the noise stays small.",
-    "k": "No leaf or group speaks of fewer rows than that, unless of none.",
-    "l": "A group may all be of one class: whoever is known to be in the group is then known to be of that class.",
+    "k": "No leaf or group has fewer rows than that, unless it has none.",
+    "l": "All rows of a group may be of one class: a person known to be in it is then known to be of that class.",
     "lambda": "Chosen so that single rows weigh little.",
     "leaf_epsilon": "The classes at the ends get as much of the privacy budget as each level.",
-    "lift": "Rules that say no more than chance are left out.",
-    "level": "Groups that are alike are told to differ once in twenty times.",
-    "least_rows": "Nothing is promised about how few rows there are.",
-    "loss": "Wrong guesses cost more the surer they were.",
-    "max_classes": "Searches of up to 16,384 groups are made.",
+    "lift": "Rules that are no better than chance are omitted.",
+    "level": "Equal groups are found to differ in one of twenty cases.",
+    "least_rows": "No minimum number of rows is promised.",
+    "loss": "Wrong predictions cost more the more confident they are.",
+    "max_classes": "Searches have up to 16,384 groups.",
     "max_depth": "Chosen by public numbers, so that the tree stays readable and affordable, unless plain is chosen.",
     "max_rows": "The bound that the table has in party.toml.",
-    "max_suppressed_rows": "No row is left out of what is published.",
-    "max_length": "Sets of at most four values are looked at.",
+    "max_suppressed_rows": "No row is omitted from the publication.",
+    "max_length": "Sets of at most four values are considered.",
     "measure": "Columns are compared by mutual information, which suits any number of classes.",
-    "method": "The way that suits most tables.",
+    "method": "The method that suits most tables.",
     "utility": "Candidates are judged by the values of one column, with scores or prices.",
     "within": "Percentages are of all rows.",
-    "scores": "Candidates are judged by prices instead: say one or the other.",
-    "prices": "Candidates are judged by scores instead: say one or the other.",
-    "min_child_weight": "No leaf speaks of fewer than five rows, or of two classes than twenty.",
+    "scores": "Candidates are judged by prices instead: set one or the other.",
+    "prices": "Candidates are judged by scores instead: set one or the other.",
+    "min_child_weight": "No leaf has fewer than five rows, or twenty with two classes.",
     "min_rows": "Only the other rules end a branch.",
     "model_cells": "A model of this size; a larger one takes more memory.",
     "most": "A run stops at about a million candidates.",
     "shards": "One process computes at each party. Several find the same answer.",
-    "most_bytes": "A run that costs far more than was forecast stops in order.",
-    "numeric": "Every column is taken as kinds, not as amounts.",
-    "objective": "Squares for numbers, else chances of the classes.",
-    "points_to_double": "Fifty points more mean odds twice as good.",
+    "most_bytes": "A run that costs far more than its forecast stops in order.",
+    "numeric": "All columns are treated as categories, not as numbers.",
+    "objective": "Squared errors for numbers, otherwise probabilities of the classes.",
+    "points_to_double": "Fifty more points double the odds.",
     "parts": "Chosen so that the noise stays small.",
-    "plain": "The rules for groups hold. Without them a leaf may speak of one person.",
-    "prune": "A branch goes on as long as the other rules let it, whether or not it is worth it.",
-    "quality": "The question is preferred that gets most rows right.",
+    "plain": "The rules for groups hold. Without them a leaf may describe one person.",
+    "prune": "A branch grows as long as the other rules permit, whether or not it is worth it.",
+    "quality": "The question that classifies most rows correctly is preferred.",
     "rate": "Chosen by public numbers.",
     "round_to": "Every number can be the answer.",
     "rounds": "Fifty trees, or fifty for each of several classes.",
     "rows": "As many rows are made as there seem to be.",
     "rules": "A value is told, or hidden altogether.",
-    "score": "Groups are divided as evenly as can be.",
-    "seed": "The draws that everybody gets who leaves it.",
-    "select": "What is counted is chosen step by step, where the model is worst.",
-    "show": "Rules that a shorter one says already are left out.",
-    "sets": "Every combination of so many columns is counted.",
-    "splits": "Two branches, below an edge and from it on; a plain tree has one a value, a noisy one two of numbers.",
+    "score": "Groups are divided as evenly as possible.",
+    "seed": "The random draws of the default seed, the same for everybody.",
+    "select": "The counts are chosen step by step, where the model fits worst.",
+    "show": "Rules that a shorter one implies are omitted.",
+    "sets": "Every combination of this number of columns is counted.",
+    "splits": "Two branches: below an edge, and from it on. A plain tree has one a value, a noisy one two for numbers.",
     "shares": "Later rounds, which matter more, get more of the budget.",
     "steps": "Chosen so that the noise stays small.",
     "stop": "A branch may end when no question helps.",
-    "support_epsilon": "How many rows a leaf has is not told.",
+    "support_epsilon": "The number of rows in a leaf is not revealed.",
     "support": "A tenth of all rows must have the values of a rule.",
-    "t": "A group may differ from all rows in what is sensitive.",
+    "t": "A group's sensitive values may differ from those of all rows.",
     "target_value": "High scores stand for yes.",
     "threshold": "Cells of one or two rows are hidden.",
-    "tolerance": "Questions that are as good to a thousandth count as equal.",
+    "tolerance": "Questions that are equally good to a thousandth count as equal.",
     "transaction": "Each row is a basket of its own.",
     "value": "The share is that of the last of two values.",
-    "trees": "One tree, which can be read; of a forest a hundred, which vote.",
-    "ways": "Columns are looked at in pairs.",
+    "trees": "One tree, which people can read; a forest has a hundred, which vote.",
+    "ways": "Columns are considered in pairs.",
     "weights": "A row of one class counts as much as a row of another.",
     "zeros": "Nobody sees whether a hidden cell is empty or just small.",
     "engine": "The usual way; the answer is the same with each, only bytes and time differ.",
@@ -161,13 +161,12 @@ MEANS = {  # what leaving a setting as it is means for people
 
 
 def grouped() -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """Yield groups of kinds of jobs, each with its question; kinds that none of ours knows come last, in their own
-    words."""
-    known = {name for group in GROUPS.values() for name in group}
-    there = kinds.names()
+    """Yield groups of kinds of jobs, each with its question; kinds of other packages come last, in their own words."""
+    ours = {name for group in GROUPS.values() for name in group}
+    installed = kinds.names()
     for title, questions in GROUPS.items():
-        yield title, [(name, question) for name, question in questions.items() if name in there]
-    if others := [(name, kinds.line(name)) for name in there if name not in known]:
+        yield title, [(name, question) for name, question in questions.items() if name in installed]
+    if others := [(name, kinds.line(name)) for name in installed if name not in ours]:
         yield OTHERS, others
 
 
@@ -177,5 +176,5 @@ def question(name: str) -> str:
 
 
 def is_first(field: Parameter) -> bool:
-    """Return whether a question needs the setting: it must be given, or says what the question is about."""
+    """Return whether a question needs the setting: it is required, or states the question's subject."""
     return not field.is_engine and (field.is_needed or field.column or field.role == "private" or field.key in ABOUT)

@@ -1,4 +1,4 @@
-"""Templates to answers: every page's frame, and the pages for those who may not or cannot see what they asked for."""
+"""Rendering of templates: the frame of every page, and the pages for failed log-ins and errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from parties.web.words import FILTERS, TESTS
 
 EXPLANATIONS = {
     404: "There is nothing at this address.",
-    405: "This address does not take such a request.",
+    405: "This address does not accept this kind of request.",
     500: "Something went wrong inside the node. Its log says what.",
 }
 MOST_OPEN = 200  # jobs that have not ended, on a page
@@ -28,7 +28,7 @@ MOST_OPEN = 200  # jobs that have not ended, on a page
 
 @cache
 def _templates() -> Environment:
-    """Return all templates, with our words for what they show."""
+    """Return all templates, with the filters of `words`."""
     templates = environment("parties.web")
     templates.filters.update(FILTERS, cautions=cautions)
     templates.tests.update(TESTS)
@@ -37,15 +37,22 @@ def _templates() -> Environment:
 
 
 class Renderer:
-    """A filler of templates. What comes from a job is escaped, whoever wrote it. `provider` may sign people in."""
+    """Fills templates. All text from a job is escaped, whoever wrote it. `provider` may sign people in."""
 
     def __init__(self, logins: Logins, provider: str = "") -> None:
         self._logins, self._provider = logins, provider
 
     def page(self, visit: Visit, template: str, context: dict[str, Any], status: int = 200) -> Response:
-        """Fill a page for somebody who has signed in; `news` in the context is where our script hears of them."""
-        known = context.get("open_jobs")
-        jobs = visit.operator.jobs(MOST_OPEN, states=OPEN) if known is None else known
+        """Fill a page for a signed-in person.
+
+        Args:
+            visit: The request.
+            template: Name of the template.
+            context: Values for the template; `news` is the path at which the page's script waits for changes.
+            status: HTTP status of the answer.
+        """
+        open_jobs = context.get("open_jobs")
+        jobs = visit.operator.jobs(MOST_OPEN, states=OPEN) if open_jobs is None else open_jobs
         frame = {
             "node": visit.operator.node(),
             "waiting": sum(job.needs_us for job in jobs),
@@ -57,10 +64,14 @@ class Renderer:
         return self._answer(template, status, frame | context)
 
     def stranger(self, request: Request, problem: str = "") -> Response:
-        """Fill the page that says how to sign in.
+        """Fill the page with the ways to sign in.
 
-        A link on a page elsewhere comes without our strict cookie, though its user may have signed in: the browser is
-        told to ask once more by itself.
+        A link on a foreign page comes without our strict cookie, though its user may be signed in: the browser is told
+        to send the request again by itself.
+
+        Args:
+            request: The request.
+            problem: Error of a log-in.
         """
         if request.method == "GET" and request.headers.get("sec-fetch-site") == "cross-site":
             return Response(headers={"Refresh": "0"}, media_type="text/html")
@@ -68,12 +79,22 @@ class Renderer:
         return self.refused(problem, lost)
 
     def refused(self, problem: str, typed: bool = False) -> Response:
-        """Fill that page after a log-in that failed; `typed`: a form has been lost."""
+        """Fill the page with the ways to sign in, after a failed log-in.
+
+        Args:
+            problem: The error.
+            typed: Whether the input of a form was lost.
+        """
         ways = {"by_name": self._logins.by_name, "provider": self._provider}
         return self._answer("login.html", 401, {"problem": problem, "typed": typed, **ways})
 
     def failed(self, status: int, detail: str) -> Response:
-        """Fill a page in place of one that there is not; `detail` is for people unless it is the standard phrase."""
+        """Fill an error page.
+
+        Args:
+            status: HTTP status of the answer.
+            detail: Text for people; the standard phrase is replaced by an explanation.
+        """
         phrase = HTTPStatus(status).phrase
         detail = EXPLANATIONS.get(status, phrase) if detail in ("", phrase) else detail
         return self._answer("failed.html", status, {"phrase": phrase, "detail": detail})

@@ -1,4 +1,4 @@
-"""What a finished job has brought, for the page: the result as its kind shows it, files, cost, what was opened."""
+"""The result of a finished job on the page: as its kind shows it, files, cost, opened values."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from parties.web import figures, tree_view
 from parties.web.words import lines
 
 VIEWERS = {"tree": "result_tree.html", "plain": "result_plain.html"}  # by `Description.page`
-WHOLE = "result.json"  # the file that has all of a result
-_drawing = threading.Lock()  # matplotlib is for one thread at a time
+WHOLE = "result.json"  # the file with all of a result
+_drawing = threading.Lock()  # matplotlib is not thread-safe
 
 
 @dataclass(frozen=True)
 class Brought:
-    """A result in the pieces that the page shows; `shown` belongs to the template, `text` and `picture` to any."""
+    """A result in the parts that the page shows; `shown` is for its template, `text` and `picture` for any."""
 
     id: str
     template: str
@@ -45,7 +45,7 @@ class Brought:
 
 
 def brought(result: JobResult) -> Brought:
-    """Return everything the job's page shows of a result. `InputError` if it cannot be read."""
+    """Return the parts of a result for the job's page. Raise InputError if it cannot be read."""
     kind = kinds.find(result.protocol)
     viewer = kind.about.page if kind.about.page in VIEWERS else "plain"
     plain = viewer == "plain"
@@ -69,7 +69,7 @@ def brought(result: JobResult) -> Brought:
 
 
 def picture(result: JobResult) -> Response:
-    """Draw the result as an SVG; not found if its kind draws none."""
+    """Draw the result as an SVG; not found if its kind has no picture."""
     with _drawing:
         svg = kinds.find(result.protocol).picture(result.document)
     if svg is None:
@@ -78,7 +78,12 @@ def picture(result: JobResult) -> Response:
 
 
 def download(result: JobResult, name: str) -> Response:
-    """Send a result as a file to keep; names that its kind does not have are not found."""
+    """Send a result as a file to keep; a file name that its kind lacks is not found.
+
+    Args:
+        result: The result.
+        name: Name of the file.
+    """
     files = {file.name: file for file in kinds.find(result.protocol).files()}
     whole = File(WHOLE, "application/json", lambda _: json.dumps(result.fields(), ensure_ascii=False, indent=2) + "\n")
     file = {**files, WHOLE: whole}.get(name)

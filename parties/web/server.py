@@ -1,4 +1,4 @@
-"""Serves the page, or the metrics, in a thread of the node, to this machine only."""
+"""Server of the page, or the metrics, in a thread of the node, for this machine only."""
 
 from __future__ import annotations
 
@@ -18,17 +18,21 @@ from parties.base.address import Address
 from parties.web.connection import Connection
 from smc.errors import InputError
 
-STOP_SECONDS = 3.0  # for answers that are on their way
+STOP_SECONDS = 3.0  # for answers under way
 START_SECONDS = 10.0
-QUEUE = 1024  # connections that the system keeps until they are accepted
+QUEUE = 1024  # connections that the system queues until they are accepted
 
 
 class WebServer:
     """An ASGI application at an address; port 0 takes any free port.
 
-    `loopback_only=False` serves other machines too: for inside a container whose port is published on loopback. `what`
-    it is stands in messages. With `tls` it speaks https alone. With a `socket_file` it listens there, not at the
-    address: for this Unix user alone.
+    Args:
+        address: The address.
+        app: The application.
+        loopback_only: False serves other machines, too: for a container whose port is published on loopback.
+        what: Its name in messages.
+        tls: Settings of https; None serves http.
+        socket_file: Unix socket, for this user alone, in place of the address.
     """
 
     def __init__(
@@ -47,17 +51,17 @@ class WebServer:
 
     @property
     def address(self) -> Address:
-        """The page's address: with the port that was taken, once it is started."""
+        """The page's address: with its actual port once started."""
         return self._address
 
     def start(self) -> None:
-        """Begin to serve. `InputError` if the address is not of this machine's loopback, or cannot be had."""
+        """Start to serve. Raise InputError if the address is not on this machine's loopback, or not available."""
         listening = self._listen() if self._file is None else self._listen_in(self._file)
         config = uvicorn.Config(
             self._app,
             http=Connection,
-            backlog=bounds.local_connections(),  # so many are accepted at once, before the first can be turned away
-            log_config=None,  # the node's logging stands
+            backlog=bounds.local_connections(),  # connections accepted at once, before one can be closed for another
+            log_config=None,  # the node's logging is used
             access_log=False,
             lifespan="off",
             ws="none",
@@ -77,10 +81,10 @@ class WebServer:
             if not self._thread.is_alive() or time.monotonic() > deadline:
                 raise InputError(f"{self._what} at {self._address} does not start")
             time.sleep(0.01)
-        listening.listen(QUEUE)  # what waits there costs no descriptor
+        listening.listen(QUEUE)  # connections queued here need no descriptor
 
     def stop(self) -> None:
-        """End it, within about `STOP_SECONDS`; may be called twice, or without a start."""
+        """Stop serving, within about `STOP_SECONDS`; may be called twice, or without a start."""
         if self._server is None or self._thread is None:
             return
         self._server.should_exit = True
@@ -91,7 +95,7 @@ class WebServer:
             self._file.unlink(missing_ok=True)
 
     def _listen_in(self, path: Path) -> socket.socket:
-        """Open a Unix socket that this user alone may use; one that a killed process has left is replaced."""
+        """Open a Unix socket for this user alone; one left by a killed process is replaced."""
         if path.is_socket():
             with socket.socket(socket.AF_UNIX) as probe:
                 if probe.connect_ex(str(path)) == errno.ECONNREFUSED:
@@ -119,9 +123,10 @@ class WebServer:
             family, _, _, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
             listening = socket.create_server(where[:2], family=family)
         except OSError as error:
-            taken = error.errno == errno.EADDRINUSE  # Python's own text of it repeats the address
-            hint = f"{os.strerror(errno.EADDRINUSE)}; is another node running?" if taken else error.strerror
+            is_taken = error.errno == errno.EADDRINUSE  # Python's own text of it repeats the address
+            hint = f"{os.strerror(errno.EADDRINUSE)}; is another node running?" if is_taken else error.strerror
             raise InputError(f"{self._what} cannot be served at {self._address}: {hint}") from None
-        # Inherited by what is accepted. Without it the second part of an answer waits 40 ms for word of the first.
+        # Inherited by accepted connections. Without it the second part of an answer waits 40 ms for the first one's
+        # ACK.
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return listening

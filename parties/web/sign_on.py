@@ -1,8 +1,9 @@
-"""Log-ins by the provider of identities: who was sent there, and what becomes of who comes back.
+"""Log-ins by the identity provider: browsers sent to it, and their return.
 
-A browser that is sent away gets a cookie; the answer that it brings back counts once, within ten minutes, and only with
-that cookie, so nobody can sign somebody else in. What comes without it is no log-in, not even one that fails: any page
-elsewhere can make a browser send it. What is kept is bounded, and in memory, and so is how many wait for the provider.
+A browser that is sent away gets a cookie. The answer that it brings back is valid once, within ten minutes, and only
+with that cookie, so nobody can sign in another person. An answer without it does not count as a log-in, not even as a
+failed one: any foreign page can make a browser send it. The number of browsers sent away, kept in memory, and of
+threads that wait for the provider is bounded.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from parties.operator.people import Person
 from parties.web.login import LINK_SECONDS, Login, Logins
 from smc.errors import InputError
 
-MAX_AWAY = 64  # browsers that are sent away at a time; the oldest go first
+MAX_AWAY = 64  # browsers sent away at a time; the oldest are dropped
 MAX_ASKING = 8  # of the page's threads that wait for the provider at a time
 
 
@@ -40,7 +41,7 @@ class SignOn:
         return self._provider.name
 
     def begin(self, back: str) -> tuple[str, str]:
-        """Return where to send a browser that shall come back to `back`, and its cookie. `InputError` if nowhere."""
+        """Return the URL for a browser that will return to `back`, and its cookie. Raise InputError on failure."""
         with self._turn():
             request, cookie = self._provider.begin(back), secrets.token_urlsafe(32)
         with self._lock:
@@ -49,19 +50,24 @@ class SignOn:
         return request.url, cookie
 
     def finish(self, cookie: str, answer: Mapping[str, str]) -> Login:
-        """Begin a session of whoever has come back with this cookie and the provider's answer, the query.
+        """Start a session for a browser that has returned.
 
-        `InputError` if that is nobody with an account here, then a log-in has failed; or if none was begun.
+        Args:
+            cookie: Its cookie.
+            answer: The provider's answer, in the query.
+
+        Raises:
+            InputError: The person has no account here, which is a failed log-in, or no log-in was begun.
         """
         with self._lock:
             until, request = self._away.pop(cookie, (0.0, None))
         if request is None or until <= self._clock():
-            raise InputError("this log-in was not begun in this browser, or has taken too long: begin it again")
+            raise InputError("this log-in was not started in this browser, or took too long: start it again")
 
         def proven() -> Person:
             person = self._accounts.of_oidc(self._provider.identity(request, answer))
             if person is None:
-                raise InputError("nobody with an account here is whom the log-in provider names")
+                raise InputError("no account here belongs to the person named by the log-in provider")
             return person
 
         with self._turn():
@@ -69,7 +75,7 @@ class SignOn:
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
-        """Wait for the provider, in the enclosed block, if not too many do already. `InputError` if so."""
+        """Run the block, which waits for the provider. Raise InputError if too many threads do so already."""
         if not self._asking.acquire(blocking=False):
             raise InputError(f"the log-in provider {self.name} keeps others waiting: try again in a moment")
         try:

@@ -1,4 +1,4 @@
-"""A tree for the page: how large it is, its classes, its outline, and its picture."""
+"""A tree on the page: its size, classes, outline and picture."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from parties.models.trees.tree import Leaf, Node, Size, TreeFile, places
 from smc.errors import InputError
 
 DRAWN = 1500  # nodes that a browser moves smoothly
-READABLE = 60  # leaves whose names can be read when the picture shows all
-UNFOLDED = 2  # levels of a larger tree's list
+READABLE = 60  # leaves with readable names when the picture shows all
+UNFOLDED = 2  # unfolded levels of a large tree's outline
 OUTLINED = 3000  # nodes that the page lists; the files have all
 ROLE = 'id="tree-picture" tabindex="0" role="img" aria-label="The tree as a picture; the list below says the same."'
 
 
 @dataclass(frozen=True)
 class Line:
-    """A node in the outline: the value that leads to it, what it says, and how many lists end after it.
+    """A node in the outline: the value that leads to it, its text, and the number of lists that end after it.
 
-    `unfolded`: what is below it is shown at once.
+    `unfolded`: its children are shown at once.
     """
 
     value: str | None
@@ -43,15 +43,15 @@ class TreeView:
     picture: Markup | None  # None if it is too large to draw here
     legend: list[Class]
     outline: list[Line] | None
-    large: bool  # the picture as a whole cannot be read
-    made: str  # what noise it was made with, if any
+    large: bool  # the picture as a whole is unreadable
+    made: str  # the noise it was made with, if any
 
 
 def view(document: dict[str, Any]) -> TreeView:
-    """Return the tree of a result. `InputError` if it cannot be read."""
+    """Return the tree of a result. Raise InputError if it cannot be read."""
     file = _tree_file(document)
     root = simplified(file)
-    whole, forest = tree.size(root), len(file.others) > 0  # a forest is shown below a node that is in none of its trees
+    whole, forest = tree.size(root), len(file.others) > 0  # a forest is shown below a root that is in none of its trees
     size = Size(whole.nodes - forest, whole.leaves, whole.depth - forest)
     large = size.leaves > READABLE
     return TreeView(
@@ -66,20 +66,20 @@ def view(document: dict[str, Any]) -> TreeView:
 
 
 def _picture(root: Node) -> Markup:
-    """Return the SVG as an element of the page, that a keyboard reaches. Its texts are escaped by the writer of XML."""
+    """Return the SVG as an element of the page that a keyboard can focus. The XML writer has escaped its texts."""
     return Markup(drawing.draw_bare(root).replace("<svg ", f"<svg {ROLE} ", 1))
 
 
 def _made(file: TreeFile) -> str:
-    """Return what the page says of a tree's noise."""
+    """Return the page's text about a tree's noise."""
     if file.noise is None:
         return ""
-    trees = f"{len(file.trees)} trees, each of rows of its own, vote. " if file.others else ""
+    trees = f"{len(file.trees)} trees vote, each grown from its own rows. " if file.others else ""
     change = {"add-remove": "added or removed", "replace": "replaced"}.get(file.noise.adjacency, file.noise.adjacency)
-    whom = "row" if file.noise.at_most is None else f"person (at most {file.noise.at_most} rows)"
+    unit = "row" if file.noise.at_most is None else f"person (at most {file.noise.at_most} rows)"
     return (
         f"{trees}Every choice was made with noise: differential privacy with epsilon {file.noise.epsilon:g} for a "
-        f"{whom} {change}, attributes compared by {file.noise.quality}."
+        f"{unit} {change}, attributes compared by {file.noise.quality}."
     )
 
 
@@ -94,9 +94,9 @@ def _outline(root: Node, unfolded: int) -> list[Line]:
     """Return all nodes in reading order, for nested lists without recursion."""
     nodes = places(root)
     lines = []
-    for i, place in enumerate(nodes):
+    for i, entry in enumerate(nodes):
         next_depth = nodes[i + 1].depth if i + 1 < len(nodes) else 0
-        leaf = isinstance(place.node, Leaf)
-        text = place.node.label if isinstance(place.node, Leaf) else place.node.attribute
-        lines.append(Line(place.value, text, leaf, max(0, place.depth - next_depth), place.depth < unfolded))
+        leaf = isinstance(entry.node, Leaf)
+        text = entry.node.label if isinstance(entry.node, Leaf) else entry.node.attribute
+        lines.append(Line(entry.value, text, leaf, max(0, entry.depth - next_depth), entry.depth < unfolded))
     return lines

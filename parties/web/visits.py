@@ -1,4 +1,4 @@
-"""A signed-in request: who asks, and the form that came with it."""
+"""A signed-in request: its person, and the form that came with it."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from parties.web.login import Login, Logins, is_from
 from smc.errors import InputError
 
 MAX_FORM = 64 * 1024  # bytes
-TIMER = "x-live"  # the header of requests that no person made
+TIMER = "x-live"  # the header of requests that a timer made
 
 
 @dataclass(frozen=True)
 class Visit:
-    """One request in a session, with its form if it is a POST; `operator` answers as the person whose it is may ask."""
+    """One request in a session, with its form if it is a POST; `operator` allows the person's calls."""
 
     request: Request
     session: Login
@@ -36,13 +36,13 @@ class Visit:
         return str(self.request.path_params["id"])
 
     def check(self) -> None:
-        """Raise `InputError` unless the form was shown in this session: another page could have made it up."""
+        """Raise InputError unless the form was shown in this session: another page could have forged it."""
         if not is_from(self.session, self.form.get("form_token", "")):
             raise InputError("the form was from before you signed in, and nothing has been done: please send it again")
 
 
 class Endpoint:
-    """A call of `page` (which may block) in a thread for those who have signed in, of `stranger` for all others."""
+    """Calls `page` (which may block) in a thread for signed-in requests, `stranger` for all others."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class Endpoint:
 
 
 def cookie(request: Request) -> str:
-    """Return the name of the session's cookie: of this node's own, for cookies make no difference between ports."""
+    """Return the name of this node's session cookie; it has the port, since cookies do not depend on ports."""
     return f"smc-session-{request.scope['server'][1]}"
 
 

@@ -1,4 +1,4 @@
-"""`smc prepare` as a page: what a table of this node holds, what the schema would say, and what to overrule."""
+"""`smc prepare` as a page: the content of a table, the proposed schema, and changes to it."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from parties.web.render import Renderer
 from parties.web.visits import Visit
 from smc.errors import InputError
 
-FIELDS = {"type": 20, "low": 40, "high": 40, "width": 40, "values": 4000}  # letters at most
+FIELDS = {"type": 20, "low": 40, "high": 40, "width": 40, "values": 4000}  # characters at most
 ACTIONS = ("show", "schema", "mapping", "write")
 
 
 class Wizard:
-    """The form for a table, and what takes it."""
+    """The form for a table, and its submission."""
 
     def __init__(self, tables: OwnTables, renderer: Renderer) -> None:
         self._tables, self._renderer = tables, renderer
 
     def form(self, visit: Visit) -> Response:
-        """Show what the table's columns hold and the proposal for each."""
+        """Show the content of the table's columns, and the proposal for each."""
         visit.session.person.check("administer")
         return self._show(visit, visit.request.query_params.get("target", ""), {})
 
     def submit(self, visit: Visit) -> Response:
-        """Show the proposal with what is overruled, send a file of it, or write both."""
+        """Show the changed proposal, send one of its files, or write both."""
         visit.session.person.check("administer")
         form, name = visit.form, self._name(visit)
         target = form.get("target", "")
@@ -41,8 +41,8 @@ class Wizard:
         except InputError as error:
             return self._show(visit, "", {}, str(error))
         wishes = {
-            column.name: Wish(*(form.get(f"{field}:{place}", "").strip()[:most] for field, most in FIELDS.items()))
-            for place, column in enumerate(before.columns)
+            column.name: Wish(*(form.get(f"{field}:{index}", "").strip()[:limit] for field, limit in FIELDS.items()))
+            for index, column in enumerate(before.columns)
         }
         try:
             if unknown := [wish.type for wish in wishes.values() if wish.type not in TYPES]:
@@ -90,15 +90,15 @@ class Wizard:
         try:
             table, before = self._proposal(name, target)
         except InputError as error:
-            gone = {"lines": [], "rows": 0, "remarks": [], "tells": "", "names": []}
-            return self._renderer.page(visit, "wizard.html", {**context, **gone, "problem": problem or str(error)}, 400)
+            none = {"lines": [], "rows": 0, "remarks": [], "tells": "", "names": []}
+            return self._renderer.page(visit, "wizard.html", {**context, **none, "problem": problem or str(error)}, 400)
         after = before
         if not problem:
             after = overruled(table, before, wishes)
         missing = {column.name: table.rows - column.rows for column in table.columns}
         lines = [
             (
-                place,
+                index,
                 was.name,
                 was.holds,
                 missing.get(was.name, 0),
@@ -106,7 +106,7 @@ class Wizard:
                 now.remarks,
                 wishes.get(was.name, Wish()),
             )
-            for place, (was, now) in enumerate(zip(before.columns, after.columns, strict=True))
+            for index, (was, now) in enumerate(zip(before.columns, after.columns, strict=True))
         ]
         context |= {"lines": lines, "rows": table.rows, "remarks": before.remarks, "tells": writing.TELLS}
         context |= {"names": [column.name for column in table.columns]}

@@ -1,7 +1,7 @@
-"""How the pages say things: states, times, amounts, and texts that others wrote.
+"""Texts of the pages: states, times, amounts, and texts by others.
 
-What comes from the peer may say anything and pretend to be anything. Templates escape all of it; `shown` also takes out
-what could make a line read differently than it is written.
+Text from the peer may contain and claim anything. Templates escape all of it; `shown` also escapes characters that
+could make a line read differently than it is written.
 """
 
 from __future__ import annotations
@@ -18,17 +18,27 @@ from parties.jobs.settings import public_parameters
 from parties.operator.entries import fields_in_words
 from parties.operator.interface import ENDED, JobView
 
-BY_US = "by us, "  # as a line of `JobView.withdrawn` begins
+BY_US = "by us, "  # beginning of a line of `JobView.withdrawn`
 LONGEST = 160  # characters shown of a name in a line
 
 
 def shown(text: str, limit: int = LONGEST) -> str:
-    """Return somebody's text on one line, at most `limit` characters, invisible marks and controls as escapes."""
+    """Return a text of any author on one line, with invisible and control characters escaped.
+
+    Args:
+        text: The text.
+        limit: Largest number of characters.
+    """
     return visible(text if len(text) <= limit else text[: limit - 1] + "…")
 
 
 def lines(text: str, limit: int = 2000) -> list[str]:
-    """Return the lines of a text that may come from anybody, each as `shown`, at most `limit`."""
+    """Return the lines of a text of any author, each as `shown`.
+
+    Args:
+        text: The text.
+        limit: Largest number of lines.
+    """
     return [shown(line, 400) for line in text.splitlines()[:limit]]
 
 
@@ -53,21 +63,21 @@ def state(job: JobView) -> str:
 
 
 def outcome(job: JobView) -> str:
-    """Return what a decision of ours has made of a job, in a line."""
-    about = f"“{title(job, 80)}”{f' ({shown(job.purpose, 80)})' if job.purpose else ''}"
+    """Return the effect of our decision on a job, in a line."""
+    job_name = f"“{title(job, 80)}”{f' ({shown(job.purpose, 80)})' if job.purpose else ''}"
     if job.state == "cancelled" and job.ended_by != "peer":
-        return f"You cancelled {about}."
+        return f"You cancelled {job_name}."
     if job.state == "refused" and job.ours.verdict == "refused":
-        return f"You refused {about}."
+        return f"You refused {job_name}."
     if job.state == "done" and _withdrawn_by_us(job):
-        return f"You withdrew the result of {about}."
+        return f"You withdrew the result of {job_name}."
     by_hand = job.ours.by.split()[:1] == ["operator"] or (job.ours.verdict == "waiting" and job.people)
-    starts = job.state == "queued" and not job.why  # and may be done before this is read
-    return f"{'You approved ' if by_hand else ''}{about}: {'both agree' if starts else state(job)}."
+    starts = job.state == "queued" and not job.why  # the job may be done before this is read
+    return f"{'You approved ' if by_hand else ''}{job_name}: {'both agree' if starts else state(job)}."
 
 
 def ended(job: JobView) -> bool:
-    """Return whether nothing more will happen to a job."""
+    """Return whether a job has ended."""
     return job.state in ENDED
 
 
@@ -81,63 +91,68 @@ def _withdrawn_by_us(job: JobView) -> bool:
 
 
 def nearness(job: JobView) -> int:
-    """Return the place of a job that has not ended among such: what runs comes first."""
+    """Return the rank of a job that has not ended: running ones come first."""
     return ("running", "interrupted", "queued", "waiting").index(job.state)
 
 
 def title(job: JobView, limit: int = LONGEST) -> str:
-    """Return a job's question in a few words."""
+    """Return a job's question in a few words.
+
+    Args:
+        job: The job.
+        limit: Largest number of characters.
+    """
     return shown(heading(job.title, job.target, job.parameters), limit)
 
 
 class Parameters(NamedTuple):
-    """The parameters of what is asked, and of how it is computed: name, value, explanation."""
+    """The parameters of the question, and of its computation: name, value, explanation."""
 
     asked: list[tuple[str, str, str]]
     engine: list[tuple[str, str, str]]
 
 
 def parameters(job: JobView) -> Parameters:
-    """Return the parameters of a job; of a kind that is not known here under their own names."""
+    """Return the parameters of a job; under their own names if its kind is unknown here."""
     settings = kinds.find(job.protocol).Settings if kinds.is_known(job.protocol) else None
-    known = {} if settings is None else {parameter.key: parameter for parameter in public_parameters(settings)}
+    of_kind = {} if settings is None else {parameter.key: parameter for parameter in public_parameters(settings)}
     rows = Parameters([], [])
     for name, value in job.parameters.items():
-        parameter = known.get(name)
+        parameter = of_kind.get(name)
         if value is None and (parameter is None or parameter.is_engine or not parameter.none):
             continue  # left to the engine
-        label, about = (shown(name, 40), "") if parameter is None else (parameter.title, parameter.help)
-        place = rows.engine if parameter is not None and parameter.is_engine else rows.asked
-        place.append((label, _value(value, parameter.none if parameter is not None else ""), about))
+        label, explanation = (shown(name, 40), "") if parameter is None else (parameter.title, parameter.help)
+        group = rows.engine if parameter is not None and parameter.is_engine else rows.asked
+        group.append((label, _value(value, parameter.none if parameter is not None else ""), explanation))
     return rows
 
 
 def ruled(job: JobView) -> bool:
-    """Return whether a job has rules for the rows of a leaf or class, which hold against somebody."""
+    """Return whether a job has rules for the rows of a leaf or class, and states against whom."""
     rules = job.parameters
     weak = rules.get("k", 1) in (None, 1) and rules.get("l", 1) in (None, 1) and rules.get("t", 1) in (None, 1)
     return "against" in rules and not weak
 
 
 def note(why: str) -> str:
-    """Return what a node says of a job, without the commands of a terminal: the page has a field or a button for it."""
+    """Return a node's text about a job without terminal commands, since the page has fields or buttons for them."""
     return re.sub(r": (smc approve [0-9a-f]+ )?--input \w+=VALUE", ": type it below", shown(why, 1000))
 
 
 def when(at: str) -> str:
-    """Return a moment for people: `21 Nov 2026, 17:03:09 UTC`. What is no ISO 8601 time is shown as it stands."""
+    """Return a time for people: `21 Nov 2026, 17:03:09 UTC`. Invalid ISO 8601 is shown unchanged."""
     moment = _moment(at)
     return shown(at, 40) if moment is None else f"{moment.day} {moment:%b %Y, %H:%M:%S} UTC"
 
 
 def ago(at: str) -> str:
-    """Return how long ago a moment was: `3 min ago`."""
+    """Return how long ago a time was: `3 min ago`."""
     moment = _moment(at)
     return "" if moment is None else f"{duration((datetime.now(UTC) - moment).total_seconds())} ago"
 
 
 def duration(seconds: float) -> str:
-    """Return a time span for people, to two figures or so."""
+    """Return a time span for people, to about two figures."""
     if seconds < 10:
         return f"{max(seconds, 0):.1f} s"
     for unit, length, until in (("s", 1, 120), ("min", 60, 7200), ("h", 3600, 172_800)):
@@ -147,7 +162,13 @@ def duration(seconds: float) -> str:
 
 
 def plural(number: int, noun: str, many: str | None = None) -> str:
-    """Return a number with its noun."""
+    """Return a number with its noun.
+
+    Args:
+        number: The number.
+        noun: The noun in the singular.
+        many: The noun in the plural, if it is irregular.
+    """
     return f"{number:,} {noun if number == 1 else many or noun + 's'}"
 
 
@@ -163,7 +184,7 @@ def _moment(at: str) -> datetime | None:
     try:
         moment = datetime.fromisoformat(at)
         return moment.astimezone(UTC) if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-    except (ValueError, OverflowError):  # the end of time in one zone is beyond it in another
+    except (ValueError, OverflowError):  # the end of time in one zone is out of range in another
         return None
 
 

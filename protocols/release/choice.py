@@ -6,34 +6,10 @@ geometric noise, P(g) = (1 - alpha) alpha^g. Equals are decided by `TIE_BITS` se
 only where these are equal, too, by the lowest index. No score, no noise and no runner-up is opened.
 Leakage: candidates, widths, law, batch size. Security is that of the engine; the noise comes from `Engine.random`.
 
-Privacy. Let one row change every score by at most D.
-
-    alpha = e^(-epsilon / D) if the scores are *monotone*: adding a row never lowers one of them (and so removing one
-    never raises one); alpha = e^(-epsilon / (2 D)) otherwise.
-
-Proof. Fix the noise of all candidates but i. Then i wins iff g_i >= s, with
-
-    s = max(max_{j < i} (q_j + g_j) + 1, max_{j > i} (q_j + g_j)) - q_i,
-
-so with probability P(g_i >= s) = alpha^max(s, 0). A row moves every q_j by at most D, all in one direction if they are
-monotone: then the maximum and q_i move in one direction by 0 to D each, and s by at most D. Otherwise s moves by at
-most 2 D. The probability hence changes by a factor of at most alpha^-D, or alpha^(-2 D), which is e^epsilon; and so it
-does on the average over the noise of the others. A row that is *replaced* is one removed and one added: D of the scores
-is then that of a replacement, and they are never monotone.
-
-This is the exponential mechanism in its best form. For integer scores, one-sided geometric noise is one-sided
-exponential noise without its fraction, and fractions only decide ties, evenly: so with the candidates in a random
-order the law is exactly permute-and-flip (McKenna, Sheldon, "Permute-and-flip", NeurIPS 2020; Ding, Kifer, Saghaian,
-Steinke, Wang, Xiao, Zhang 2021), whose expected loss is never above the exponential mechanism's. The tie bits are such
-an order, which neither party knows or can bias: of two equals the first in the schema has 2^-17 more than a half. They
-depend on no row, and whatever order they make, the proof above covers it.
-
-Zero-concentrated, it is epsilon^2 / 2 (Bun, Steinke 2016, of any pure mechanism), and no less. The epsilon^2 / 8 of
-the exponential mechanism (Cesar, Rogers 2021) rests on its *bounded range*: all probabilities change by factors that
-are within e^epsilon of each other. Permute-and-flip has not that: of the scores 0 and -2 the worse wins with e^-epsilon
-/ 2, after one row with 1/2, e^epsilon times that; the better once with 1 - e^-epsilon / 2, then with 1/2. Between the
-two factors lie e^epsilon (2 - e^-epsilon), for a small epsilon e^(2 epsilon). So choices that are composed as rho are
-made by `protocols.release.exponential`.
+Privacy: with D the greatest change of a score by one row, alpha = e^(-epsilon / D) if the scores are *monotone* (adding
+a row never lowers one), alpha = e^(-epsilon / (2 D)) otherwise, and for a replaced row always. The proof is the theorem
+of docs/math/noisy-choice.md; lemma 1 there: it is permute-and-flip (McKenna, Sheldon, NeurIPS 2020); lemma 2: it costs
+epsilon^2 / 2 as a rho, so choices that are composed as rho are made by `protocols.release.exponential`.
 
 Distance: that of the noise's law, once a candidate; `law` takes the number of candidates into account.
 

@@ -6,44 +6,12 @@ tables, each number with independent discrete Gaussian noise, and from them w_(t
 else: no exact sum is opened and neither party knows any part of the noise (`protocols.release.numbers`). So the weights
 are those that one curator of both tables would have found by the same rule. Security is that of the engine.
 
-A row counts for its gradient, a vector of norm C at most, and for `COUNTED` 2^-8 in the number of rows. Both are
-integers: gradients come as sums of integer vectors, in units of 2^-28, each of norm `norm` = C 2^28 at most, and so
-exact. The sums are then rounded to multiples of 2^-8, which costs at most 1 in each of d numbers between two tables
-(each is off by half a unit at most). In units of 2^-8, with K = `COUNTED`, a row more or less changes all d + 1 numbers
-together, in the Euclidean norm, by at most
-
-    D = sqrt((2^8 C)^2 + K^2) + sqrt(d),
-
-and a row replaced by another one by 2^9 C + sqrt(d), as the number of rows stays. For a small C that is less. Noise
-that hides a replacement is made for the greater of the two: a budget counts its loss for a row more or less as well.
-Of m rows together, those of a person, the first part is m times as large; what is rounded are two sums still. `Change`
-says D^2, rounded up. Noise of variance sigma^2 makes each step D^2 / (2
-sigma^2)-zCDP (Canonne, Kamath, Steinke, NeurIPS 2020), whatever was seen before, so T steps are T times that (Bun,
-Steinke, TCC 2016). The bound needs nothing of w_t: it holds if a party computes with other weights, or the peer lies.
-Nor may it be of a row's doing that a step fails: w_t stays in a ball of public radius, so all here is finite.
-
-The rule is a step with momentum (Polyak's heavy ball), n the mean of the noisy numbers of rows so far, kept in its
-public bounds and above its noise, g_t = sums / n:
-
-    v_(t+1) = (m_t v_t - P (g_t + lambda w_t)) / (1 + P lambda),    w_(t+1) = w_t + v_(t+1),
-
-w_0 = v_0 = 0, m_t = t / (t + 3) <= 0.9. Lambda's part is implicit: w_(t+1) is the proximal point of w_t + m_t v_t - P
-g_t (iPiano: Ochs, Chen, Brox, Pock, SIAM J. Imaging Sciences 7(2), 2014), so no lambda makes a step overshoot. If
-w_(t+1) is longer than `RADIUS` it is shortened to that.
-
-P is `rate`, but for directions in which steps of that length overshoot, of which the opened gradients themselves tell:
-along a direction of curvature h a step turns the gradient round if rate h is large, so that g_t . g_(t-1) < 0. Both are
-known but for noise, whose variance in each coordinate is s^2 = (sigma / (2^8 n))^2; if their product, apart from known
-directions, is below -3 times its standard deviation, sqrt(s^2 (|g_t|^2 + |g_(t-1)|^2) - d s^4), then the direction of
-g_t - g_(t-1), which is the Hessian times the last step, is one more: v_t loses its part along it, and P is `short`
-there from now on, a length that is safe whatever the rows are. That is what second-order methods gain (Ganesh,
-Haghifam, Steinke, Thakurta, NeurIPS 2023): long steps but in the few directions of great curvature, such as that of the
-mean of skewed numbers. It is worked out from what is open, so it costs neither privacy nor traffic.
-
-The result is the mean of the last half of the weights, which averages much of the noise away. All of it is elementwise
-arithmetic on doubles and sums that are rounded once (`math.fsum`), so both parties find the same bits. Full batches, in
-the manner of Bassily, Smith, Thakurta ("Private empirical risk minimization", FOCS 2014); with a curator it is what
-Abadi et al. (CCS 2016) do on samples of rows.
+A row counts for its gradient, a vector of norm C at most, and for `COUNTED` 2^-8 in the number of rows. Gradients come
+as sums of integer vectors in units of 2^-28, each of norm `norm` = C 2^28 at most; the sums are rounded to multiples of
+2^-8. A row changes all numbers together by at most D, whose square `Change` says; each step is D^2 / (2 sigma^2)-zCDP.
+The theorem of docs/math/gradient-descent.md proves it; lemma 1 there is the step with momentum, lemma 2 how opened
+gradients show the directions in which steps are `short`. The result is the mean of the last half of the weights. All
+arithmetic is elementwise on doubles, and sums are rounded once (`math.fsum`), so both parties find the same bits.
 
 Cost: T times d + 1 noisy sums; at sigma 10^4 about 2,000 ANDs a number. Three rounds a step.
 """

@@ -4,32 +4,10 @@ Ideal functionality. Inputs: secret scores from 0 up, of a batch of n candidates
 probability w(q_i) / (w(q_1) + ... + w(q_n)), where w(q) is about 2^(q / 2^b). Leakage: n, widths, law. No score, no
 weight and no sum is opened. Security is that of the engine; what is random comes from `Engine.random`.
 
-Privacy (McSherry, Talwar 2007). Let one row change each score by at most D. It changes all w(q_i) by factors from
-2^(-D / 2^b) to 2^(D / 2^b), and their sum by one factor for all. So whatever the candidates i and j,
-
-    (P(i) / P'(i)) / (P(j) / P'(j)) = (w(q_i) / w(q'_i)) (w(q'_j) / w(q_j)) <= e^epsilon,   epsilon = 2 D ln 2 / 2^b:
-
-the choice has a *bounded range* of epsilon (Durfee, Rogers 2019; Dong, Durfee, Rogers 2020), which is more than that it
-is epsilon-private: it spends epsilon^2 / 8 in zero-concentrated form (Cesar, Rogers 2021), a quarter of what other
-choices of this epsilon may spend. So where many choices are composed as rho, this one has half the scale of a noisy max
-(`protocols.release.choice`), which errs less where epsilon alone counts.
-
-Weights in whole numbers, base 2 as in Ilvento, "Implementing the exponential mechanism with base-2 differential
-privacy" (CCS 2020). Let q = e 2^b + f. Then w(q) = M(f) 2^e, M(f) of m + 1 bits: f's first h bits i take A_i =
-floor(2^(m + i / 2^h)) from a table, the others go on along the line to A_(i + 1), rounded down. A line lies above the
-power by a factor of at most 1 + (x^2 / 8) e^x for x = ln 2 / 2^h, and the two roundings take 2^(1 - m) of it at most.
-So ln w(q) is wrong by numbers in an interval of the length
-
-    u = -ln(1 - 2^(1 - m)) + (x^2 / 8) e^x,
-
-and the two quotients above by 2 u more in all, which `Powers.range` counts.
-
-In the circuit e is taken relative to the greatest one, E: 2^e becomes 2^(T - (E - e)), and 0 where E - e > T. Left out
-are weights of at most 2^-T of the greatest, n of them. The weights are added up in a tree to W. A uniform number U of k
-bits makes R = floor(U W / 2^k), and the index is where R falls: from the root on, is R below the first of four sums,
-the first two, the first three? These answers are two digits of the index, so they are opened, and R is taken less by
-what is before. Each of the n - 1 bounds is wrong by less than 2^-k. Distance to the ideal law: n 2^-T + n 2^-k, at most
-2^-s with T and k of s + 1 + log2 n or more.
+Privacy (McSherry, Talwar 2007): if one row changes each score by at most D, the choice has a bounded range of epsilon =
+2 D ln 2 / 2^b, so it spends epsilon^2 / 8 as a rho: the theorem of docs/math/exponential-mechanism.md. Lemma 1 there:
+the weights as whole numbers (Ilvento, CCS 2020) and their error u. Lemma 2: the distance to the ideal law, and how the
+index is found by opening its digits.
 
 Cost, at s = 50 and an epsilon of 0.05: 165 ANDs for each M, once for all choices from the same scores; for a choice 340
 for each candidate and 11,600 besides, and 60 random bits; in the form "depth" 230, 390 and 17,900.

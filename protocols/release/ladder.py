@@ -5,36 +5,11 @@ makes or breaks at most. Rung u = 0, 1, ... of its *ladder* is the numbers whose
 most R_u, with R_0 = 0, R_(-1) = -1 and R_u = sum over t < u of (LS + t). What comes out is a number of rung u with a
 chance in proportion to q^u, q = e^(-epsilon / 2): T plus a sample Y of a law that depends on LS.
 
-Privacy. epsilon, without a delta, for one edge added or removed. Let G and H differ by an edge. The edge gives pairs of
-vertices one common neighbour more at most, so LS(G) + t <= LS(H) + t + 1: what a rung of G is wide, the next of H is at
-least. And |T(G) - T(H)| <= LS(G). So a number within R_u(H) of T(H) is from T(G) no further than
-
-    R_u(H) + LS(G) <= sum over 0 < t <= u of (LS(G) + t) + LS(G) = R_(u+1)(G),
-
-and the other way round: the rung of every number moves by 1 at most, so does -u, and the law in proportion to
-e^(-epsilon u / 2) is the exponential mechanism of a score of sensitivity 1 (McSherry, Talwar, FOCS 2007). An edge that
-is replaced, and m edges of a person, are 2 and m changes one after the other: epsilon is divided by them. This is the
-ladder of Zhang, Cormode, Procopiuc, Srivastava, Xiao (SIGMOD 2015), with LS + t in the place of the local sensitivity
-at distance t, which is between half of t more and that, and takes a number for every pair of vertices instead of LS.
-
-How. Rung u + 1 has LS + u numbers on either side. With g = (1 - q) q^a, a = 0, 1, ..., the law of Y is a mixture:
-
-    weight                 distance |Y|
-    (1 - q)^2              0
-    2 q (1 - q) LS         R_a + i, i uniform from 1 to LS, a geometric: one of the LS first numbers of rung a + 1
-    2 q^2                  R_s + LS + a + 1, a and b geometric, s = a + b + 1: one of the s others of rung s + 1
-
-for sum over s of s q^s = q / (1 - q)^2, and given a + b + 1 = s, a is uniform below s. Which of the three it is follows
-from a uniform number and two thresholds, read from a public table at the secret LS. So the circuit takes two geometric
-samples, four products of short numbers and a one-hot of LS: nothing beside the n^3 ANDs that count.
-
-Distance. Both samples are within 2^-s of geometric ones; the two thresholds are rounded to s bits, so the choice is
-within 2^-s; i is floor(LS v / 2^k) + 1 for v uniform below 2^k, 2^k = 2^s n or more, so within 2^-s. The number is
-within 2^(2 - s) of the mechanism's, which `security_for` of four samples provides for.
-
-Error. With m = q / (1 - q), the means of the three distances are 0, LS (m + 1/2) + m^2 + 1/2, and
-2 LS (m + 1) + 3 m^2 + 3 m + 1. Plain Laplace noise of the scale (n - 2) / epsilon is smaller where n is small or
-epsilon is; `is_worth_it` says, from public numbers, whether the ladder's error is smaller for a graph of LS = 1.
+Privacy: epsilon, without a delta, for one edge added or removed; it is divided by 2 for one that is replaced, and by
+the edges of a person. Proof: the theorem of docs/math/ladder.md, after Zhang, Cormode, Procopiuc, Srivastava, Xiao
+(SIGMOD 2015). Lemma 1 there: Y as a mixture of three, by two geometric samples and a one-hot of LS, nothing beside the
+n^3 ANDs that count. Lemma 2: the number is within 2^(2 - s) of the mechanism's. Lemma 3: its mean error, by which
+`is_worth_it` compares it with plain Laplace noise.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from smc.engines.bits import Bits
 from smc.engines.interface import XorSharedEngine
 from smc.gmw.gates import AndGates
 from smc.gmw.rows import PACKED, BatchLayout
-from smc.primitives.bits import BitMatrix
+from smc.primitives.bits import BitMatrix, pack, unpack
 from smc.session import Session
 
 LIVE_BYTES = 1 << 26  # of the state worked on at once
@@ -27,11 +27,16 @@ LIVE_TRIPLES = 1 << 25  # in store at once: 12 MiB
 
 
 class GmwEngine(XorSharedEngine):
-    """Cells are XOR shares, uint8 0 or 1."""
+    """Cells are XOR shares, uint8 0 or 1.
 
-    def __init__(self, session: Session, gates: AndGates) -> None:
+    `splits_inputs`: both shares of an input are random, and its owner sends one of them, a bit each. False: the owner's
+    share is the bit, and nothing is sent. Both are equally secure.
+    """
+
+    def __init__(self, session: Session, gates: AndGates, splits_inputs: bool = False) -> None:
         super().__init__(session)
         self._gates = gates
+        self.splits_inputs = splits_inputs
 
     @override
     def _input(self, owner: int, bits: BitMatrix | None, width: int, batch: int) -> Bits:
@@ -40,10 +45,21 @@ class GmwEngine(XorSharedEngine):
         A share need not be random here: the AND gates mask it, and where one is opened the peer could compute it
         itself, from the opened value and its own share.
         """
+        if self.splits_inputs:
+            return Bits(self._split(bits, width, batch))
         if self.party == owner:
             assert bits is not None
             return Bits(bits.astype(np.uint8))
         return Bits(np.zeros((width, batch), dtype=np.uint8))
+
+    def _split(self, bits: BitMatrix | None, width: int, batch: int) -> BitMatrix:
+        """Return this party's random share of an input of the party that passes bits."""
+        if bits is None:
+            packed = self.session.receive("gmw.input", np.uint8, ((width * batch + 7) // 8,))
+            return unpack(packed, width, batch)
+        own: BitMatrix = self.session.prg.bits(width * batch).reshape(width, batch)
+        self.session.send("gmw.input", pack((bits ^ own).astype(np.uint8)))
+        return own
 
     @override
     def _constant(self, bits: BitMatrix) -> Bits:

@@ -24,6 +24,7 @@ from smc.circuit.stars import MOST, Places, Stars
 from smc.gmw.rows import BatchLayout, State
 from smc.gmw.triples import WIDTHS, Counts, TripleSource
 from smc.ot import Transfers
+from smc.ot.interface import Choices
 from smc.primitives.bits import BitMatrix
 from smc.session import Session
 
@@ -218,7 +219,15 @@ class TableGates:
             share = self._session.prg.bits(x.size)
             left, right = x.reshape(-1), y.reshape(-1)
             rows = [share ^ ((left ^ x1) & (right ^ y1)) for x1 in (0, 1) for y1 in (0, 1)]
-            self._transfers.sender.chosen_bits(np.stack(rows).astype(np.uint8))
+            self._offer(np.stack(rows).astype(np.uint8))
         else:
-            share = self._transfers.receiver.chosen_bits((2 * x + y).reshape(-1).astype(np.uint8), 4)
+            share = self._choose((2 * x + y).reshape(-1).astype(np.uint8))
         return share.reshape(x.shape)
+
+    def _offer(self, rows: BitMatrix) -> None:
+        """Offer the tables of all gates, uint8[4, gates]: row 2 x1 + y1."""
+        self._transfers.sender.chosen_bits(rows)
+
+    def _choose(self, rows: Choices) -> Choices:
+        """Receive one row of each gate's table, uint8[gates]."""
+        return self._transfers.receiver.chosen_bits(rows, 4)

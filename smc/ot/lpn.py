@@ -5,68 +5,12 @@ to whoever knows only the public matrix A. Ferret applies the same linear map to
 eleven of k blocks and one leaf of a tree (smc.ot.half_tree). The choice bit travels in the lowest bit of the
 receiver's blocks, so one pass over blocks serves both.
 
-**Code.** d = 11 local, after Yang, Weng, Lan, Zhang, Wang, "Ferret" (CCS 2020): row i is the sum of eleven entries,
-fields of 21 bits of AES in counter mode under a public key of the session, two blocks a row, cut to log2 k bits. k is a
-power of two, so they are exactly uniform; a row may by chance (about 2^-10 for k = 2^16) name an entry twice, which
-cancels. The paper has d = 10. With an even number all columns of A would sum to zero; nine would be faster and lose 15
-bits against the attacks below.
+Code: d = 11 local, after Yang, Weng, Lan, Zhang, Wang, "Ferret" (CCS 2020): row i is the sum of eleven entries, fields
+of 21 bits of AES in counter mode under a public key of the session, two blocks a row, cut to log2 k bits. Noise:
+regular, n = t 2^d positions in t bins of 2^d, one noisy position a bin.
 
-**Noise.** Regular: n = t 2^d positions in t bins of 2^d, one noisy position a bin.
-
-**Attacks on uniform codes.** Bits of security by the formulas of Liu, Wang, Yang, Yu, "The Hardness of LPN over Any
-Integer Ring and Field for PCG Applications" (EUROCRYPT 2024) and of Wang, Wang, Yang, Liu, Yu, Zhang, Wang, "A Hybrid
-Algorithm for the Regular Syndrome Decoding Problem" (ASIACRYPT 2025, eprint 2025/1284), regular noise counted as t
-known equations. Of AGB 2.0 the formula is that of its authors' estimator (lpnestimator.com):
-
-                                                              SMALL   LARGE
-    pooled Gauss                                                232     241
-    information set decoding (Stern, Dumer)                     219     227
-    statistical decoding 2.0                                    391     403
-    algebraic with guessing (Briaud, Oygarden, EUROCRYPT 2023)  215     237
-    algebraic in two steps (AGB 2.0, eprint 2025/1476)          209     228
-    hybrid of decoding and quadratic equations (2025/1284)      202     220
-
-Both algebraic attacks take the cheapest of degrees 2, 3 and 4: degree 3 for SMALL, 2 for LARGE. By degree the first
-costs 221, 215 and 215 bits for SMALL, 237, 238 and 244 for LARGE; the second 210, 209 and 215, and 228, 235 and 248.
-
-The permutation attack of Esser and Santini (CRYPTO 2024) costs what pooled Gauss does here. Not in the table: decoding
-with more levels of lists (BJMM), whose advantage vanishes at such low noise (Canto Torres, Sendrier, PQCrypto 2016).
-
-**Attacks on this code**, whose rows are sparse and many. *Domain reduction* picks N of the k columns and keeps the rows
-whose eleven entries all lie among them. At random it needs N = k (k / n)^(1/10): N rows are left then, and if they are
-free of noise they determine N bits of the secret. Leaving out the columns of lowest degree first finds a smaller N.
-The system stays sparse: block Wiedemann solves it in about 3 d N^2 bit operations, elimination in N^2.8. Every guess of
-N rows without noise costs one solution; or one looks for four noisy rows among them, in two halves that meet in the
-middle, which takes no longer than the solution and needs less luck:
-
-                                                              SMALL   LARGE
-    random columns, elimination                                 187     194
-    random columns, sparse solver                               179     186
-    greedy columns, elimination                                 173     182
-    greedy columns, sparse solver                               166     174
-    and a few noisy rows searched for                           145     153
-    the best columns there can be, and the same                 136     143
-
-For the last line nobody knows how to find the columns: it takes the smallest N for which a code of these sizes has N
-columns with N rows among them with a probability of at least 2^-40. Greedy means about 1 % of the columns at a time;
-one by one gains the attacker a bit. Decoding and the hybrid attack on larger parts of the system cost more. The tests
-compute both tables, the second from the rows that this code has, and carry the attack out on a small instance.
-
-**Parameters.** Two sets, for 128 bits by every line. A table is read at random, eleven times an output, so its size
-decides the time; the depth of the trees decides the bytes. Three sets (t, d, log2 k) that the lines of the second table
-tell apart by two bits at most, compared by `python -m benchmarks.ot --sets`:
-
-    (1200, 10, 17)  LARGE: a table of 2 MB, 1.42 bits sent a random OT
-    (1300, 11, 18)  4 MB, 0.77 bits; 1.4 times the processor time
-    (1520, 12, 19)  8 MB, 0.41 bits; 2 times, and quicker in bulk only where a line has less than about 60 Mbit/s
-
-emp-ot's sets of (t, d, log2 k) = (850, 10, 16) and (1520, 12, 18) with ten entries a row have 131 and 128 by the
-hybrid attack, the best on uniform codes, but 96 and 95 by greedy columns with a sparse solver, and 80 with the search.
-Ferret's set of 2020, n = 10,180,608, t = 4,971, k = 124,000, is down to 110 by the algebraic attack alone.
-
-**What is assumed.** That no attack uses the sparse rows much better than these do: an assumption of Ferret and of all
-its implementations. LPN with so little noise (t / n is 2^-d) is itself studied less than AES or Diffie-Hellman. Who
-wants neither takes another kind of OT.
+docs/math/lpn.md has the attacks with the bits of security of both sets (at least 128 by every line), the choice of the
+parameters, and what is assumed.
 """
 
 from __future__ import annotations

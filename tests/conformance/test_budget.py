@@ -152,7 +152,7 @@ def test_a_table_that_is_renamed_has_its_budget_still(pair: Nodes) -> None:
     as_it_was = file.read_text()
     table, _, budget = as_it_was.partition("[tables.rows]\n")[2].partition("[tables.rows.budget]\n")
     file.write_text(f"{as_it_was}\n[tables.visits]\n{table}[tables.visits.budget]\n{budget.partition('[[')[0]}")
-    remedy = 'and rows have one budget: say same_rows_as = "rows" in place of [tables.visits.budget]'
+    remedy = 'and rows have one budget: set same_rows_as = "rows" in place of [tables.visits.budget]'
     shown = here(pair.b.directory, "check", "--config", "party.toml", "--wait", "0.1")
     assert (shown.code, remedy in shown.out) == (2, True)
     assert smc(pair.b, "node", code=2).endswith(f"{remedy}\n")

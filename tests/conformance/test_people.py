@@ -98,7 +98,7 @@ def test_a_ledger_of_rows_is_not_continued_by_people(nodes: Nodes) -> None:
     assert ended(nodes, epsilon=0.5)[1].state == "done"
     again_with(nodes, nodes.a, BUDGET, PEOPLE + BUDGET)
     again_with(nodes, nodes.b, 'schema = "schema.toml"\n', 'schema = "schema.toml"\n' + PEOPLE)
-    with pytest.raises(InputError, match="was spent by row before, and is by person now"):
+    with pytest.raises(InputError, match="has charges for a row and is now for a person"):
         submit(nodes.a, **HISTOGRAM)
     assert len(spent(nodes.a)) == 1
     again_with(nodes, nodes.a, "tables.rows", "tables.visits")

@@ -1,4 +1,4 @@
-"""Every room of parties imports what docs/architecture.md says, and nothing else; the table is drawn from the graph."""
+"""Every room of parties has the imports that docs/architecture-rooms.md lists; the table is drawn from the graph."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def drawn() -> dict[str, set[str]]:
 
 def stated() -> dict[str, set[str]]:
     """The rows of the table: a room, and what it may import."""
-    text = (ROOT / "docs" / "architecture.md").read_text().partition("\n## parties\n")[2]
+    text = (ROOT / "docs" / "architecture-rooms.md").read_text().partition("\n## parties\n")[2]
     rows = re.findall(r"^\| ([a-z_]+) \| [^|]+ \| ?([a-z_, ]*)\|$", text, re.MULTILINE)
     return {
         name: {word.strip() for word in others.split(",") if word.strip()} for name, others in rows if name != "room"
@@ -68,7 +68,7 @@ def inside(name: str) -> dict[str, set[str]]:
 
 @pytest.mark.parametrize("name", LARGE)
 def test_the_floors_within_a_room_are_the_graphs(name: str) -> None:
-    text = (ROOT / "docs" / "architecture.md").read_text().partition("\n## parties\n")[2]
+    text = (ROOT / "docs" / "architecture-rooms.md").read_text().partition("\n## parties\n")[2]
     lines = re.findall(rf"^    {name} (\d+) +([\w, ]+)$", text, re.MULTILINE)
     assert {part: int(number) for number, parts in lines for part in parts.split(", ")} == floors(inside(name))
 

@@ -1,4 +1,4 @@
-"""The folders of smc stand on floors: each imports from lower ones only, as docs/architecture.md lists them."""
+"""The folders of smc stand on floors: each imports from lower ones only, as docs/architecture-rooms.md lists them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def folder(module: str) -> str:
 def test_every_folder_stands_on_its_floor() -> None:
     graph = grouped(imports(ROOT / "smc"), folder)
     del graph["smc"]
-    text = (ROOT / "docs" / "architecture.md").read_text()
+    text = (ROOT / "docs" / "architecture-rooms.md").read_text()
     assert floors(graph) == stated(text.partition("\n## smc\n")[2].partition("\n## ")[0])
 
 

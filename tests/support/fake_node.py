@@ -299,7 +299,7 @@ class FakeNode(Budgets):
         self._stumble()
         job = self._find(identifier)
         if job.state != "done":
-            raise InputError(f"job {job.id[:8]} has no result to be withdrawn: it is {job.state}")
+            raise InputError(f"job {job.id[:8]} has no result to withdraw: it is {job.state}")
         return self.change(identifier, withdrawn=[f"by us, {self._time(0)}: {why}"])
 
     def revoke(self, peer: str, why: str = "") -> NodeView:

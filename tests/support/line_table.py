@@ -48,10 +48,11 @@ one of these ways:
   trip).
 - It stops carrying a connection that was silent, as firewalls do. Neither end gets a notice.
 
-You repeat this with `make lines`, which writes the page. The job is a plain tree of two tables of
-{rows} rows. Seconds run from its proposal to its end at both nodes. Sessions are how often its
-session was begun. Every tree is the one that the clear engine finds, and either party's log
-verifies. The machine had {cores} cores and a load of {load:.0f}.
+You repeat this with `make lines`, which writes the page. The job is a tree without pruning
+(`--plain`) of two tables of {rows} rows. Seconds run from its proposal to its end at both nodes.
+*Sessions* counts the sessions of the job. A run of the program without secrets (the engine `clear`)
+finds the same tree every time, and the log of each party verifies. The machine had {cores} cores
+and a load of {load:.0f}.
 
 | line | seconds | sessions |
 |---|---:|---:|

@@ -6,7 +6,7 @@ weight anew in each step, given the others, which both know: the intercept first
 again from the start. A candidate's score is the number of rows that it classifies correctly. One row changes each score
 by 1 at most, and an added row lowers none. Epsilon is divided evenly among the steps, which use the same rows one after
 the other (sequential composition). Only the chosen weights are opened. Sources: McSherry, Talwar, FOCS 2007 (the
-mechanism); `protocols.release.choice` (its form here, and the proof).
+mechanism); `protocols.release.choice` (its form here), docs/math/noisy-choice.md (the proof).
 
 The score ignores by how much a row is classified correctly. So the method finds less than gradient descent if most
 columns are categories, and has neither a loss nor a lambda.

@@ -1,1 +1,1 @@
-"""Which events happen: by what the operator decides, the peer says, or a session does."""
+"""Decisions about which events happen to jobs: by the operator, by the peer's statements, and by sessions."""

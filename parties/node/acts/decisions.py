@@ -1,4 +1,4 @@
-"""What our operator does to jobs, and what the decision point says: each method decides which events happen."""
+"""Actions of our operator and the decision point on jobs: each method decides which events happen."""
 
 from __future__ import annotations
 
@@ -25,29 +25,31 @@ from smc.errors import InputError
 
 
 class Decisions:
-    """The decisions of this party about jobs, beside those of its rules about what the peer proposes."""
+    """The decisions of this party about jobs, apart from those of its rules on the peer's proposals."""
 
     def __init__(self, parts: Parts, runs: Runs) -> None:
         self._parts, self._jobs, self._log, self._accounts = parts, parts.jobs, parts.jobs.log, parts.accounts
         self._gate, self._offers, self._inputs, self._runs = parts.gate, parts.offers, parts.inputs, runs
 
     def propose(self, fields: dict[str, Any]) -> Record:
-        """Propose a job of ours. `InputError` if it is wrong, or if a rule of ours denies it."""
+        """Propose a job of ours. Raise InputError if it is wrong, or if one of our rules denies it."""
         job, who, draft = self._drafted(fields)
         self._check_typed(draft, job.typed)
         return self._proposed(draft, who, job.typed)
 
     def repeat(self, beginning: str) -> Record:
-        """Propose the same job anew, as one of ours: the same specification, tables and purpose. `InputError` as of
-        `propose`, and if it asks for something to be typed."""
+        """Propose the same job anew as one of ours: the same specification, tables and purpose.
+
+        Raise InputError as `propose` does, and if the job requires typed inputs.
+        """
         record = self._jobs.find(beginning)
         terms, who = record.ours.proposal, self._jobs.who(record)
         if asked(terms.task):
             raise InputError(f"job {record.id[:8]} asks for something to be typed: propose it by smc submit")
         if misfit := self._gate.misfit(terms, record.party):
             raise InputError(f"job {record.id[:8]} cannot be proposed as it was: {misfit}")
-        again = proposal.repeated(terms, record.party)
-        return self._proposed(Record(proposed_by="us", peer=who.peer_name, ours=Statement(proposal=again)), who, {})
+        copy = proposal.repeated(terms, record.party)
+        return self._proposed(Record(proposed_by="us", peer=who.peer_name, ours=Statement(proposal=copy)), who, {})
 
     @asking
     def _proposed(self, draft: Record, who: Who, typed: Mapping[str, Any], word: Word | None = None) -> Record:
@@ -67,13 +69,13 @@ class Decisions:
         return self._jobs.tell(record)
 
     def simulate(self, fields: dict[str, Any]) -> Simulation:
-        """Return what a job of ours would do to our table's budget, changing nothing. `InputError` if it is wrong."""
+        """Return the effect of a job of ours on our table's budget; change nothing. Raise InputError if it is wrong."""
         _, who, draft = self._drafted(fields)
         judgement = self._gate.judge(draft.ours.proposal, who, "us", self._parts.around(draft))
         return self._accounts.simulated(draft, judgement.reason if judgement.verdict == "refused" else "")
 
     def _drafted(self, fields: dict[str, Any]) -> tuple[JobFile, Who, Record]:
-        """Return a job file's content, whom it is meant for, and the job, of which nothing has been decided yet."""
+        """Return the job file, the peer that it is for, and the job before any decision."""
         job = proposal.read_job(fields)
         who = self._log.peers.named(job.peer)
         if self._parts.pins.is_revoked(who):
@@ -90,10 +92,20 @@ class Decisions:
         typed: Mapping[str, Any] | None = None,
         word: Word | None = None,
     ) -> Record:
-        """Record the operator's verdict on a job that waits for it, with what the job asks the operator to type.
+        """Record the operator's verdict on a waiting job, with the inputs that the job asks the operator to type.
 
-        What was typed is forgotten when the node ends: then it is typed again, by approving once more. Where there is a
-        decision point, it has to permit what becomes our consent. `InputError` if it does not: the job goes on waiting.
+        Typed inputs are forgotten when the node ends; then the operator types them again and approves once more. A
+        decision point, if there is one, must permit what becomes our consent.
+
+        Args:
+            beginning: Beginning of the job's identifier.
+            verdict: The verdict.
+            why: Reason for the peer.
+            typed: The typed inputs, by name.
+            word: Answer of the decision point, if it was asked.
+
+        Raises:
+            InputError: The verdict is impossible, or the decision point objects; the job goes on waiting.
         """
         with self._log.writing():
             record, say = self._decided(self._jobs.find(beginning), verdict, why, typed or {}, word)
@@ -107,7 +119,7 @@ class Decisions:
         typed: Mapping[str, Any],
         word: Word | None,
     ) -> tuple[Record, bool]:
-        """Return the job as it is then, and whether the peer is to hear of it."""
+        """Return the job after the verdict, and whether the peer must be told."""
         if verdict == "approved" and self._needs(record):
             self._check_typed(record, typed)
             if record.ours.verdict == "approved":
@@ -119,7 +131,7 @@ class Decisions:
         misfit = self._gate.misfit(record.ours.proposal, record.party) or ""
         if verdict == "approved" and misfit:
             misfit += self._gate.remedy(record.ours.proposal, record.party)
-            raise InputError(f"this cannot run here: {misfit}; smc refuse {record.id[:8]} tells {record.peer} so")
+            raise InputError(f"this cannot run here: {misfit}; smc refuse {record.id[:8]} informs {record.peer}")
         if verdict == "approved" and (refusal := self._accounts.too_much(record)):
             raise InputError(refusal)
         question = self._parts.asked(record)
@@ -140,16 +152,23 @@ class Decisions:
         return self._jobs.apply(record, *decided(verdict, by, why, reason, acting.get())), True
 
     def unasked(self) -> list[str]:
-        """Return the jobs that our rules permit, and of which the decision point has not said whether it does."""
+        """Return the jobs that our rules permit and the decision point has not decided."""
         with self._log.lock:
             jobs = sorted(self._jobs.index.unasked.values(), key=lambda record: self._jobs.store.number(record.id))
             return [record.id for record in jobs if self._is_unasked(record)]
 
     @asking
     def settle(self, identifier: str, word: Word | None = None) -> bool:
-        """Ask the decision point about a job of the peer's that our rules permit, and do as it says.
+        """Ask the decision point about a job of the peer's that our rules permit, and act on its answer.
 
-        Return whether it has answered. Our rules are asked again, for they may know times. Holds no lock while it asks.
+        Our rules are evaluated again, since they may depend on time. No lock is held during the request.
+
+        Args:
+            identifier: The job.
+            word: Answer of the decision point, if it was asked.
+
+        Returns:
+            Whether the decision point has answered.
         """
         with self._log.writing():
             record = self._jobs.get(identifier)
@@ -171,7 +190,12 @@ class Decisions:
         return record.unasked and record.ours.verdict == "waiting" and self._jobs.state(record) == "waiting"
 
     def cancel(self, beginning: str, why: str = "") -> Record:
-        """End a job that has not ended."""
+        """End a job that has not ended.
+
+        Args:
+            beginning: Beginning of the job's identifier.
+            why: Reason for the peer and the records.
+        """
         with self._log.writing():
             record = self._jobs.find(beginning)
             if self._jobs.has_ended(record):
@@ -184,13 +208,21 @@ class Decisions:
         return self._jobs.tell(record)
 
     def withdraw(self, beginning: str, why: str) -> Record:
-        """Withdraw a result, by a signed word that both parties keep. `InputError` if it is not here, or no reason."""
+        """Withdraw a result by a signed statement that both parties keep.
+
+        Args:
+            beginning: Beginning of the job's identifier.
+            why: Reason for both parties' records.
+
+        Raises:
+            InputError: The job has no result here, or no reason is given.
+        """
         if not why.strip():
-            raise InputError("say why: a withdrawal is for good, and both parties' records keep its reason")
+            raise InputError("give a reason: a withdrawal is permanent, and both parties' records keep its reason")
         with self._log.writing():
             record = self._jobs.find(beginning)
             if self._jobs.state(record) != "done" or record.ours.signed is None:
-                raise InputError(f"job {record.id[:8]} has no result to be withdrawn: it is {self._jobs.state(record)}")
+                raise InputError(f"job {record.id[:8]} has no result to withdraw: it is {self._jobs.state(record)}")
             if record.ours.withdrawn is not None:
                 raise InputError(f"job {record.id[:8]}: its result is withdrawn already")
             job, signed, reason = record.ours.proposal, record.ours.signed, why.strip()
@@ -201,50 +233,50 @@ class Decisions:
         return self._jobs.tell(record)
 
     def _people(self, record: Record | None) -> tuple[str, ...]:
-        """Return who stands behind a job, with the one who acts; None stands for a refusal, which is one person's.
+        """Return the people behind a job, with the acting person; None stands for a refusal, which takes one person.
 
-        `InputError` if that must be somebody else: each is counted once, and who proposed a job does not approve it.
+        Each person counts once, and the proposer does not approve the job: raise InputError if another person must act.
         """
-        name, before = acting.get(), () if record is None else record.people
+        name, earlier = acting.get(), () if record is None else record.people
         if record is not None and self._gate.approvals > 1:
             if not name:
-                raise InputError(f"approvals = {self._gate.approvals}: that is for people with names; smc operator add")
-            if name in before:
-                first = record.proposed_by == "us" and name == before[0]
-                done = "proposed" if first else "approved"
-                raise InputError(f"{name} has {done} job {record.id[:8]}: somebody else must approve it now")
-        return tuple(dict.fromkeys((*before, name) if name else before))
+                raise InputError(f"approvals = {self._gate.approvals}: it needs people with names; smc operator add")
+            if name in earlier:
+                first = record.proposed_by == "us" and name == earlier[0]
+                action = "proposed" if first else "approved"
+                raise InputError(f"{name} has {action} job {record.id[:8]}: somebody else must approve it now")
+        return tuple(dict.fromkeys((*earlier, name) if name else earlier))
 
     def _typed_again(self, record: Record, typed: Mapping[str, Any]) -> Record:
-        """Keep what was typed for a job that has our consent. `InputError` if that is for those behind the job."""
-        name, again = acting.get(), list[Event]([Unlogged({"note": ""})])
+        """Keep the inputs typed for an approved job. Raise InputError if only those behind the job may type them."""
+        name, events = acting.get(), list[Event]([Unlogged({"note": ""})])
         if self._gate.approvals > 1:
             if name not in record.people:
                 raise InputError(
-                    f"job {record.id[:8]} was approved by {', '.join(record.people)}: one of them types it"
+                    f"job {record.id[:8]} was approved by {', '.join(record.people)}: one of them must type it"
                 )
-            again.insert(0, self._approved(name, len(record.people)))
+            events.insert(0, self._approved(name, len(record.people)))
         self._inputs.put(record.id, typed)
-        return self._jobs.apply(record, *again)
+        return self._jobs.apply(record, *events)
 
     def _approved(self, person: str, given: int) -> kinds.Approved:
         return kinds.Approved(person=person, given=given, needed=self._gate.approvals)
 
     def _lacks(self, people: Sequence[str]) -> bool:
-        """Return whether more of our people than these must approve a job before we consent."""
+        """Return whether more people than these must approve a job before this party consents."""
         return self._gate.approvals > 1 and len(people) < self._gate.approvals
 
     def _needs(self, record: Record) -> bool:
         return not self._jobs.has_ended(record) and bool(self._runs.missing(record))
 
     def _check_typed(self, record: Record, typed: Mapping[str, Any]) -> None:
-        """Raise `InputError` unless what was typed is all that the job asks for, and fits."""
+        """Raise InputError unless the typed inputs are complete and valid."""
         job, inputs = record.ours.proposal, self._offers.inputs(record.party, record.table, typed)
         names = [parameter.key for parameter in asked(job.task)]
         if unknown := [name for name in typed if name not in names]:
             raise InputError(f"{unknown[0]}: the job does not ask for it")
         if missing := job.task.missing(inputs):
-            raise InputError(f"{missing[0]}: the job asks for it, and nothing is typed: --input {missing[0]}=VALUE")
+            raise InputError(f"{missing[0]}: the job requires it: --input {missing[0]}=VALUE")
         if names:
             with job.task.open(inputs):
                 pass

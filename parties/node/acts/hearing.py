@@ -1,4 +1,4 @@
-"""What the peer says of jobs, and what is said to it: each statement becomes events, or is refused."""
+"""Statements about jobs to and from the peer: each one from the peer becomes events, or is refused."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from smc.errors import ProtocolError, SmcError
 
 
 class Hearing:
-    """The two ends of a peer's statements: `hear` takes theirs, `statement` gives ours."""
+    """Both directions of statements: `hear` takes the peer's, `statement` returns ours."""
 
     def __init__(self, parts: Parts) -> None:
         self._parts, self._jobs, self._log, self._gate = parts, parts.jobs, parts.jobs.log, parts.gate
@@ -31,19 +31,26 @@ class Hearing:
         self._refusals = Refusals()
 
     def statement(self, identifier: str) -> bytes:
-        """Return what we have to say of a job, now; empty if that is nothing."""
+        """Return our present statement about a job; empty if there is none."""
         with self._log.lock:
             record = self._jobs.store.get(identifier)
             if record is None:
                 return self._refusals.take(identifier)
-            said = b"" if is_held(record) else record.ours.to_bytes()
-        self._log.settle()  # what is said must not be taken back
-        return said
+            statement = b"" if is_held(record) else record.ours.to_bytes()
+        self._log.settle()  # a sent statement must not be lost
+        return statement
 
     def hear(self, peer: str, data: bytes) -> None:
-        """Take a statement of this peer. `ProtocolError` if it is none, or more than is kept of a peer.
+        """Take a statement of this peer.
 
-        A new proposal that meets any other error, which is ours, is refused, and nothing of it is kept.
+        If an error of ours meets a new proposal, the proposal is refused and not kept.
+
+        Args:
+            peer: Name of the peer.
+            data: The statement as sent.
+
+        Raises:
+            ProtocolError: The statement is invalid, or exceeds the limits for a peer.
         """
         theirs, who = Statement.from_bytes(data), self._log.peers.named(peer)
         if theirs.signed is not None and who.signer(theirs.signed.is_signed_by) is None:
@@ -55,7 +62,7 @@ class Hearing:
                 record, answer = self._heard(theirs, who)
         except ExcessError as error:
             if self._jobs.store.get(theirs.proposal.id) is not None:
-                raise  # it says so again with the next link
+                raise  # the peer repeats the statement on the next link
             self._refusals.put(theirs, str(error))
             record, answer = None, True
         except errors(SmcError):
@@ -71,7 +78,7 @@ class Hearing:
             self._jobs.speak(peer, theirs.proposal.id)
 
     def _heard(self, theirs: Statement, who: Who) -> tuple[Record | None, bool]:
-        """Take a statement and return the job it changes, if there is one, and whether the peer is to be answered."""
+        """Take a statement; return the job that it changes, if any, and whether to answer the peer."""
         record = self._jobs.store.get(theirs.proposal.id)
         if record is None and theirs.proposal.id in self._parts.spendings.past.jobs:
             self._hear_of_archived(theirs, who)
@@ -79,42 +86,42 @@ class Hearing:
         if record is None:
             return self._meet(theirs, who), True
         if record.peer != who.peer_name:
-            raise ProtocolError("the peer speaks of a job that is not with it")
+            raise ProtocolError("the peer's statement is about a job with another peer")
         if record.ours.proposal != theirs.proposal:
             raise ProtocolError("the peer has changed a job after it was proposed")
         done = self._jobs.state(record) == "done"
         if record.theirs is not None and takes_back(_unsettled(record.theirs) if done else record.theirs, theirs):
-            raise ProtocolError("the peer takes back what it has said of a job")
+            raise ProtocolError("the peer contradicts its earlier statement about a job")
         if theirs.signed is not None and not record.sessions:
-            raise ProtocolError("the peer says that a job is computed of which no session has begun here")
-        settled, known = record.ours.settled, record.theirs
-        if theirs != known and not done:
+            raise ProtocolError("the peer has signed the result of a job that had no session here")
+        settled, former = record.ours.settled, record.theirs
+        if theirs != former and not done:
             record = self._hear_more(record, theirs)
-        elif known is not None and theirs.settled and not known.settled:  # it knows that the job is done
-            record = self._jobs.apply(record, Unlogged({"theirs": known.model_copy(update={"settled": True})}))
-        if self._jobs.state(record) == "done" and _of_withdrawal(theirs) != _of_withdrawal(known):
-            record = self._hear_withdrawal(record, theirs, known)
+        elif former is not None and theirs.settled and not former.settled:  # the peer knows that the job is done
+            record = self._jobs.apply(record, Unlogged({"theirs": former.model_copy(update={"settled": True})}))
+        if self._jobs.state(record) == "done" and _of_withdrawal(theirs) != _of_withdrawal(former):
+            record = self._hear_withdrawal(record, theirs, former)
         if settled and not self._jobs.has_ended(record):
-            raise ProtocolError("the peer takes back that a job has ended")
-        # The peer has not heard of the end, or not that we have.
+            raise ProtocolError("the peer contradicts its statement that a job has ended")
+        # The peer does not know of the end, or not that we know of it.
         answer = theirs.unheard or (record.ours.settled and not (settled and theirs.settled))
-        return (None, False) if theirs == known and not answer else (record, answer)
+        return (None, False) if theirs == former and not answer else (record, answer)
 
     def _meet(self, theirs: Statement, who: Who) -> Record | None:
-        """Take a job that we did not know: decide on it by our rules, or leave it to the operator.
+        """Take a job that is new here: decide on it by our rules, or leave it to the operator.
 
-        None if it is more than anybody could want, or the node refuses it by itself: then only an answer is kept, and
-        the records count it.
+        Return None if it exceeds the limits, or the node refuses it by itself. Then only an answer is kept, and the
+        records count it.
         """
         job, moment, name = theirs.proposal, datetime.now(UTC), who.peer_name
         if theirs.settled and theirs.verdict != "refused" and theirs.end != "cancelled":
-            return None  # it has heard our refusal
+            return None  # the peer has heard our refusal
         if why := limits.excess(theirs, self._tally.of(name, moment), moment, self._gate.limits):
             self._turn_away(theirs, who, why, why)
             return None
         self._tally.add(name, moment, 1, 0, self._gate.limits)
         if theirs.signed is not None:
-            why = "no session of it has begun here"
+            why = "it has had no session here"
             self._turn_away(theirs, who, why, why)
             return None
         draft = Record(proposed_by="peer", peer=name, ours=Statement(proposal=job))
@@ -126,13 +133,13 @@ class Hearing:
         return self._jobs.apply(draft, begun, *heard(draft, theirs), *self._gate.decided(draft, judgement))
 
     def _hear_of_archived(self, theirs: Statement, who: Who) -> None:
-        """Take what the peer says of a job that is archived: only that its result is withdrawn is news."""
-        job, left = theirs.proposal, self._parts.spendings.past.jobs[theirs.proposal.id]
-        if left.peer != who.peer_name:
-            raise ProtocolError("the peer speaks of a job that is not with it")
-        if left.digest != job.digest:
+        """Take a statement about an archived job: the only news can be the withdrawal of its result."""
+        job, archived = theirs.proposal, self._parts.spendings.past.jobs[theirs.proposal.id]
+        if archived.peer != who.peer_name:
+            raise ProtocolError("the peer's statement is about a job with another peer")
+        if archived.digest != job.digest:
             raise ProtocolError("the peer has changed a job after it was proposed")
-        if theirs.withdrawn is not None and not (left.done and _is_of(theirs.signed, job)):
+        if theirs.withdrawn is not None and not (archived.done and _is_of(theirs.signed, job)):
             raise ProtocolError("the peer withdraws a result that the job does not have")
         if not theirs.settled:
             self._refusals.put(theirs, "the job has ended here, and is archived: propose it anew")
@@ -150,7 +157,7 @@ class Hearing:
 
     @contextmanager
     def _counted(self, peer: str, identifier: str) -> Iterator[None]:
-        """Count what is written inside as what the peer makes us keep. `ExcessError` if that is more than a day's."""
+        """Count the bytes written inside against the peer's daily limit. Raise ExcessError if they exceed it."""
         row, log = self._jobs.store.size(identifier), self._log.audit.bytes
         yield
         if size := self._jobs.store.size(identifier) - row + self._log.audit.bytes - log:
@@ -168,7 +175,7 @@ class Hearing:
         return self._jobs.apply(record, *news)
 
     def _hear_withdrawal(self, record: Record, theirs: Statement, known: Statement | None) -> Record:
-        """Take what the peer says of a result that both have: that it is withdrawn, or that it knows."""
+        """Take news of a result that both parties have: a withdrawal, or the receipt of ours."""
         assert record.theirs is not None
         events: list[Event] = []
         if theirs.withdrawn is not None and (known is None or known.withdrawn is None):
@@ -180,23 +187,23 @@ class Hearing:
 
 
 def _unsettled(side: Statement) -> Statement:
-    """Return a statement about a job that is done as one who may not know that: it is told again, nothing changes."""
+    """Return a statement about a done job with `settled` False: the peer may not know the end and repeat itself."""
     return side.model_copy(update={"settled": False})
 
 
 def _of_withdrawal(side: Statement | None) -> dict[str, Any]:
-    """Return what a party says of the withdrawal of results."""
+    """Return the fields of a statement about the withdrawal of results."""
     names = ("withdrawn", "unheard", "heard")
     return {} if side is None else {name: getattr(side, name) for name in names}
 
 
 def _is_of(signed: Signed | None, job: Proposal) -> bool:
-    """Return whether what is signed says that it is of this job, as far as can be told when its result has left."""
+    """Return whether a signed result names this job: all that can be checked once the result is archived."""
     return signed is not None and signed.result.get("digest") == job.digest
 
 
 def _is_right(theirs: Statement, who: Who) -> bool:
-    """Return whether a withdrawal is signed by the peer, of the result that it has signed."""
+    """Return whether the peer has signed a withdrawal, of the result that it has signed."""
     word, signed, job = theirs.withdrawn, theirs.signed, theirs.proposal
     assert word is not None
     assert signed is not None

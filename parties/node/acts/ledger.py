@@ -1,4 +1,4 @@
-"""A node's jobs with all that acts on them: they share one log, and one way to change a job (`Jobs.apply`)."""
+"""A node's jobs with all actions on them: they share one log, and one way to change a job (`Jobs.apply`)."""
 
 from __future__ import annotations
 
@@ -23,10 +23,13 @@ from parties.node.typed_inputs import TypedInputs
 
 
 class Ledger:
-    """No session begins but for a job that both parties' statements approve, and ours is approved by the operator or
-    by a rule, never otherwise.
+    """The jobs of a node, with one log and all actions on them.
 
-    `decisions` are the operator's, `hearing` the peer's words, `runs` what sessions do. `log` has it all.
+    A session begins only for a job that both parties' statements approve. Ours is approved by the operator or by a
+    rule, never otherwise.
+
+    `decisions` are the operator's, `hearing` takes the peer's statements, `runs` takes the sessions' results. `log`
+    records all of them.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What every action on jobs works with, and what counts beside a job when it is judged."""
+"""Shared parts of all actions on jobs, and the circumstances in which a job is judged."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from parties.node.typed_inputs import TypedInputs
 
 @dataclass(frozen=True)
 class PeerLink:
-    """The standing link with a peer: where it is, as far as that is known, and what protects it."""
+    """The standing link with a peer: its address, if known, and its protection."""
 
     address: str | None = None
     tls: str = ""  # the version of the connection
@@ -32,7 +32,7 @@ class PeerLink:
 
 @dataclass(frozen=True)
 class Parts:
-    """The parts of a ledger. `links` are those with peers that were there."""
+    """The parts of a ledger. `links` are the links with peers that have been connected."""
 
     jobs: Jobs
     spendings: Spendings
@@ -45,15 +45,15 @@ class Parts:
     links: dict[str, PeerLink] = field(default_factory=dict)
 
     def address(self, peer: str) -> str | None:
-        """Return where a peer is, if that is known."""
+        """Return the address of a peer, if known."""
         return self.links.get(peer, PeerLink()).address
 
     def around(self, record: Record) -> Surroundings:
-        """Return what counts beside a job."""
+        """Return the circumstances in which a job is judged."""
         at, index = datetime.now().astimezone(), self.jobs.index
         key = record.peer, record.table, at.date()
-        known, link = self.jobs.known(record.id), self.links.get(record.peer, PeerLink())
-        itself = known is not None and (known.peer, known.table, day_of_approval(known)) == key
+        stored, link = self.jobs.known(record.id), self.links.get(record.peer, PeerLink())
+        itself = stored is not None and (stored.peer, stored.table, day_of_approval(stored)) == key
         return Surroundings(
             index.approved[key] - itself,
             index.of_peer[record.peer, "waiting"],
@@ -66,5 +66,5 @@ class Parts:
         )
 
     def asked(self, record: Record) -> tuple[Proposal, Who, Surroundings, Literal["us", "peer"]]:
-        """Return what the gate is asked about a job."""
+        """Return the gate's arguments for a job."""
         return record.ours.proposal, self.jobs.who(record), self.around(record), record.proposed_by

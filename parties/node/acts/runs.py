@@ -1,4 +1,4 @@
-"""What sessions do to jobs: each method decides which events happen as one begins, gets further, or ends."""
+"""Actions of sessions on jobs: each method decides which events happen as one begins, makes progress, or ends."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from parties.tables.unfit import without_cells
 from smc.errors import InputError, LinkError, ProtocolError
 from smc.meter import Cost
 
-MOST_UNSIGNED = 20  # sessions of a job that is computed here: they open nothing, and each is some entries of the log
+MOST_UNSIGNED = 20  # sessions of a job that is computed here: they open nothing, and each adds some entries to the log
 DIFFERENT = "the two parties have signed different results"
 
 
 class Runs:
-    """The sessions of jobs, as the node's log has them."""
+    """The sessions of jobs, as the node's log records them."""
 
     def __init__(self, parts: Parts) -> None:
         self._jobs, self._log, self._spendings, self._accounts = (
@@ -38,20 +38,29 @@ class Runs:
         )
         self._parts, self._heads, self._gate = parts, parts.heads, parts.gate
         self._offers, self._inputs = parts.offers, parts.inputs
-        self._unsigned = Counter[str]()  # sessions since the job was computed here, by job
-        self._spared = Counter[str]()  # sessions that are no tries, since the last one began
-        self._reserved: dict[str, tuple[int, int]] = {}  # of jobs under way: a step that may begin, and its bits
+        self._unsigned = Counter[str]()  # by job: sessions since the job was computed here
+        self._spared = Counter[str]()  # by job: sessions not counted as tries, since the last one began
+        self._reserved: dict[str, tuple[int, int]] = {}  # by job under way: a step that may begin, and its bits
 
     def begin(self, identifier: str, peer: str, word: Word | None = None) -> Record | None:
-        """Begin a session of this job with this peer, if it may: until `over` no other can.
+        """Begin a session of this job with this peer, if it may: until `over` no other session of the job can begin.
 
-        `InputError` if it must not run, or is not with this peer; and if the peer does not sign what is computed here,
-        however often.
+        A job approved by a rule is judged by the rules again, since they may depend on time. The budget is checked
+        again: a job that no longer fits is refused, and a job that fits only if those under way are not charged waits
+        for them. Last, the decision point is asked, if there is one.
 
-        None if it must not run now: what a rule has approved is put to the rules again, which may know times. So is
-        the budget: a job that does not fit any more is refused, and one that fits beside those under way only if they
-        are not charged has to wait for them. What is left is put to the decision point, if there is one: `word` is what
-        it says. `AskFirstError` if it has to be asked.
+        Args:
+            identifier: The job.
+            peer: Name of the peer.
+            word: Answer of the decision point, if it was asked.
+
+        Returns:
+            The job; None if it must not run now.
+
+        Raises:
+            InputError: The job must not run, is not with this peer, or is computed here and the peer keeps not signing
+                it.
+            AskFirstError: The decision point must be asked first.
         """
         with self._log.writing():
             record = self._jobs.get(identifier)
@@ -73,15 +82,15 @@ class Runs:
                 self._not_now(record, decision.reason)
                 return None
             if missing := self.missing(record):
-                how = f"smc approve {record.id[:8]} --input {missing[0]}=VALUE"
-                self._not_now(record, f"needs {', '.join(missing)} to be typed: {how}")
+                remedy = f"smc approve {record.id[:8]} --input {missing[0]}=VALUE"
+                self._not_now(record, f"needs {', '.join(missing)} to be typed: {remedy}")
                 return None
             refused = None
             if record.charged is None:
                 if why := self._accounts.too_much(record):
                     refused = self._refuse(record, why)
                 elif why := self._accounts.too_much_beside(record, map(self._jobs.get, self._jobs.running)):
-                    self._not_now(record, f"another job under way may need what is left: {why}")
+                    self._not_now(record, f"another job under way may need the remaining budget: {why}")
                     return None
             if refused is None:
                 if why := self._gate.objection(*asked, word):
@@ -96,18 +105,18 @@ class Runs:
         return self._jobs.tell(record, say=False)
 
     def inputs(self, record: Record) -> Inputs:
-        """Return what this party brings to a job. `InputError` if its table is not there any more."""
+        """Return this party's inputs to a job. Raise InputError if its table no longer exists."""
         return self._offers.inputs(record.party, record.table, self._inputs.of(record.id))
 
     def missing(self, record: Record) -> list[str]:
-        """Return what the operator has still to type for a job."""
+        """Return the inputs that the operator still has to type for a job."""
         try:
             return record.ours.proposal.task.missing(self.inputs(record))
-        except InputError:  # the table or circuit has gone: the session will say so
+        except InputError:  # the table or circuit is missing: the session will report it
             return []
 
     def openings(self, identifier: str) -> Stored:
-        """Return what sessions of a job have opened, or are about to open, of the step under way."""
+        """Return the stored openings of a job's step under way."""
         with self._log.reading():
             return self._jobs.store.openings(identifier)
 
@@ -116,19 +125,27 @@ class Runs:
     ) -> None:
         """Record that the session has begun: both go on from this depth, with these commitments to rows.
 
-        What the job spends is reserved by then (see `begin`), and spent when the first share leaves (`opening_leaves`).
-        `BudgetError` if it does not fit.
+        `begin` has reserved the job's price; it is spent when the first share leaves (`opening_leaves`). Sessions
+        without progress are limited, since each could open a level's values with other rows. The record is not flushed
+        to disk here: it is there before a share of this session is announced, because that is written after it.
 
-        `ProtocolError` if the peer's is not what it was, or if too many sessions have got no further than those before:
-        what a level opens could be opened with other rows each time. Nobody waits for the disk: it is there before
-        a share of this session is announced, for that is written after it.
+        Args:
+            identifier: The job.
+            depth: Step from which both go on.
+            profile: The profile; empty if nothing is computed.
+            both: Commitments of both parties, if the step needs rows.
+            repeats: Identifier of the earlier job that answers this one, if any.
+
+        Raises:
+            BudgetError: The price does not fit.
+            ProtocolError: The peer's commitment has changed, or too many sessions have made no progress.
         """
         with self._log.writing(later=True):
             record = self._get_running(identifier)
-            most = self._offers.tries(record.table)
+            limit = self._offers.tries(record.table)
             tries = max(0, record.tries - self._spared[identifier])
-            if profile and tries >= most:
-                raise ProtocolError(f"{most} sessions were cut short and got no further: it does not go on by itself")
+            if profile and tries >= limit:
+                raise ProtocolError(f"{limit} sessions were cut short without progress: the job is not tried again")
             job, who, version = record.ours.proposal, self._jobs.who(record), self._offers.version(record.table)
             address = self._parts.address(record.peer)
             started = kinds.Started(digest=job.digest, depth=depth, profile=profile, address=address)
@@ -138,28 +155,39 @@ class Runs:
                 committed = [] if record.peer_rows else [kinds.BothCommitted(ours=both.ours, theirs=both.theirs)]
             if profile and record.charged is None and (refusal := self._accounts.refusal(record)):
                 raise BudgetError(refusal)
-            same = not record.sessions or record.version == version  # else its answer is of no version
+            same = not record.sessions or record.version == version  # otherwise its answer belongs to no version
             begun = {"version": version if same else "", "repeats": repeats or record.repeats}
             self._jobs.apply(record, started, Unlogged({**begun, "tries": tries + bool(profile)}), *committed)
         self._spared.pop(identifier, None)
 
     def spare(self, identifier: str) -> None:
-        """Do not count a session as a try, whose `met` has: a machine's trouble ended it before it opened anything.
+        """Stop counting a session as a try, as `met` did: trouble of a machine ended it before it opened anything.
 
-        It is taken off when the next one begins. Until a restart: nothing can be written on a full disk.
+        The correction is written when the next session begins, since nothing can be written on a full disk. A restart
+        drops it.
         """
         self._spared[identifier] += 1
 
     def write_opening(self, identifier: str, opening: Written) -> None:
-        """Write down our share of an opening, which has not left."""
+        """Store our share of an opening before it leaves.
+
+        Args:
+            identifier: The job.
+            opening: The opening.
+        """
         with self._log.writing():
             self._get_running(identifier)
             self._jobs.store.write_opening(identifier, opening)
 
     def opening_leaves(self, identifier: str, opening: Leaving) -> None:
-        """Record that our share of an opening leaves: now at the latest what the job spends is spent, once.
+        """Record that our share of an opening leaves; the job's price is charged now at the latest, once.
 
-        `BudgetError` if it does not fit, which what `begin` reserves should prevent.
+        Args:
+            identifier: The job.
+            opening: The opening.
+
+        Raises:
+            BudgetError: The price does not fit, which the reservation in `begin` should prevent.
         """
         with self._log.writing():
             record = self._get_running(identifier)
@@ -169,11 +197,20 @@ class Runs:
             self._charge(record)
 
     def reached(self, identifier: str, state: Any, total: Cost, step: int = 0, bits: int = 0) -> None:
-        """Keep the checkpoint, as JSON: all steps in it are decided. `total` is the session's cost so far.
+        """Keep the checkpoint: all of its steps are decided.
 
-        The bits that the next step opens, if they are not booked yet, are reserved for `counted`. `BitsError` if they
-        do not fit. `ProtocolError` if the state is not what sessions before have found: then rows have changed
-        somewhere.
+        The bits of the next step, if not booked yet, are reserved for `counted`.
+
+        Args:
+            identifier: The job.
+            state: The checkpoint, as JSON.
+            total: Cost of the session so far.
+            step: The next step.
+            bits: Bits that the next step opens at most.
+
+        Raises:
+            BitsError: The bits do not fit.
+            ProtocolError: The state contradicts that of earlier sessions, so rows have changed somewhere.
         """
         with self._log.writing():
             record = self._checkpoint(self._get_running(identifier), state, total)
@@ -188,10 +225,15 @@ class Runs:
             if fits:
                 self._reserved[identifier] = step, bits
         if not fits:
-            raise BitsError("its bits do not fit what is left")
+            raise BitsError("its bits exceed what is left")
 
     def counted(self, identifier: str, step: int) -> None:
-        """Book the bits that a step opens: it begins now. Once, however often it is begun."""
+        """Book the bits of a step that begins now. They are booked once, however often the step is begun.
+
+        Args:
+            identifier: The job.
+            step: The step.
+        """
         with self._log.writing():
             record = self._get_running(identifier)
             if identifier in self._reserved:
@@ -199,13 +241,20 @@ class Runs:
         self._reserved.pop(identifier, None)
 
     def computed(self, identifier: str, state: Any, total: Cost, report: dict[str, Any]) -> None:
-        """End a session that went well: keep the result, and sign what it says."""
+        """End a successful session: keep the result and sign it.
+
+        Args:
+            identifier: The job.
+            state: The final state, as JSON.
+            total: Cost of the session.
+            report: Report of the cost for the operator.
+        """
         with self._log.writing():
             record = self._jobs.get(identifier)
             if self._jobs.has_ended(record):
                 return
             record = self._checkpoint(record, state, total)
-            if not record.repeats:  # a kind that spends and opens nothing would otherwise be for nothing
+            if not record.repeats:  # a private kind that opens nothing would be free otherwise
                 record = self._charge(record)
             job, current = record.ours.proposal, outcome.traffic(total)
             result = outcome.result(job, job.task.states.decode(state), record.repeats)
@@ -223,24 +272,40 @@ class Runs:
         self._jobs.tell(record)
 
     def broke(self, identifier: str, why: str, total: Cost) -> None:
-        """Record that the session was cut short; the job goes on when the peer is back."""
+        """Record that the session was cut short; the job goes on when the peer is back.
+
+        Args:
+            identifier: The job.
+            why: Reason for our operator.
+            total: Cost of the session.
+        """
         with self._log.writing():
             record = self._jobs.get(identifier)
             noted = Unlogged({"note": why, "current": outcome.traffic(total)})
             self._jobs.apply(record, noted, _interrupted(record, why, total))
 
     def table_away(self, identifier: str, why: str) -> None:
-        """Record that the job waits for our table: the peer is told that, our operator why too."""
+        """Record that the job waits for our table. The peer learns that; only our operator learns the reason.
+
+        Args:
+            identifier: The job.
+            why: The reason.
+        """
         self._waits(identifier, "table", f"waits for its table: {why}")
 
     def table_there(self, identifier: str) -> None:
-        """Record that the job does not wait for our table any more."""
+        """Record that the job no longer waits for our table."""
         self._waits(identifier, "", "")
 
     def failed(self, identifier: str, error: BaseException, public: str, by_rows: bool = False) -> None:
-        """End a job that cannot go on; the error is for our operator, `public` is what the peer is told.
+        """End a job that cannot go on.
 
-        `by_rows`: our own rows may be why. That tells the peer something of them, so it is charged as an answer is.
+        Args:
+            identifier: The job.
+            error: The error, for our operator.
+            public: The reason for the peer.
+            by_rows: Whether our own rows may be the cause. The peer then learns something about them, so the job is
+                charged.
         """
         with self._log.writing():
             record = self._jobs.get(identifier)
@@ -255,15 +320,16 @@ class Runs:
     def crashed(
         self, identifier: str, error: BaseException, public: str, begun: bool, total: Cost, by_rows: bool
     ) -> None:
-        """Record that a session ended by an error that may be anybody's: the job goes on while it has tries left.
+        """Record that a session ended by an error of unknown origin: the job goes on while it has tries left.
 
         Args:
-            identifier: the job.
-            error: what was raised; for our operator.
-            public: what the peer is told if the job fails by it.
-            begun: whether the session has begun, and counts as a try already.
-            total: the session's cost.
-            by_rows: whether our own rows may be why. That tells the peer something of them, so it is charged.
+            identifier: The job.
+            error: The error, for our operator.
+            public: The reason for the peer, if the job fails.
+            begun: Whether the session has begun, and already counts as a try.
+            total: Cost of the session.
+            by_rows: Whether our own rows may be the cause. The peer then learns something about them, so the job is
+                charged.
         """
         with self._log.writing():
             record = self._jobs.get(identifier)
@@ -286,7 +352,12 @@ class Runs:
             self._jobs.tell(record)
 
     def unpaid(self, identifier: str, why: str) -> None:
-        """End a job that the session has found is to be computed, while our budget does not allow it."""
+        """End a job that must be computed while our budget does not allow it.
+
+        Args:
+            identifier: The job.
+            why: The refusal.
+        """
         with self._log.writing():
             record = self._jobs.get(identifier)
             if self._jobs.has_ended(record):
@@ -303,39 +374,39 @@ class Runs:
                 self._unsigned.pop(identifier, None)
         self._jobs.changed(identifier)
 
-    # How it is written.
+    # Writing.
 
     def _get_running(self, identifier: str) -> Record:
-        """Return the job of a session. `LinkError` if it was ended meanwhile: then nothing of it may go on."""
+        """Return the job of a session. Raise LinkError if it has ended meanwhile: then the session must stop."""
         record = self._jobs.get(identifier)
         if self._jobs.has_ended(record):
             raise LinkError(f"the job was ended: it is {self._jobs.state(record)}")
         return record
 
     def _checkpoint(self, record: Record, encoded: Any, total: Cost) -> Record:
-        """Keep the state if it goes further than the one there is, and record what this session has opened of it.
+        """Keep the state if it is further than the stored one, and record what this session has opened of it.
 
-        Where it begins nothing is written, and nobody waits for the disk: it is kept, or nothing, as `met` has it.
+        At a session's first step nothing is written and the disk is not waited for.
         """
         task = record.ours.proposal.task
-        known, state = task.states.decode(record.tree), task.states.decode(encoded)
+        stored, state = task.states.decode(record.tree), task.states.decode(encoded)
         steps = task.states.steps(state)
-        common = min(task.states.steps(known), steps)
-        if task.states.cut(known, common) != task.states.cut(state, common):
+        common = min(task.states.steps(stored), steps)
+        if task.states.cut(stored, common) != task.states.cut(state, common):
             raise ProtocolError(
-                f"another {task.about.noun} than before: a party's rows have changed since the job began"
+                f"a different {task.about.noun} than before: a party's rows have changed since the job began"
             )
-        if record.depth == steps == task.states.steps(known):
+        if record.depth == steps == task.states.steps(stored):
             return record
         steps_ahead = range(record.depth, steps)
         opened = [kinds.Opened(depth=step, opened=task.opened(state, step)) for step in steps_ahead]
         reached = {"depth": steps, "current": outcome.traffic(total)}
-        if steps > task.states.steps(known):  # this session has got further: of the next step it is the first
+        if steps > task.states.steps(stored):  # this session has made progress: it is the first one of the next step
             reached |= {"tree": task.states.encode(state), "tries": 1}
         return self._jobs.apply(record, *opened, Unlogged(reached))
 
     def _charge(self, record: Record) -> Record:
-        """Spend what the job spends of our table, unless it was spent before."""
+        """Charge the job's price to our table, unless it is charged already."""
         if not record.ours.proposal.task.spends or record.charged is not None:
             return record
         return self._jobs.apply(record, *self._spendings.spent(record, self._offers.person(record.table)))
@@ -350,7 +421,7 @@ class Runs:
         self._jobs.tell(record, say=news)
 
     def _not_now(self, record: Record, why: str) -> None:
-        """Note why a job must not run now, for our operator."""
+        """Note for our operator why a job must not run now."""
         if record.note != why:
             self._jobs.apply(record, Unlogged({"note": why}))
 

@@ -1,1 +1,1 @@
-"""What jobs have spent of a table's privacy budget, what it comes to, and whether one more job fits."""
+"""Privacy budgets of tables: charges, their composition, and the check whether another job fits."""

@@ -1,15 +1,15 @@
-"""The account of one table: what jobs have spent of its budget by now, what is left, and whether one more job fits.
+"""The budget account of one table: charges so far, remaining budget, and the check whether another job fits.
 
-Two bounds are kept, and a job fits if it keeps one of them: the sum of pure losses is at most epsilon; or the losses at
-a Renyi order that the budget fixes (`parties.node.budget.composition`) come, at the delta that is left, to at most
-epsilon. To choose between the two by what was seen is sound: a run that keeps to pure losses differs by at most
-e^epsilon in the probability of each outcome; the others are outcomes of a mechanism that stops where the second bound
-ends; and of delta the conversion needs a part that is fixed before the first question, all but `apart`. The rest is for
-uses with a delta of their own (those of `smc release triangles --delta`), whose sum is at most that: each is a choice
-between a mechanism that keeps its epsilon and one of probability delta, so whichever are chosen by what was seen, the
-two parts together are the budget's delta.
+A job fits if it keeps one of two bounds. Either the sum of pure losses is at most epsilon. Or the losses at a Renyi
+order that the budget fixes (`parties.node.budget.composition`) come to at most epsilon at the remaining delta. It is
+sound to choose between the two by earlier answers. A run that keeps to pure losses changes the probability of each
+outcome by a factor of at most e^epsilon. The other outcomes are those of a mechanism that stops where the second bound
+ends. The conversion needs a part of delta that is fixed before the first question: all but `apart`. The rest is for
+uses with a delta of their own (those of `smc release triangles --delta`), whose sum is at most that rest. Each is a
+choice between a mechanism that keeps its epsilon and one of probability delta. So whichever are chosen by earlier
+answers, the two parts together are the budget's delta.
 
-What is shown as spent is the least epsilon that is known of what was spent: so what is left may be less than the
+The spent epsilon that is shown is the least one known for the charges. So the remaining epsilon may be less than the
 difference to the budget.
 """
 
@@ -32,16 +32,17 @@ from parties.node.budget.composition import Composition, composed, epsilon_of, m
 from parties.sources.settings import BudgetSettings
 from smc.errors import InputError
 
-SLACK = Fraction(1, 1 << 40)  # of epsilon: a third is no decimal number, and three of them must fit where one did
+# relative tolerance of epsilon: thirds are no decimal numbers, and three of them must fit where one did
+SLACK = Fraction(1, 1 << 40)
 Number = TypeVar("Number", int, float)
-WINDOWS = {"day": 1, "week": 7, "month": 30, "year": 365}  # days
+WINDOWS = {"day": 1, "week": 7, "month": 30, "year": 365}  # in days
 
 
 @dataclass(frozen=True)
 class Charge:
-    """The losses that a job has booked on a table of ours with a peer, once, and from when they count (aware).
+    """The losses that a job has charged once to a table of ours with a peer, from the aware time `at`.
 
-    They are those of a row; or of a person, as `person` of party.toml said then whose row it is.
+    They are losses of a row, or of a person if `person` of party.toml identified each row's person at that time.
     """
 
     at: datetime
@@ -57,13 +58,13 @@ class Charge:
 
     @classmethod
     def read(cls, job: str, fields: Mapping[str, Any]) -> Charge:
-        """Return the charge that an entry of the log (`kinds.Charge`) tells of."""
+        """Return the charge of a log entry (`kinds.Charge`) for a job."""
         uses, at = tuple(map(Loss.read, fields["uses"])), datetime.fromisoformat(fields["counts_from"])
         return cls(at, fields["table"], fields["peer"], job, uses, fields.get("person", ""))
 
     @property
     def stamp(self) -> str:
-        """The moment from which it counts, as the ledger writes it (ISO 8601, UTC)."""
+        """The time from which it counts, in the ledger's form (ISO 8601, UTC)."""
         return self.at.astimezone(UTC).isoformat(timespec="milliseconds")
 
 
@@ -73,7 +74,7 @@ class BudgetError(InputError):
 
 @dataclass(frozen=True)
 class Numbers:
-    """Spent, asked and left, in one unit: epsilon, rho or delta."""
+    """Spent, asked and remaining amount, in one unit: epsilon, rho or delta."""
 
     unit: str
     spent: float
@@ -86,12 +87,12 @@ class Numbers:
 
 
 class Account:
-    """One table at one moment. `budget` None stands for no bound: what is spent is kept all the same.
+    """One table's budget at one moment. `budget` None stands for no bound; charges are kept all the same.
 
-    `group` is of how many rows the price is told, or people if the table has a `person`; a budget is for one. What was
-    charged of another, of rows before people were named or the other way round, bounds nothing of it: as long as such a
-    charge counts, nothing is left. `delta` is the fixed one of conversions from
-    rho: the budget's, or else a power of ten that is at most a tenth of 1 / `max_rows`.
+    `group` is the number of rows that prices are for, or people if the table has a `person`; a budget is for one.
+    Charges for another unit, such as rows before people were named, do not bound this unit's loss: as long as such a
+    charge counts, nothing remains. `delta` is the fixed one for conversions from rho: the budget's, or else a power of
+    ten that is at most a tenth of 1 / `max_rows`.
     """
 
     def __init__(
@@ -115,37 +116,42 @@ class Account:
         self.loss = self.composed(self.counted)
 
     def counts(self, charge: Charge, at: datetime) -> bool:
-        """Return whether a charge is in the window that ends at a moment, or of the future (a clock put back)."""
+        """Return whether a charge is in the window that ends at a time, or later (a clock was put back).
+
+        Args:
+            charge: The charge.
+            at: End of the window.
+        """
         days = None if self.budget is None else WINDOWS.get(self.budget.per)
         return days is None or charge.at > at - timedelta(days=days)
 
     def with_uses(self, uses: Sequence[Loss]) -> Account:
-        """Return the account as it would be if a job had just spent these."""
+        """Return the account as if a job had just been charged these uses."""
         planned = Charge(self.at, self.table, "", "", tuple(uses), self.person)
         charges = [*self.charges, planned]
         return Account(self.table, self.budget, charges, self.at, self.max_rows, self.group, self.person)
 
     def of_group(self, group: int) -> Account:
-        """Return the account that tells the price of so many rows, or people."""
+        """Return the account with prices for this number of rows, or people."""
         return Account(self.table, self.budget, self.charges, self.at, self.max_rows, group, self.person)
 
     def composed(self, charges: Iterable[Charge]) -> Composition:
-        """Return what some charges come to."""
+        """Return the composition of some charges."""
         return self.loss_of(use for charge in charges for use in charge.uses)
 
     @property
     def another(self) -> str:
-        """Whose loss a charge is that counts now, if it is not that of what the table hides; else empty."""
+        """The unit, if any, of charges that count now and are for another unit than the account; otherwise empty."""
         others = {charge.person for charge in self.counted} - {self.person}
         return "" if not others else "row" if "" in others else "another person"
 
     @property
     def spent(self) -> float:
-        """Epsilon of what counts now."""
+        """Epsilon of the charges that count now."""
         return self.epsilon(self.loss)
 
     def epsilon(self, loss: Composition) -> float:
-        """Return the sum of pure losses; else, or if that is too much, the least of all sums at the fixed delta."""
+        """Return the sum of pure losses; if not pure, or over the budget, the least bound at the fixed delta."""
         is_over = self.budget is not None and self.budget.delta > 0 and loss.epsilon > exact(self.budget.epsilon)
         if loss.is_pure and not is_over:
             return float(loss.epsilon)
@@ -153,11 +159,11 @@ class Account:
 
     @property
     def left(self) -> float | None:
-        """Epsilon that one more pure use may have; None where there is no bound."""
+        """The largest epsilon of one more pure use; None where there is no bound."""
         return None if self.budget is None else 0.0 if self.another else self._left(self.budget)
 
     def numbers(self, uses: Sequence[Loss]) -> Numbers | None:
-        """Return spent, asked and left in the unit in which a job is judged; None where there is no bound."""
+        """Return spent, asked and remaining in the unit in which a job is judged; None where there is no bound."""
         budget, added = self.budget, self.loss_of(uses)
         if budget is None:
             return None
@@ -168,10 +174,10 @@ class Account:
         if added.is_pure:
             return Numbers("epsilon", self.spent, self.epsilon(added), self._left(budget))
         order, left = self._renyi(self.loss, budget)
-        if order == 1:  # no delta to convert with: nothing of the kind ever fits
+        if order == 1:  # no delta to convert with: no use with a rho ever fits
             return Numbers("rho", float(self.loss.concentrated), float(added.concentrated), 0.0)
-        spent, asks = (float(loss.at_order(order) / order) for loss in (self.loss, added))
-        return Numbers("rho", spent, asks, float(max(left, Fraction(0)) / order))
+        spent, asked = (float(loss.at_order(order) / order) for loss in (self.loss, added))
+        return Numbers("rho", spent, asked, float(max(left, Fraction(0)) / order))
 
     def fits(self, uses: Sequence[Loss]) -> bool:
         """Return whether a job with these uses keeps one of the two bounds."""
@@ -192,12 +198,12 @@ class Account:
             return None
         whose = f"the privacy budget of table {quoted(self.table)} ({self.budget.words})"
         if self.another:
-            now = "person" if self.person else "row"
-            return f"{whose} was spent by {self.another} before, and is by {now} now: what counts of both is no sum"
+            unit = "person" if self.person else "row"
+            return f"{whose} has charges for a {self.another} and is now for a {unit}: they cannot be added"
         return f"{whose} does not allow the job: {self.numbers(uses)}"
 
     def loss_of(self, uses: Iterable[Loss]) -> Composition:
-        """Return what some uses alone come to."""
+        """Return the composition of some uses alone."""
         return composed(uses, "add-remove" if self.budget is None else self.budget.adjacency, self.group)
 
     def _left(self, budget: BudgetSettings) -> float:
@@ -206,13 +212,15 @@ class Account:
         return max(pure, float(most_pure(left, order)) if left > 0 else 0.0)
 
     def _renyi(self, loss: Composition, budget: BudgetSettings) -> tuple[Fraction, Fraction]:
-        """Return the order that the budget fixes, and what a loss leaves there; below 0: over. Order 1, which has no
-        conversion, stands for a budget with no delta for one."""
+        """Return the order that the budget fixes, and what a loss leaves there; a negative rest is over the budget.
+
+        Order 1, which has no conversion, stands for a budget without a delta for one.
+        """
         conversion = exact(budget.delta) - exact(budget.apart)
         if conversion <= 0:
             return Fraction(1), Fraction(-1)
         order = best_order(exact(budget.epsilon), conversion)
-        left = exact(budget.delta) - max(exact(budget.apart), loss.delta)  # of when more could be apart than now
+        left = exact(budget.delta) - max(exact(budget.apart), loss.delta)  # for later, when `apart` may be used up
         return order, room_at(order, budget.epsilon, left) - loss.at_order(order)
 
 
@@ -220,7 +228,7 @@ class Account:
 class Limits:
     """The accounts that a job with one peer must fit: the peer's share of a table's budget, and the whole table.
 
-    The table binds unless all that counts was spent by peers of our file within their shares: then shares keep it.
+    The table binds unless peers of our file made all charges that count, within their shares: then the shares suffice.
     """
 
     share: Account
@@ -229,7 +237,7 @@ class Limits:
 
     @property
     def binding(self) -> list[Account]:
-        """The accounts of which each must have room."""
+        """The accounts that must each have room."""
         return [self.share, self.table] if self.is_table_binding else [self.share]
 
     @property
@@ -239,11 +247,11 @@ class Limits:
 
     @property
     def left(self) -> float | None:
-        """Epsilon that one more pure use may have: the lesser of share and table; None where there is no bound."""
+        """The largest epsilon of one more pure use, the lesser of share and table; None where there is no bound."""
         return least(*(account.left for account in self.binding))
 
     def with_uses(self, uses: Sequence[Loss]) -> Limits:
-        """Return the limits as they would be if a job with the peer had just spent these."""
+        """Return the limits as if a job with the peer had just been charged these uses."""
         return Limits(self.share.with_uses(uses), self.table.with_uses(uses), self.is_table_binding)
 
     def fits(self, uses: Sequence[Loss]) -> bool:
@@ -251,7 +259,7 @@ class Limits:
         return all(account.fits(uses) for account in self.binding)
 
     def deciding(self, uses: Sequence[Loss]) -> Account:
-        """Return the account whose numbers decide: the least left of those that refuse these uses, else of all."""
+        """Return the account with the deciding numbers: the least remainder of those that refuse, otherwise of all."""
         refusing = [account for account in self.binding if not account.fits(uses)]
         return min(refusing or self.binding, key=lambda account: _room(account.numbers(uses)))
 
@@ -261,5 +269,5 @@ def _room(numbers: Numbers | None) -> float:
 
 
 def least(*left: Number | None) -> Number | None:
-    """Return the least of what is left; None stands for no bound."""
+    """Return the least remaining amount; None stands for no bound."""
     return min((one for one in left if one is not None), default=None)

@@ -1,6 +1,6 @@
-"""The bits that exact answers have opened of one table: decisions have no epsilon, but each tells at most its bits.
+"""Account of the bits that exact answers have opened of one table: an answer reveals at most its bits.
 
-Thresholds that are asked again and again bisect a count: what is left of a bound says when that ends.
+Repeated thresholds bisect a count; a bound on the bits ends that.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from parties.sources.settings import BudgetSettings
 
 @dataclass(frozen=True)
 class BitsCharge:
-    """The bits that a step of a job has booked on a table of ours with a peer, once, and from when they count."""
+    """The bits that a step of a job has charged once to a table of ours with a peer, and when they count from."""
 
     at: datetime
     table: str
@@ -27,18 +27,18 @@ class BitsCharge:
 
     @classmethod
     def read(cls, job: str, fields: Mapping[str, Any]) -> BitsCharge:
-        """Return the charge that an entry of the log (`kinds.BitsCharge`) tells of."""
+        """Return the charge of a log entry (`kinds.BitsCharge`) for a job."""
         at = datetime.fromisoformat(fields["counts_from"])
         return cls(at, fields["table"], fields["peer"], job, fields["depth"], fields["bits"])
 
     @property
     def stamp(self) -> str:
-        """The moment from which it counts, as the ledger writes it (ISO 8601, UTC)."""
+        """The time from which it counts, in the ledger's form (ISO 8601, UTC)."""
         return self.at.astimezone(UTC).isoformat(timespec="milliseconds")
 
 
 class BitsAccount:
-    """What exact answers have opened of one table at one moment; `budget` None stands for no bound."""
+    """The bits that exact answers have opened of one table at one moment; `budget` None stands for no bound."""
 
     def __init__(self, budget: BudgetSettings | None, charges: Iterable[BitsCharge], at: datetime) -> None:
         days = None if budget is None else WINDOWS.get(budget.per)
@@ -48,19 +48,19 @@ class BitsAccount:
 
     @property
     def spent(self) -> int:
-        """What counts now."""
+        """The bits that count now."""
         return sum(charge.bits for charge in self.counted)
 
     @property
     def ever(self) -> int:
-        """The sum of all time."""
+        """The bits of all time."""
         return sum(charge.bits for charge in self.charges)
 
     @property
     def left(self) -> int | None:
-        """What may still be opened; None where there is no bound."""
+        """The bits that may still be opened; None where there is no bound."""
         return None if self.bound is None else max(0, self.bound - self.spent)
 
     def fits(self, bits: int) -> bool:
-        """Return whether so many more may be opened."""
+        """Return whether this number of bits may be opened in addition."""
         return self.left is None or bits <= self.left

@@ -1,4 +1,4 @@
-"""What uses of noisy mechanisms on the same rows come to: pure epsilon, rho, and epsilon at a fixed delta.
+"""Composition of noisy mechanisms on the same rows: pure epsilon, rho, and epsilon at a fixed delta.
 
 Sums are exact: what is given as decimal numbers is added as such, so ten uses of 0.1 are 1, and in whichever order
 questions are asked, their price is the same. OpenDP converts rho to epsilon; its own composition adds doubles and
@@ -57,15 +57,15 @@ from numpy.typing import NDArray
 from parties.jobs.conversion import DECIMAL, decimal, loss_of_order
 from parties.jobs.spending import Adjacency, ConcentratedLoss, Loss, PureLoss, exact
 
-_ROUNDING = Fraction(1, 10**25)  # more than 40 digits leave open, also of a difference of nearly equal numbers
+_ROUNDING = Fraction(1, 10**25)  # covers what 40 digits leave open, also in a difference of nearly equal numbers
 _HALVINGS = 60
-_WORTH = 0.999  # for less, sums stay what they add up to
-_ORDERS = 1 + np.geomspace(1e-4, 1e7, 4096)  # of Renyi losses, that are tried
+_WORTH = 0.999  # a smaller improvement does not replace the sums
+_ORDERS = 1 + np.geomspace(1e-4, 1e7, 4096)  # Renyi orders that are tried
 
 
 @dataclass(frozen=True)
 class Composition:
-    """The exact sums of some uses: of the pure ones how many have which epsilon, ascending; of the others `rho`."""
+    """The exact sums of some uses: for pure ones the count of each epsilon, ascending; for the others `rho`."""
 
     pure: tuple[tuple[Fraction, int], ...] = ()
     rho: Fraction = Fraction(0)
@@ -88,13 +88,13 @@ class Composition:
 
     @property
     def concentrated(self) -> Fraction:
-        """All of it as rho."""
+        """The sum of all losses as rho."""
         return self.rho + self.squares
 
     def at_order(self, order: Fraction) -> Fraction:
-        """Return the Renyi loss of all of it at an order, as the sum of what each use has at most."""
-        most = (times * renyi_of(epsilon, order) for epsilon, times in self.pure)
-        return order * self.rho + sum(most, Fraction(0))
+        """Return an upper bound of the Renyi loss at an order: the sum of each use's largest loss."""
+        bounds = (times * renyi_of(epsilon, order) for epsilon, times in self.pure)
+        return order * self.rho + sum(bounds, Fraction(0))
 
     def __add__(self, other: Composition) -> Composition:
         pure = dict(self.pure)
@@ -104,14 +104,19 @@ class Composition:
         return Composition(terms, self.rho + other.rho, self.delta + other.delta)
 
     def __rmul__(self, times: int) -> Composition:
-        pure = tuple((epsilon, times * many) for epsilon, many in self.pure)
+        pure = tuple((epsilon, times * count) for epsilon, count in self.pure)
         return Composition(pure, times * self.rho, times * self.delta)
 
 
 def composed(uses: Iterable[Loss], adjacency: Adjacency = "add-remove", group: int = 1) -> Composition:
-    """Return all uses in sequence, for neighbours of this kind and for a group of so many rows.
+    """Return the sequential composition of uses.
 
     A loss for rows replaced holds for rows added or removed as well: see `Loss`. It counts once in either budget.
+
+    Args:
+        uses: The uses.
+        adjacency: Kind of neighbouring tables.
+        group: Number of rows in which they differ.
     """
     counted: dict[Loss, int] = {}
     for use in uses:
@@ -124,7 +129,7 @@ def composed(uses: Iterable[Loss], adjacency: Adjacency = "add-remove", group: i
 
 
 def _of_group(use: Loss, rows: int) -> Composition:
-    """Return what one use costs a group of so many rows."""
+    """Return the loss of one use for a group of this number of rows."""
     if isinstance(use, PureLoss):
         return Composition(((rows * use.epsilon, 1),), delta=use.delta * _grown(float(use.epsilon), rows))
     assert isinstance(use, ConcentratedLoss)
@@ -132,8 +137,13 @@ def _of_group(use: Loss, rows: int) -> Composition:
 
 
 def epsilon_of(loss: Composition, delta: Fraction) -> float:
-    """Return the least epsilon that uses keep but for `delta`: some pure ones taken as rho and the others added, or all
-    by their Renyi losses at one order.
+    """Return the least known epsilon of uses at a delta.
+
+    Either some pure uses are taken as rho and the others added, or all are summed by their Renyi losses at one order.
+
+    Args:
+        loss: The composition of the uses.
+        delta: The delta.
     """
     if delta <= 0:
         return math.inf if loss.rho else float(loss.epsilon)
@@ -143,26 +153,30 @@ def epsilon_of(loss: Composition, delta: Fraction) -> float:
         splits.append((rho + times * epsilon**2 / 2, rest - times * epsilon))
     orders, least = _ORDERS, _least(_ORDERS, delta)
     near = [(float(np.min(orders * float(rho) + least)) if rho else 0.0) + float(rest) for rho, rest in splits]
-    rho, rest = splits[int(np.argmin(near))]  # found by doubles, converted by OpenDP
+    rho, rest = splits[int(np.argmin(near))]  # found with doubles, converted by OpenDP
     mixed = epsilon_at(rho, delta) + float(rest)
     by_order = _renyi_epsilon(loss, least) if loss.pure else mixed
     return by_order if by_order < _WORTH * mixed else mixed
 
 
 def _renyi_epsilon(loss: Composition, least: NDArray[np.float64]) -> float:
-    """Return the epsilon of all uses at the best of the orders, a little more for the rounding of doubles."""
+    """Return the epsilon of all uses at the best of the orders, with a margin for the rounding of doubles."""
     total = _ORDERS * float(loss.rho) + least
     for epsilon, times in loss.pure:
         e = float(epsilon)
-        more = np.log1p(np.exp((1 - 2 * _ORDERS) * e)) - math.log1p(math.exp(-e))
-        total = total + times * np.minimum(e + more / (_ORDERS - 1), _ORDERS * e**2 / 2)
+        extra = np.log1p(np.exp((1 - 2 * _ORDERS) * e)) - math.log1p(math.exp(-e))
+        total = total + times * np.minimum(e + extra / (_ORDERS - 1), _ORDERS * e**2 / 2)
     return max(0.0, float(total.min()) * (1 + 1e-9))
 
 
 @lru_cache(maxsize=4096)
 def renyi_of(epsilon: Fraction, order: Fraction) -> Fraction:
-    """Return the Renyi loss of randomised response at an order above 1, which no epsilon-private use exceeds; rounded
-    up."""
+    """Return the Renyi loss of randomised response, rounded up; no use of this pure epsilon exceeds it.
+
+    Args:
+        epsilon: The pure epsilon.
+        order: The order, above 1.
+    """
     with localcontext(DECIMAL):
         e, a = decimal(epsilon), decimal(order)
         # p^a q^(1 - a) + q^a p^(1 - a) = e^((a - 1) e) p (1 + e^((1 - 2 a) e)), p = 1 / (1 + e^-e)
@@ -171,7 +185,12 @@ def renyi_of(epsilon: Fraction, order: Fraction) -> Fraction:
 
 
 def most_pure(room: Fraction, order: Fraction) -> Fraction:
-    """Return the most epsilon of which the Renyi loss at an order is within some room."""
+    """Return the largest pure epsilon whose Renyi loss fits.
+
+    Args:
+        room: Renyi loss that remains.
+        order: The order.
+    """
     low, high = Fraction(0), room + Fraction(math.log(2)) * order / (order - 1) + 1
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
@@ -180,19 +199,30 @@ def most_pure(room: Fraction, order: Fraction) -> Fraction:
 
 
 def room_at(order: Fraction, epsilon: float, delta: Fraction) -> Fraction:
-    """Return how much Renyi loss at an order is within (epsilon, delta); nothing for delta 0."""
+    """Return the Renyi loss at an order that (epsilon, delta) allows; 0 for delta 0.
+
+    Args:
+        order: The order.
+        epsilon: Epsilon of the budget.
+        delta: Delta of the budget.
+    """
     return max(Fraction(0), exact(epsilon) - Fraction(loss_of_order(order, delta))) if delta > 0 else Fraction(0)
 
 
 def _least(orders: NDArray[np.float64], delta: Fraction) -> NDArray[np.float64]:
-    """Return the epsilon of no loss at all, by each order: c(a) = ln(1 - 1 / a) + (ln(1 / delta) - ln a) / (a - 1)."""
+    """Return the epsilon of zero loss at each order: c(a) = ln(1 - 1 / a) + (ln(1 / delta) - ln a) / (a - 1)."""
     epsilons: NDArray[np.float64] = np.log1p(-1 / orders) + (-math.log(delta) - np.log(orders)) / (orders - 1)
     return epsilons
 
 
 @lru_cache(maxsize=4096)
 def epsilon_at(rho: Fraction, delta: Fraction) -> float:
-    """Return the epsilon that a loss of `rho` keeps but for `delta`, by OpenDP's conversion; infinite for delta 0."""
+    """Return the epsilon of a loss at a delta, by OpenDP's conversion; infinite for delta 0.
+
+    Args:
+        rho: The loss.
+        delta: The delta.
+    """
     if not rho:
         return 0.0
     if delta <= 0:
@@ -204,10 +234,14 @@ def epsilon_at(rho: Fraction, delta: Fraction) -> float:
 
 
 def advanced(loss: Composition, delta: Fraction) -> float | None:
-    """Return epsilon at this delta by advanced composition; None where a use is not pure.
+    """Return epsilon by advanced composition, for comparison; None where a use is not pure.
 
     sqrt(2 ln(1/delta) sum epsilon^2) + sum epsilon (e^epsilon - 1): Dwork, Rothblum, Vadhan 2010, with different
-    epsilons. It stands beside the others for comparison: the conversion of rho is never worse.
+    epsilons. The conversion of rho is never worse.
+
+    Args:
+        loss: The composition of the uses.
+        delta: The delta.
     """
     if not loss.is_pure or delta <= 0:
         return None
@@ -216,7 +250,7 @@ def advanced(loss: Composition, delta: Fraction) -> float | None:
 
 
 def _grown(epsilon: float, rows: int) -> Fraction:
-    """Return 1 + e^epsilon + ... + e^((rows - 1) epsilon); if that is too large, more than any delta can bear."""
+    """Return 1 + e^epsilon + ... + e^((rows - 1) epsilon); if that overflows, a factor too large for any delta."""
     try:
         return Fraction(math.fsum(math.exp(i * epsilon) for i in range(rows)))
     except OverflowError:
@@ -231,7 +265,7 @@ def _sharp(epsilon: float) -> float:
 
 
 def _up(value: Fraction) -> float:
-    """Return the next double that is not below."""
+    """Return the least double that is not below."""
     near = float(value)
     return near if Fraction(near) >= value else math.nextafter(near, math.inf)
 
@@ -255,10 +289,10 @@ class _OpenDP:
 
 @cache
 def _opendp() -> _OpenDP:
-    """Load OpenDP when something is converted: it takes a third of a second, and pure sums do without."""
+    """Load OpenDP at the first conversion: it takes a third of a second, and pure sums do without it."""
     from opendp import combinators, domains, measurements, measures, metrics, mod
 
-    # Both mean that what follows is no proof of OpenDP's: the loss of our mechanisms is proved where they are made.
+    # Both mean that OpenDP proves nothing here: the loss of our mechanisms is proved where they are made.
     mod.enable_features("contrib", "honest-but-curious")
     space = domains.atom_domain(T="i32"), metrics.absolute_distance(T="i32")
 

@@ -1,18 +1,18 @@
-"""When a charge counts from, and when a window of time ends, by a clock that may be wrong.
+"""Timestamps of budget charges and windows, robust against a wrong clock.
 
-A window forgets a charge too early if the charge is stamped too early, or if the window ends too late. Nobody tells a
-party what time it is, but some things are known to have been before:
+A window drops a charge too early if the charge is stamped too early, or if the window ends too late. A party has no
+trusted time, but some times are certain to be past:
 
-- of a charge: whatever the party's own log says it wrote, the beginning of its certificate, and the verdicts and the
-  proposal of the job, the peer's by the peer's clock. A charge counts from the latest of these. The peer could say any
-  time, so at most `AHEAD` of what it says counts: it makes its own job's charge count so much longer, and no other's.
-- of a window: the time at which the program started, and how long it has run by a clock that nobody sets. A clock that
-  is set ahead while it runs ends no window.
+- for a charge: the times in the party's own log, the start of its certificate, and the verdicts and the proposal of
+  the job, the peer's by the peer's clock. A charge counts from the latest of these. The peer could state any time, so
+  at most `AHEAD` of it counts: it makes its own job's charge count longer by that, and no other's.
+- for a window: the start time of the program plus the run time by a clock that cannot be set. A clock that is set ahead
+  while the program runs ends no window.
 
-What is left: a clock that ran behind, at a party that wrote nothing by the right one and whose peer's was no better;
-and one that is ahead when the program starts, which cannot be told from one that is right. Charges that it forgot count
-again once it is right: then more may have been spent than fits, and nothing more does. A clock that once ran ahead
-makes what is charged afterwards count longer, by as much as it was ahead.
+Two faults remain. One is a clock that ran behind, at a party whose log has no correct time and whose peer's clock was
+no better. The other is a clock that is ahead when the program starts, which cannot be distinguished from a correct one.
+Charges that it dropped count again once it is correct: then more may have been spent than fits, and no further job
+fits. A clock that once ran ahead makes later charges count longer, by as much as it was ahead.
 """
 
 from __future__ import annotations
@@ -27,28 +27,38 @@ AHEAD = timedelta(days=31)  # of the peer's times before ours; a job that waited
 def stamp(
     clock: datetime, known: Iterable[datetime | str | None], claimed: Iterable[datetime | str | None]
 ) -> datetime:
-    """Return the moment from which a charge counts: never before `clock`, `known` or, within `AHEAD` of these,
-    `claimed`.
+    """Return the start of a charge: never before `clock`, `known` or, within `AHEAD` of these, `claimed`.
 
-    Moments are aware, or ISO 8601 with a zone; what is no moment counts for nothing, for the peer may say anything.
+    Times are aware datetimes, or ISO 8601 with a zone. Invalid ones are ignored, for the peer may send anything.
+
+    Args:
+        clock: The present time by our clock.
+        known: Past times by our own clock.
+        claimed: Past times by the peer's clock.
     """
-    least = max([clock, *_moments(known)])
-    return max([least, *(min(moment, least + AHEAD) for moment in _moments(claimed))])
+    earliest = max([clock, *_moments(known)])
+    return max([earliest, *(min(moment, earliest + AHEAD) for moment in _moments(claimed))])
 
 
 def window_end(clock: datetime, started: datetime, passed: timedelta) -> datetime:
-    """Return the end of a window: now by our `clock`, but at most the program's start and how long it has run."""
+    """Return the end of a window: now by our clock, but at most the program's start plus its run time.
+
+    Args:
+        clock: The present time by our clock.
+        started: Start time of the program.
+        passed: Run time by a clock that cannot be set.
+    """
     return min(clock, started + passed)
 
 
 class Clock:
-    """The time for windows: this machine's, but no later than time has passed since this began."""
+    """The time for windows: this machine's, but no later than its value at the start plus the run time."""
 
     def __init__(self) -> None:
         self._started, self._ticks = datetime.now(UTC), _ticks()
 
     def now(self) -> datetime:
-        """See `window_end`."""
+        """Return the present time, see `window_end`."""
         return window_end(datetime.now(UTC), self._started, timedelta(seconds=_ticks() - self._ticks))
 
 
@@ -63,6 +73,6 @@ def _moments(moments: Iterable[datetime | str | None]) -> Iterable[datetime]:
 
 
 def _ticks() -> float:
-    """Return seconds by a clock that nobody sets, of a machine that sleeps too where there is such a clock."""
+    """Return seconds by a clock that cannot be set, and that includes sleep where the system has such a clock."""
     boot: int | None = getattr(time, "CLOCK_BOOTTIME", None)
     return time.monotonic() if boot is None else time.clock_gettime(boot)

@@ -1,7 +1,7 @@
-"""Names of tables that stand for the same rows: they have one budget, and a charge under one name counts for all.
+"""Groups of table names with the same rows: they share one budget, and a charge under one name counts for all.
 
-Names belong together if party.toml says `same_rows_as`, or if one has read a place that another reads, today or at an
-earlier start of the node: a table that is renamed keeps what was spent of its rows.
+Names belong together if party.toml sets `same_rows_as`, or if both have read the same location, today or at an earlier
+start of the node. So a renamed table keeps the charges to its rows.
 """
 
 from __future__ import annotations
@@ -21,41 +21,58 @@ Groups: TypeAlias = Mapping[str, frozenset[str]]
 
 
 def two_names(tables: Tables) -> dict[str, str]:
-    """Return what is wrong with each table whose rows another table with another budget reads, too."""
+    """Return an error for each table whose rows are also read by another table with another budget."""
     wrong = {}
-    places: dict[str, list[Place]] = {}
+    locations: dict[str, list[Place]] = {}
     for name, table in tables.items():
         try:
-            places[name] = places_of(table)
+            locations[name] = places_of(table)
         except InputError as error:
             wrong[name] = str(error)
-    for one, other in combinations(places, 2):
+    for one, other in combinations(locations, 2):
         if not have_two_budgets(tables, one, other):
             continue
-        if (place := common(places[other], places[one])) is not None:
+        if (location := common(locations[other], locations[one])) is not None:
             second = other if tables[one].budget is not None else one
             holder = one if second == other else other
-            how = remedy(tables, holder, second) + _hint(tables, holder, second, place)
-            wrong[second] = f"{place} is read by tables.{holder}, too, and rows have one budget: {how}"
+            fix = remedy(tables, holder, second) + _hint(tables, holder, second, location)
+            wrong[second] = f"{location} is read by tables.{holder}, too, and rows have one budget: {fix}"
     return wrong
 
 
 def have_two_budgets(tables: Tables, one: str, other: str) -> bool:
-    """Return whether rows that two tables share would have two budgets, or one that only one of the tables keeps."""
+    """Return whether rows in two tables would have two budgets, or one that only one of the tables keeps.
+
+    Args:
+        tables: The tables of party.toml.
+        one: Name of one table.
+        other: Name of the other.
+    """
     is_bound = tables[one].budget is not None or tables[other].budget is not None
     return is_bound and _holder(tables, one) != _holder(tables, other)
 
 
 def remedy(tables: Tables, holder: str, second: str) -> str:
-    """Return what party.toml has to say so that the second of two tables of the same rows shares the budget."""
-    own = f" in place of [tables.{second}.budget]" if tables[second].budget is not None else ""
-    return f'say same_rows_as = "{_holder(tables, holder)}"{own}'
+    """Return the setting by which the second of two tables of the same rows shares the budget.
+
+    Args:
+        tables: The tables of party.toml.
+        holder: Name of the table that keeps the budget.
+        second: Name of the other table.
+    """
+    replaced = f" in place of [tables.{second}.budget]" if tables[second].budget is not None else ""
+    return f'set same_rows_as = "{_holder(tables, holder)}"{replaced}'
 
 
 def unknown_names(tables: Tables, known: Collection[str]) -> dict[str, str]:
-    """Return what is wrong with each table whose `same_rows_as` is neither in the file nor among the known names."""
+    """Return an error for each table whose `same_rows_as` is unknown.
+
+    Args:
+        tables: The tables of party.toml.
+        known: Names of tables at earlier starts or with charges.
+    """
     return {
-        name: f"same_rows_as: there is no table {quoted(table.same_rows_as)}, and there was none"
+        name: f"same_rows_as: there is no table {quoted(table.same_rows_as)}, nor was there one"
         f"{instead(table.same_rows_as, [*tables, *known])}"
         for name, table in tables.items()
         if table.same_rows_as is not None and table.same_rows_as not in {*tables, *known}
@@ -66,18 +83,18 @@ def groups(tables: Tables, starts: Iterable[Mapping[str, Any]]) -> Groups:
     """Return the names that share a budget, by each of them.
 
     Args:
-        tables: the tables of party.toml.
-        starts: the fields of the log's entries `node started`, see `recorded`.
+        tables: The tables of party.toml.
+        starts: Fields of the log's entries `node started`, see `recorded`.
     """
     places: dict[str, dict[Place, None]] = {name: dict.fromkeys(_places(table)) for name, table in tables.items()}
     links = {(name, table.same_rows_as) for name, table in tables.items() if table.same_rows_as is not None}
     for start in starts:
-        for name, found in start.get("rows", {}).items():
-            places.setdefault(name, {}).update(dict.fromkeys(Place(*place) for place in found))
+        for name, locations in start.get("rows", {}).items():
+            places.setdefault(name, {}).update(dict.fromkeys(Place(*location) for location in locations))
         links |= {(name, other) for name, others in start.get("same_rows", {}).items() for other in others}
-    known = dict.fromkeys([*places, *(name for link in links for name in link)])
-    group = {name: {name} for name in known}
-    for one, other in combinations(known, 2):
+    all_names = dict.fromkeys([*places, *(name for link in links for name in link)])
+    group = {name: {name} for name in all_names}
+    for one, other in combinations(all_names, 2):
         linked = (one, other) in links or (other, one) in links
         if group[one] is not group[other] and (linked or common(places.get(one, ()), places.get(other, ()))):
             group[one] |= group[other]
@@ -86,7 +103,12 @@ def groups(tables: Tables, starts: Iterable[Mapping[str, Any]]) -> Groups:
 
 
 def recorded(tables: Tables, known: Groups) -> dict[str, Any]:
-    """Return what an entry `node started` says of tables: places of rows, and the other names that count with each."""
+    """Return an entry's fields about tables for `node started`: locations of rows, and other names of the rows.
+
+    Args:
+        tables: The tables of party.toml.
+        known: The groups of names.
+    """
     others = {name: sorted(known.get(name, frozenset()) - {name}) for name in tables}
     return {
         "rows": {name: [list(place) for place in _places(table)] for name, table in tables.items()},
@@ -105,11 +127,11 @@ def _hint(tables: Tables, holder: str, second: str, place: Place) -> str:
     if place.location.startswith("postgresql://") and place.table is not None:
         hint += "; if they are two tables, name each with its schema"
     if tables[second].query is not None or tables[holder].query is not None:
-        hint += "; if it holds nobody's rows, list it in `lookups`"
+        hint += "; if it has no person's rows, list it in `lookups`"
     return hint
 
 
 def _places(table: TableSettings) -> list[Place]:
-    with suppress(InputError):  # told by `two_names`
+    with suppress(InputError):  # reported by `two_names`
         return places_of(table)
     return []

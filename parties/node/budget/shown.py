@@ -1,4 +1,4 @@
-"""Accounts and prices as an operator sees them."""
+"""Budget accounts and prices as an operator sees them."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from parties.node.budget.bits import BitsAccount
 from parties.node.budget.composition import Composition, advanced, epsilon_of
 from parties.operator.budget import ChargeView, LeftFor, PeerSpent, Price, Simulation, TableBits, TableBudget, Totals
 
-MOST_JOBS = 500  # that are listed, the last ones
-MOST_POINTS = 400  # that are drawn
-MOST_TIMES = 10_000  # that a question is said to fit
-QUESTIONS = (  # what a budget is told in: sorts of jobs, each with an epsilon that serves it
+MOST_JOBS = 500  # listed at most, the last ones
+MOST_POINTS = 400  # drawn at most
+MOST_TIMES = 10_000  # largest number of questions that is shown to fit
+QUESTIONS = (  # examples of jobs for a budget, each with a typical epsilon
     ("noisy count", 0.1),
     ("mean", 0.5),
     ("decision tree", 1.0),
@@ -27,7 +27,12 @@ QUESTIONS = (  # what a budget is told in: sorts of jobs, each with an epsilon t
 
 
 def price(account: Account, uses: Sequence[Loss]) -> Price:
-    """Return what a job with these uses spends of a table."""
+    """Return the price of a job on a table.
+
+    Args:
+        account: The table's account.
+        uses: The job's uses of noisy mechanisms.
+    """
     loss = account.loss_of(uses)
     return Price(
         epsilon=_finite(account.epsilon(loss)) or 0.0,
@@ -40,9 +45,14 @@ def price(account: Account, uses: Sequence[Loss]) -> Price:
 
 
 def with_effect(known: Price, limits: Limits, uses: Sequence[Loss], approved: Limits, jobs: int) -> Price:
-    """Return the price with what it leaves; as it was, if it is spent or there is no bound.
+    """Return the price with the remaining budget; unchanged if it is charged already or there is no bound.
 
-    `approved` are the limits as they will be once so many `jobs` are charged, which are approved already.
+    Args:
+        known: The price.
+        limits: The job's limits now.
+        uses: The job's uses.
+        approved: The limits once all other approved jobs are charged.
+        jobs: Number of those jobs.
     """
     if limits.budget is None or known.charged_at is not None or known.repeats:
         return known
@@ -54,14 +64,14 @@ def with_effect(known: Price, limits: Limits, uses: Sequence[Loss], approved: Li
 
 
 def parts(limits: Limits) -> tuple[float | None, float | None]:
-    """Return what is left of the peer's share and of the whole table, where an operator should know of both."""
+    """Return the remainder of the peer's share and, where an operator should see it, of the whole table."""
     share, table = limits.share.left, limits.table.left
     is_known = share is not None and table is not None and (limits.is_table_binding or table >= share)
     return share, table if is_known else None
 
 
 def enough_for(account: Account | Limits) -> list[LeftFor]:
-    """Return how often each of `QUESTIONS` fits into what is left, if nothing else is asked; none without a bound."""
+    """Return how often each of `QUESTIONS` fits into the remaining budget on its own; empty without a bound."""
     budget = account.budget
     if budget is None:
         return []
@@ -76,14 +86,20 @@ def enough_for(account: Account | Limits) -> list[LeftFor]:
 
 
 def simulation(limits: Limits, uses: Sequence[Loss], later: Limits, why: str, earlier: str, exact: bool) -> Simulation:
-    """Return what a job with these uses would do to a table's budget; the numbers are of the account that decides.
+    """Return a job's effect on a table's budget, with the numbers of the account that decides.
 
-    What would be left counts jobs that are approved already: it is of the limits `later`, see `with_effect`.
+    Args:
+        limits: The job's limits now.
+        uses: The job's uses.
+        later: The limits once all other approved jobs are charged, from which the remainder is computed.
+        why: Reason for which the job would be refused; empty if it would not.
+        earlier: Identifier of the earlier job that answers it; empty if there is none.
+        exact: Whether the job opens exact answers.
     """
     account = limits.deciding(uses)
-    known = account.numbers(uses)
-    numbers = known or Numbers("epsilon", account.spent, account.epsilon(account.loss_of(uses)), math.inf)
-    after = None if known is None or why else _after(later, uses)
+    computed = account.numbers(uses)
+    numbers = computed or Numbers("epsilon", account.spent, account.epsilon(account.loss_of(uses)), math.inf)
+    after = None if computed is None or why else _after(later, uses)
     of_share, of_table = parts(limits) if numbers.unit == "epsilon" else (None, None)
     return Simulation(
         table=account.table,
@@ -104,22 +120,28 @@ def simulation(limits: Limits, uses: Sequence[Loss], later: Limits, why: str, ea
 
 
 def _after(limits: Limits, uses: Sequence[Loss]) -> float | None:
-    """Return what a job that fits leaves, in the unit in which it is judged: the least of the accounts that bind."""
-    known = [numbers for account in limits.binding if (numbers := account.numbers(uses)) is not None]
-    if any(numbers.unit == "epsilon" for numbers in known):
+    """Return the remainder after a job that fits, in the unit of its check: the least of the binding accounts'."""
+    judged = [numbers for account in limits.binding if (numbers := account.numbers(uses)) is not None]
+    if any(numbers.unit == "epsilon" for numbers in judged):
         return limits.with_uses(uses).left
-    return min((numbers.left - numbers.asked for numbers in known), default=None)
+    return min((numbers.left - numbers.asked for numbers in judged), default=None)
 
 
 def words(use: Loss) -> str:
-    """Return a use in a phrase."""
+    """Return a use as a phrase."""
     delta = f", delta {float(use.delta):.3g}" if use.delta else ""
     times = f", {use.times} times" if use.times > 1 else ""
     return f"{use.mechanism}: {use.measure} {float(use.amount):.4g}{delta}{times}"
 
 
 def table_budget(account: Account, limits: Mapping[str, Limits] = MappingProxyType({}), group: int = 1) -> TableBudget:
-    """Return all of an account, with the price of `group` rows; `limits` are those of the peers that have a share."""
+    """Return an account in full.
+
+    Args:
+        account: The table's account.
+        limits: Limits of the peers that have a share, by name.
+        group: Number of rows, or people, that prices are for.
+    """
     budget, charges, priced = account.budget, account.charges, account.of_group(group)
     peers = sorted({charge.peer for charge in account.counted} | limits.keys())
     return TableBudget(
@@ -143,7 +165,7 @@ def table_budget(account: Account, limits: Mapping[str, Limits] = MappingProxyTy
 
 
 def table_bits(account: BitsAccount) -> TableBits:
-    """Return what exact answers have opened of a table."""
+    """Return the bits that exact answers have opened of a table."""
     peers: Counter[str] = Counter()
     for charge in account.counted:
         peers[charge.peer] += charge.bits
@@ -187,7 +209,7 @@ def _totals(account: Account, loss: Composition) -> Totals:
 
 
 def _history(account: Account) -> list[tuple[str, float]]:
-    """Return what was spent after each charge, and after each that has left the window again: the last such points."""
+    """Return the spent epsilon after each charge, and after each charge that left the window: the last such points."""
     days = None if account.budget is None else WINDOWS.get(account.budget.per)
     changes = []
     for charge in account.charges:

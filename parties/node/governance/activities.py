@@ -1,4 +1,4 @@
-"""What a party has done with its tables, by purpose: read off its audit log, which knows no row or count of rows."""
+"""A party's processing of its tables, by purpose, from its audit log, which has neither rows nor counts of rows."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from typing import Any
 from parties.node.budget.account import Charge
 from parties.operator.interface import AuditEntry
 
-ARCHIVES = "look for the table in the files of smc audit archive"  # of a job that left before the log kept its table
+ARCHIVES = "look for the table in the files of smc audit archive"  # for a job archived before the log kept its table
 ENDS = ("finished", "failed", "cancelled")
 
 
 @dataclass
 class Job:
-    """A job as the log tells of it."""
+    """A job as described by the log."""
 
     proposed: dict[str, Any]
     at: str
     started: bool = False
-    end: str = ""  # "refused", or one of `ENDS`; empty: it has not ended
+    end: str = ""  # "refused", or one of `ENDS`; empty: not ended
     refused_by: str = ""
     noisy: bool = False
     opened: Counter[str] = field(default_factory=Counter)
 
     @property
     def protection(self) -> str:
-        """The protection of single rows in its result: "noise", "rules" or "none"; or it is an "exact" number."""
+        """The protection of single rows in its result: "noise", "rules" or "none"; or "exact" for a joint number."""
         rules = self.proposed["parameters"]
         if self.noisy:
             return "noise"
@@ -39,9 +39,9 @@ class Job:
 
 @dataclass(frozen=True)
 class ArchivedJob:
-    """A job that was computed, at least in part, and has left: what the log still has. `table` is empty if not that."""
+    """What the log still has of an archived job that was computed in part at least; `table` is empty if unknown."""
 
-    at: str  # when it was proposed
+    at: str  # time of its proposal
     table: str
     peer: str
     protocol: str
@@ -49,7 +49,7 @@ class ArchivedJob:
 
 @dataclass
 class Log:
-    """All jobs of a log, in order, and what they have spent of our tables; what commands published of them."""
+    """All jobs of a log, in order, their charges to our tables, and the publications of these by commands."""
 
     archived: list[ArchivedJob] = field(default_factory=list)
     jobs: dict[str, Job] = field(default_factory=dict)
@@ -59,7 +59,7 @@ class Log:
 
 
 def read(entries: Iterable[AuditEntry]) -> Log:
-    """Return the jobs and publications of a log, the oldest entry first; of an archived job what is left."""
+    """Return the jobs and publications of a log, given oldest first; for an archived job its remaining facts."""
     log, proposed, begun = Log(), dict[str, str](), set[str]()
     for entry in entries:
         if entry.kind == "node started":
@@ -93,12 +93,12 @@ def _note(job: Job, entry: AuditEntry) -> None:
         job.end, job.refused_by = "refused", "the peer" if fields["party"] == "peer" else fields["by"]
     elif entry.kind in ENDS:
         job.end = entry.kind
-    if entry.kind == "opened":  # counted as often as it was opened, by steps that were repeated too
+    if entry.kind == "opened":  # counts every opening, those of repeated steps included
         job.opened.update(fields["opened"])
 
 
 def by_purpose(log: Log) -> dict[tuple[str, str, str], list[Job]]:
-    """Return the jobs that were computed, at least in part, by stated purpose, our table and kind, each in order."""
+    """Return the jobs computed in part at least, by stated purpose, our table and kind, each in order."""
     groups: dict[tuple[str, str, str], list[Job]] = {}
     for job in log.jobs.values():
         if job.started:

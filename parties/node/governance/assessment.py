@@ -1,6 +1,6 @@
-"""A draft of the data protection impact assessment (GDPR art. 35(7)), with the risks that were measured.
+"""A draft of the data protection impact assessment (GDPR art. 35(7)), with the measured risks.
 
-Measured is what log, budgets and reports of publications tell; how grave it is for the people, only people can say.
+The measurements come from log, budgets and reports of publications. Only people can say how grave a risk is.
 """
 
 from __future__ import annotations
@@ -28,7 +28,12 @@ OPEN = (
 
 
 def assess(evidence: Evidence, reports: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the draft, ready for JSON; `reports` are those of `smc publish`, by the names of their files."""
+    """Return the draft as JSON values.
+
+    Args:
+        evidence: The sources of the documents.
+        reports: Reports of `smc publish`, by file name.
+    """
     return {
         "budgets": list(_budgets(evidence)),
         "results": list(_results(evidence)),
@@ -43,7 +48,7 @@ def assess(evidence: Evidence, reports: Mapping[str, Mapping[str, Any]]) -> dict
 
 
 def _budgets(evidence: Evidence) -> Iterator[dict[str, Any]]:
-    """Yield what noisy results tell of a row, by table: epsilon, and what somebody can be sure of by it at most."""
+    """Yield the privacy loss of noisy results by table: epsilon, and the largest certainty that it allows."""
     tables = evidence.file.tables
     groups = same_rows.groups(tables, evidence.log.starts)
     charged = {charge.table for charge in evidence.log.charges}
@@ -70,12 +75,12 @@ def _budgets(evidence: Evidence) -> Iterator[dict[str, Any]]:
 
 
 def surest(epsilon: float) -> float:
-    """Return how sure somebody who thought 1 : 1 whether a row is in the table can be afterwards, at most."""
+    """Return the largest certainty that a row is in the table, for somebody who had thought it 1 : 1 before."""
     return 1 / (1 + math.exp(-epsilon))
 
 
 def _results(evidence: Evidence) -> Iterator[dict[str, Any]]:
-    """Yield what results without noise may tell of a row, by purpose, table and kind of job."""
+    """Yield the possible disclosure of results without noise, by purpose, table and kind of job."""
     for (purpose, table, kind), jobs in by_purpose(evidence.log).items():
         where = {"purpose": purpose, "table": table, "kind": kind}
         exact = [job for job in jobs if job.protection == "exact"]
@@ -84,21 +89,21 @@ def _results(evidence: Evidence) -> Iterator[dict[str, Any]]:
         bare = [job for job in jobs if job.protection == "none"]
         if bare:
             opened = sum(job.opened.total() for job in bare)
-            tells = "decisions without noise or rule: one may turn on a single row"
+            tells = "decisions without noise or rule: one may depend on a single row"
             yield where | {"risk": "none", "jobs": len(bare), "opened": opened, "tells": tells}
         if ruled := [job for job in jobs if job.protection == "rules"]:
             yield where | {"risk": "rules", "jobs": len(ruled), **_weakest(ruled)}
 
 
 def _weakest(jobs: list[Job]) -> dict[str, Any]:
-    """Return the weakest of each rule; `linked` is 1 / k: to guess a row of a leaf's."""
+    """Return the weakest value of each rule; `linked` is 1 / k, the chance to guess a row of a leaf."""
     parameters = [job.proposed["parameters"] for job in jobs]
     k = min(rules.get("k", 1) for rules in parameters)
     others = {"l": min(rules.get("l", 1) for rules in parameters), "t": max(rules.get("t", 1) for rules in parameters)}
     public = any(rules.get("against") == "public" for rules in parameters)
-    tells = f"a row is one of at least {k:,} of a leaf" if k > 1 else "a leaf may speak of a single row"
+    tells = f"a row is one of at least {k:,} of a leaf" if k > 1 else "a leaf may describe a single row"
     if public and k > 1:
-        tells += "; of both parties together: the peer can take its own away"
+        tells += "; of both parties together: the peer can subtract its own"
     return {"k": k, **others, "against": "public" if public else "peer", "linked": 1 / k, "tells": tells}
 
 
@@ -108,7 +113,7 @@ def _is_declared(evidence: Evidence, purpose: str, table: str) -> bool:
 
 
 def _publication(name: str, report: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a report of `smc publish` says an attacker could do. `InputError` if it is none."""
+    """Return the risks in a report of `smc publish`. Raise InputError if it is not one."""
     try:
         linkage, sensitive = report["risks"]["linkage"], report["risks"]["sensitive"]
         risks: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""The register of breaches (GDPR art. 33(5)): read off the audit log, with the 72 hours, and a draft of the notice."""
+"""The register of breaches (GDPR art. 33(5)), from the audit log: with the 72 hours, and a draft of the notice."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from parties.node.settings import NodeFile
 from parties.operator.interface import AuditEntry
 from smc.errors import InputError
 
-TERM = timedelta(hours=72)  # art. 33(1), from when the controller knows
+TERM = timedelta(hours=72)  # art. 33(1), from the time at which the controller learns of it
 
 
 @dataclass
 class Breach:
-    """A breach as the log tells of it: what was found first, and each step since (when, which, what was said)."""
+    """A breach as described by the log: the finding, and each step since (time, step, text)."""
 
     id: str
     known: datetime
@@ -27,24 +27,24 @@ class Breach:
 
     @property
     def what(self) -> str:
-        """What was found."""
+        """The finding."""
         return self.steps[0][2]
 
     @property
     def due(self) -> datetime:
-        """Until when the supervisory authority is told."""
+        """The end of the time to notify the supervisory authority."""
         return self.known + TERM
 
     def add(self, entry: AuditEntry) -> None:
-        """Take the next step."""
+        """Add the next step."""
         self.steps.append((entry.at, entry.fields["step"], entry.fields["text"]))
 
     def has(self, step: Step) -> bool:
-        """Return whether this was done."""
+        """Return whether this step was done."""
         return any(done == step for _, done, _ in self.steps)
 
     def state(self, now: datetime) -> str:
-        """Return in words where it stands."""
+        """Return the state of the breach in words."""
         if self.has("closed"):
             return "closed"
         if self.has("authority told"):
@@ -54,20 +54,28 @@ class Breach:
 
 
 def read(entries: Iterable[AuditEntry]) -> dict[str, Breach]:
-    """Return all breaches of a log by their identifiers, the oldest entry first."""
+    """Return all breaches of a log, given oldest first, by identifier."""
     breaches: dict[str, Breach] = {}
     for entry in entries:
         if entry.kind == "breach":
             fields = entry.fields
             if fields["step"] == "found":
-                known = datetime.fromisoformat(fields["known"])
-                breaches[fields["breach"]] = Breach(fields["breach"], known, fields["tables"])
+                known_since = datetime.fromisoformat(fields["known"])
+                breaches[fields["breach"]] = Breach(fields["breach"], known_since, fields["tables"])
             breaches[fields["breach"]].add(entry)
     return breaches
 
 
 def named(breaches: Mapping[str, Breach], beginning: str) -> Breach:
-    """Return the breach whose identifier begins so. `InputError` if there is none, or more than one."""
+    """Return the breach whose identifier begins so.
+
+    Args:
+        breaches: The breaches by identifier.
+        beginning: The beginning.
+
+    Raises:
+        InputError: No breach or several match.
+    """
     match [breach for name, breach in breaches.items() if name.startswith(beginning.lower())]:
         case [breach]:
             return breach
@@ -80,7 +88,13 @@ def named(breaches: Mapping[str, Breach], beginning: str) -> Breach:
 def draft(breach: Breach, file: NodeFile, log: Log, now: datetime) -> str:
     """Return a draft of the notice to the supervisory authority (art. 33(3)), as Markdown.
 
-    It has what party.toml and the log know; what only people know is a line that begins with TODO.
+    Facts from party.toml and the log are filled in; for others there is a line that begins with TODO.
+
+    Args:
+        breach: The breach.
+        file: Settings of the node.
+        log: Jobs and publications of the log.
+        now: The present time.
     """
     return "\n".join(_draft(breach, file, log, now)) + "\n"
 
@@ -114,7 +128,7 @@ def _draft(breach: Breach, file: NodeFile, log: Log, now: datetime) -> Iterator[
 
 
 def _table(name: str, file: NodeFile, log: Log) -> Iterator[str]:
-    """Yield what is known of a table, and what was computed from it with whom."""
+    """Yield the facts about a table, and the computations on it with others."""
     table = file.tables.get(name)
     rights = None if table is None else table.rights
     yield from ("", f"Table {text(name)}:", "")
@@ -123,8 +137,8 @@ def _table(name: str, file: NodeFile, log: Log) -> Iterator[str]:
     jobs = [job for job in log.jobs.values() if job.proposed["table"] == name and job.started]
     archived = [job for job in log.archived if job.table == name]
     peers = sorted({*(job.proposed["peer"] for job in jobs), *(job.peer for job in archived)})
-    many = f"{len(jobs) + len(archived)}{f' ({len(archived)} archived)' if archived else ''}"
-    yield f"- joint jobs that read it: {many}, with {text(peers or 'nobody')}; published: {_published(name, log)}"
+    count = f"{len(jobs) + len(archived)}{f' ({len(archived)} archived)' if archived else ''}"
+    yield f"- joint jobs that read it: {count}, with {text(peers or 'nobody')}; published: {_published(name, log)}"
     if unknown := sum(not job.table for job in log.archived):
         yield f"- TODO: {unknown} archived jobs, not counted, of which the log has no table: {ARCHIVES}"
 

@@ -1,4 +1,4 @@
-"""The record of processing, and the draft of the assessment, as Markdown: for people, and to be completed by them."""
+"""The record of processing and the draft of the assessment as Markdown, for people to complete."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CHARACTERS = re.compile(r"([\\`*_{}\[\]<>#|~&])")
 
 
 def to_markdown(document: Mapping[str, Any]) -> str:
-    """Return the document with its sections; texts of others can be no markup."""
+    """Return the document with its sections; Markdown in quoted texts is escaped."""
     lines = list(_record(document["record"]))
     if (draft := document.get("assessment")) is not None:
         lines += _assessment(draft)
@@ -72,13 +72,13 @@ def _assessment(draft: Mapping[str, Any]) -> Iterator[str]:
     yield from ("", "# Data protection impact assessment: draft", "")
     yield "GDPR art. 35. The description of the processing is the record above; below are the risks that were measured."
     if draft["budgets"]:
-        yield from ("", "## What noisy results tell of single rows", "")
+        yield from ("", "## What noisy results reveal about single rows", "")
         heads = ("table", "spent", "delta", "budget", "per", "left", "jobs", "surest")
         yield from _table(heads, draft["budgets"])
-        yield from ("", "Spent and left are epsilon. Surest: how sure somebody who thought it as likely as not that a")
-        yield "row is in the table can be of it afterwards, but for the delta."
+        yield from ("", "Spent and left are epsilon. Surest: the largest certainty that a row is in the table, for")
+        yield "somebody who held this to be as likely as not before, except with probability delta."
     if draft["results"]:
-        yield from ("", "## What results without noise tell", "")
+        yield from ("", "## What results without noise reveal", "")
         yield from _table(("purpose", "table", "kind", "jobs", "tells"), draft["results"])
     if draft["purposes"]:
         yield from ("", "## Purposes that the tables do not declare", "")
@@ -88,9 +88,9 @@ def _assessment(draft: Mapping[str, Any]) -> Iterator[str]:
         heads = ("report", "models", "failed", "prosecutor", "marketer", "unique_rows", "sensitive", "membership")
         rows = [report | {"failed": report["failed"] or "none"} for report in draft["publications"]]
         yield from _table(heads, rows)
-        yield from ("", "Prosecutor and marketer: how likely somebody's row is found at worst, and on average, by who")
-        yield "knows their quasi-identifiers."
-    yield from ("", "## To be said by people", "", *_items(draft["open"]))
+        yield from ("", "Prosecutor and marketer: the chance that a person's row is found, at worst and on average, by")
+        yield "an attacker who knows the person's quasi-identifiers."
+    yield from ("", "## To be answered by people", "", *_items(draft["open"]))
 
 
 def _facts(title: str, facts: Mapping[str, Any]) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """The record of processing activities (GDPR art. 30), from party.toml, its policy and the audit log.
 
-What nobody has written down is no guess here: it stands under "missing", with the key of party.toml that would say it.
+Facts that are not written down are not guessed: they are listed under "missing", with the key of party.toml for them.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from parties.node.settings import NodeFile
 from parties.operator.interface import AuditEntry, AuditState
 from parties.tables.schema import Schema
 
-FORGET = "forget"  # the publication that takes back: a subject's key was destroyed
+FORGET = "forget"  # the publication that records the destruction of a subject's key
 TERMS = ("legal_basis", "purposes", "subjects", "categories", "retention_days", "access", "erasure", "objection")
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """All that the documents are made of; `state` and `log` are empty, and `state` None, if no node has run yet."""
+    """The sources of the documents; `log` is empty and `state` None if no node has run yet."""
 
     file: NodeFile
     schemas: dict[str, Schema]
@@ -35,7 +35,7 @@ class Evidence:
 
 
 def record(evidence: Evidence) -> dict[str, Any]:
-    """Return the record, ready for JSON."""
+    """Return the record as JSON values."""
     controller = evidence.file.controller
     return {
         "at": evidence.at,
@@ -78,7 +78,7 @@ def _activity(evidence: Evidence, purpose: str, table: str, kind: str, jobs: Seq
 
 
 def _publication(evidence: Evidence, entry: AuditEntry) -> dict[str, Any]:
-    """Return rows or numbers that a command wrote of our table, for whoever was given the file."""
+    """Return a publication of rows or numbers of our table by a command."""
     fields = entry.fields
     settings = evidence.file.tables.get(fields["table"])
     purposes = () if settings is None or settings.rights is None else settings.rights.purposes
@@ -113,7 +113,7 @@ def _table(evidence: Evidence, name: str) -> dict[str, Any]:
 
 
 def _recipients(evidence: Evidence) -> list[dict[str, Any]]:
-    """Return who learns results: the peers of party.toml, and all with whom jobs of the log were computed."""
+    """Return the recipients of results: the peers of party.toml, and the peers of computed jobs in the log."""
     current = {
         (peer.name or "", fingerprint(peer.certificate)): peer.settings
         for peer in evidence.peers
@@ -122,20 +122,20 @@ def _recipients(evidence: Evidence) -> list[dict[str, Any]]:
     computed = {
         (job.proposed["peer"], job.proposed["peer_fingerprint"]) for job in evidence.log.jobs.values() if job.started
     }
-    known: list[dict[str, Any]] = []
+    recipients: list[dict[str, Any]] = []
     for name, print_ in sorted(computed | set(current)):
         row: dict[str, Any] = {"name": name, "fingerprint": print_, "receives": "results of joint jobs, never rows"}
         if (settings := current.get((name, print_))) is not None:
             row |= {"roles": list(settings.roles), "attributes": settings.attributes}
             row |= settings.model_dump(include={"contact", "transfer"}, exclude_none=True)
-        known.append(row)
-    return known
+        recipients.append(row)
+    return recipients
 
 
 def _measures(evidence: Evidence) -> Iterator[str]:
-    """Yield technical and organisational measures (art. 32) that are in force by this file and this program."""
+    """Yield technical and organisational measures (art. 32) in force by this file and this program."""
     file = evidence.file
-    yield "Rows stay where they are: what is exchanged is encrypted or random shares (128 bits; statistically 40)."
+    yield "Rows stay where they are: only encrypted data and random shares are exchanged (128 bits; statistically 40)."
     yield "The link is mutual TLS; each party trusts one certificate of the other, which is pinned."
     yield "Each party consents to each job, by its operator or by a rule, before anything is computed."
     for rule in file.policy:
@@ -144,8 +144,8 @@ def _measures(evidence: Evidence) -> Iterator[str]:
         yield "There are no rules: the operator decides on every job."
     if (people := file.node.approvals) > 1:
         yield (
-            f"{people} different people stand behind each job of ours, and each of a peer's that no rule permits; "
-            "who proposed it is one of them."
+            f"{people} different people must approve each job of ours, and each of a peer's that no rule permits; "
+            "the proposer is one of them."
         )
     for name, table in file.tables.items():
         if table.budget is not None:
@@ -158,18 +158,18 @@ def _measures(evidence: Evidence) -> Iterator[str]:
 
 
 def _missing(evidence: Evidence) -> Iterator[str]:
-    """Yield what art. 30 asks for and nobody has said, with the key that would say it."""
+    """Yield the facts that art. 30 requires and party.toml lacks, with their keys."""
     file = evidence.file
     if file.controller is None:
         yield "who the controller is: [controller] name, contact"
     elif file.controller.officer is None:
         yield "the data protection officer, where there must be one: controller.officer"
     for number, peer in enumerate(evidence.peers):
-        key, whom = (f"peers.{number}", f"recipient {peer.name}") if file.peers else ("peer", "recipient")
+        key, recipient = (f"peers.{number}", f"recipient {peer.name}") if file.peers else ("peer", "recipient")
         if peer.certificate is not None and peer.settings.contact is None:
-            yield f"how the {whom} can be reached: {key}.contact"
+            yield f"how the {recipient} can be reached: {key}.contact"
         if peer.certificate is not None and peer.settings.transfer is None:
-            yield f"whether the {whom} is in a third country, and on what ground data go there: {key}.transfer"
+            yield f"whether the {recipient} is in a third country, and on what ground data go there: {key}.transfer"
     for name, table in file.tables.items():
         if table.rights is None:
             yield f"the rights of the people in table {name}: [tables.{name}.rights]"
@@ -179,15 +179,15 @@ def _missing(evidence: Evidence) -> Iterator[str]:
                 yield f"of table {name}: tables.{name}.rights.{term}"
     for entry in evidence.log.published:
         settings = file.tables.get(entry.fields["table"])
-        how = None if settings is None or settings.rights is None else settings.rights.erasure
-        if entry.fields["what"] == FORGET and how != "key destroyed":
-            erasure = "nothing" if how is None else f"“{how}”"
+        erasure_rule = None if settings is None or settings.rights is None else settings.rights.erasure
+        if entry.fields["what"] == FORGET and erasure_rule != "key destroyed":
+            erasure = "nothing" if erasure_rule is None else f"“{erasure_rule}”"
             yield f"why a key of table {entry.fields['table']} was destroyed: its rights.erasure says {erasure}"
     if any(entry.fields["what"] != FORGET for entry in evidence.log.published):
         yield "to whom the published files were given, which no log knows"
-    about = {job.proposed["table"] for job in evidence.log.jobs.values() if job.started}
-    about |= {job.table for job in evidence.log.archived}
-    for name in sorted(about - {*file.tables, ""}):
-        yield f"all of table {name}, which jobs were about and party.toml does not name any more"
+    used_tables = {job.proposed["table"] for job in evidence.log.jobs.values() if job.started}
+    used_tables |= {job.table for job in evidence.log.archived}
+    for name in sorted(used_tables - {*file.tables, ""}):
+        yield f"all of table {name}, which jobs have used and party.toml no longer names"
     if evidence.state is None:
         yield "what was done so far: no node has run with this file yet"

@@ -1,4 +1,4 @@
-"""Jobs that were begun for an emergency, and have to be looked at afterwards: read off the audit log."""
+"""Jobs begun for an emergency, which must be reviewed afterwards, from the audit log."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from parties.operator.interface import AuditEntry
 
 @dataclass
 class Emergency:
-    """A job that was begun for an emergency: what for, with whom, when, who stood behind it here, and the reviews."""
+    """A job begun for an emergency: its purpose, peer, time, the people behind it here, and the reviews."""
 
     job: str
     at: str
@@ -19,22 +19,27 @@ class Emergency:
     peer: str
     protocol: str
     people: set[str] = field(default_factory=set)
-    reviews: list[tuple[str, str, str]] = field(default_factory=list)  # when, by whom, what came out
+    reviews: list[tuple[str, str, str]] = field(default_factory=list)  # time, person and finding
     has_begun: bool = False
     has_ended: bool = False
 
 
 def read(entries: Iterable[AuditEntry], purposes: Collection[str]) -> dict[str, Emergency]:
-    """Return what was begun for one of these purposes, the oldest first, by jobs."""
-    known: dict[str, Emergency] = {}
+    """Return the jobs begun for one of these purposes, by identifier, oldest first.
+
+    Args:
+        entries: Entries of the log, oldest first.
+        purposes: Purposes of emergencies.
+    """
+    emergencies: dict[str, Emergency] = {}
     for entry in entries:
         if entry.job is None:
             continue
         fields = entry.fields
-        if entry.kind == "proposed" and fields.get("purpose") in purposes:  # else it may be archived
-            said = (fields["purpose"], fields["peer"], fields["protocol"])
-            known[entry.job] = Emergency(entry.job, entry.at, *said)
-        if (emergency := known.get(entry.job)) is None:
+        if entry.kind == "proposed" and fields.get("purpose") in purposes:  # an archived entry has no purpose
+            facts = (fields["purpose"], fields["peer"], fields["protocol"])
+            emergencies[entry.job] = Emergency(entry.job, entry.at, *facts)
+        if (emergency := emergencies.get(entry.job)) is None:
             continue
         if entry.kind in ("proposed", "approved", "decided") and fields.get("person"):
             emergency.people.add(fields["person"])
@@ -42,4 +47,4 @@ def read(entries: Iterable[AuditEntry], purposes: Collection[str]) -> dict[str, 
         emergency.has_ended |= entry.kind in ENDS or fields.get("verdict") == "refused"
         if entry.kind == "reviewed":
             emergency.reviews.append((entry.at, fields["person"], fields["text"]))
-    return {job: emergency for job, emergency in known.items() if emergency.has_begun}
+    return {job: emergency for job, emergency in emergencies.items() if emergency.has_begun}

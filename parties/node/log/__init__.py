@@ -1,1 +1,1 @@
-"""A node is one log: events, the jobs that follow from them, and the transaction that writes both."""
+"""The log of a node: events, the jobs that follow from them, and the transaction that writes both."""

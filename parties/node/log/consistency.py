@@ -1,7 +1,7 @@
-"""Whether the jobs on disk are those of the audit log: who changes a row of the one contradicts the other.
+"""Comparison of the jobs on disk with the audit log: a changed row of one contradicts the other.
 
-The log is checked by itself before (its chain of hashes, its signed head); here the entries of each job are folded
-again, and the job is compared with that. What no entry has of a job, such as its times, is under the seal of the tables
+The log itself is checked before (its chain of hashes, its signed head). Here the entries of each job are folded again,
+and the job is compared with the result. Fields without an entry, such as times, are protected by the seal of the tables
 (`records.seal`).
 """
 
@@ -21,7 +21,12 @@ from parties.operator.interface import AuditEntry
 
 
 def disagreements(records: Iterable[Record], entries: Iterable[AuditEntry]) -> Iterator[str]:
-    """Yield where jobs and log say different things: job and field."""
+    """Yield the differences between jobs and log: job and field.
+
+    Args:
+        records: The jobs on disk.
+        entries: The entries of the log.
+    """
     logged: dict[str, list[AuditEntry]] = defaultdict(list)
     archived = set()
     for entry in entries:
@@ -29,20 +34,20 @@ def disagreements(records: Iterable[Record], entries: Iterable[AuditEntry]) -> I
             archived.add(entry.job)
         if entry.job is not None and entry.fields:
             logged[entry.job].append(entry)
-    known = {record.id: record for record in records}
-    for identifier, record in known.items():
+    by_id = {record.id: record for record in records}
+    for identifier, record in by_id.items():
         if identifier in archived:
-            yield f"job {identifier[:8]}: the audit log says that it is archived, and its row is here"
+            yield f"job {identifier[:8]}: the audit log has it as archived, but its row is here"
             continue
         for field in _different(record, logged[identifier]):
             yield f"job {identifier[:8]}: {field} is not what the audit log says"
     for identifier, of_job in logged.items():
-        if identifier not in known and identifier not in archived and _last(of_job, "proposed") is not None:
-            yield f"job {identifier[:8]}: the audit log knows it, and its row is gone"
+        if identifier not in by_id and identifier not in archived and _last(of_job, "proposed") is not None:
+            yield f"job {identifier[:8]}: it is in the audit log, but its row is gone"
 
 
 def _different(record: Record, entries: Sequence[AuditEntry]) -> Iterator[str]:
-    """Yield the fields of a job that are not what the log says."""
+    """Yield the fields of a job that differ from the log."""
     proposed = _last(entries, "proposed")
     if proposed is None:
         yield "its proposal"
@@ -50,7 +55,7 @@ def _different(record: Record, entries: Sequence[AuditEntry]) -> Iterator[str]:
     if record.peer and proposed["peer"] != record.peer:
         yield "its peer"
     present = public(record)
-    # Parameters that the kind has got since then have no entry; the digest is of all.
+    # Parameters added to the kind since then have no entry; the digest covers all.
     present["parameters"] = {
         name: value for name, value in present["parameters"].items() if name in proposed["parameters"]
     }
@@ -64,7 +69,7 @@ def _different(record: Record, entries: Sequence[AuditEntry]) -> Iterator[str]:
     finished = _last(entries, "finished")
     pairs: list[tuple[str, Any, Any]] = [
         *((f"the verdict ({party})", here.verdict, there.verdict) for party, here, there, *_ in sides),
-        ("who of us stands behind it", record.people, logged.people),
+        ("the people of ours who approved it", record.people, logged.people),
         ("its end", record.ours.end, logged.ours.end),
         ("what it has spent", _booked(filter(None, [record.charged])), _booked(charged)),
         ("the bits that it has opened", _booked(record.bits), _booked(logged.bits)),
@@ -100,7 +105,7 @@ def _booked(charges: Iterable[Charge | BitsCharge]) -> list[Mapping[str, Any]]:
 
 
 def _is_result(record: Record, opened: Mapping[int, Any], finished: Mapping[str, Any] | None) -> bool:
-    """Return whether the state on disk is one that opened what the log says, and led to the result that it names."""
+    """Return whether the state on disk opened the values in the log, and led to the result that the log names."""
     task = record.ours.proposal.task
     try:
         state = task.states.decode(record.tree)
@@ -110,5 +115,5 @@ def _is_result(record: Record, opened: Mapping[int, Any], finished: Mapping[str,
             return True
         result = outcome.result(record.ours.proposal, state)
         return bool(result[task.about.noun] == finished["outcome"])
-    except Exception:  # whatever a state that nobody wrote does to the code that reads it
+    except Exception:  # a forged state may raise anything in the code that reads it
         return False

@@ -1,12 +1,12 @@
-"""The heads of both logs, compared when two nodes connect: a log that was rolled back is missed by the other party.
+"""Comparison of both logs' heads when two nodes connect, by which the other party notices a rolled-back log.
 
 Each side keeps the newest head that the peer has signed for it, in the peer's last result or when they last connected,
-and shows it at every connection. A log that does not have that entry is not the one that it was: an older copy of the
-state directory was put back, or a new one begun. Then nothing is said and no session begins until both operators have
-accepted it; each acceptance is an entry of the log. Three messages each way:
+and shows it at every connection. A log that lacks that entry is an older copy of the state directory, or a new log.
+Then no statement is sent and no session begins until both operators have accepted that; each acceptance is an entry of
+the log. Three messages each way:
 
-    Shown       our log's present head; the newest one of the peer's log that we hold
-    Found       what of our log the peer holds and we lack; whether our operator has accepted that
+    Shown       our log's present head; the newest head of the peer's log that we hold
+    Found       the entry of our log that the peer holds and we lack; whether our operator has accepted that
     Accepted    whether our operator has accepted what the peer's log lacks
 """
 
@@ -30,13 +30,13 @@ from smc.session import Session
 MAX_BYTES = 64 << 10
 ACCEPT = "smc audit accept-rollback"
 ROLLED_BACK = (
-    "the records here were rolled back, as {peer} knows, and may have forgotten who is revoked: jobs wait, with all "
-    f"peers; put the newest state directory back, or revoke anew whom you do not trust, and then {ACCEPT}"
+    "the records here were rolled back, as {peer} knows, and may lack revocations: jobs wait, with all "
+    f"peers; put the newest state directory back, or revoke certificates again, and then {ACCEPT}"
 )
 
 
 class RolledBackError(LinkError):
-    """One of the two logs is not what it was, and not both operators have accepted that."""
+    """One of the two logs was rolled back, and not both operators have accepted that."""
 
 
 class Message(BaseModel):
@@ -46,14 +46,14 @@ class Message(BaseModel):
 
 
 class Shown(Message):
-    """A party's present head, and the newest one of the other's log that it holds."""
+    """A party's present head, and the newest head of the other's log that it holds."""
 
     own: Evidence
     held: Evidence | None
 
 
 class Found(Message):
-    """A party's own log's loss; `accepted` if its operator has accepted that."""
+    """The entry that a party's own log has lost; `accepted` if its operator has accepted that."""
 
     lost: Head | None
     accepted: bool = False
@@ -69,25 +69,33 @@ Some = TypeVar("Some", bound=Message)
 
 
 class Heads:
-    """A node's heads of its peers' logs, and what its own lacks. `accepted` is called when a loss was accepted."""
+    """The heads that a node holds of its peers' logs. `accepted` is called after an accepted loss of its own log."""
 
     def __init__(self, log: NodeLog, accepted: Callable[[], None] = lambda: None) -> None:
         self._log, self._accepted = log, accepted
-        self._is_behind = bool(self._lacking())  # our log an entry that it had
+        self._is_behind = bool(self._lacking())  # our log lacks an entry that it had
 
     def shown(self, peer: str) -> Shown:
-        """Return what a peer is shown of both logs."""
+        """Return the heads of both logs to show to a peer."""
         with self._log.reading():
             self._log.settle()
             return Shown(own=self._log.audit.evidence(), held=self._held(self._log.peers.named(peer)))
 
     def lost(self, peer: str, theirs: Shown) -> Found:
-        """Return what our log lacks of what the peer shows. `ProtocolError` if a signature there is missing."""
+        """Return the entry that our log lacks, by the heads that the peer shows.
+
+        Args:
+            peer: Name of the peer.
+            theirs: The heads that it shows.
+
+        Raises:
+            ProtocolError: A signature is missing.
+        """
         who = self._log.peers.named(peer)
         with self._log.writing():
             lost = self._lost(who, theirs)
             self._is_behind |= lost.lost is not None
-        if lost.accepted:  # by a command, which has charged what the lost jobs may have spent
+        if lost.accepted:  # by a command, which has charged the possible spending of the lost jobs
             self._accepted()
         return lost
 
@@ -95,7 +103,8 @@ class Heads:
         if not theirs.own.is_signed_by(who.peer):
             raise ProtocolError("the peer has not signed its log's head")
         held, certificate = theirs.held, who.identity.certificate
-        if held is None or held.fingerprint != fingerprint(certificate):  # nothing, or of a former certificate
+        # nothing, or a head under a former certificate
+        if held is None or held.fingerprint != fingerprint(certificate):
             return Found(lost=None)
         if not held.is_signed_by(certificate):
             raise ProtocolError("the peer shows a head of our log that we have not signed")
@@ -104,7 +113,13 @@ class Heads:
         return Found(lost=held.head, accepted=self._rolled_back("us", who, held.head))
 
     def lost_by_peer(self, peer: str, theirs: Shown, reported: Found) -> Found:
-        """Return what the peer's log lacks, as it says or as its head shows; whether our operator has accepted that."""
+        """Return the entry that the peer's log lacks, and whether our operator has accepted that.
+
+        Args:
+            peer: Name of the peer.
+            theirs: The heads that it shows.
+            reported: Its own report.
+        """
         who = self._log.peers.named(peer)
         with self._log.writing():
             held = self._held(who)
@@ -117,19 +132,30 @@ class Heads:
             return Found(lost=held.head, accepted=self._rolled_back("peer", who, held.head))
 
     def rolled_back(self) -> str:
-        """Return why no job runs with anybody: our log lacks what it had, and nobody here has accepted that."""
+        """Return why no job runs with any peer: our log lacks an entry and no operator here has accepted that."""
         with self._log.reading():
             peer = self._lacking() if self._is_behind else ""
         self._is_behind = bool(peer)
         return ROLLED_BACK.format(peer=peer) if peer else ""
 
     def hold(self, peer: str, theirs: Shown) -> None:
-        """Hold this head of the peer's log from now on."""
+        """Hold this head of the peer's log from now on.
+
+        Args:
+            peer: Name of the peer.
+            theirs: The heads that it shows.
+        """
         with self._log.writing():
             self.keep(self._log.peers.named(peer), theirs.own, newer=False)
 
     def keep(self, who: Who, evidence: Evidence, newer: bool = True) -> None:
-        """Hold a head of a peer's log, in the caller's transaction: if it is newer than the one held, or whatever."""
+        """Hold a head of a peer's log, in the caller's transaction.
+
+        Args:
+            who: The link with the peer.
+            evidence: The signed head.
+            newer: Replace the held head only by a newer one.
+        """
         held = self._held(who)
         if newer and held is not None and held.head.number >= evidence.head.number:
             return
@@ -137,7 +163,7 @@ class Heads:
         self._log.connection.execute("INSERT OR REPLACE INTO heads VALUES (?, ?)", values)
 
     def succeed(self, who: Who) -> None:
-        """Hold what is held of a peer's log under its new certificate, too, in the caller's transaction."""
+        """Copy the held head of a peer's log to its new certificate, in the caller's transaction."""
         if (held := self._held(who)) is not None:
             values = (fingerprint(who.succeeded.peer), held.model_dump_json())
             self._log.connection.execute("INSERT OR IGNORE INTO heads VALUES (?, ?)", values)
@@ -150,33 +176,37 @@ class Heads:
     def _rolled_back(self, whose: Side, who: Who, head: Head) -> bool:
         """Record once that a log lacks an entry its owner has signed; return whether our operator has accepted it."""
         audit = self._log.audit
-        whom = {"peer": who.peer_name, "peer_fingerprint": fingerprint(who.peer)}
-        fields = {"whose": whose, **whom, **head.model_dump()}
+        peer_fields = {"peer": who.peer_name, "peer_fingerprint": fingerprint(who.peer)}
+        fields = {"whose": whose, **peer_fields, **head.model_dump()}
         if not any(entry.fields == fields for entry in audit.of_kind("rolled back")):
             audit.append("rolled back", None, fields)
         return any(entry.fields == fields for entry in audit.of_kind("rollback accepted"))
 
     def _lacking(self) -> str:
-        """Return with which peer it was found that our log lacks an entry, unless our operator has accepted that."""
+        """Return the peer with which a loss of our log was found, unless our operator has accepted it."""
         return next((fields["peer"] for fields in self._log.audit.rollbacks() if fields["whose"] == "us"), "")
 
 
 def why_held(peer: str, ours: Found, theirs: Found, by_peer: bool, by_them: bool) -> str:
-    """Return why two nodes do not go on, in words for our operator; empty if they do.
+    """Return the reason for our operator why two nodes do not go on; empty if they do.
 
-    `ours` is what our log lacks, `by_peer` whether the peer's operator has accepted that; `theirs` what the peer's log
-    lacks, `by_them` whether its own operator has.
+    Args:
+        peer: Name of the peer.
+        ours: The loss of our log.
+        theirs: The loss of the peer's log.
+        by_peer: Whether the peer's operator has accepted the loss of our log.
+        by_them: Whether the peer's operator has accepted the loss of its own log.
     """
     reasons = []
     waits = f"it was accepted here, not yet by {peer}: {ACCEPT} there"
     if ours.lost is not None and not (ours.accepted and by_peer):
-        what = f"the records here were rolled back: {peer} holds our signature under entry {ours.lost.number}"
-        back = f"put the newest state directory back, or do without what is lost: {ACCEPT}, here and there"
-        reasons.append(f"{what}, which our log does not have; jobs wait; {waits if ours.accepted else back}")
+        fact = f"the records here were rolled back: {peer} holds our signature under entry {ours.lost.number}"
+        back = f"put the newest state directory back, or accept the loss: {ACCEPT}, here and there"
+        reasons.append(f"{fact}, which our log does not have; jobs wait; {waits if ours.accepted else back}")
     if theirs.lost is not None and not (theirs.accepted and by_them):
-        what = f"the records of {peer} were rolled back: it has signed entry {theirs.lost.number}"
-        back = f"it must put its newest state directory back, or both do without what is lost: {ACCEPT}, there and here"
-        reasons.append(f"{what}, which its log does not have; jobs wait; {waits if theirs.accepted else back}")
+        fact = f"the records of {peer} were rolled back: it has signed entry {theirs.lost.number}"
+        back = f"it must put its newest state directory back, or both accept the loss: {ACCEPT}, there and here"
+        reasons.append(f"{fact}, which its log does not have; jobs wait; {waits if theirs.accepted else back}")
     return "; ".join(reasons)
 
 
@@ -188,7 +218,7 @@ def send(session: Session, message: Message) -> None:
 
 
 def receive(session: Session, model: type[Some]) -> Some:
-    """Receive the peer's message. `ProtocolError` if it is none."""
+    """Receive the peer's message. Raise ProtocolError if it is not one of this class."""
     size = int(session.receive("heads.size", np.int64, (1,))[0])
     if not 0 < size <= MAX_BYTES:
         raise ProtocolError(f"the peer announced {size} bytes about the logs, at most {MAX_BYTES} are allowed")
@@ -196,4 +226,4 @@ def receive(session: Session, model: type[Some]) -> Some:
     try:
         return model.model_validate_json(data)
     except (ValidationError, RecursionError):
-        raise ProtocolError("what the peer says of the logs is unreadable") from None
+        raise ProtocolError("the peer's message about the logs is unreadable") from None

@@ -1,8 +1,8 @@
-"""The events of a job, and what a job is after each.
+"""The events of a job, and the job after each of them.
 
-An event that is logged is its entry (`records.kinds`): its fields are those of the entry. What no entry has, such as a
-note for our operator, is `Unlogged`. `fold` is pure: it reads no clock, table or setting. So a job's
-entries, folded again, say what its record must be (`consistency`).
+An event that is logged is its entry (`records.kinds`): it has the fields of the entry. Changes without an entry, such
+as a note for our operator, are `Unlogged`. `fold` is pure: it reads no clock, table or setting. So a job's entries,
+folded again, give the record that must be on disk (`consistency`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from parties.operator.interface import ENDED, AuditEntry, State
 
 @dataclass(frozen=True)
 class Unlogged:
-    """What no entry has of a job: the new values of fields of its record, and of our statement."""
+    """Changes of a job that have no entry: new values of fields of its record, and of our statement."""
 
     record: Mapping[str, Any]
     ours: Mapping[str, Any] = field(default_factory=dict)
@@ -40,7 +40,13 @@ Event: TypeAlias = kinds.Fields | Unlogged
 
 
 def fold(record: Record, event: Event, at: str) -> Record:
-    """Return the job after an event at this moment, ISO 8601 in UTC."""
+    """Return the job after an event.
+
+    Args:
+        record: The job before.
+        event: The event.
+        at: Time of the event, ISO 8601 in UTC.
+    """
     match event:
         case kinds.Proposed() | kinds.Approved():
             return _with_person(record, event.person)
@@ -48,8 +54,8 @@ def fold(record: Record, event: Event, at: str) -> Record:
             return _theirs(record, verdict=event.verdict)
         case kinds.Decided():
             if (event.verdict, event.by) == ("refused", OPERATOR):
-                record = _changed(record, people=())  # one person's word
-            by = BY_NODE if event.by == BY_POINT else event.by  # the peer is not told that there is a decision point
+                record = _changed(record, people=())  # a refusal is one person's
+            by = BY_NODE if event.by == BY_POINT else event.by  # the peer does not learn that there is a decision point
             record = _changed(_with_person(record, event.person), reason=event.reason, unasked=False)
             return _ours(record, verdict=event.verdict, by=by, at=at)
         case Unlogged():
@@ -80,18 +86,28 @@ def fold(record: Record, event: Event, at: str) -> Record:
             return _theirs(record, withdrawn=event.word)
         case kinds.Withdrawn():
             return _ours(record, withdrawn=event.word, unheard=True)
-    return record  # such as what was opened: the checkpoint has it
+    return record  # such as opened values: the checkpoint has them
 
 
 def settled(record: Record, at: str) -> Record:
-    """Return a job that has ended as one of which nothing more needs to be said to us; any other as it is."""
+    """Return a job that has ended with our statement `settled`, and any other job unchanged.
+
+    Args:
+        record: The job.
+        at: Time of the end, ISO 8601 in UTC.
+    """
     if base_state(record) in ENDED and record.ended_at is None:
         return _changed(_ours(record, settled=True), ended_at=at)
     return record
 
 
 def replayed(record: Record, entries: Iterable[AuditEntry]) -> Record:
-    """Return what the log makes of a job: its proposal, and then all that its entries say."""
+    """Return the job that the log describes: its proposal, changed by all its entries.
+
+    Args:
+        record: The job on disk, for its proposal.
+        entries: Its entries.
+    """
     logged = Record(proposed_by=record.proposed_by, ours=Statement(proposal=record.ours.proposal))
     for entry in entries:
         logged = fold(logged, kinds.FIELDS[entry.kind].model_validate(entry.fields), entry.at)
@@ -99,7 +115,12 @@ def replayed(record: Record, entries: Iterable[AuditEntry]) -> Record:
 
 
 def heard(record: Record, theirs: Statement) -> Iterator[Event]:
-    """Yield what happens when the peer says this: its statement, and the news in it that are logged."""
+    """Yield the events of a statement by the peer: the statement, and its news that are logged.
+
+    Args:
+        record: The job.
+        theirs: The statement.
+    """
     before = record.theirs
     yield Unlogged({"theirs": theirs})
     if theirs.verdict != "waiting" and (before is None or before.verdict != theirs.verdict):
@@ -113,22 +134,29 @@ def heard(record: Record, theirs: Statement) -> Iterator[Event]:
 
 
 def proposed(record: Record, who: Who, address: str | None, person: str = "") -> kinds.Proposed:
-    """Return the event that a job is here that was not: all that is public of it."""
-    whom = {"peer": record.peer, "peer_fingerprint": fingerprint(who.peer), "address": address}
-    return kinds.Proposed.model_validate({**whom, "person": person, **public(record)})
+    """Return the event of a new job, with all its public fields.
+
+    Args:
+        record: The job.
+        who: The link with the peer.
+        address: Address of the peer, if known.
+        person: Name of the person who proposes it here.
+    """
+    peer_fields = {"peer": record.peer, "peer_fingerprint": fingerprint(who.peer), "address": address}
+    return kinds.Proposed.model_validate({**peer_fields, "person": person, **public(record)})
 
 
 def decided(
     verdict: Literal["approved", "refused"], by: str, why: str = "", reason: str = "", person: str = ""
 ) -> tuple[Event, Event]:
-    """Return the events that we consent or decline.
+    """Return the events of our approval or refusal.
 
     Args:
-        verdict: the decision.
-        by: the rule or the person that has decided.
-        why: the reason for the peer.
-        reason: the reason for the log and our operator, if it is another one.
-        person: the name of the person who acts.
+        verdict: The decision.
+        by: The rule or person that has decided.
+        why: Reason for the peer.
+        reason: Reason for the log and our operator, if different.
+        person: Name of the acting person.
     """
     logged = reason or why[:MAX_LINE]
     entry = kinds.Decided(party="us", verdict=verdict, by=by, reason=logged, person=person)
@@ -136,18 +164,38 @@ def decided(
 
 
 def failed(record: Record, told: str, error: BaseException) -> tuple[Event, Event]:
-    """Return the events that a job fails here; `told` is what the peer hears of the error."""
+    """Return the events of a job's failure here.
+
+    Args:
+        record: The job.
+        told: Reason for the peer.
+        error: The error.
+    """
     return kinds.Failed.model_validate({**failure(error), **sizes(record)}), Unlogged({}, {"why": told[:MAX_LINE]})
 
 
 def both_signed(who: Who, ours: Signed, theirs: Signed) -> kinds.BothSigned:
-    """Return the event that both signatures under a result are here."""
+    """Return the event that both signatures under a result are here.
+
+    Args:
+        who: The link with the peer.
+        ours: Our signed result.
+        theirs: The peer's.
+    """
     signer = who.signer(theirs.is_signed_by) or who.peer
     return kinds.BothSigned(ours=ours, theirs=theirs, peer_fingerprint=fingerprint(signer))
 
 
 def withdrawn(who: Who, by: Side, digest: str, word: Withdrawal, person: str = "") -> kinds.Withdrawn:
-    """Return the event that a party withdraws the result of the job of this digest."""
+    """Return the event that a party withdraws a result.
+
+    Args:
+        who: The link with the peer.
+        by: The party that withdraws.
+        digest: Digest of the job.
+        word: The signed withdrawal.
+        person: Name of the acting person here.
+    """
     signer = who.identity.certificate
     if by == "peer":
         signer = who.signer(lambda certificate: word.is_signed_by(certificate, digest)) or who.peer
@@ -155,18 +203,18 @@ def withdrawn(who: Who, by: Side, digest: str, word: Withdrawal, person: str = "
 
 
 def sizes(record: Record) -> dict[str, int]:
-    """Return the bytes that all sessions of a job have sent, and received."""
+    """Return the bytes that all sessions of a job have sent and received."""
     spent = outcome.added(record.spent, record.current)
     return {name: spent[name] for name in ("bytes_sent", "bytes_received")}
 
 
 def base_state(record: Record) -> State:
-    """Return the state of a job of which no session is under way."""
+    """Return the state of a job as if no session were under way."""
     return state(record.ours, record.theirs, False, record.sessions > 0)
 
 
 def public(record: Record) -> dict[str, Any]:
-    """Return what is public of a job, and who proposed it: what its entry `proposed` says."""
+    """Return the public fields of a job and its proposer: the content of its entry `proposed`."""
     job, party = record.ours.proposal, record.party
     parameters = job.task.parameters()
     return {

@@ -1,4 +1,4 @@
-"""Index of a node's jobs, kept up to date as jobs change: a job's cost does not grow with the jobs that are kept."""
+"""Index of a node's jobs, updated at each change, so that a job's cost does not grow with the number of jobs kept."""
 
 from __future__ import annotations
 
@@ -14,28 +14,29 @@ from parties.node.log.job_events import base_state
 from parties.node.log.store import Record, Store, has_news, withdrawals
 from parties.operator.interface import ENDED, State
 
-Queue = Literal["waiting", "ready", "table", "peer"]  # for a consent, for room, for our table, for the peer's table
+Queue = Literal["waiting", "ready", "table", "peer"]  # for consent, for room, for our table, for the peer's table
 Place = TypeVar("Place", int, tuple[datetime, int])
-Question = tuple[str, str, bytes]  # the peer, the version of our rows, the digest of what is asked
+Question = tuple[str, str, bytes]  # the peer, the version of our rows, the digest of the question
 
 
 class JobIndex:
-    """Sets and sums over all jobs of a store, which tells of each change. Only the beginning reads all jobs.
+    """Sets and sums over all jobs of a store, which reports each change. Only the constructor reads all jobs.
 
-    Jobs have the store's numbers, in the order in which they came.
+    Jobs are identified by the store's numbers, in order of arrival.
     """
 
     def __init__(self, store: Store) -> None:
-        self.counts = Counter[State]()  # jobs by state; a running one as what it would be else
+        self.counts = Counter[State]()  # jobs by state; a running job by its base state
         self.of_peer = Counter[tuple[str, State]]()  # the same by peer
-        self.approved = Counter[tuple[str, str, date]]()  # by us, by peer, table and day
+        self.approved = Counter[tuple[str, str, date]]()  # approved by us: by peer, table and day
         self.charged: defaultdict[str, list[tuple[datetime, int]]] = defaultdict(
             list
-        )  # jobs by our table, from when on
-        self.exact: defaultdict[str, list[tuple[datetime, int]]] = defaultdict(list)  # the same of bits, once a charge
-        self.withdrawn: dict[str, Record] = {}  # whose result was withdrawn
-        self.unasked: dict[str, Record] = {}  # of which the decision point has not been asked
-        self.news: defaultdict[str, list[int]] = defaultdict(list)  # by peer, jobs of which it has to hear, ascending
+        )  # jobs by our table, with the time from which the charge counts
+        # the same for bits, once for each charge
+        self.exact: defaultdict[str, list[tuple[datetime, int]]] = defaultdict(list)
+        self.withdrawn: dict[str, Record] = {}  # jobs whose result was withdrawn
+        self.unasked: dict[str, Record] = {}  # jobs about which the decision point was not asked yet
+        self.news: defaultdict[str, list[int]] = defaultdict(list)  # by peer: jobs with news for it, ascending
         self._queues: defaultdict[tuple[str, Queue], list[int]] = defaultdict(list)  # ascending
         self._answers: defaultdict[Question, list[int]] = defaultdict(list)  # done jobs that may answer others
         for number, record in store.numbered():
@@ -43,29 +44,45 @@ class JobIndex:
         store.watchers.append(self._change)
 
     def queue(self, peer: str, *queues: Queue) -> list[int]:
-        """Return the numbers of jobs with a peer that wait in one of these queues, the oldest first."""
+        """Return the numbers of jobs with a peer that wait in one of these queues, oldest first.
+
+        Args:
+            peer: Name of the peer.
+            queues: The queues.
+        """
         return sorted(number for queue in queues for number in self._queues[peer, queue])
 
     def open(self) -> list[int]:
-        """Return the numbers of all jobs that have not ended, the oldest first."""
+        """Return the numbers of all jobs that have not ended, oldest first."""
         return sorted(number for numbers in self._queues.values() for number in numbers)
 
     def answers(self, record: Record, version: str) -> list[int]:
-        """Return the numbers of jobs that are done and asked the same of this version of our rows, the oldest first."""
+        """Return the numbers of done jobs with the same question on this version of our rows, oldest first.
+
+        Args:
+            record: The job to answer.
+            version: Version of our rows.
+        """
         return list(self._answers.get(_question(record, version), ()))
 
     @staticmethod
     def since(
         charges: Mapping[str, list[tuple[datetime, int]]], tables: Iterable[str], at: datetime | None
     ) -> list[int]:
-        """Return the numbers of jobs charged under these names after a moment (None: ever), the oldest first."""
-        found = {
+        """Return the numbers of charged jobs, oldest first.
+
+        Args:
+            charges: Times and numbers of jobs by table, ascending.
+            tables: Names under which the charges were made.
+            at: Charges that count from this time on; None takes all.
+        """
+        numbers = {
             number
             for table in tables
             if table in charges
             for _, number in charges[table][0 if at is None else bisect_left(charges[table], (at, -1)) :]
         }
-        return sorted(found)
+        return sorted(numbers)
 
     def _change(self, number: int, before: Record | None, after: Record | None) -> None:
         if before is not None:

@@ -1,4 +1,4 @@
-"""The jobs of a node: found, listed, and changed in one way, by events that the log has."""
+"""The jobs of a node: lookup, listing, and the single way to change one, by logged events."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ from parties.node.records.kinds import Fields
 from parties.operator.interface import ENDED, State
 from smc.errors import InputError
 
-SHORTEST_NAME = 4  # of a job: so many digits of its identifier at least
+SHORTEST_NAME = 4  # digits of a job's identifier that name it, at least
 ENDED_STATES = frozenset(ENDED)
 
 
 class Jobs:
     """All jobs of a node. Calls come from any thread.
 
-    `speakers`, by peer, are told of which job the peer should hear our statement, `changed` of every job that has
-    changed, both after it is written. `running` are the jobs of which a session is under way.
+    `speakers` send our statement about a job to its peer; they are found by the peer's name. `changed` is called with
+    every job that has changed. Both are called after the change is written. `running` are the jobs with a session under
+    way.
     """
 
     def __init__(
@@ -40,17 +41,17 @@ class Jobs:
         self.index = JobIndex(log.store)
         self.running: set[str] = set()
 
-    # How one changes.
+    # Changes.
 
     def apply(self, record: Record, *events: Event) -> Record:
-        """Let these events happen to a job; return it as it is then.
+        """Apply events to a job; return the job after them.
 
         Nothing else changes a job. The entries of the events and the record are written in the caller's transaction
         (`NodeLog.writing`).
 
         Args:
-            record: the job before; what is proposed, if it is new.
-            events: what happens to it, in order.
+            record: The job before; the proposed job if it is new.
+            events: The events, in order.
         """
         after, at = record, now()
         for event in events:
@@ -64,27 +65,42 @@ class Jobs:
         return after
 
     def archive(self, record: Record, content: str) -> None:
-        """Let a job leave, in the caller's transaction; `content` is the SHA-256 of its lines, which are in a file."""
+        """Remove an archived job, in the caller's transaction.
+
+        Args:
+            record: The job.
+            content: SHA-256 of its lines in the archive file.
+        """
         job = record.ours.proposal
         fields = {"peer": record.peer, "protocol": job.task.name, "digest": job.digest, "table": record.table}
         self.log.audit.archive(record.id, {**fields, "content": content})
         self.store.remove(record.id)
 
     def tell(self, record: Record, say: bool = True) -> Record:
-        """Tell that a job has changed, and the peer if it is to hear of it. Whoever calls it holds no lock."""
+        """Report a change of a job here, and to its peer. The caller must hold no lock.
+
+        Args:
+            record: The job.
+            say: Whether the peer must be told.
+        """
         if say and not is_held(record) and (speak := self._speakers.get(record.peer)) is not None:
             speak(record.id)
         self.changed(record.id)
         return record
 
     def speak(self, peer: str, identifier: str) -> None:
-        """Tell a peer what there is to say of a job, be it none of ours."""
+        """Send our statement about a job to a peer, also about a job that is not kept here.
+
+        Args:
+            peer: Name of the peer.
+            identifier: The job.
+        """
         self._speakers[peer](identifier)
 
     def check(self, path: Path) -> None:
-        """Raise `InputError` if what is kept is not whole, see `NodeLog.check`.
+        """Raise InputError if the records are damaged, see `NodeLog.check`; `path` is that of the log's marker.
 
-        Then the peers of jobs from before a node could have several are named: the log says with whom they are.
+        Jobs from before a node could have several peers get the name of theirs from the log.
         """
         self.log.check(path)
         if nameless := [record for record in self.store.all() if not record.peer]:
@@ -94,15 +110,21 @@ class Jobs:
                 for record in nameless:
                     self.apply(record, Unlogged({"peer": names[record.id]}))
 
-    # What there is.
+    # Lookup.
 
     def all(self) -> list[Record]:
-        """Return all jobs, the newest first."""
+        """Return all jobs, newest first."""
         with self.log.lock:
             return self.store.all()[::-1]
 
     def last(self, most: int, before: str | None = None, states: Collection[State] = ()) -> list[Record]:
-        """Return the last jobs (proposed before the given one, in one of these states), the newest first."""
+        """Return the last jobs, newest first.
+
+        Args:
+            most: Largest number of jobs.
+            before: Only jobs proposed before this one.
+            states: Only jobs in one of these states; empty for all.
+        """
         with self.log.lock:
             number = None if before is None else self.store.number(self.find(before).id)
             jobs = self.store.newest(number)
@@ -112,7 +134,7 @@ class Jobs:
             return list(islice((job for job in jobs if not states or self.state(job) in states), most))
 
     def counts(self) -> Counter[State]:
-        """Return how many jobs are in each state."""
+        """Return the number of jobs in each state."""
         with self.log.lock:
             counts = self.index.counts.copy()
             for record in filter(None, map(self.store.get, self.running)):
@@ -121,20 +143,25 @@ class Jobs:
             return counts
 
     def known(self, identifier: str) -> Record | None:
-        """Return a job by its full identifier; None if there is none (any more)."""
+        """Return a job by its full identifier; None if it does not exist (any more)."""
         with self.log.lock:
             return self.store.get(identifier)
 
     def get(self, identifier: str) -> Record:
-        """Return a job by its full identifier. `InputError` if there is none (any more)."""
+        """Return a job by its full identifier. Raise InputError if it does not exist (any more)."""
         if (record := self.known(identifier)) is None:
             raise InputError("there is no such job here")
         return record
 
     def find(self, beginning: str, states: tuple[State, ...] = ()) -> Record:
-        """Return a job by an unambiguous beginning of its identifier, or `latest`, the newest (in one of these states).
+        """Return a job by an unambiguous beginning of its identifier.
 
-        `InputError`: there is none, or several.
+        Args:
+            beginning: The beginning, or `latest` for the newest job.
+            states: States from which `latest` chooses; empty for all.
+
+        Raises:
+            InputError: There is no such job, or several.
         """
         if beginning == "latest":
             newest = next(iter(self.last(1, states=states)), None)
@@ -148,18 +175,18 @@ class Jobs:
                 return record
             matches = [record for record in self.store.all() if record.id.startswith(beginning.lower())]
             if len(matches) != 1:
-                many = "no job begins" if not matches else f"{len(matches)} jobs begin"
-                raise InputError(f"{many} with {quoted(beginning)}; smc jobs lists all")
+                count = "no job begins" if not matches else f"{len(matches)} jobs begin"
+                raise InputError(f"{count} with {quoted(beginning)}; smc jobs lists all")
             return matches[0]
 
     def who(self, record: Record) -> Who:
-        """Return the peer of a job. `InputError` if it has gone from party.toml."""
+        """Return the link with a job's peer. Raise InputError if the peer is no longer in party.toml."""
         if (who := self.log.peers.get(record.peer)) is None:
             raise InputError(f"its peer {quoted(record.peer)} is not in party.toml any more")
         return who
 
     def state(self, record: Record) -> State:
-        """Return what has become of a job."""
+        """Return the state of a job."""
         return state(record.ours, record.theirs, record.id in self.running, record.sessions > 0)
 
     def has_ended(self, record: Record) -> bool:
@@ -167,22 +194,27 @@ class Jobs:
         return self.state(record) in ENDED_STATES
 
     def changes(self) -> str:
-        """Return a text that is another one whenever a job may have changed, or is under way that was not."""
+        """Return a text that differs after each change of a job, or of the set of running jobs."""
         with self.log.lock:
             return " ".join([str(self.store.changes), *sorted(self.running)])
 
     def to_greet(self, peer: str) -> list[str]:
-        """Return the jobs to speak of on a new link to a peer: without an end, or whose end it may not know."""
+        """Return the jobs to report on a new link to a peer: those without an end, or whose end it may not know."""
         with self.log.lock:
             return [self.store.at(number).id for number in self.index.news[peer]]
 
     def lacks_word(self, identifier: str) -> bool:
-        """Return whether a job has our consent, and the peer has not decided as far as is known here."""
+        """Return whether a job has our consent and no known decision of the peer."""
         record = self.known(identifier)
         return record is not None and record.ours.verdict == "approved" and self.state(record) == "waiting"
 
     def agreed(self, peer: str, queue: Queue) -> list[Record]:
-        """Return jobs with a peer that could begin or go on, the oldest first: `ready` now, `table` were ours there."""
+        """Return the agreed jobs of a queue that are not running, oldest first.
+
+        Args:
+            peer: Name of the peer.
+            queue: "ready" for jobs that can begin or go on now; "table" for those that wait for our table.
+        """
         with self.log.lock:
             jobs = map(self.store.at, self.index.queue(peer, queue))
             return [record for record in jobs if record.id not in self.running]
@@ -193,11 +225,16 @@ class Jobs:
             return list(self.index.withdrawn.values())
 
     def answers(self, record: Record, version: str) -> list[Record]:
-        """Return the done jobs that asked the same peer the same of this version of our rows, the newest first."""
+        """Return the done jobs with the same peer and question on this version of our rows, newest first.
+
+        Args:
+            record: The job to answer.
+            version: Version of our rows.
+        """
         with self.log.lock:
             return list(map(self.store.at, reversed(self.index.answers(record, version))))
 
 
 def now() -> str:
-    """Return the time as it is kept."""
+    """Return the present time in the form in which it is kept."""
     return datetime.now(UTC).isoformat(timespec="seconds")

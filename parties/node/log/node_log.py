@@ -1,6 +1,6 @@
-"""A node is one log: the audit log, and the transaction in which all that a node keeps is written together with it.
+"""The log of a node: the audit log, and the transaction that writes it together with everything a node keeps.
 
-Calls come from any thread. One lock is held while something is read or written; it is that of jobs in memory, too.
+Calls come from any thread. One lock is held during each read or write; it also protects the jobs in memory.
 """
 
 from __future__ import annotations
@@ -62,15 +62,15 @@ class NodeLog:
         self._later = Later(connection)
         self._folding = Folding(self._note_repeats, FREE, WINDOW_SECONDS)
         self._closed = False
-        self._whole: int | None = None  # the version of the database when all was whole
+        self._whole: int | None = None  # the version of the database when all was intact
         with connection:
-            for table in (HEADS, HEARD, shipped.TABLE):  # all that the seal is over
+            for table in (HEADS, HEARD, shipped.TABLE):  # all tables under the seal
                 connection.execute(table)
         self._seal = Seal(connection, peers.identity)
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Keep everything as it is meanwhile. `ClosedError` if there is no database any more."""
+        """Hold the lock, so that nothing changes meanwhile. Raise ClosedError if the database is closed."""
         with self.lock:
             if self._closed:
                 raise ClosedError("the node has stopped")
@@ -78,9 +78,9 @@ class NodeLog:
 
     @contextmanager
     def writing(self, later: bool = False) -> Iterator[None]:
-        """Keep everything as it is meanwhile, and write what is written inside together, or not at all.
+        """Hold the lock, and write everything inside in one transaction, or nothing.
 
-        `later`: a power cut may take it back until something of it is told outside, or another change is written.
+        With `later`, a power cut may take the transaction back until `settle` is called or another change is written.
         """
         with self.reading():
             mark, changes, size = self.store.begin(), self.store.changes, self.audit.bytes
@@ -100,32 +100,44 @@ class NodeLog:
                     wake()
 
     def settle(self) -> None:
-        """Return when all is on the disk that was written: what is told outside must not be taken back."""
+        """Return once everything written is on the disk: information sent outside must not be taken back."""
         self._later.settle()
 
     def note(self, kind: EntryKind, **fields: Any) -> None:
-        """Record what concerns no job."""
+        """Record an event that concerns no job."""
         with self.writing():
             self.audit.append(kind, None, fields)
 
     def note_folded(self, kind: Repeated, peer: str, **fields: Any) -> None:
-        """Record what others may cause as often as they like: repeats about a peer, or about none, are one entry."""
+        """Record an event that others may cause at will: repeats with the same peer, or with none, are folded.
+
+        Args:
+            kind: Kind of entry.
+            peer: Name of the peer; empty if there is none.
+            fields: Fields of the entry.
+        """
         with self.writing():
             self.add_folded(kind, peer, fields)
 
     def add_folded(self, kind: Repeated, peer: str, fields: Mapping[str, Any]) -> None:
-        """Do the same in the caller's transaction."""
+        """Do the same as `note_folded` in the caller's transaction.
+
+        Args:
+            kind: Kind of entry.
+            peer: Name of the peer; empty if there is none.
+            fields: Fields of the entry.
+        """
         if self._folding.add((kind, peer), fields):
             self.audit.append(kind, None, {**({"peer": peer} if peer else {}), **fields})
 
     def note_repeats(self) -> None:
-        """Record now what is counted of repeats."""
+        """Record the counted repeats now."""
         self._folding.flush()
 
     def _note_repeats(self, key: tuple[str, str], repeats: Repeats) -> None:
         what, peer = key
         why = str(repeats.fields.get("why") or "")
-        with suppress(*errors(ClosedError)):  # the node ends, or cannot write now
+        with suppress(*errors(ClosedError)):  # the node is ending, or cannot write now
             self.note(
                 "repeated", what=what, peer=peer, times=repeats.times, first=repeats.first, last=repeats.last, why=why
             )
@@ -136,14 +148,19 @@ class NodeLog:
         return unsigned.model_copy(update={"signature": records.sign(self.peers.identity, unsigned.document()).hex()})
 
     def entries(self, last: int, before: int | None) -> list[AuditEntry]:
-        """Return the last entries, the newest first."""
+        """Return the last entries, newest first.
+
+        Args:
+            last: Largest number of entries.
+            before: Only entries before this number.
+        """
         with self.reading():
             return self.audit.entries(last, before)
 
     def verify(self) -> AuditState:
-        """Check that all that is kept is whole, see `integrity`.
+        """Check that everything that is kept is intact, see `integrity`.
 
-        What was found whole before is not read again, unless somebody else has written to the database since.
+        What was intact before is not read again, unless another process has written to the database since.
         """
         with self.reading():
             (*_, path), *_ = self.connection.execute("PRAGMA database_list")
@@ -160,12 +177,12 @@ class NodeLog:
         return checked
 
     def check(self, path: Path) -> None:
-        """Raise `InputError` if what is kept is not whole, or with a peer that was named otherwise.
+        """Raise InputError if the records are damaged, or a peer was named otherwise before.
 
-        To go on with changed records would cover the change up. `path` is that of the log's marker.
+        To go on with changed records would hide the change. `path` is that of the log's marker.
         """
         with self.reading():
-            self._whole = None  # all of it
+            self._whole = None  # check all of it
             problems = self._checked(path.parent).problems
             if problems and (problems != [NO_ENTRY] or integrity.is_begun(self.connection, path.parent)):
                 raise InputError(f"{problems[0]}; smc audit verify shows all")
@@ -174,37 +191,48 @@ class NodeLog:
                     raise MisnamedError(problem)
 
     def _names(self) -> dict[str, str]:
-        """Return the names under which the log knows peers' certificates: the last one of each fingerprint."""
-        known = [entry.fields for entry in self.audit.of_kind("connected", "proposed") if entry.fields]  # not archived
-        prints = [fields.get("fingerprint") or fields.get("peer_fingerprint") for fields in known]
-        return {str(print_): str(fields["peer"]) for print_, fields in zip(prints, known, strict=True)}
+        """Return the names by which the log knows peers' certificates: the last name of each fingerprint."""
+        # not those of archived jobs
+        entries = [entry.fields for entry in self.audit.of_kind("connected", "proposed") if entry.fields]
+        prints = [fields.get("fingerprint") or fields.get("peer_fingerprint") for fields in entries]
+        return {str(print_): str(fields["peer"]) for print_, fields in zip(prints, entries, strict=True)}
 
     def remember(self, path: Path) -> None:
-        """Write down, outside the database, how far the log has come: in its marker."""
+        """Write the log's present length to its marker, outside the database."""
         with self.reading():
             self.settle()
             marker.remember(path, self.audit)
 
     def rows_after(self, number: int, most: int) -> list[Row]:
-        """Return the next entries of the log after this one, as they are kept."""
+        """Return the next rows of the log, as they are kept.
+
+        Args:
+            number: Number of the entry before them.
+            most: Largest number of rows.
+        """
         with self.reading():
             self.settle()
             return list(islice(database.rows(self.connection, number), most))
 
     def shipped(self, target: str) -> Shipped:
-        """Return how far a target of shipping is; the beginning, if it has an entry that the log does not have."""
+        """Return how far a shipping target has come; the start, if its last entry is not in the log."""
         with self.reading():
             at = shipped.of(self.connection, target)
-            known = not at.hash or self.audit.has(Head(number=at.number, hash=at.hash))
-            return at if known else Shipped()
+            is_here = not at.hash or self.audit.has(Head(number=at.number, hash=at.hash))
+            return at if is_here else Shipped()
 
     def note_shipped(self, target: str, at: Shipped) -> None:
-        """Write down how far a target of shipping is."""
+        """Record how far a shipping target has come.
+
+        Args:
+            target: The target.
+            at: The last entry that it has.
+        """
         with self.writing():
             shipped.put(self.connection, target, at)
 
     def close(self) -> None:
-        """Close the database, when nobody is using it."""
+        """Close the database once no caller is using it."""
         with self.lock:
             self._closed = True
             self.connection.close()

@@ -1,4 +1,4 @@
-"""What a finished job has brought: the result that both parties sign, and what was spent on it."""
+"""Results of finished jobs as both parties sign them, and their traffic."""
 
 from __future__ import annotations
 
@@ -14,7 +14,13 @@ TRAFFIC = ("bytes_sent", "bytes_received", "rounds")
 
 
 def result(job: Proposal, state: State, repeats: str = "") -> dict[str, Any]:
-    """Return what both parties sign: job, digest of its result, what was opened; the job it repeats, if any."""
+    """Return the document that both parties sign: job, digest of its result, opened values, and the repeated job.
+
+    Args:
+        job: The job.
+        state: Its final state.
+        repeats: Identifier of the earlier job whose result it repeats.
+    """
     return {
         "job": job.id,
         "digest": job.digest,
@@ -25,10 +31,15 @@ def result(job: Proposal, state: State, repeats: str = "") -> dict[str, Any]:
 
 
 def traffic(total: Cost) -> dict[str, int]:
-    """Return what the records keep of a session's cost."""
+    """Return the part of a session's cost that the records keep."""
     return {name: getattr(total, name) for name in TRAFFIC}
 
 
 def added(left: dict[str, int], right: dict[str, int]) -> dict[str, int]:
-    """Return the traffic of both."""
+    """Return the sum of two traffics.
+
+    Args:
+        left: One.
+        right: The other.
+    """
     return {name: left.get(name, 0) + right.get(name, 0) for name in TRAFFIC}

@@ -1,4 +1,4 @@
-"""Which certificates of peers count: revoked ones count no more, and a new one takes a former one's place."""
+"""Trusted certificates of peers: revocations, and the replacement of a certificate by its successor."""
 
 from __future__ import annotations
 
@@ -20,11 +20,19 @@ class Pins:
         self.revoked = frozenset(entry.fields["peer_fingerprint"] for entry in entries)
 
     def is_revoked(self, who: Who) -> bool:
-        """Return whether a peer's present certificate is trusted no more."""
+        """Return whether a peer's present certificate has been revoked."""
         return fingerprint(who.peer) in self.revoked
 
     def revoke(self, peer: str, why: str) -> None:
-        """Trust a peer's present certificate no more. `InputError`: no such peer, or it is revoked already."""
+        """Revoke a peer's present certificate.
+
+        Args:
+            peer: Name of the peer.
+            why: Reason for the log.
+
+        Raises:
+            InputError: There is no such peer, or its certificate is revoked already.
+        """
         with self._log.writing():
             who = self._log.peers.named(peer)
             if self.is_revoked(who):
@@ -34,7 +42,7 @@ class Pins:
         self.revoked |= {fingerprint(who.peer)}
 
     def succeed(self, who: Who) -> Who:
-        """Let a peer's new certificate take the place of the former one, once; return the peer as it is known then."""
+        """Replace a peer's certificate by its successor, once; return the peer with the new one."""
         with self._log.writing():
             if not self._is_replaced(who):
                 new = {"peer": who.peer_name, "peer_fingerprint": fingerprint(who.succeeded.peer)}
@@ -44,7 +52,7 @@ class Pins:
         return who.succeeded
 
     def is_succeeded(self, who: Who) -> bool:
-        """Return whether a peer has come with its new certificate before."""
+        """Return whether a peer has connected with its new certificate before."""
         with self._log.reading():
             return self._is_replaced(who)
 
@@ -52,5 +60,5 @@ class Pins:
         if who.successor is None:
             return False
         prints = fingerprint(who.peer), fingerprint(who.successor.certificate)
-        known = (entry.fields for entry in self._log.audit.of_kind("pin replaced"))
-        return any((fields["former_fingerprint"], fields["peer_fingerprint"]) == prints for fields in known)
+        replacements = (entry.fields for entry in self._log.audit.of_kind("pin replaced"))
+        return any((fields["former_fingerprint"], fields["peer_fingerprint"]) == prints for fields in replacements)

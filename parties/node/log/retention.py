@@ -1,7 +1,7 @@
-"""How long a node keeps jobs: those that have ended longer ago leave its database for a file of their own.
+"""Retention of jobs: those that ended long enough ago are moved from the node's database to an archive file.
 
-Each leaves as lines of JSON (`records.export.to_archive`): what the node kept of it, result and texts, and its entries
-of the log. In the log an entry `archived` and what chains entries remain, and what the job has spent of a budget.
+Each is written as lines of JSON (`records.export.to_archive`): the node's record of it, result and texts, and its log
+entries. The log keeps an entry `archived`, the hashes that chain the entries, and the job's charges to a budget.
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ from parties.node.records import database
 from parties.node.records.beside import Beside
 from parties.node.records.export import to_archive
 
-PATIENCE = timedelta(days=31)  # that a peer who has not heard of a job's end has besides; then it hears a refusal
+# additional time for a peer that has not heard of a job's end; after it the peer hears a refusal
+PATIENCE = timedelta(days=31)
 
-Days = Callable[[str], int | None]  # for how many days jobs on a table are kept; None: for ever
+Days = Callable[[str], int | None]  # how many days jobs on a table are kept; None: for ever
 
 
 @dataclass(frozen=True)
 class Archived:
-    """The jobs that have left, and where their lines are."""
+    """The archived jobs, and the path of their file."""
 
     path: Path
     jobs: int
@@ -37,7 +38,10 @@ class Archived:
 
 
 class Retention:
-    """Lets jobs leave. Unless they are `overwritten`, the write-ahead log may have what has left until next time."""
+    """Archives jobs.
+
+    If `overwritten` is False, the write-ahead log may contain archived content until the next time.
+    """
 
     def __init__(self, jobs: Jobs, spendings: Spendings) -> None:
         self._jobs, self._log, self._spendings = jobs, jobs.log, spendings
@@ -46,11 +50,22 @@ class Retention:
     def archive(
         self, days: Days, folder: Path, out: Path | None = None, emergency: Collection[str] = ()
     ) -> Archived | None:
-        """Let the jobs leave that have been kept for so many days, for a new file in the folder (or `out`).
+        """Move the jobs whose retention has ended to a new file.
 
-        Those for a purpose of `emergency` that have begun stay until they were reviewed. None if none is to leave.
-        `InputError` if it cannot be written: then all stay. The file is on the disk before anything leaves; a crash
-        between the two leaves a copy.
+        Jobs that have begun for a purpose in `emergency` stay until they are reviewed. The file is on the disk before a
+        job is removed; a crash between the two leaves a copy.
+
+        Args:
+            days: Number of days that jobs on a table are kept.
+            folder: Folder of the new file.
+            out: Path of the new file, in place of one in the folder.
+            emergency: Purposes whose jobs need a review first.
+
+        Returns:
+            The archived jobs; None if there are none.
+
+        Raises:
+            InputError: The file cannot be written; then all jobs stay.
         """
         moment = datetime.now(UTC)
         with self._log.reading():
@@ -63,7 +78,7 @@ class Retention:
             path, is_there = out or new_file(folder, moment), False
             try:
                 with self._log.writing():
-                    self._log.connection.execute("BEGIN IMMEDIATE")  # commands write of them before, or after
+                    self._log.connection.execute("BEGIN IMMEDIATE")  # commands write about these jobs before or after
                     texts = [
                         to_archive(job.id, job.model_dump(mode="json"), self._log.audit.of_job(job.id))
                         for job in leaving
@@ -72,7 +87,7 @@ class Retention:
                     is_there = True
                     for record, text in zip(leaving, texts, strict=True):
                         self._jobs.archive(record, hashlib.sha256(text.encode()).hexdigest())
-            except Exception:  # not when interrupted, which may be once it is written
+            except Exception:  # not at an interruption, which may come after the commit
                 if is_there:
                     path.unlink(missing_ok=True)
                 raise
@@ -81,22 +96,34 @@ class Retention:
         return Archived(path, len(leaving))
 
     def _overwrite(self) -> None:
-        """Empty the write-ahead log, which else has what was overwritten in the database; a reader is in the way."""
+        """Empty the write-ahead log, which may contain content overwritten in the database; a reader prevents this."""
         (busy, _, _) = self._log.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         self.overwritten = not busy
 
 
 def due(records: Iterable[Record], days: Days, now: datetime, staying_jobs: Collection[str] = ()) -> list[Record]:
-    """Return the jobs that have been kept long enough; a result leaves with all that repeat it, or stays with them."""
-    known = {record.id: record for record in records}
-    due_ones = {job for job, record in known.items() if job not in staying_jobs and _is_due(record, days, now)}
-    staying = {_first(record, known) for job, record in known.items() if job not in due_ones}
-    return [record for record in known.values() if _first(record, known) not in staying]
+    """Return the jobs whose retention has ended; a result is archived with all its repetitions, or stays with them.
+
+    Args:
+        records: All jobs.
+        days: Number of days that jobs on a table are kept.
+        now: The present time.
+        staying_jobs: Jobs that must stay.
+    """
+    by_id = {record.id: record for record in records}
+    due_ones = {job for job, record in by_id.items() if job not in staying_jobs and _is_due(record, days, now)}
+    staying = {_first(record, by_id) for job, record in by_id.items() if job not in due_ones}
+    return [record for record in by_id.values() if _first(record, by_id) not in staying]
 
 
 def new_file(folder: Path, now: datetime) -> Path:
-    """Return where jobs that leave now are written; the folder is made, for its owner only."""
-    with suppress(OSError):  # whoever writes there says why it cannot be
+    """Return the path of a new archive file; the folder is made, for its owner only.
+
+    Args:
+        folder: Folder of archive files.
+        now: The present time, which names the file.
+    """
+    with suppress(OSError):  # the caller that writes there reports the reason
         folder.mkdir(mode=0o700, exist_ok=True)
     return folder / f"{now.astimezone(UTC):%Y%m%dT%H%M%S.%fZ}.jsonl"
 
@@ -110,7 +137,7 @@ def _is_due(record: Record, days: Days, now: datetime) -> bool:
 
 
 def _first(record: Record, known: dict[str, Record]) -> str:
-    """Return the job whose session computed a job's result, as far as it is known."""
+    """Return the identifier of the job whose session computed a job's result, as far as it is known."""
     while record.repeats in known:
         record = known[record.repeats]
     return record.id

@@ -1,8 +1,8 @@
-"""What the two nodes tell each other of a job: statements, and the state that follows from both.
+"""Statements of the two nodes about a job, and the job's state as a function of both.
 
-A statement is all that one party has to say about one job: complete, and the same however often it is sent. So after
-a crash or a lost link the nodes need to agree on nothing: each says again what it has to say. The state of a job is
-a pure function of the two statements.
+A statement is everything that one party has to say about a job: it is complete, and equal however often it is sent. So
+after a crash or a lost link the nodes need not agree on anything: each sends its statements again. The state of a job
+is a pure function of the two statements.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from parties.operator.interface import State
 from smc.errors import ProtocolError
 
 MAX_BYTES = 512 * 1024
-MAX_RESULT_BYTES = 8 * 1024  # of what is signed: digests, and how many values of each kind were opened
-MAX_EXPLAINED = 300  # characters of what is wrong with a statement: the peer may have named it
+MAX_RESULT_BYTES = 8 * 1024  # of signed content: digests, and the numbers of opened values of each kind
+MAX_EXPLAINED = 300  # characters about an error in a statement: the peer may have chosen them
 MAX_LINE = 500  # characters of a reason
 UNREADABLE = "the peer's statement about a job is unreadable"
-OPERATOR, PROPOSER = "operator", "proposer"  # who decides: one of our people, about a job of the peer's or of ours
-BUDGET = "budget"  # who refuses what a table's privacy budget does not allow
-BY_POINT = "decision point"  # who refuses what an outside decision point does not permit
-BY_NODE = "node"  # who refuses what is impossible here, or not to be told why
+OPERATOR, PROPOSER = "operator", "proposer"  # decided by a person of ours: on a job of the peer's, or of ours
+BUDGET = "budget"  # refused because a table's privacy budget does not allow it
+BY_POINT = "decision point"  # refused because an outside decision point does not permit it
+BY_NODE = "node"  # refused because it is impossible here, or for a reason that the peer must not learn
 End = Literal["", "cancelled", "failed", "computed"]
 Line = Annotated[str, StringConstraints(max_length=MAX_LINE)]
 
 
 class Statement(BaseModel):
-    """A party's word about a job. `why` goes with a refusal or an end; it names nothing private.
+    """A party's statement about a job. `why` is the reason of a refusal or an end; it contains nothing private.
 
-    `waits`: the job does not go on before something of this party's is there; the peer is not told why it is not.
-    `settled`: for this party the job has ended. To one who says so nothing more needs to be said.
-    `withdrawn`: the result, which is signed, is not to be used any more. `unheard`: the other has not said yet that it
-    knows, which is `heard` there.
+    `waits`: the job waits for something of this party's; the peer does not learn why it is missing. `settled`: for this
+    party the job has ended. No further statement to this party is needed. `withdrawn`: the signed result must not be
+    used any more. `unheard`: the other party has not confirmed the withdrawal. The other party confirms it by its
+    `heard`.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -59,20 +59,20 @@ class Statement(BaseModel):
     @model_validator(mode="after")
     def _signed_if_computed(self) -> Statement:
         if (self.signed is not None) != (self.end == "computed"):
-            raise ValueError("a result is signed, and nothing else is")
+            raise ValueError("end = computed needs a signed result, and no other end has one")
         if self.signed is not None and len(canonical(self.signed.result)) > MAX_RESULT_BYTES:
             raise ValueError(f"what is signed has more than {MAX_RESULT_BYTES} bytes")
         if self.signed is None and (self.withdrawn is not None or self.heard):
-            raise ValueError("only a result that is signed can be withdrawn")
+            raise ValueError("only a signed result can be withdrawn")
         return self
 
     def to_bytes(self) -> bytes:
-        """Write it for the wire and the store."""
+        """Return the statement in its form for the wire and the store."""
         return canonical(self.model_dump(mode="json")).encode()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Statement:
-        """Read it; it may be the peer's, so anything else is a `ProtocolError`."""
+        """Parse a statement, which may be the peer's. Raise ProtocolError if it is invalid."""
         try:
             return cls.model_validate_json(data)
         except ValidationError as error:
@@ -86,7 +86,12 @@ _ENDS = ({""}, {"computed"}, {"cancelled", "failed"})
 
 
 def takes_back(before: Statement, after: Statement) -> bool:
-    """Return whether a party unsays with the second what it said with the first: verdicts and ends only go forward."""
+    """Return whether a later statement takes an earlier one back: verdicts and ends only go forward.
+
+    Args:
+        before: The earlier statement.
+        after: The later one.
+    """
     ranks = [next(rank for rank, ends in enumerate(_ENDS) if statement.end in ends) for statement in (before, after)]
     return (
         _VERDICTS.index(after.verdict) < _VERDICTS.index(before.verdict)
@@ -99,9 +104,13 @@ def takes_back(before: Statement, after: Statement) -> bool:
 
 
 def state(ours: Statement, theirs: Statement | None, running: bool, begun: bool) -> State:
-    """Return the state of a job. `running`: a session is under way; `begun`: there has been one.
+    """Return the state of a job. A result that both have signed is done, whatever one party asks afterwards.
 
-    What both have computed and signed is done, whatever one of them wished afterwards.
+    Args:
+        ours: Our statement.
+        theirs: The peer's statement, if any.
+        running: Whether a session is under way.
+        begun: Whether there has been a session.
     """
     both = [ours] if theirs is None else [ours, theirs]
     if len(both) == 2 and all(side.end == "computed" and side.signed is not None for side in both):
@@ -120,7 +129,13 @@ def state(ours: Statement, theirs: Statement | None, running: bool, begun: bool)
 
 
 def why(ours: Statement, theirs: Statement | None, peer: str) -> str:
-    """Return the reason that a job has ended, and whose it is."""
+    """Return the reason for which a job has ended, with the peer's name if the reason is the peer's.
+
+    Args:
+        ours: Our statement.
+        theirs: The peer's statement, if any.
+        peer: Name of the peer.
+    """
     for side, who in ((theirs, f"{peer}: "), (ours, "")):
         if side is not None and side.why and (side.end in ("failed", "cancelled") or side.verdict == "refused"):
             return who + side.why

@@ -1,4 +1,4 @@
-"""Jobs on disk: one SQLite database for jobs and audit log, so that a change and its record are written together."""
+"""Jobs on disk: one SQLite database for jobs and audit log, so that a change and its entry are written together."""
 
 from __future__ import annotations
 
@@ -42,20 +42,20 @@ CREATE TABLE IF NOT EXISTS openings (
 class Record(BaseModel):
     """A job, as a node keeps it.
 
-    `tree` is the checkpoint, the state as its kind writes it (of ID3 a tree of indices).
-    `version` is what party.toml said of our table's rows when the first session began; empty if nothing.
-    `fingerprint` is our commitment to our rows: it tells whether they have changed since, too.
-    `note` is for this party's operator only; the statements are what the peer has been told and has said.
+    `tree` is the checkpoint, the state as its kind encodes it (for ID3 a tree of indices). `version` is the version of
+    our table's rows in party.toml when the first session began; empty if not stated. `fingerprint` is our commitment to
+    our rows; it also shows whether they have changed since. `note` is for this party's operator only. The statements
+    are what the parties have told each other.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     proposed_by: Literal["us", "peer"]
-    peer: str = ""  # its name here
+    peer: str = ""  # local name
     ours: Statement
     theirs: Statement | None = None
     reason: str = ""  # of our verdict, in full
-    unasked: bool = False  # our rules permit it, and the decision point has not said yet whether it does
+    unasked: bool = False  # our rules permit the job, and the decision point has not answered yet
     note: str = ""
     tree: Any = None
     fingerprint: str = ""
@@ -63,17 +63,17 @@ class Record(BaseModel):
     sessions: int = 0
     started_at: str | None = None
     ended_at: str | None = None
-    profile: str = ""  # of the first session; those that go on take the same
-    tries: int = 0  # sessions since one got further than all before it
-    depth: int = 0  # what the present or last session has decided, in levels
-    spent: dict[str, int] = {}  # by the sessions before the present or last one, and by that one
+    profile: str = ""  # of the first session; later ones use the same
+    tries: int = 0  # sessions since the last one with progress
+    depth: int = 0  # levels decided in the present or last session
+    spent: dict[str, int] = {}  # by the sessions before the present or last one; `current` is that one's
     current: dict[str, int] = {}
     cost: dict[str, Any] | None = None  # the report of the last session
     charged: Charge | None = None
     bits: tuple[BitsCharge, ...] = ()  # of exact answers, by the steps that opened them
     version: str = ""
-    repeats: str = ""  # the earlier job on the same versions of both tables, whose result this is too
-    people: tuple[str, ...] = ()  # ours by name: who has proposed and approved it, in order, or who has refused it
+    repeats: str = ""  # the earlier job on the same versions of both tables whose result this job shares
+    people: tuple[str, ...] = ()  # names of our people who proposed and approved it, in order, or who refused it
 
     @property
     def id(self) -> str:
@@ -93,28 +93,33 @@ class Record(BaseModel):
 
     @property
     def peer_waits(self) -> bool:
-        """True if the peer has said that the job waits for something of its own."""
+        """True if the peer has stated that the job waits for something of its own."""
         return self.theirs is not None and self.theirs.waits != ""
 
 
 def is_held(record: Record) -> bool:
-    """Return whether more of our people must approve a job of ours: until then the peer hears nothing of it."""
+    """Return whether more of our people must approve a job of ours: until then the peer does not learn of it."""
     return record.proposed_by == "us" and record.theirs is None and record.ours.verdict != "approved"
 
 
 def lacks_signature(record: Record, state: State) -> bool:
-    """Return whether a job in this state is computed here, and only the peer's signature is missing."""
+    """Return whether a job is computed here and only the peer's signature is missing.
+
+    Args:
+        record: The job.
+        state: Its state.
+    """
     return state == "interrupted" and record.ours.end == "computed"
 
 
 def has_news(record: Record) -> bool:
-    """Return whether the peer has still to hear something of a job: it has no end, or one that it may not know."""
+    """Return whether the peer must still hear of a job: the job has no end, or the peer may not know it."""
     settled = record.ours.settled and record.theirs is not None and record.theirs.settled
     return not is_held(record) and (record.ours.unheard or not settled)
 
 
 def withdrawals(record: Record) -> list[tuple[Literal["us", "peer"], Withdrawal]]:
-    """Return who has withdrawn a job's result, and with which word."""
+    """Return the withdrawals of a job's result, each with its party."""
     ours, theirs = record.ours.withdrawn, None if record.theirs is None else record.theirs.withdrawn
     words: list[tuple[Literal["us", "peer"], Withdrawal | None]] = [("us", ours), ("peer", theirs)]
     return [(side, word) for side, word in words if word is not None]
@@ -123,9 +128,9 @@ def withdrawals(record: Record) -> list[tuple[Literal["us", "peer"], Withdrawal]
 class Store:
     """The table of jobs. The caller holds the node's lock, and a transaction around what belongs together.
 
-    This process alone writes it, so all jobs are kept in memory too: what is shown every second is not read from disk.
-    After a transaction that failed, `go_back` forgets what was not written. Jobs have numbers in the order in which
-    they came. `InputError` if a row is damaged.
+    This process alone writes it, so all jobs are kept in memory, too: the page's view every second reads no disk. After
+    a failed transaction, `go_back` restores the jobs in memory. Jobs are numbered in order of arrival. A damaged row
+    raises InputError.
     """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
@@ -133,39 +138,39 @@ class Store:
         with connection:
             for table in _TABLES.split(";"):
                 connection.execute(table)
-        # Overwrites deleted shares in the database itself; its write-ahead log has them until SQLite writes over that.
+        # Overwrites deleted shares in the database itself; the write-ahead log keeps them until SQLite overwrites it.
         connection.execute("PRAGMA secure_delete = ON")
-        self._known = {record.id: record for record in read(connection)}
-        self._numbers = {identifier: number for number, identifier in enumerate(self._known)}
+        self._records = {record.id: record for record in read(connection)}
+        self._numbers = {identifier: number for number, identifier in enumerate(self._records)}
         self._ids = {number: identifier for identifier, number in self._numbers.items()}
         self._order = list(self._ids)  # ascending
         self._next = len(self._order)
-        self._undo: list[tuple[int, str, Record | None]] = []  # jobs as they were, since the transaction began
-        self.watchers: list[Callable[[int, Record | None, Record | None], None]] = []  # told of each change
-        self.changes = 0  # since then, those among them that were taken back
+        self._undo: list[tuple[int, str, Record | None]] = []  # former versions of the jobs changed in this transaction
+        self.watchers: list[Callable[[int, Record | None, Record | None], None]] = []  # called after each change
+        self.changes = 0  # number of changes, those taken back included
 
     def begin(self) -> int:
-        """Begin a transaction; return what `go_back` takes, and `done`."""
+        """Begin a transaction; return the mark for `go_back` and `done`."""
         return len(self._undo)
 
     def done(self, mark: int) -> None:
         """End a transaction that is written."""
-        if not mark:  # else it is within another, which may fail yet
+        if not mark:  # otherwise an outer transaction may fail yet
             self._undo.clear()
 
     def go_back(self, mark: int) -> None:
-        """Forget what was not written: the transaction has failed."""
+        """Restore the jobs as they were at the mark: the transaction has failed."""
         while len(self._undo) > mark:
             self._set(*self._undo.pop())
         self.changes += 1
 
     def _set(self, number: int, identifier: str, record: Record | None) -> None:
-        before = self._known.get(identifier)
+        before = self._records.get(identifier)
         if record is None:
-            del self._known[identifier], self._numbers[identifier], self._ids[number]
+            del self._records[identifier], self._numbers[identifier], self._ids[number]
             del self._order[bisect_left(self._order, number)]
         else:
-            self._known[identifier] = record
+            self._records[identifier] = record
             if before is None:
                 self._numbers[identifier], self._ids[number] = number, identifier
                 insort(self._order, number)
@@ -175,7 +180,7 @@ class Store:
     def _change(self, identifier: str, record: Record | None) -> None:
         number = self._numbers.get(identifier, self._next)
         self._next = max(self._next, number + 1)
-        self._undo.append((number, identifier, self._known.get(identifier)))
+        self._undo.append((number, identifier, self._records.get(identifier)))
         self._set(number, identifier, record)
         self.changes += 1
 
@@ -188,7 +193,7 @@ class Store:
         self._change(record.id, _lean(record))
 
     def remove(self, identifier: str) -> None:
-        """Remove a job; what it held is overwritten."""
+        """Remove a job and overwrite its content."""
         self._connection.execute("DELETE FROM jobs WHERE id = ?", (identifier,))
         self.forget_openings(identifier)
         self._change(identifier, None)
@@ -200,32 +205,37 @@ class Store:
         return 0 if row is None else int(row[0])
 
     def get(self, identifier: str) -> Record | None:
-        """Return a job by its full identifier."""
-        return self._known.get(identifier)
+        """Return a job by its full identifier; None if there is none."""
+        return self._records.get(identifier)
 
     def all(self) -> list[Record]:
-        """Return all jobs, the oldest first."""
+        """Return all jobs, oldest first."""
         return [record for _, record in self.numbered()]
 
     def numbered(self) -> Iterator[tuple[int, Record]]:
-        """Yield all jobs with their numbers, the oldest first."""
+        """Yield all jobs with their numbers, oldest first."""
         return ((number, self.at(number)) for number in self._order)
 
     def at(self, number: int) -> Record:
         """Return the job with a number."""
-        return self._known[self._ids[number]]
+        return self._records[self._ids[number]]
 
     def number(self, identifier: str) -> int:
         """Return the number of a job."""
         return self._numbers[identifier]
 
     def newest(self, before: int | None = None) -> Iterator[Record]:
-        """Yield the jobs (before this number), the newest first; nothing may change meanwhile."""
+        """Yield the jobs, newest first, optionally those before a number; the store must not change meanwhile."""
         last = len(self._order) if before is None else bisect_left(self._order, before)
-        return (self.at(self._order[place]) for place in range(last - 1, -1, -1))
+        return (self.at(self._order[position]) for position in range(last - 1, -1, -1))
 
     def write_opening(self, job: str, opening: Written) -> None:
-        """Put down a share before it leaves, in the place of those of other steps and later ones of this step."""
+        """Store a share before it leaves. Drop those of other steps and of later openings of the step.
+
+        Args:
+            job: The job.
+            opening: The opening with its share.
+        """
         self._connection.execute(
             "DELETE FROM openings WHERE job = ? AND (step != ? OR place >= ?)", (job, opening.step, opening.place)
         )
@@ -233,14 +243,19 @@ class Store:
         self._connection.execute("INSERT INTO openings VALUES (?, ?, ?, ?, ?, 0)", values)
 
     def opening_leaves(self, job: str, opening: Leaving) -> None:
-        """Put down that a share that was written leaves."""
+        """Record that a stored share leaves.
+
+        Args:
+            job: The job.
+            opening: The opening.
+        """
         done = self._connection.execute(
             "UPDATE openings SET left = 1 WHERE job = ? AND step = ? AND place = ?", (job, opening.step, opening.place)
         )
         assert done.rowcount == 1, "a share leaves that was not written"
 
     def openings(self, job: str) -> Stored:
-        """Return what a job has on the disk of the last step that has openings."""
+        """Return the stored openings of a job's last step that has any."""
         rows = self._connection.execute(
             "SELECT step, share, seed, left FROM openings WHERE job = ? ORDER BY place", (job,)
         ).fetchall()
@@ -250,7 +265,7 @@ class Store:
         return Stored(steps[0], sum(left), shares, seeds[0])
 
     def forget_openings(self, job: str) -> None:
-        """Forget the openings of a job that has ended."""
+        """Delete the openings of a job that has ended."""
         self._connection.execute("DELETE FROM openings WHERE job = ?", (job,))
 
 
@@ -260,31 +275,31 @@ def has_jobs(connection: sqlite3.Connection) -> bool:
 
 
 def read(connection: sqlite3.Connection) -> Iterator[Record]:
-    """Return the jobs in a database, the oldest first; none if it has no such table. `InputError` as of `_read`."""
+    """Yield the jobs in a database, oldest first; none if it has no such table. Raise InputError for a damaged row."""
     if has_jobs(connection):
         for identifier, record in connection.execute("SELECT id, record FROM jobs ORDER BY number"):
             yield _read(identifier, record)
 
 
 def _read(identifier: str, text: str) -> Record:
-    """Read a row. `InputError` names the job and the field if it is damaged."""
-    place = f"the row of job {identifier[:8]} is damaged"
+    """Read a row. Raise InputError with the job and the field if it is damaged."""
+    damage = f"the row of job {identifier[:8]} is damaged"
     try:
         record = Record.model_validate_json(text)
     except ValidationError as error:
         if kind := _missing_kind(text):
             raise InputError(
                 f"the row of job {identifier[:8]} names the kind {quoted(kind)}, which no package here offers: "
-                "install the package, or do this where it is"
+                "install the package, or use a machine that has it"
             ) from None
-        raise InputError(f"{place}: {explained(error, Record)}") from None
+        raise InputError(f"{damage}: {explained(error, Record)}") from None
     if record.id != identifier:
-        raise InputError(f"{place}: it is that of job {record.id[:8]}")
+        raise InputError(f"{damage}: it is that of job {record.id[:8]}")
     return _lean(record)
 
 
 def _missing_kind(text: str) -> str:
-    """Return the kind that a row names, if no package offers it; else nothing."""
+    """Return the kind that a row names if no package offers it; otherwise an empty string."""
     try:
         name = json.loads(text)["ours"]["proposal"]["specification"]["protocol"]
     except (ValueError, LookupError, TypeError):
@@ -293,7 +308,7 @@ def _missing_kind(text: str) -> str:
 
 
 def _lean(record: Record) -> Record:
-    """Return a job with one proposal in both statements: what is kept of jobs in memory is a quarter less."""
+    """Return a job whose statements share one proposal object, which saves a quarter of the memory."""
     ours, theirs = record.ours.proposal, record.theirs
     if theirs is None or theirs.proposal is ours or theirs.proposal != ours:
         return record

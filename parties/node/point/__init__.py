@@ -1,1 +1,1 @@
-"""An outside decision point: what it is asked, how, and what its answer is worth (XACML 3.0 in JSON)."""
+"""An outside decision point: its requests, transport and answers (XACML 3.0 in JSON)."""

@@ -1,4 +1,4 @@
-"""A thread that asks the decision point about jobs of peers that our rules permit, and so holds up nothing else."""
+"""A thread that asks the decision point about peers' jobs that our rules permit, so that nothing else waits."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ LOOK_SECONDS = 60.0
 
 
 class Unasked(Protocol):
-    """The jobs, as the ledger has them."""
+    """The jobs of the ledger."""
 
     def unasked(self) -> list[str]:
-        """Return those of which the point has not said whether it permits them."""
+        """Return the jobs that the decision point has not decided yet."""
 
     def settle(self, identifier: str) -> bool:
-        """Ask about one and do as the point says; return whether it has answered."""
+        """Ask about one job and act on the answer; return whether there was one."""
 
 
 class Asking:
-    """Asks about each job in turn; those of which there was no answer come last. `tell` is the node's log."""
+    """Asks about each job in turn; jobs without an answer come last. `tell` is the node's log."""
 
     def __init__(self, jobs: Unasked, tell: Callable[..., None]) -> None:
         self._jobs, self._log = jobs, tell
-        self._tried: dict[str, float] = {}  # when, of those without an answer
+        self._tried: dict[str, float] = {}  # time of the last request without an answer, by job
         self._failing = False
         self._wake, self._stopped = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._run, name="smc-asking", daemon=True)
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._thread.start()
 
     def wake(self) -> None:
-        """Look, for there may be a job."""
+        """Look for jobs now."""
         self._wake.set()
 
     def stop(self) -> None:
-        """Begin no more; an asking under way has its deadline."""
+        """Begin no further request; one under way has its deadline."""
         self._stopped.set()
         self._wake.set()
 
@@ -56,7 +56,7 @@ class Asking:
                 self._stopped.wait(AGAIN_SECONDS)
 
     def _round(self) -> bool:
-        """Ask about all, until there is no answer; return whether there was one each time."""
+        """Ask about all jobs until one gets no answer; return whether all got one."""
         unasked = self._jobs.unasked()
         self._tried = {job: when for job, when in self._tried.items() if job in unasked}
         for job in sorted(unasked, key=lambda job: self._tried.get(job, 0.0)):
@@ -65,7 +65,7 @@ class Asking:
             self._tried[job] = time.monotonic()
             try:
                 answered = self._jobs.settle(job)
-            except errors(InputError):  # the node ends, cannot write now, or the job is not there any more
+            except errors(InputError):  # the node is ending, cannot write now, or the job no longer exists
                 answered = False
             if answered == self._failing:
                 self._failing = not answered

@@ -1,6 +1,6 @@
-"""The outside decision point: asked over HTTPS, one question at a time, with a deadline.
+"""The outside decision point, asked over HTTPS, one request at a time, with a deadline.
 
-Whoever asks holds none of the node's locks: an asking lasts up to `seconds`, and may wait as long for the one before.
+The caller must hold none of the node's locks: a request lasts up to `seconds`, and may wait as long for the one before.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from parties.node.point.xacml import UnreadableError, Word
 from parties.node.policy.request import Request
 
 MEDIA_TYPE = "application/xacml+json"
-REMEMBERED_SECONDS = 10.0  # so long an answer counts for the same request at another moment
-AGAIN_SECONDS = 5.0  # so long it counts that there was none
+REMEMBERED_SECONDS = 10.0  # an answer also counts for the same request at another time
+AGAIN_SECONDS = 5.0  # pause after a request without an answer
 MOST_REMEMBERED = 1000  # requests
 
 
@@ -31,10 +31,10 @@ class DecisionPoint:
         self._settings = settings
         self._context = client_context(settings.ca, settings.certificate, settings.key)
         self._one = threading.Lock()
-        self._known: dict[str, tuple[float, Word]] = {}  # until when, by what was asked
+        self._answers: dict[str, tuple[float, Word]] = {}  # end of validity and answer, by request
 
     def ask(self, request: Request) -> Word:
-        """Return the point's word: a remembered one, or a new one within twice `seconds`. Never raises."""
+        """Return the answer of the decision point, a cached one or a new one within twice `seconds`. Never raises."""
         about = xacml.about(request)
         if (word := self._remembered(about)) is not None:
             return word
@@ -49,26 +49,26 @@ class DecisionPoint:
             self._one.release()
 
     def _remembered(self, about: str) -> Word | None:
-        until, word = self._known.get(about, (0.0, None))
+        until, word = self._answers.get(about, (0.0, None))
         return word if time.monotonic() < until else None
 
     def _remember(self, word: Word) -> None:
-        if len(self._known) >= MOST_REMEMBERED:
-            self._known.clear()
+        if len(self._answers) >= MOST_REMEMBERED:
+            self._answers.clear()
         lasts = AGAIN_SECONDS if word.decision is None else REMEMBERED_SECONDS
-        self._known[word.about] = time.monotonic() + lasts, word
+        self._answers[word.about] = time.monotonic() + lasts, word
 
     def _ask(self, about: str, body: bytes) -> Word:
         try:
-            decision, said = xacml.read(self._post(body))
+            decision, text = xacml.read(self._post(body))
         except UnreadableError as error:
             return Word(about, None, str(error))
-        except Exception as error:  # whatever it is, there is no answer
+        except Exception as error:  # any error means that there is no answer
             return Word(about, None, why_failed(error))
-        return Word(about, decision, said)
+        return Word(about, decision, text)
 
     def _post(self, body: bytes) -> bytes:
-        """Return what is answered with status 200."""
+        """Return the content of an answer with status 200."""
         settings = self._settings
         headers = {"Content-Type": MEDIA_TYPE, "Accept": MEDIA_TYPE}
         if settings.token_file is not None:

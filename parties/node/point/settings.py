@@ -1,12 +1,12 @@
-"""Which outside decision point has to permit our jobs, too.
+"""Settings of an outside decision point, which must also permit our jobs.
 
 [decision]
 url = "https://pdp.example/authorize"
-ca = "keys/pdp.crt"              # its own certificate, or whose signature counts; left out: whom the system trusts
-certificate = "keys/a.crt"       # ours, the node's own for instance, if the point asks for one
+ca = "keys/pdp.crt"              # its certificate or CA; left out: the system's CAs
+certificate = "keys/a.crt"       # ours, such as the node's, if the point requires one
 key = "keys/a.key"
 token_file = "keys/pdp.token"    # its first line is sent as Authorization: Bearer; 0600, or systemd's credential
-seconds = 2                      # until an answer must be there
+seconds = 2                      # deadline of an answer
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from parties.node.notify import TokenAddress
 
 
 class DecisionSettings(Settings):
-    """The table [decision]. `seconds` is the deadline of one asking, from the first packet to the last."""
+    """The table [decision]. `seconds` is the deadline of one request, from the first packet to the last."""
 
     url: TokenAddress
     ca: LocalPath | None = None

@@ -1,8 +1,9 @@
-"""A request of the policy in XACML 3.0's JSON profile, and what a decision point's answer is worth.
+"""Policy requests in XACML 3.0's JSON profile, and the evaluation of a decision point's answer.
 
-Source: OASIS, JSON Profile of XACML 3.0 Version 1.1 (2019); XACML 3.0, 7.18 (whoever does not know an obligation
-denies) and appendix B (identifiers); Privacy Policy Profile 3.0 (`purpose`). The request has what a rule can ask about
-and nothing else: no row, no typed value. Names that no standard has begin with `smc:`. What is not known is left out.
+Source: OASIS, JSON Profile of XACML 3.0 Version 1.1 (2019); XACML 3.0, 7.18 (an unknown obligation means denial) and
+appendix B (identifiers); Privacy Policy Profile 3.0 (`purpose`). The request has the attributes that a rule can refer
+to and nothing else: no row, no typed value. Names outside these standards begin with `smc:`. Unknown attributes are
+left out.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from parties.base.text import printable
 from parties.node.policy.request import Request
 
 MOST_BYTES = 64 << 10  # of an answer
-MOST_SAID = 200  # characters of what the point says of its decision
+MOST_SAID = 200  # characters of the decision point's text
 
 SUBJECT = "urn:oasis:names:tc:xacml:1.0:subject-category:access-subject"
 RESOURCE, ACTION, ENVIRONMENT = (
@@ -35,9 +36,9 @@ Decision: TypeAlias = Literal["Permit", "Deny", "NotApplicable", "Indeterminate"
 
 
 class Word(NamedTuple):
-    """What is known of the point's decision. Without an answer (`decision` is None) the reason says why.
+    """The answer of the decision point. Without an answer `decision` is None, and `reason` says why.
 
-    `about` is what was asked, without the moment: the word is worth nothing for another request.
+    `about` is the request without its time: the answer does not count for any other request.
     """
 
     about: str
@@ -51,11 +52,11 @@ class Word(NamedTuple):
 
 
 class UnreadableError(ValueError):
-    """An answer is none: why, in a few words."""
+    """An invalid answer, with a short reason."""
 
 
 def said(word: Word) -> str:
-    """Return what the decision point says, in a line for our own operator."""
+    """Return the decision point's answer as a line for our own operator."""
     if word.decision is None:
         return f"the decision point gives no answer: {word.reason}"
     words = "permits it" if word.permits else f"says {word.decision}"
@@ -63,7 +64,7 @@ def said(word: Word) -> str:
 
 
 def document(request: Request) -> dict[str, Any]:
-    """Return the request as the point is sent it."""
+    """Return the request in the form in which it is sent."""
     at = request.at
     zone = at.isoformat(timespec="seconds")[19:]
     moment = [
@@ -75,7 +76,7 @@ def document(request: Request) -> dict[str, Any]:
 
 
 def about(request: Request) -> str:
-    """Return the request without its moment, as text: equal for two requests that differ in that alone."""
+    """Return the request without its time, as text: equal for two requests that differ in the time alone."""
     return canonical(_document(request, []))
 
 
@@ -145,10 +146,10 @@ def _attribute(name: str, value: Any, kind: str) -> dict[str, Any]:
 
 
 def read(answer: bytes) -> tuple[Decision, str]:
-    """Return the decision in an answer and the point's words for it, of at most `MOST_SAID` characters.
+    """Return the decision in an answer and the decision point's text, of at most `MOST_SAID` characters.
 
-    A Permit with an obligation counts as Deny: this node knows none. `UnreadableError` if it is no such answer, or a
-    Permit that says that something went wrong.
+    A Permit with an obligation counts as Deny, since this node can fulfil none. Raise UnreadableError if the answer is
+    invalid, or is a Permit with an error status.
     """
     if len(answer) > MOST_BYTES:
         raise UnreadableError(f"the answer has more than {MOST_BYTES >> 10} KiB")
@@ -164,17 +165,17 @@ def read(answer: bytes) -> tuple[Decision, str]:
         raise UnreadableError("the answer has no Decision")
     status = result.get("Status")
     words, code = (status.get(name) if isinstance(status, dict) else None for name in ("StatusMessage", "StatusCode"))
-    said = printable(words)[:MOST_SAID] if isinstance(words, str) else ""
-    is_ok = code is None or (isinstance(code, dict) and code.get("Value", _OK) == _OK)  # what is left out is ok
+    message = printable(words)[:MOST_SAID] if isinstance(words, str) else ""
+    is_ok = code is None or (isinstance(code, dict) and code.get("Value", _OK) == _OK)  # a missing status is ok
     if decision == "Permit" and not (is_ok and isinstance(status, dict | None)):
         raise UnreadableError("it permits, with a status that is not ok")
     if decision == "Permit" and result.get("Obligations") not in (None, []):
-        return "Deny", f"it permits with obligations, of which this node knows none{said and f': {said}'}"
-    return decision, said
+        return "Deny", f"it permits with obligations, which this node cannot fulfil{message and f': {message}'}"
+    return decision, message
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the members of an object, of which none is there twice: what would count then?"""
+    """Return the members of an object; raise ValueError for a repeated name, which would be ambiguous."""
     if len({name for name, _ in pairs}) != len(pairs):
-        raise ValueError("a name is there twice")
+        raise ValueError("a name occurs twice")
     return dict(pairs)

@@ -1,1 +1,1 @@
-"""Which jobs are permitted or denied without asking the operator: rules, the request, the decision."""
+"""The policy of a party: rules that permit or deny jobs without the operator, requests, and decisions."""

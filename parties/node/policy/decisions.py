@@ -1,4 +1,4 @@
-"""The decision: what the rules, taken together, say of a request."""
+"""The decision on a request, from all rules together."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Effect: TypeAlias = Literal["permit", "deny", "ask"]
 
 @dataclass(frozen=True)
 class Decision:
-    """The fate of a job: `permit` starts it, `deny` refuses it, `ask` leaves it to the operator.
+    """The decision on a job: `permit` starts it, `deny` refuses it, `ask` leaves it to the operator.
 
-    `rules` are the names of the rules that made it; `reason` is a line for our own operator: it quotes our rules.
+    `rules` are the names of the rules that decided; `reason` is a line for our own operator: it quotes our rules.
     """
 
     effect: Effect
@@ -28,23 +28,29 @@ class Decision:
 
     @property
     def is_past_consent(self) -> bool:
-        """True if nobody's consent can permit it, only a rule that says `exact = true`."""
+        """True if no consent can permit it, only a rule with `exact = true`."""
         return self.effect == "deny" and not self.rules
 
     @property
     def by(self) -> str:
-        """The one who decided, as records and views name it: `rule NAME`; empty if nobody has."""
+        """The deciding rules, as records and views name them: `rule NAME`; empty if no rule decided."""
         return f"{'rule' if len(self.rules) == 1 else 'rules'} {', '.join(self.rules)}" if self.rules else ""
 
 
 def decide(rules: Iterable[Rule], request: Request, combine: Combine = "deny-overrides") -> Decision:
     """Return deny if a rule denies, else permit if a rule permits, else ask; the order of rules does not matter.
 
-    So each owner decides by its own rules; then all of them by `combine`, as XACML 3.0 names it. With permit-overrides
-    one that permits is enough, but for what the rules without owner, the party's own, deny.
+    Each owner decides by its own rules first. Then `combine` combines the owners' decisions, as XACML 3.0 names it.
+    With permit-overrides one owner that permits is enough, except for denials by rules without an owner, the party's
+    own.
 
     A job that opens a joint number without noise, or anything of a table with a budget, is denied unless a rule that
-    permits it says `exact = true`.
+    permits it has `exact = true`.
+
+    Args:
+        rules: The rules.
+        request: The request.
+        combine: How the owners' decisions are combined.
     """
     applying = sorted((rule for rule in rules if rule.applies(request)), key=lambda rule: rule.name)
     denying = [rule for rule in applying if rule.effect == "deny"]
@@ -69,7 +75,7 @@ def decide(rules: Iterable[Rule], request: Request, combine: Combine = "deny-ove
 def _exactly(request: Request) -> str:
     if request.joint_number:
         return f"a joint number would be opened without noise, and {EXACT}"
-    return "the table has a privacy budget, and what the job opens has no noise and spends nothing of it"
+    return "the table has a privacy budget, and the job opens values without noise or a charge to it"
 
 
 def _because(rules: Iterable[Rule], request: Request) -> str:

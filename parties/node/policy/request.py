@@ -1,7 +1,7 @@
-"""What is put to the policy when a job is to be permitted or not: the job with all its attributes.
+"""The policy request: a job with all attributes that a rule may refer to.
 
-The node, where the policy is enforced, collects the attributes (`request_for`), has them decided (`policy.decide`), and
-obeys. The decision sees nothing else: no clock, no network, no database.
+The node, which enforces the policy, collects the attributes (`request_for`), calls `policy.decide`, and obeys. The
+decision sees nothing else: no clock, no network, no database.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from parties.sources.rights import RightsSettings
 
 @dataclass(frozen=True)
 class Request:
-    """All attributes of a job that a rule may ask about; None: not known, or the protocol has no such thing.
+    """All attributes of a job that a rule may refer to; None: unknown, or not an attribute of the protocol.
 
-    `at` is the moment, aware, in the machine's own time zone; `table` is ours; `columns` are all that the job reads;
-    `numbers` are the kind's parameters that can be bounded, infinite where there is no limit; `runs_today` counts the
-    jobs with this peer for our table that we consented to since midnight; our file says `attributes` of the peer, and
-    `rights` of the people in the table.
-    `joint_number`: one is opened without noise; `past_budget`: our table has a privacy budget, of which the job spends
-    nothing, so whatever it opens is without noise, decisions too.
+    `at` is the time, aware, in the machine's own time zone. `table` is ours. `columns` are all that the job reads.
+    `numbers` are the kind's parameters that can be bounded, infinite where there is no limit. `runs_today` is the
+    number of jobs with this peer on our table that we have approved since midnight. `attributes` are our file's
+    statements about the peer, `rights` those about the people in the table. `joint_number`: one is opened without
+    noise. `past_budget`: our table has a privacy budget and the job spends nothing of it, so everything it opens is
+    without noise, decisions included.
     """
 
     peer: str | None
@@ -42,13 +42,13 @@ class Request:
     address: IPv4Address | IPv6Address | None
     joint_number: bool = False
     past_budget: bool = False
-    analyst: str = ""  # the fingerprint that numbers are sealed to, if to any
+    analyst: str = ""  # fingerprint of the certificate that numbers are sealed to, if any
     attributes: Mapping[str, bool | str] = field(default_factory=dict)
     rights: RightsSettings | None = None
-    tls: str | None = None  # the version of the connection with the peer's node, the present or the last one
+    tls: str | None = None  # version of the connection with the peer's node, the present or the last one
     key_exchange: str | None = None  # the group of its key exchange
-    post_quantum: bool | None = None  # whether that is
-    engine: str | None = None  # that the job names
+    post_quantum: bool | None = None  # whether that group is post-quantum
+    engine: str | None = None  # as named by the job
 
     def __post_init__(self) -> None:
         if self.at.tzinfo is None:
@@ -61,12 +61,12 @@ class Request:
 
     @property
     def special(self) -> bool | None:
-        """True if the table has data of GDPR art. 9; None if it does not say."""
+        """True if the table has data of GDPR art. 9; None if it does not state that."""
         return None if self.rights is None else self.rights.special is not None
 
     @property
     def declared(self) -> bool | None:
-        """True if the purpose is one of those that the table's people were told; None if either is not known."""
+        """True if the purpose is one of those that the table declares; None if either is unknown."""
         if self.rights is None or not self.rights.purposes or self.purpose is None:
             return None
         return self.purpose in self.rights.purposes
@@ -96,11 +96,33 @@ def request_for(
     key_exchange: str | None = None,
     post_quantum: bool | None = None,
 ) -> Request:
-    """Return the request from what the node has at hand: the job's parameters as they are, the address as text.
+    """Return the request from the node's values: the job's parameters as they are, the address as text.
 
-    `unlimited` names the parameters of which None means that there is no limit.
+    Invalid values become unknown: an empty list of columns, an empty purpose, a parameter that is no number, no IP
+    address.
 
-    What cannot be an answer is not known: no column at all, no stated purpose, a number that is none, no IP address.
+    Args:
+        peer: Name of the peer.
+        fingerprint: Fingerprint of its certificate.
+        roles: Its roles in our file.
+        proposed_by: The proposer.
+        table: Our table.
+        columns: Columns that the job reads.
+        protocol: Kind of job.
+        parameters: Parameters of the job.
+        unlimited: Parameters for which None means no limit.
+        purpose: Stated purpose.
+        runs_today: Number of jobs with this peer on our table that we have approved since midnight.
+        at: The time, aware.
+        address: IP address of the peer.
+        joint_number: Whether a joint number is opened without noise.
+        past_budget: Whether the table has a privacy budget of which the job spends nothing.
+        analyst: Fingerprint of the certificate that numbers are sealed to.
+        attributes: Attributes of the peer in our file.
+        rights: Rights of the people in the table, by our file.
+        tls: Version of the connection with the peer's node.
+        key_exchange: Group of its key exchange.
+        post_quantum: Whether that group is post-quantum.
     """
     numbers = {name: _number(value, name in unlimited) for name, value in parameters.items()}
     return Request(
@@ -129,7 +151,7 @@ def request_for(
 
 
 def _number(value: object, unlimited: bool) -> float | None:
-    """Return the number; of an `unlimited` parameter None stands for infinity."""
+    """Return a number, None if the value is none; None of an `unlimited` parameter stands for infinity."""
     if value is None and unlimited:
         return math.inf
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -138,7 +160,7 @@ def _number(value: object, unlimited: bool) -> float | None:
 
 
 def _ip(text: str | None) -> IPv4Address | IPv6Address | None:
-    """Return the address; a socket for both IP versions shows an IPv4 peer as ::ffff:a.b.c.d."""
+    """Return the IP address; a socket for both IP versions shows an IPv4 peer as ::ffff:a.b.c.d."""
     try:
         address = ip_address(text or "")
     except ValueError:

@@ -1,4 +1,4 @@
-"""The rules of a policy: which jobs are permitted or denied without asking the operator.
+"""The rules of a policy, which permit or deny jobs without asking the operator.
 
     [[policy]]
     name = "coarse trees for research"
@@ -9,11 +9,11 @@
     max_depth.at_most = 4
     runs_today.below = 3
 
-A rule applies if all its conditions hold. Deny overrides permit, unless a table with several owners says otherwise;
+A rule applies if all its conditions hold. Deny overrides permit, unless a table with several owners sets another way;
 where no rule applies, the operator decides.
 
-An attribute may be unknown (the peer's address, say). Then a condition on it neither holds nor fails, and the rule is
-read to the safe side: one that permits does not apply, one that denies does unless another condition fails.
+An attribute may be unknown (the peer's address, for example). Then a condition on it neither holds nor fails, and the
+rule is read to the safe side. A permitting rule does not apply; a denying rule applies unless another condition fails.
 """
 
 from __future__ import annotations
@@ -51,30 +51,30 @@ from parties.node.policy.values import (
     Zone,
 )
 
-NO_LIMIT = "no limit"  # as parameters of jobs say it
+NO_LIMIT = "no limit"  # in the words of job parameters
 
 
 class Conditions(Settings):
     """One `[[policy]]` table. A list holds if any of its values does; all conditions that are given must hold.
 
-    Besides what stands here, every parameter of a kind of job that is a number can be bounded. `time` begins at its
-    first moment and ends just before its last. `time` and `weekdays` are those in `zone`, or of the machine.
+    In addition, every numeric parameter of a kind of job can be bounded. `time` includes its start and excludes its
+    end. `time` and `weekdays` are those in `zone`, or of the machine.
     """
 
     name: Name
     effect: Literal["permit", "deny"]
-    owner: Name | None = None  # who speaks by it, if the table has several owners
-    peer: Peers = ()  # names or whole fingerprints
+    owner: Name | None = None  # the owner whose rule this is, if the table has several
+    peer: Peers = ()  # names or full fingerprints
     role: Names = ()
     attributes: Attributes = Field(default_factory=dict)  # of the peer
     proposed_by: Literal["us", "peer"] | None = None
     table: Names = ()
     columns: Columns = Field(default_factory=Columns.model_construct)
     protocol: Protocols = ()
-    engine: Names = ()  # that the job names: auto is none
+    engine: Names = ()  # as named by the job; "auto" is no engine
     runs_today: Bounds = Field(default_factory=Bounds.model_construct)
     exact: Flag | None = None
-    analyst: Fingerprints = ()  # to whom numbers are sealed
+    analyst: Fingerprints = ()  # to which numbers are sealed
     purpose: Names = ()
     rights: Rights = Field(default_factory=Rights.model_construct)  # of the table
     time: Window | None = None
@@ -82,13 +82,13 @@ class Conditions(Settings):
     zone: Zone | None = None
     network: Networks = ()  # of the peer's address
     tls: Names = ()  # of the connection with the peer's node
-    key_exchange: Names = ()  # the group of that
-    post_quantum: Flag | None = None  # whether that is
+    key_exchange: Names = ()  # the group of its key exchange
+    post_quantum: Flag | None = None  # whether that group is post-quantum
 
     @model_validator(mode="after")
     def _zone_of_something(self) -> Conditions:
         if self.zone is not None and self.time is None and not self.weekdays:
-            raise ValueError("zone says where time and weekdays are meant: give one of them, or leave it out")
+            raise ValueError("zone applies to time and weekdays: give one of them, or remove zone")
         return self
 
     def words(self) -> str:
@@ -97,14 +97,14 @@ class Conditions(Settings):
         return f"{self.effect}{whose} {in_words(self)}"
 
     def applies(self, request: Request) -> bool:
-        """Return whether the rule has a say; what is not known is read to the safe side."""
+        """Return whether the rule applies to a request; an unknown attribute is read to the safe side."""
         holds = [condition.holds(request) for condition in conditions(self)]
         return all(held is not False if self.effect == "deny" else held is True for held in holds)
 
 
 @cache
 def bounded() -> dict[str, str]:
-    """Return the parameters that a rule can bound, of all kinds of jobs, and what None of each means."""
+    """Return the parameters of all kinds of jobs that a rule can bound, with the meaning of None for each."""
     parameters: dict[str, str] = {}
     for kind in kinds.every():
         parameters |= {
@@ -114,7 +114,7 @@ def bounded() -> dict[str, str]:
 
 
 def unlimited() -> frozenset[str]:
-    """Return those of which None means that there is no limit."""
+    """Return the parameters for which None means no limit."""
     return frozenset(name for name, none in bounded().items() if none == NO_LIMIT)
 
 
@@ -129,7 +129,7 @@ else:
 
 
 def check_names(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
-    """Check the rules; ValueError if two have one name."""
+    """Return the rules; raise ValueError if two have one name."""
     names = [rule.name for rule in rules]
     for name in names:
         if names.count(name) > 1:
@@ -138,27 +138,32 @@ def check_names(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
 
 
 def serves(rule: Rule, request: Request) -> bool:
-    """Return whether the rule permits anything to the peer of this request: its conditions on who the peer is hold."""
+    """Return whether the rule permits anything to the peer of a request: its conditions on the peer hold.
+
+    Args:
+        rule: The rule.
+        request: The request.
+    """
     who = {name: getattr(rule, name) for name in ("name", "effect", "peer", "role", "attributes", "network")}
     return rule.effect == "permit" and Rule.model_construct(**who).applies(request)
 
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition of a rule: in words, the attribute that it asks for, and whether a value fits."""
+    """A condition of a rule: its words, the attribute that it refers to, and the test of a value."""
 
     words: str
     value: Callable[[Request], Any]
     fits: Callable[[Any], bool]
 
     def holds(self, request: Request) -> bool | None:
-        """Return whether the request meets it; None if the attribute is not known."""
+        """Return whether the request meets the condition; None if the attribute is unknown."""
         value = self.value(request)
         return None if value is None else self.fits(value)
 
 
 def conditions(rule: Rule) -> Iterator[Condition]:
-    """Yield the conditions that the rule gives."""
+    """Yield the conditions that the rule sets."""
     if names := rule.peer:
         yield Condition(
             f"the peer is {_or(names)}",
@@ -222,7 +227,7 @@ def _one_of(attribute: str, allowed: Collection[str]) -> Iterator[Condition]:
 
 
 def _about_rights(rights: Rights) -> Iterator[Condition]:
-    """Yield what is asked of the table's rights; not known if the table does not say it."""
+    """Yield the conditions on the table's rights; they are unknown if the table does not state them."""
     for name in ("legal_basis", "access", "erasure", "objection"):
         if allowed := getattr(rights, name):
             words = f"the table's {name.replace('_', ' ')} is {_or(allowed)}"
@@ -254,12 +259,12 @@ def _parameter(name: str) -> Callable[[Request], float | None]:
 
 
 def _moment(rule: Rule) -> Callable[[Request], datetime]:
-    """Return the moment on the clock that the rule means."""
+    """Return the time in the zone of the rule."""
     return lambda request: request.at if rule.zone is None else request.at.astimezone(ZoneInfo(rule.zone))
 
 
 def _inside(window: str, time: str) -> bool:
-    """Return whether a time is in a window, which may go over midnight. As text: HH:MM sorts like the time."""
+    """Return whether a time is in a window, which may span midnight. As text, HH:MM sorts like the time."""
     start, end = window.split("-")
     return start <= time < end if start < end else time >= start or time < end
 
@@ -269,7 +274,12 @@ def _or(names: Iterable[str | bool]) -> str:
 
 
 def in_words(rule: Rule, request: Request | None = None) -> str:
-    """Return the conditions; those whose attribute the request does not have are marked."""
+    """Return the conditions of a rule in words.
+
+    Args:
+        rule: The rule.
+        request: Conditions on attributes that this request lacks are marked.
+    """
     parts = []
     for condition in conditions(rule):
         unknown = request is not None and condition.holds(request) is None
@@ -278,23 +288,28 @@ def in_words(rule: Rule, request: Request | None = None) -> str:
 
 
 def remarks(rules: Iterable[Rule], tables: Mapping[str, Collection[str]]) -> list[str]:
-    """Return what may be a mistake in rules for tables with these attributes: the rules are valid all the same."""
-    attributes = sorted({attribute for known in tables.values() for attribute in known})
+    """Return possible mistakes in valid rules.
+
+    Args:
+        rules: The rules.
+        tables: Attributes of the tables.
+    """
+    attributes = sorted({attribute for candidates in tables.values() for attribute in candidates})
     remarks = []
     for rule in rules:
-        unknown: list[tuple[str, str, Collection[str]]]
-        unknown = [("table", name, tables) for name in rule.table if name not in tables]
+        unknown_names: list[tuple[str, str, Collection[str]]]
+        unknown_names = [("table", name, tables) for name in rule.table if name not in tables]
         columns = (*rule.columns.within, *rule.columns.any_of)
-        unknown += [("column", name, attributes) for name in columns if name not in attributes]
-        for kind, name, known in unknown:
-            there = instead(name, known)
-            remarks.append(f"rule {quoted(rule.name)}: there is no {kind} {quoted(name)}{there}")
+        unknown_names += [("column", name, attributes) for name in columns if name not in attributes]
+        for kind, name, candidates in unknown_names:
+            hint = instead(name, candidates)
+            remarks.append(f"rule {quoted(rule.name)}: there is no {kind} {quoted(name)}{hint}")
         if not list(conditions(rule)):
-            remarks.append(f"rule {quoted(rule.name)} has no condition: it says {rule.effect} to every job")
+            remarks.append(f"rule {quoted(rule.name)} has no condition: it applies {rule.effect} to every job")
     return remarks
 
 
-# What bounds an answer: the parameter, and the sides of which a rule must give one.
+# What bounds an answer: the parameter, and the comparisons of which a rule must give one.
 BOUNDS = {
     "epsilon": ("at_most", "below"),
     "support_epsilon": ("at_most", "below"),
@@ -307,10 +322,13 @@ BOUNDS = {
 
 
 def unbounded(rules: Iterable[Rule], budgeted: Mapping[str, bool]) -> list[str]:
-    """Return for each rule that permits without bounds what it leaves open, a line; `budgeted` says which tables have
-    a budget, which bounds epsilon as a rule does.
+    """Return a line for each permitting rule with the bounds that it lacks.
 
-    Looked at are the kinds of jobs that the rule permits: a rule for `equality` alone needs no `k`.
+    Only the kinds of jobs that the rule permits count: a rule for `equality` alone needs no `k`.
+
+    Args:
+        rules: The rules.
+        budgeted: Whether each table has a budget, which bounds epsilon as a rule does.
     """
     lines = []
     for rule in rules:

@@ -1,4 +1,4 @@
-"""What conditions of a rule are compared with: texts, bounds, columns, times, networks, checked as they are read."""
+"""Values in the conditions of rules: texts, bounds, columns, times, networks, checked as they are read."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ def _several(value: object) -> object:
     """Check one text, or a list that is not empty and has no empty text."""
     values = [value] if isinstance(value, str) else value
     if not isinstance(values, list | tuple) or not all(isinstance(item, str) for item in values):
-        raise ValueError("must be text in quotes, or a list of such")
+        raise ValueError("must be text in quotes, or a list of texts")
     if not values or "" in values:
-        raise ValueError("must not be empty: leave the condition out if it does not matter")
+        raise ValueError("must not be empty: remove the condition if it does not matter")
     return tuple(values)
 
 
 def _flag_or_several(value: object) -> object:
-    """Check true or false, or as `_several`."""
+    """Check true or false, or else as `_several`."""
     return (value,) if isinstance(value, bool) else _several(value)
 
 
 def _canonical_peer(value: str) -> str:
-    """Write a fingerprint as `identity.fingerprint` does; return a name as it is."""
+    """Return a fingerprint in the form of `identity.fingerprint`, and a name unchanged."""
     return canonical_fingerprint(value) or value
 
 
@@ -56,14 +56,14 @@ def _network(value: str) -> str:
 def _window(value: str) -> str:
     start, _, end = value.partition("-")
     if not _WINDOW.fullmatch(value) or start == end:
-        raise ValueError(f'must be a time from and to, such as "08:00-18:00" or "22:00-06:00", not {quoted(value)}')
+        raise ValueError(f'must be a time range, such as "08:00-18:00" or "22:00-06:00", not {quoted(value)}')
     return value
 
 
 def _zone(value: str) -> str:
     try:
         ZoneInfo(value)
-    except (ZoneInfoNotFoundError, ValueError, OSError):  # the last: it is a directory of zones
+    except (ZoneInfoNotFoundError, ValueError, OSError):  # the last for a directory of zones
         hint = did_you_mean(value, available_timezones())
         raise ValueError(f"this machine knows no time zone {quoted(value)}{hint}") from None
     return value
@@ -129,7 +129,7 @@ class Bounds(Settings):
 
 
 class Rights(Settings):
-    """The demands on the table's `rights`; of each list one. `declared`: the purpose is one of the table's, or not."""
+    """Conditions on the table's `rights`, one value of each list. `declared`: the table declares the purpose."""
 
     legal_basis: Annotated[tuple[Basis, ...], BeforeValidator(_several)] = ()
     access: Annotated[tuple[Access, ...], BeforeValidator(_several)] = ()
@@ -147,7 +147,7 @@ class Rights(Settings):
 
 
 class Columns(Settings):
-    """The demands on the job's columns: all of them among these; any of them among those."""
+    """Conditions on the job's columns: all of them are in `within`; one of them is in `any_of`."""
 
     within: Names = ()
     any_of: Names = ()

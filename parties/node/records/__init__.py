@@ -1,4 +1,4 @@
-"""Records: what a party did, in a log that nobody can change unnoticed, and results that both parties signed."""
+"""Records: a tamper-evident log of a party's actions, and results that both parties signed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The audit log of a party: what it did, when, and by whose decision, in entries that are only ever added to."""
+"""The audit log of a party: an append-only list of its actions, with times and decisions."""
 
 from __future__ import annotations
 
@@ -21,34 +21,48 @@ from parties.node.records.statements import Evidence, Head
 from parties.operator.interface import AuditEntry, AuditState
 from smc.errors import InputError
 
-ENTRY_BYTES = 300  # of an entry beside its fields
-MAX_PROBLEMS = 100  # shown; a log that was written anew has one an entry
+ENTRY_BYTES = 300  # of an entry without its fields
+MAX_PROBLEMS = 100  # shown at most; a log that was rewritten has a problem in each entry
 
 
 class AuditLog:
     """The log in an open database (`database.connect`), signed with a party's key.
 
-    Several threads may use it, one at a time. The caller's transaction is the log's: `with connection:` around what is
-    done and its entry makes both durable, or neither.
+    Several threads may use it, one at a time. The caller's transaction is the log's: `with connection:` around an
+    action and its entry makes both durable, or neither.
     """
 
     def __init__(self, connection: sqlite3.Connection, identity: Identity) -> None:
         self._connection = connection
         self._identity = identity
         self._known: SignedHead | None = None  # written or checked by this object
-        self.bytes = 0  # added by this object, about
-        self._latest: tuple[Head, str | None] = Head(number=0, hash=NOTHING), None  # the latest time until an entry
-        self._whole: tuple[object, Checked] | None = None  # what was checked last, under which circumstances
+        self.bytes = 0  # added by this object, roughly
+        self._latest: tuple[Head, str | None] = Head(number=0, hash=NOTHING), None  # the latest time up to an entry
+        # the last check and the database version and peers at that time
+        self._last_check: tuple[object, Checked] | None = None
 
     def append(self, kind: EntryKind, job: str | None, fields: Mapping[str, Any]) -> AuditEntry:
-        """Add an entry as `add` does; `fields` are those of `kinds.FIELDS`, or ValueError."""
+        """Add an entry of a kind, as `add` does.
+
+        Args:
+            kind: Kind of entry.
+            job: Identifier of its job, if it concerns one.
+            fields: Fields of this kind.
+
+        Raises:
+            ValueError: The fields are not those of `kinds.FIELDS`.
+        """
         return self.add(FIELDS[kind].model_validate(fields), job)
 
     def add(self, fields: Fields, job: str | None) -> AuditEntry:
-        """Add an entry in the caller's transaction.
+        """Add an entry in the caller's transaction, or begin one: a node and a command may write to one log.
 
-        The transaction begins here if it has not: a node and a command may write to one log.
-        `InputError` if the end of the log is not what was written last: to go on would cover that up.
+        Args:
+            fields: Fields of the entry.
+            job: Identifier of its job, if it concerns one.
+
+        Raises:
+            InputError: The end of the log is not the last entry written: to go on would hide that.
         """
         self._begin()
         head = self._end(self._identity.certificate)
@@ -64,17 +78,19 @@ class AuditLog:
         return entry(row)
 
     def of_job(self, job: str) -> list[Row]:
-        """Return the entries of a job that are archived with it, as they are kept."""
+        """Return the rows of a job's entries that are archived with it."""
         return [row for row in database.rows_of_job(self._connection, job) if row.kind not in STAYS]
 
     def archive(self, job: str, fields: Mapping[str, Any]) -> AuditEntry:
-        """Take the content from the entries of a job, which a file has, and record that, in the caller's transaction.
+        """Empty the entries of a job, whose content is in a file, and record that, in the caller's transaction.
 
-        `fields` are those of `Archived` but for `entries` and `empty`.
+        Args:
+            job: Identifier of the job.
+            fields: Fields of the entry `archived` except `entries` and `empty`.
         """
-        self._begin()  # or a trigger would be gone if this fails
+        self._begin()  # otherwise a failure would leave the log without a trigger
         entries = self.of_job(job)
-        self._whole = None
+        self._last_check = None
         database.empty(self._connection, [row.number for row in entries])
         return self.append("archived", job, {**fields, "entries": len(entries), "empty": emptied(entries)})
 
@@ -83,18 +99,18 @@ class AuditLog:
         return self._end(self._identity.certificate)
 
     def latest(self) -> str | None:
-        """Return the latest time of any entry, ISO 8601 in UTC; None of no entries. Reads the new ones only."""
-        known, before = self._latest
-        if not self.has(known):  # it was not written after all
-            known, before = Head(number=0, hash=NOTHING), None
-        new = database.latest(self._connection, known.number)
+        """Return the latest time of any entry, ISO 8601 in UTC; None without entries. Only new entries are read."""
+        last_head, before = self._latest
+        if not self.has(last_head):  # its transaction was rolled back
+            last_head, before = Head(number=0, hash=NOTHING), None
+        new = database.latest(self._connection, last_head.number)
         latest = max(filter(None, (before, new)), default=None)
         if rows := database.last_rows(self._connection, 1):
             self._latest = rows[0].head(), latest
         return latest
 
     def evidence(self) -> Evidence:
-        """Return the signed head of what is written, to be shown to a peer. `InputError` if there is none."""
+        """Return the signed head of the written log, for a peer. Raise InputError if there is no entry."""
         head, signed = self.head(), database.signed_head(self._connection)
         if signed is None:
             raise InputError("the audit log has no entry yet")
@@ -106,45 +122,50 @@ class AuditLog:
         return head.number == 0 or [(row.number, row.hash) for row in rows] == [(head.number, head.hash)]
 
     def of_kind(self, *kinds: EntryKind) -> list[AuditEntry]:
-        """Return all entries of these kinds, the oldest first."""
+        """Return all entries of these kinds, oldest first."""
         return [entry(row) for row in database.rows_of(self._connection, *kinds)]
 
     def rollbacks(self) -> list[dict[str, Any]]:
-        """Return what our log or a peer's was found to lack, and our operator has not accepted; the oldest first."""
+        """Return the losses of our log or a peer's that our operator has not accepted, oldest first."""
         accepted = [entry.fields for entry in self.of_kind("rollback accepted")]
         return [entry.fields for entry in self.of_kind("rolled back") if entry.fields not in accepted]
 
     def entries(self, last: int = 100, before: int | None = None) -> list[AuditEntry]:
-        """Return the last entries (before the given number), the newest first."""
+        """Return the last entries, newest first.
+
+        Args:
+            last: Largest number of entries.
+            before: Only entries before this number.
+        """
         return [entry(row) for row in database.last_rows(self._connection, last, before)]
 
     def __iter__(self) -> Iterator[AuditEntry]:
-        """Return all entries, the oldest first."""
+        """Return all entries, oldest first."""
         return map(entry, database.rows(self._connection))
 
     def verify(self, peers: Collection[x509.Certificate] = ()) -> AuditState:
-        """Check the whole log, and in it the signatures of the peers whose certificates are given.
+        """Check the whole log, with the signatures of the peers whose certificates are given.
 
-        What was found whole before is not read again, unless somebody else has written to the database since.
+        What was intact before is not read again, unless another process has written to the database since.
         """
         return state(self.checked(peers))
 
     def checked(self, peers: Collection[x509.Certificate] = ()) -> Checked:
-        """Return the same, with all that was found."""
-        around = database.version(self._connection), [fingerprint(peer) for peer in peers]
-        known = self._whole[1] if self._whole is not None and self._whole[0] == around else None
-        self._whole = None
-        checked = verify(self._connection, self._identity.certificate, peers, known)
-        if checked.problems and known is not None:  # all of them
+        """Do the same as `verify`, and return all findings."""
+        circumstances = database.version(self._connection), [fingerprint(peer) for peer in peers]
+        earlier = self._last_check[1] if self._last_check is not None and self._last_check[0] == circumstances else None
+        self._last_check = None
+        checked = verify(self._connection, self._identity.certificate, peers, earlier)
+        if checked.problems and earlier is not None:  # report all problems
             checked = verify(self._connection, self._identity.certificate, peers)
         if not checked.problems:
-            self._whole = around, checked
+            self._last_check = circumstances, checked
         return checked
 
     def renew(self, former: x509.Certificate) -> AuditEntry:
-        """Go on with this identity in a log that is signed with the key of a former certificate.
+        """Sign a log under a former certificate with this identity from now on, in the caller's transaction.
 
-        In the caller's transaction. `InputError` if the log, checked with the former certificate, is not whole.
+        Raise InputError if the log, checked with the former certificate, is not intact.
         """
         if problems := verify(self._connection, former).problems:
             raise InputError(f"the audit log is not whole: {problems[0]}")
@@ -159,7 +180,7 @@ class AuditLog:
             self._connection.execute("BEGIN IMMEDIATE")
 
     def _end(self, certificate: x509.Certificate) -> Head:
-        """Return the head, once it is surely the last one of this log signed with the certificate's key."""
+        """Return the head, checked to be the last one of this log and signed with the certificate's key."""
         signed = database.signed_head(self._connection)
         last = database.last_rows(self._connection, 1)
         if signed is None and not last:
@@ -181,9 +202,14 @@ def verify(
     known: Checked | None = None,
     archive: Archive | None = None,
 ) -> Checked:
-    """Check the whole log in a database with the certificate of its owner, and with those of peers that are given.
+    """Check the whole log in a database.
 
-    `known`: its first entries were found whole before. `archive`: content of entries that are empty.
+    Args:
+        connection: The database.
+        certificate: Certificate of its owner.
+        peers: Certificates of peers whose signatures are checked.
+        known: Check of the first entries, if they were found intact before.
+        archive: Content of entries that are empty in the log.
     """
     try:
         after = None if known is None or known.last is None else known.last.number
@@ -199,7 +225,12 @@ def verify(
 
 
 def other_certificate(signed: SignedHead | None, present: x509.Certificate) -> str:
-    """Return what to do if the log is signed with another certificate than the present one; empty if it is not."""
+    """Return the remedy if the log is signed with another certificate than the present one; empty if it is not.
+
+    Args:
+        signed: The signed head.
+        present: The present certificate.
+    """
     if signed is None or signed.fingerprint == fingerprint(present):
         return ""
     return (
@@ -209,7 +240,7 @@ def other_certificate(signed: SignedHead | None, present: x509.Certificate) -> s
 
 
 def state(checked: Checked) -> AuditState:
-    """Return what was found, for an operator."""
+    """Return the findings for an operator."""
     problems = checked.problems[:MAX_PROBLEMS]
     if more := len(checked.problems) - len(problems):
         problems.append(f"and {more} more")
@@ -217,7 +248,7 @@ def state(checked: Checked) -> AuditState:
 
 
 def entry(row: Row) -> AuditEntry:
-    """Return an entry as an operator sees it, without fields if they are archived. `InputError` if it is none."""
+    """Return an entry as an operator sees it, without fields if archived. Raise InputError if it is invalid."""
     if row.is_empty:
         return AuditEntry(number=row.number, at=row.at, kind=row.kind, job=row.job, fields={}, hash=row.hash)
     try:

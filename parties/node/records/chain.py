@@ -1,8 +1,8 @@
-"""The chain of hashes: what makes a change to the audit log show, whatever the log is kept in.
+"""The hash chain of the audit log, by which any change to it shows, wherever the log is kept.
 
-The hash of an entry is SHA-256 over all of it and the hash of the entry before it. So a change to one entry shows in
-that entry or, if its hash is computed anew, in the next one; and if the whole rest is, in the head: the last number and
-hash, signed with the party's key.
+The hash of an entry is SHA-256 over the whole entry and the hash of the entry before it. So a change to one entry shows
+in that entry or, if its hash is recomputed, in the next one. If all later hashes are recomputed, it shows in the head:
+the last number and hash, signed with the party's key.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from parties.node.records.signature import check_signature, sign
 from parties.node.records.statements import Head, Signed, head_document
 from smc.errors import InputError
 
-NO_ENTRY = "there is no entry"  # a problem, but before a node has started for the first time
-NOTHING = "0" * 64  # stands for the hash before the first entry
+NO_ENTRY = "there is no entry"  # no problem before a node has started for the first time
+NOTHING = "0" * 64  # the previous hash of the first entry
 EMPTY = ""  # the fields of an entry whose content was archived
-STAYS = ("spent", "counted")  # kinds of entries that are never archived: budgets need them
+STAYS = ("spent", "counted")  # kinds of entries that are never archived, since budgets need them
 
 
 class Row(NamedTuple):
-    """An entry as it is kept; `fields` is canonical JSON. What is read back may have been tampered with, types too."""
+    """An entry as stored; `fields` is canonical JSON. A stored row may have been tampered with, even in its types."""
 
     number: int
     at: str
@@ -42,28 +42,28 @@ class Row(NamedTuple):
     hash: str
 
     def digest(self) -> str:
-        """Return the hash that belongs to the entry's content. `InputError` if no entry can have such content."""
+        """Return the hash of the entry's content. Raise InputError if no entry can have such content."""
         content = {name: value for name, value in self._asdict().items() if name != "hash"}
         return hashlib.sha256(f"smc.records.entry.v1\n{canonical(content)}".encode()).hexdigest()
 
     @property
     def is_empty(self) -> bool:
-        """True if its content was archived: then an `archived` entry says so."""
+        """True if its content was archived: an `archived` entry must confirm that."""
         return self.fields == EMPTY and self.kind not in STAYS
 
     def head(self) -> Head:
-        """Return number and hash of this entry. ValueError if they are none."""
+        """Return number and hash of this entry. Raise ValueError if they are invalid."""
         return Head(number=self.number, hash=self.hash)
 
     def is_whole(self) -> bool:
-        """Return whether the content has the hash that stands beside it."""
+        """Return whether the stored hash is that of the content."""
         try:
             return self.digest() == self.hash
         except InputError:
             return False
 
 
-_BEFORE = Row(0, "", "", None, "", "", NOTHING)  # the first entry
+_BEFORE = Row(0, "", "", None, "", "", NOTHING)  # before the first entry
 
 
 @dataclass(frozen=True)
@@ -75,18 +75,18 @@ class SignedHead:
     signature: bytes
 
     def is_signed_by(self, certificate: x509.Certificate) -> bool:
-        """Return whether the holder of the certificate signed it."""
+        """Return whether the holder of the certificate signed the head."""
         return check_signature(certificate, head_document(self.head, self.fingerprint), self.signature, "head")
 
 
 def sign_head(identity: Identity, head: Head) -> SignedHead:
-    """Sign the head."""
+    """Sign the head of a log."""
     signer = fingerprint(identity.certificate)
     return SignedHead(head, signer, sign(identity, head_document(head, signer), "head"))
 
 
 class SignedEntry(NamedTuple):
-    """An entry of kind `signed`: its number, both parties' statements, and their certificates when the node started."""
+    """An entry of kind `signed`: its number, both parties' statements, and their certificates at the node's start."""
 
     number: int
     ours: Signed
@@ -97,7 +97,7 @@ class SignedEntry(NamedTuple):
 
 @dataclass(frozen=True)
 class Archive:
-    """What files have of entries that are empty in the log, by number, and SHA-256 of each job's lines there."""
+    """Archived content of the log's empty entries, by number, and SHA-256 of each job's lines in the files."""
 
     rows: Mapping[int, Row] = field(default_factory=dict)
     contents: Mapping[str, str] = field(default_factory=dict)
@@ -105,10 +105,11 @@ class Archive:
 
 @dataclass
 class Checked:
-    """The result of a check: the hashes of the entries by number, the statements among them, and the problems.
+    """The result of a check: hashes of the entries by number, the signed statements among them, and the problems.
 
-    And where it goes on: after the last entry, under the last start's fields, with the empty entries of each job that
-    no entry has accounted for yet. `archived` are those that are accounted for, `filled` those whose content was there.
+    A later check continues from it: after the last entry, with the fields of the last start, and with the empty entries
+    of each job that no `archived` entry has confirmed yet. `archived` counts the confirmed entries, `filled` those
+    whose content was available.
     """
 
     hashes: dict[int, str] = field(default_factory=dict)
@@ -134,11 +135,18 @@ def check(
     known: Checked | None = None,
     archive: Archive | None = None,
 ) -> Checked:
-    """Check entries, in the order in which they are kept, and the head, which `certificate` must have signed.
+    """Check the entries of a log and its signed head.
 
-    A peer's signatures are checked if its certificate is given. A log without an entry is not whole: a node's first
-    act is to record its start. If the entries before `rows` were found whole, that is `known`, and grows. Entries that
-    are empty are checked with the content that `archive` has of them; without it that they were archived, and which.
+    A log without entries is not intact: a node's first action is to record its start. Empty entries are checked with
+    their archived content; without it, only that they were archived, and which ones.
+
+    Args:
+        rows: The entries, in stored order.
+        signed: The signed head.
+        certificate: Certificate of the log's owner.
+        peers: Certificates of peers whose signatures are checked.
+        known: Check of the entries before `rows`, which were intact; it is updated.
+        archive: Content of entries that are empty in the log.
     """
     checked, archive = known or Checked(), archive or Archive()
     before, jobs = len(checked.statements), set(archive.contents)
@@ -166,7 +174,7 @@ def check(
     checked.problems.extend(_head_problems(checked.last, signed, certificate))
     for row in (row for rows_of_job in checked.empty.values() for row in rows_of_job):
         checked.problems.append(f"entry {row.number} was changed: it is empty, and no entry says that it was archived")
-    checked.problems.extend(f"the archive has job {job[:8]}, of which the log does not say so" for job in sorted(jobs))
+    checked.problems.extend(f"the archive has job {job[:8]}, but the log has no entry of that" for job in sorted(jobs))
     for statement in checked.statements[before:]:
         checked.problems.extend(_statement_problems(checked, statement, certificate, peers))
     return checked
@@ -175,7 +183,14 @@ def check(
 def cross_check(
     ours: Checked, our_certificate: x509.Certificate, theirs: Checked, their_certificate: x509.Certificate
 ) -> list[str]:
-    """Return where two parties' logs, each checked by itself, contradict what their owners signed for each other."""
+    """Return the contradictions between two parties' logs, each checked by itself, and their owners' signatures.
+
+    Args:
+        ours: Check of our log.
+        our_certificate: Our certificate.
+        theirs: Check of the peer's log.
+        their_certificate: The peer's certificate.
+    """
     return [
         *_contradictions("our", ours, our_certificate, "the peer's", theirs),
         *_contradictions("the peer's", theirs, their_certificate, "our", ours),
@@ -185,11 +200,12 @@ def cross_check(
 def _contradictions(
     whose: str, log: Checked, certificate: x509.Certificate, holders: str, holder: Checked
 ) -> Iterator[str]:
-    """Yield where a log differs from what its owner signed, as statements in the other party's log show."""
+    """Yield the differences between a log and its owner's signatures in the other party's log."""
     for statement in holder.statements:
         signed, evidence = statement.theirs, f"entry {statement.number} of {holders} log"
         if not signed.is_signed_by(certificate):
-            if statement.peer_fingerprint in (None, fingerprint(certificate)):  # else it is of another time
+            # otherwise it was signed under an earlier certificate
+            if statement.peer_fingerprint in (None, fingerprint(certificate)):
                 yield f"{evidence} holds a statement that its signer has not signed"
         elif signed.head.number not in log.hashes:
             yield f"{whose} log has no entry {signed.head.number}, but {evidence} holds its owner's signature for it"
@@ -198,7 +214,13 @@ def _contradictions(
 
 
 def links(last: Row | None, row: Row, first: int = 1) -> Iterator[str]:
-    """Yield what is wrong with an entry, or between it and the last one, before which there is `first`."""
+    """Yield the problems of an entry and of its link to the entry before.
+
+    Args:
+        last: The entry before; None for the first one in question.
+        row: The entry.
+        first: Number expected of the first entry in question.
+    """
     expected = first if last is None else last.number + 1
     if row.number > expected:
         yield _missing(expected, row.number - 1)
@@ -213,20 +235,20 @@ def links(last: Row | None, row: Row, first: int = 1) -> Iterator[str]:
 
 
 def emptied(rows: Iterable[Row]) -> str:
-    """Return SHA-256 over what is left of a job's entries when they are archived: all but their content."""
-    left = [[row.number, row.at, row.kind, row.previous, row.hash] for row in rows]
-    return hashlib.sha256(f"smc.records.emptied.v1\n{dump(left)}".encode()).hexdigest()
+    """Return SHA-256 over the remainder of a job's archived entries: everything but their content."""
+    remainder = [[row.number, row.at, row.kind, row.previous, row.hash] for row in rows]
+    return hashlib.sha256(f"smc.records.emptied.v1\n{dump(remainder)}".encode()).hexdigest()
 
 
 def _archived_problems(checked: Checked, row: Row, archive: Archive) -> Iterator[str]:
-    """Yield where the empty entries of a job, or a file's lines of it, are not those that were archived."""
+    """Yield where a job's empty entries, or its lines in a file, differ from those archived."""
     entries, fields = checked.empty.pop(row.job, []), _fields(row)
     checked.archived += len(entries)
     try:
-        whole = emptied(entries) == fields.get("empty")
-    except (TypeError, ValueError):  # what nobody has written
-        whole = False
-    if not whole:
+        is_whole = emptied(entries) == fields.get("empty")
+    except (TypeError, ValueError):  # forged content
+        is_whole = False
+    if not is_whole:
         yield f"the entries of job {str(row.job)[:8]} are not those that were archived by entry {row.number}"
     content = archive.contents.get(str(row.job))
     if content is not None and content != fields.get("content"):
@@ -234,7 +256,7 @@ def _archived_problems(checked: Checked, row: Row, archive: Archive) -> Iterator
 
 
 def _head_problems(last: Row | None, signed: SignedHead | None, certificate: x509.Certificate) -> Iterator[str]:
-    """Yield what is wrong with the signed head, or between it and the last entry."""
+    """Yield the problems of the signed head, and of its agreement with the last entry."""
     if signed is None:
         yield NO_ENTRY if last is None else f"the signed head after entry {last.number} is missing"
         return
@@ -253,7 +275,7 @@ def _head_problems(last: Row | None, signed: SignedHead | None, certificate: x50
 
 
 def _fields(row: Row) -> dict[str, Any]:
-    """Return the fields of an entry; none if they were changed past recognition, which the hash shows."""
+    """Return the fields of an entry; empty if they are unreadable, which the hash shows."""
     with suppress(ValueError, TypeError, RecursionError):
         fields = json.loads(row.fields)
         return fields if isinstance(fields, dict) else {}
@@ -261,7 +283,7 @@ def _fields(row: Row) -> dict[str, Any]:
 
 
 def _statement(row: Row, start: Mapping[str, Any]) -> Iterator[SignedEntry]:
-    """Yield the statements in an entry; none if they were changed past recognition."""
+    """Yield the signed statements in an entry; none if they are unreadable."""
     with suppress(ValidationError):
         both = BothSigned.model_validate(_fields(row))
         theirs = both.peer_fingerprint or start.get("peer_fingerprint")
@@ -271,7 +293,7 @@ def _statement(row: Row, start: Mapping[str, Any]) -> Iterator[SignedEntry]:
 def _statement_problems(
     log: Checked, statement: SignedEntry, certificate: x509.Certificate, peers: Collection[x509.Certificate]
 ) -> Iterator[str]:
-    """Yield where a log differs from what its own statements say; former certificates' signatures are left out."""
+    """Yield where a log differs from its own statements; former certificates' signatures are skipped."""
     number, ours, theirs = statement.number, statement.ours, statement.theirs
     if log.hashes.get(ours.head.number) != ours.head.hash:
         yield f"entry {ours.head.number} is not the one that its owner signed for in entry {number}"
@@ -287,11 +309,11 @@ def _statement_problems(
 
 
 def _withdrawal_problems(row: Row, signers: Collection[x509.Certificate]) -> Iterator[str]:
-    """Yield what is wrong with a withdrawal whose signer's certificate is known."""
+    """Yield the problems of a withdrawal whose signer's certificate is known."""
     with suppress(ValidationError):
         entry = Withdrawn.model_validate(_fields(row))
-        known = [signer for signer in signers if fingerprint(signer) == entry.signer]
-        if known and not entry.word.is_signed_by(known[0], entry.digest):
+        matching = [signer for signer in signers if fingerprint(signer) == entry.signer]
+        if matching and not entry.word.is_signed_by(matching[0], entry.digest):
             yield f"entry {row.number} holds a withdrawal that its signer has not signed"
 
 

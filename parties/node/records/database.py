@@ -1,7 +1,7 @@
-"""The database that keeps the records, and in which the node keeps its jobs: how it is opened, and its schema.
+"""The database of the records and of the node's jobs: opening and schema.
 
-Commits are on the disk when they return, but those that nobody waits for (`later`). Triggers refuse to change, remove
-or replace an entry; who writes to the file past them is found out by the chain of hashes.
+Commits are on the disk when they return, except deferred ones (`later`). Triggers refuse to change, remove or replace
+an entry; the hash chain reveals a change of the file past them.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from smc.errors import InputError
 
 FILE_NAME = "node.sqlite"
 
-# What is kept in the database, and how, has a number. One release cannot read what a later one keeps, so whatever
-# changes tables or the JSON in them raises it and adds a step, empty if what was kept before reads as it is
-# (tests/parties/node/test_upgrade.py notices, and reads what each number kept).
+# The stored state has a number, since one release cannot read a later one's state. A change of tables, or of the JSON
+# in them, raises the number and adds a step, which is empty if older state can be read as it is
+# (tests/parties/node/test_upgrade.py detects a change, and reads the state of each number).
 STEPS: tuple[str, ...] = ("", "", "", "", "")  # from one number to the next, as SQL; 0: before there were numbers
 STATE = len(STEPS)
-_ALL_ENCRYPTED = 4  # the number from which on what is beside an encrypted database is encrypted, too
+_ALL_ENCRYPTED = 4  # number from which on the files beside an encrypted database are encrypted, too
 
 _COLUMNS = ", ".join(Row._fields)
 _TABLES = """
@@ -47,7 +47,7 @@ CREATE TABLE IF NOT EXISTS audit_head (
     signature   BLOB NOT NULL
 ) STRICT;
 """
-TRIGGERS = {  # INSERT OR REPLACE would remove an entry without the trigger on DELETE
+TRIGGERS = {  # without the trigger on DELETE, INSERT OR REPLACE would remove an entry
     "audit_only_next": """
         CREATE TRIGGER audit_only_next BEFORE INSERT ON audit
         WHEN NEW.number IS NOT (SELECT coalesce(max(number), 0) + 1 FROM audit)
@@ -62,7 +62,7 @@ TRIGGERS = {  # INSERT OR REPLACE would remove an entry without the trigger on D
 
 
 def make_place(path: Path) -> None:
-    """Make the directory of a database if it is not there, for its owner only. `InputError` if that cannot be."""
+    """Make the directory of a database, for its owner only. Raise InputError if that fails."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
@@ -72,28 +72,34 @@ def make_place(path: Path) -> None:
 
 
 def connect(path: Path, plain: bool = False) -> sqlite3.Connection:
-    """Open the database to write, and make it if it is not there: the file for its owner only, so its new directory.
+    """Open the database for writing; make it if it does not exist, with its directory, for the owner only.
 
-    May be used by several threads, one at a time. `with connection:` is a transaction. `InputError` if it cannot be
-    opened, is damaged, or may be read by others; also as of `beside.refuse_plain`, unless it may be `plain`.
+    Several threads may use it, one at a time. `with connection:` is a transaction.
+
+    Args:
+        path: The database.
+        plain: Skip the check of `beside.refuse_plain`.
+
+    Raises:
+        InputError: The database cannot be opened, is damaged, may be read by others, or fails `beside.refuse_plain`.
     """
     if not plain:
         beside.refuse_plain(path)
     make_place(path)
     try:
-        with suppress(FileExistsError):  # never opened if it is there: to close it would drop SQLite's locks on it
+        with suppress(FileExistsError):  # an existing file is not opened: to close it would drop SQLite's locks on it
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-        found = path.stat()
+        status = path.stat()
     except OSError as error:
         raise InputError(f"cannot open {path}: {error.strerror or 'the system refused'}") from None
-    if stat.S_IMODE(found.st_mode) & 0o077:
+    if stat.S_IMODE(status.st_mode) & 0o077:
         raise InputError(f"{path} can be read by other users; run: chmod 600 {path}")
     with usable(path):
         connection = _open(path, "rw")
         try:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
-            # Triggers that somebody has removed must stay away, for `missing_triggers` to tell.
+            # Triggers that somebody has removed must stay away, so that `missing_triggers` reports them.
             is_new = not _has_log(connection)
             if not is_new:
                 if state(connection) < _ALL_ENCRYPTED and sealed.is_sealed(path):
@@ -102,7 +108,7 @@ def connect(path: Path, plain: bool = False) -> sqlite3.Connection:
                 migrate(connection)
             script = _TABLES + ";".join(TRIGGERS.values()) + f"; PRAGMA user_version = {STATE}" if is_new else _TABLES
             connection.executescript(f"BEGIN IMMEDIATE; {script}; COMMIT")
-            if not os.path.samestat(found, path.stat()):  # from here on who would replace it finds it locked
+            if not os.path.samestat(status, path.stat()):  # from here on the file is locked against replacement
                 raise InputError(f"{path} has just been replaced, as by smc audit seal; try again")
         except BaseException:
             connection.close()
@@ -111,22 +117,22 @@ def connect(path: Path, plain: bool = False) -> sqlite3.Connection:
 
 
 def state_number(connection: sqlite3.Connection) -> int:
-    """Return the number of what is kept in a database, whichever release keeps it."""
+    """Return the number of the stored state, whichever release wrote it."""
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
 def state(connection: sqlite3.Connection) -> int:
-    """Return the number of what is kept in a database. `InputError` if a later release keeps it."""
+    """Return the number of the stored state. Raise InputError if a later release wrote it."""
     if (number := state_number(connection)) > STATE:
         raise InputError(
-            f"what the node keeps is of a later release: its state has number {number}, this release knows {STATE}; "
+            f"the node's state is of a later release: it has number {number}, this release reads up to {STATE}; "
             "install that release again, or put the copy from before the upgrade in its place"
         )
     return number
 
 
 def migrate(connection: sqlite3.Connection) -> None:
-    """Bring what an earlier release kept forward, in one transaction. `InputError` as of `state`."""
+    """Migrate an earlier release's state, in one transaction. Raise InputError as `state` does."""
     number = state(connection)
     if number < STATE:
         steps = ";".join(STEPS[number:])
@@ -143,9 +149,9 @@ def copied(connection: sqlite3.Connection) -> sqlite3.Connection:
 
 @contextmanager
 def reading(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open the database as it is at this moment, to read only; a node may be writing to it.
+    """Open a snapshot of the database, to read only; a node may be writing to it.
 
-    `InputError` if it is not there, is damaged, or holds no audit log, also for what goes wrong inside the block.
+    Raise InputError if it does not exist, is damaged, or has no audit log, and for database errors inside the block.
     """
     if not path.is_file():
         raise InputError(f"there are no records: {path} does not exist")
@@ -158,13 +164,13 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def writable(path: Path) -> sqlite3.Connection:
-    """Open a database that is there, to see whether it can be written; SQLite's errors are raised as they are."""
+    """Open an existing database, to see whether it can be written; SQLite's errors are raised unchanged."""
     return _open(path, "rw")
 
 
 @contextmanager
 def usable(path: Path) -> Iterator[None]:
-    """Raise what SQLite complains of as an `InputError` that names the file."""
+    """Turn SQLite's errors into InputError with the name of the file."""
     try:
         yield
     except errors(name="OperationalError") as error:
@@ -174,13 +180,24 @@ def usable(path: Path) -> Iterator[None]:
 
 
 def rows(connection: sqlite3.Connection, after: int | None = None) -> Iterator[Row]:
-    """Return all entries (after the given number), as they are kept."""
+    """Return all entries as stored.
+
+    Args:
+        connection: The database.
+        after: Only entries after this number.
+    """
     where, values = ("", []) if after is None else ("WHERE number > ?", [after])
     return map(Row._make, connection.execute(f"SELECT {_COLUMNS} FROM audit {where} ORDER BY number", values))
 
 
 def rows_of(connection: sqlite3.Connection, *kinds: str, after: int = 0) -> Iterator[Row]:
-    """Return all entries of these kinds (after the given number)."""
+    """Return all entries of some kinds as stored.
+
+    Args:
+        connection: The database.
+        kinds: The kinds.
+        after: Only entries after this number.
+    """
     marks = ", ".join("?" for _ in kinds)
     query = f"SELECT {_COLUMNS} FROM audit WHERE number > ? AND kind IN ({marks}) ORDER BY number"
     return map(Row._make, connection.execute(query, (after, *kinds)))
@@ -192,13 +209,23 @@ def last_number(connection: sqlite3.Connection) -> int:
 
 
 def rows_of_job(connection: sqlite3.Connection, job: str) -> list[Row]:
-    """Return all entries of a job."""
+    """Return all entries of a job as stored.
+
+    Args:
+        connection: The database.
+        job: Identifier of the job.
+    """
     query = f"SELECT {_COLUMNS} FROM audit WHERE job = ? ORDER BY number"
     return [Row._make(values) for values in connection.execute(query, (job,))]
 
 
 def empty(connection: sqlite3.Connection, numbers: Iterable[int]) -> None:
-    """Take the content from entries, in the caller's transaction. `InputError` if a trigger is missing already."""
+    """Remove the content of entries, in the caller's transaction. Raise InputError if a trigger is missing already.
+
+    Args:
+        connection: The database.
+        numbers: Numbers of the entries.
+    """
     if missing_triggers(connection):
         raise InputError("the audit log has lost a trigger that keeps entries from being changed: smc audit verify")
     connection.execute("DROP TRIGGER audit_no_update")
@@ -208,25 +235,42 @@ def empty(connection: sqlite3.Connection, numbers: Iterable[int]) -> None:
 
 
 def version(connection: sqlite3.Connection) -> int:
-    """Return a number that changes when somebody else than this connection has written."""
+    """Return a number that changes when another connection has written."""
     return int(connection.execute("PRAGMA data_version").fetchone()[0])
 
 
 def last_rows(connection: sqlite3.Connection, last: int, before: int | None = None) -> list[Row]:
-    """Return the last entries (before the given number), the newest first."""
+    """Return the last entries as stored, newest first.
+
+    Args:
+        connection: The database.
+        last: Largest number of entries.
+        before: Only entries before this number.
+    """
     where, values = ("", [last]) if before is None else ("WHERE number < ?", [before, last])
     query = f"SELECT {_COLUMNS} FROM audit {where} ORDER BY number DESC LIMIT ?"
     return [Row._make(values) for values in connection.execute(query, values)]
 
 
 def latest(connection: sqlite3.Connection, after: int = 0) -> str | None:
-    """Return the latest time of an entry (after this one): all are written alike, so as texts they are in order."""
+    """Return the latest time of an entry: all have one format, so they can be compared as text.
+
+    Args:
+        connection: The database.
+        after: Only entries after this number.
+    """
     moment: str | None = connection.execute("SELECT max(at) FROM audit WHERE number > ?", (after,)).fetchone()[0]
     return moment
 
 
 def add(connection: sqlite3.Connection, row: Row, signed: SignedHead) -> None:
-    """Add the next entry, and put the head after it."""
+    """Add the next entry, and put the head after it.
+
+    Args:
+        connection: The database.
+        row: The entry.
+        signed: The head after it.
+    """
     connection.execute(f"INSERT INTO audit ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)", row)
     put_head(connection, signed)
 
@@ -242,7 +286,7 @@ def put_head(connection: sqlite3.Connection, signed: SignedHead) -> None:
 
 
 def signed_head(connection: sqlite3.Connection) -> SignedHead | None:
-    """Return the head; None if there is none that could be one."""
+    """Return the head; None if there is no valid one."""
     match connection.execute("SELECT number, hash, fingerprint, signature FROM audit_head").fetchall():
         case [(number, digest, str(fingerprint), bytes(signature))]:
             with suppress(ValueError):
@@ -251,11 +295,11 @@ def signed_head(connection: sqlite3.Connection) -> SignedHead | None:
 
 
 def missing_triggers(connection: sqlite3.Connection) -> list[str]:
-    """Return the triggers that are not there as they should be."""
-    there = dict(
+    """Return the triggers that are missing or changed."""
+    present = dict(
         connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'audit'")
     )
-    return [name for name, sql in TRIGGERS.items() if str(there.get(name)).split() != sql.split()]
+    return [name for name, sql in TRIGGERS.items() if str(present.get(name)).split() != sql.split()]
 
 
 def _has_log(connection: sqlite3.Connection) -> bool:
@@ -268,5 +312,6 @@ def _open(path: Path, mode: str) -> sqlite3.Connection:
         connection = sealed.connect(path, uri, isolation_level="IMMEDIATE", **options)
     else:
         connection = sqlite3.connect(uri, uri=True, isolation_level="IMMEDIATE", **options)
-    connection.text_factory = lambda text: text.decode(errors="surrogateescape")  # bytes that nobody wrote show, too
+    # bytes that are no UTF-8 stay visible, too
+    connection.text_factory = lambda text: text.decode(errors="surrogateescape")
     return connection

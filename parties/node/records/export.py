@@ -1,8 +1,8 @@
-"""The audit log as a file: lines of JSON that anybody can check with the certificate alone, or CSV for a spreadsheet.
+"""Export of the audit log: as lines of JSON, which the certificate suffices to check, or as CSV.
 
 A line is an entry in canonical JSON, in the order of numbers; the last line is the signed head. CSV has the entries
-only, and so cannot be checked. An archive has the jobs that left the log, each a line with what the node kept of it and
-the lines of its entries.
+only, and so cannot be checked. An archive has the jobs that left the log: for each a line with the node's record of it
+and the lines of its entries.
 """
 
 from __future__ import annotations
@@ -21,11 +21,16 @@ from parties.node.records.chain import EMPTY, Archive, Row, SignedHead
 from parties.node.records.statements import Head
 from smc.errors import InputError
 
-OTLP_SCOPE = "smc.audit"  # whose log records an OpenTelemetry collector has entries in
+OTLP_SCOPE = "smc.audit"  # scope of the OpenTelemetry log records that contain entries
 
 
 def to_lines(rows: Iterable[Row], signed: SignedHead | None) -> str:
-    """Return all entries and the head as lines of JSON. `InputError` for an entry that was changed past recognition."""
+    """Return all entries and the head as lines of JSON. Raise InputError for an unreadable entry.
+
+    Args:
+        rows: The entries.
+        signed: The head.
+    """
     lines = [line(row) for row in rows]
     if signed is not None:
         head = {**signed.head.model_dump(), "fingerprint": signed.fingerprint, "signature": signed.signature.hex()}
@@ -34,15 +39,28 @@ def to_lines(rows: Iterable[Row], signed: SignedHead | None) -> str:
 
 
 def to_archive(job: str, record: Mapping[str, Any], rows: Iterable[Row]) -> str:
-    """Return a job that leaves the log as lines of JSON: what the node kept of it, then its entries."""
+    """Return an archived job as lines of JSON: the node's record of it, then its entries.
+
+    Args:
+        job: Identifier of the job.
+        record: The node's record of it, as JSON.
+        rows: Its entries.
+    """
     lines = [canonical({"archived": job, "job": record}), *map(line, rows)]
     return "".join(f"{line}\n" for line in lines)
 
 
 def read_archives(paths: Iterable[Path], read: Callable[[Path], bytes] = files.read_bytes) -> Archive:
-    """Return what `to_archive` wrote into files, which `read` reads. `InputError` names the line that it cannot have.
+    """Return the content of archive files.
 
-    That an entry is the one that was in the log its hash tells, of the rest `Archive.contents`.
+    An entry's hash proves that it was in the log; `Archive.contents` proves the rest.
+
+    Args:
+        paths: The files, as `to_archive` wrote them.
+        read: Function that reads a file.
+
+    Raises:
+        InputError: A line is not one of an archive; the message names it.
     """
     rows: dict[int, Row] = {}
     jobs: dict[str, str] = {}
@@ -73,13 +91,13 @@ def to_csv(rows: Iterable[Row]) -> str:
 
 
 def read_lines(path: Path) -> tuple[list[Row], SignedHead | None]:
-    """Return what `to_lines` wrote. `InputError` names the line that it cannot have written."""
+    """Return the entries and the head of an export. Raise InputError with a line that is not one of an export."""
     rows: list[Row] = []
     head: SignedHead | None = None
     for number, line in enumerate(_split(files.read_text(path)), start=1):
         try:
             value = json.loads(line)
-            if head is not None or canonical(value) != line:  # a second reading of a line must not be possible
+            if head is not None or canonical(value) != line:  # a line must have one encoding only
                 raise ValueError
             if set(value) == {"head"}:
                 head = _head(**value["head"])
@@ -103,12 +121,12 @@ def _split(text: str) -> list[str]:
 
 
 def line(row: Row) -> str:
-    """Return an entry as a line. `InputError` if it was changed past recognition."""
+    """Return an entry as a line. Raise InputError if it is unreadable."""
     return canonical(row._asdict() | {"fields": _parsed(row)})
 
 
 def one_row(text: str) -> Row:
-    """Return the entry of a line. `InputError` if it is none."""
+    """Return the entry of a line. Raise InputError if the line is invalid."""
     try:
         value = json.loads(text)
         if canonical(value) != text:
@@ -122,7 +140,7 @@ def one_row(text: str) -> Row:
 
 
 def _row(value: dict[str, Any]) -> Row:
-    """Return the entry of a line; one without content has null there."""
+    """Return the entry of a parsed line; an entry without content has null there."""
     return Row(**value | {"fields": EMPTY if value["fields"] is None else canonical(value["fields"])})
 
 

@@ -1,9 +1,8 @@
-"""What somebody has received of a log, entry by entry: is it all, in one chain, and nothing else.
+"""Check of received log entries: complete, in one chain, and without foreign content.
 
-Lines may be those of a file or a webhook, or have what a syslog server puts before them: an entry is canonical JSON at
-the end of a line. A line may also be a request of OTLP, as OpenTelemetry's collector writes it to a file. They may be
-repeated, and come in any order; two entries of one number contradict each other, but for one that came without its
-content.
+Lines may be those of a file or a webhook, or have a syslog server's prefix: an entry is canonical JSON at the end of a
+line. A line may also be an OTLP request, as OpenTelemetry's collector writes it to a file. Lines may be repeated, and
+come in any order. Two entries of one number contradict each other, unless one of them came without its content.
 """
 
 from __future__ import annotations
@@ -21,23 +20,31 @@ from parties.node.records.export import OTLP_SCOPE, one_row
 from smc.errors import InputError
 
 _START = re.compile(r'\{"at":')
-_HEAD = '{"head":'  # how the last line of an export begins: no entry, and `smc audit verify` looks at it
+_HEAD = '{"head":'  # beginning of an export's last line: not an entry; `smc audit verify` checks it
 
 
 @dataclass
 class Received:
-    """The entries by number, how many lines were repeats, and what is wrong."""
+    """The entries by number, the number of repeated lines, and the problems."""
 
     rows: dict[int, Row] = field(default_factory=dict)
     repeats: int = 0
-    empty: int = 0  # their content was archived before they were sent, or somebody took it away
+    empty: int = 0  # their content was archived before they were sent, or removed by somebody
     problems: list[str] = field(default_factory=list)
 
 
 def read(paths: Iterable[Path], first: int = 1) -> Received:
-    """Return what files have of a log whose first entry in question is `first`. `InputError` if one cannot be read."""
+    """Return the entries of a log in files, checked.
+
+    Args:
+        paths: The files.
+        first: Number of the first entry in question.
+
+    Raises:
+        InputError: A file cannot be read.
+    """
     received = Received()
-    copies: dict[int, list[tuple[Row, str]]] = defaultdict(list)  # the different ones, and where they stand
+    copies: dict[int, list[tuple[Row, str]]] = defaultdict(list)  # the different copies, and their locations
     for path in paths:
         for number, line in enumerate(files.read_text(path).splitlines(), start=1):
             if not line.strip():
@@ -49,16 +56,16 @@ def read(paths: Iterable[Path], first: int = 1) -> Received:
                     if not text.startswith(_HEAD):
                         received.problems.append(f"{where}: no entry, or one that was cut or changed")
                     continue
-                known = copies[row.number]
-                received.repeats += bool(known)
-                if all(row != other for other, _ in known):
-                    known.append((row, where))
-    for number, known in copies.items():
-        row, where = max(known, key=lambda copy: (copy[0].is_whole(), copy[0].is_empty))  # of equal ones the first
+                different = copies[row.number]
+                received.repeats += bool(different)
+                if all(row != other for other, _ in different):
+                    different.append((row, where))
+    for number, different in copies.items():
+        row, where = max(different, key=lambda copy: (copy[0].is_whole(), copy[0].is_empty))  # the first of equal ones
         received.rows[number] = row
         received.problems.extend(
             f"{elsewhere}: another entry {number} than {where}"
-            for other, elsewhere in known
+            for other, elsewhere in different
             if other != row and not (other.is_empty and other._replace(fields=row.fields) == row)
         )
     last = None
@@ -73,7 +80,7 @@ def read(paths: Iterable[Path], first: int = 1) -> Received:
 
 
 def _texts(line: str) -> list[str]:
-    """Return what a line has of entries: itself, or the bodies of our log records in a request of OTLP."""
+    """Return the possible entries of a line: itself, or the bodies of our log records in an OTLP request."""
     try:
         groups = [group for resource in json.loads(line)["resourceLogs"] for group in resource["scopeLogs"]]
         ours = [group for group in groups if group.get("scope", {}).get("name") == OTLP_SCOPE]

@@ -1,8 +1,8 @@
-"""What may be recorded: the kinds of entries, and exactly which fields each has.
+"""The kinds of log entries, and the exact fields of each.
 
-An entry holds names, public parameters, digests, numbers of bytes, and how many values of each kind were opened; the
-tree of a job tells the last. No field can hold a row, a count of rows, a share or a key; what may quote private data,
-such as an error in a party's own input, is recorded by its name only.
+An entry holds names, public parameters, digests, numbers of bytes, and the number of opened values of each kind; the
+tree of a job implies the last. No field can hold a row, a count of rows, a share or a key. Text that may quote private
+data, such as an error in a party's own input, is recorded by its name only.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from parties.node.records.statements import Committed, Signed, Withdrawal
 from smc.errors import JobMismatchError, LinkError
 
 MAX_TEXT = 2000
-PEER_FAILED = "PeerFailed"  # in place of the name of an error, which the peer does not tell
+PEER_FAILED = "PeerFailed"  # stands for the name of an error that the peer does not reveal
 
 EntryKind: TypeAlias = Literal[
     "node started",
@@ -57,14 +57,14 @@ Repeated: TypeAlias = Literal["connected", "disconnected", "turned away", "log-i
 
 
 def _cut(text: str) -> str:
-    """Cut a text to at most `MAX_TEXT` characters: a long reason is no reason to lose the entry."""
+    """Cut a text to at most `MAX_TEXT` characters: a long reason must not cost the entry."""
     return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 1] + "…"
 
 
 Side: TypeAlias = Literal["us", "peer"]
 # GDPR art. 15 and 20, 16, 17, 18, 21.
 Request: TypeAlias = Literal["access", "rectification", "erasure", "restriction", "objection", "objection withdrawn"]
-# GDPR art. 33 and 34: told are the supervisory authority, the people, and the other controller.
+# GDPR art. 33 and 34: "authority told" is the supervisory authority, "peer told" the other controller.
 Step: TypeAlias = Literal["found", "noted", "authority told", "people told", "peer told", "closed"]
 Text: TypeAlias = Annotated[str, AfterValidator(_cut)]
 Size: TypeAlias = Annotated[int, Field(ge=0)]
@@ -73,7 +73,7 @@ Digest: TypeAlias = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Fingerprint: TypeAlias = Annotated[str, Field(pattern=r"^([0-9A-F]{2}:){31}[0-9A-F]{2}$")]
 
 
-FIELDS: dict[str, type[Fields]] = {}  # by the kinds of entries
+FIELDS: dict[str, type[Fields]] = {}  # by kind of entry
 
 
 class Fields(BaseModel):
@@ -89,13 +89,13 @@ class Fields(BaseModel):
 
 
 class Blinded(Fields):
-    """What is ours alone: `blind` are random digits, as a peer sees the hashes of entries, and could try what fits."""
+    """Fields of this party alone: the random `blind` keeps a peer, which sees hashes, from guessing the content."""
 
     blind: Text = ""
 
 
 class Named(Blinded):
-    """What one of our people may have done: `person` is the name, empty if nobody has one."""
+    """Fields of an action by one of our people: `person` is the name, empty if no person has one."""
 
     person: Text = ""
 
@@ -103,22 +103,22 @@ class Named(Blinded):
 class NodeStarted(Blinded, kind="node started"):
     """The node runs, with this certificate.
 
-    `rows` are the places of each table's rows: a path or a database, and a table there. `same_rows` are the other names
-    whose charges count for a table: of renamed tables, and of those that say `same_rows_as`.
+    `rows` are the locations of each table's rows: a path or a database, and a table there. `same_rows` are the other
+    names whose charges count for a table: those of renamed tables, and of tables that set `same_rows_as`.
     """
 
     version: Text
     fingerprint: Fingerprint
-    peer_fingerprint: Fingerprint | None = None  # if there is but one peer
+    peer_fingerprint: Fingerprint | None = None  # if there is only one peer
     peer_fingerprints: list[Fingerprint] = []  # if there are several
     tables: list[Text] = []  # by our names
     rows: dict[Text, list[list[Text | None]]] = {}
     same_rows: dict[Text, list[Text]] = {}
-    state: Size = 0  # the number of what is kept (`database.STATE`); 0: before it was told
+    state: Size = 0  # the number of the stored state (`database.STATE`); 0: before it was recorded
 
 
 class NodeStopped(Fields, kind="node stopped"):
-    """The node ends in order."""
+    """The node stops in order."""
 
     why: Text = ""
 
@@ -131,24 +131,24 @@ class Renewed(Fields, kind="renewed"):
 
 
 class Connected(Fields, kind="connected"):
-    """The peer's node is there."""
+    """The peer's node is connected."""
 
     peer: Text
     fingerprint: Fingerprint
     address: Text | None = None
-    tls: Text = ""  # version, as far as our end knows it
+    tls: Text = ""  # version, if our end knows it
     group: Text = ""  # of the key exchange
 
 
 class Disconnected(Fields, kind="disconnected"):
-    """The peer's node is gone."""
+    """The peer's node is no longer connected."""
 
     peer: Text = ""
     why: Text = ""
 
 
 class TurnedAway(Fields, kind="turned away"):
-    """The node refused a proposal of the peer's by itself, and kept nothing of it. The peer may know less of why."""
+    """The node itself refused a proposal of the peer's, and kept nothing of it. The peer may get a shorter reason."""
 
     peer: Text
     peer_fingerprint: Fingerprint
@@ -156,24 +156,24 @@ class TurnedAway(Fields, kind="turned away"):
 
 
 class LogInFailed(Named, kind="log-in failed"):
-    """Somebody did not get into the page: whose name was typed, if it is a person's."""
+    """A failed log-in to the page; `person` is the typed name, if it is that of an account."""
 
     why: Text
 
 
 class Operators(Named, kind="operators"):
-    """An account of our people was changed: whose, what it may do now, and by whom, if that one has a name."""
+    """An account of our people was changed: its name and present rights, and the acting person, if named."""
 
     what: Literal["added", "changed", "password", "removed"]
     name: Text
     roles: list[Text] = []
     unix: Text = ""
     oidc: Text = ""
-    digest: Digest | None = None  # of all accounts after it, so that an older file of them is noticed
+    digest: Digest | None = None  # of all accounts after the change, which reveals an older file
 
 
 class RepeatedEvent(Fields, kind="repeated"):
-    """An event too frequent to be recorded one by one: so many times between these moments; the last one's reason."""
+    """Folded events of one kind: their number, the times of the first and last, and the last one's reason."""
 
     what: Repeated
     peer: Text
@@ -197,11 +197,11 @@ class RolledBack(Fields, kind="rolled back"):
 
 
 class RollbackAccepted(RolledBack, kind="rollback accepted"):
-    """The operator goes on all the same."""
+    """The operator continues in spite of it."""
 
 
 class Proposed(Named, kind="proposed"):
-    """A job was proposed: by whom, and all that is public about it."""
+    """A job was proposed: the proposer, and all public fields of the job."""
 
     by: Side
     peer: Text
@@ -215,18 +215,18 @@ class Proposed(Named, kind="proposed"):
     target: Text
     columns: list[Text]
     parameters: dict[Text, bool | int | float | Text | None]
-    exact: Text = ""  # what it means that a joint number is opened without noise, if one is
+    exact: Text = ""  # meaning of a joint number that is opened without noise, if there is one
 
 
 class Approved(Named, kind="approved"):
-    """One of our people approved the job, and others must, too: so many of so many have; who proposed it is one."""
+    """One of our people approved the job, `given` of `needed` people so far; the proposer is one."""
 
     given: Size
     needed: Size
 
 
 class Decided(Named, kind="decided"):
-    """A party consented or declined: `by` is `operator`, `proposer` or `rule NAME`."""
+    """A party approved or refused the job: `by` is `operator`, `proposer` or `rule NAME`."""
 
     party: Side
     verdict: Literal["approved", "refused"]
@@ -235,7 +235,7 @@ class Decided(Named, kind="decided"):
 
 
 class Started(Fields, kind="started"):
-    """A session of the job began, at this depth of the tree: 0, or where an interrupted one goes on."""
+    """A session of the job began, at this depth of the tree: 0, or where an interrupted job goes on."""
 
     digest: Digest
     depth: Size = 0
@@ -244,14 +244,14 @@ class Started(Fields, kind="started"):
 
 
 class BothCommitted(Fields, kind="committed"):
-    """Both parties committed to the rows that they put into the job, when its first session began."""
+    """Both parties committed to their rows for the job, when its first session began."""
 
     ours: Committed
     theirs: Committed
 
 
 class Loss(Fields):
-    """A noisy mechanism used so many times; see `parties.jobs.spending.Loss`."""
+    """A noisy mechanism used a number of times; see `parties.jobs.spending.Loss`."""
 
     mechanism: Text
     delta: NotNegative = 0.0
@@ -272,18 +272,18 @@ class ConcentratedLoss(Loss):
 
 
 class Charge(Fields, kind="spent"):
-    """The job has spent this of our table's privacy: once, when it was first computed, whatever became of it."""
+    """The job was charged to our table's privacy budget: once, when first computed, whatever became of it."""
 
     table: Text  # ours
     peer: Text
     peer_fingerprint: Fingerprint
-    counts_from: Text  # ISO 8601, UTC: in windows of time; not before anything that is known to have been before
+    counts_from: Text  # ISO 8601, UTC: start in budget windows; not before any time that is certain to be past
     uses: list[PureLoss | ConcentratedLoss]
-    person: Text = ""  # whose row it is, as party.toml said; empty: what was spent is of rows
+    person: Text = ""  # column or SQL of party.toml that identifies a row's person; empty: the loss is per row
 
 
 class BitsCharge(Fields, kind="counted"):
-    """A step of the job opens at most so many bits of exact answers about our table: written once, before it does."""
+    """A step of the job opens at most this number of bits of exact answers about our table: written once, before it."""
 
     table: Text  # ours
     peer: Text
@@ -294,14 +294,14 @@ class BitsCharge(Fields, kind="counted"):
 
 
 class Opened(Fields, kind="opened"):
-    """Values were opened to both parties: how many of each kind."""
+    """Values were opened to both parties: the number of each kind."""
 
     depth: Size | None = None
     opened: dict[Text, Size]
 
 
 class Interrupted(Fields, kind="interrupted"):
-    """A session was cut short, and the job waits for the peer. What the level at `depth` opens it may know already."""
+    """A session was cut short, and the job waits for the peer, which may know the values of the level at `depth`."""
 
     why: Text
     depth: Size = 0
@@ -310,10 +310,10 @@ class Interrupted(Fields, kind="interrupted"):
 
 
 class Finished(Fields, kind="finished"):
-    """The job is done: the digest of its result, all that was opened, and what all its sessions sent."""
+    """The job is done: the digest of its result, all opened values, and the traffic of all its sessions."""
 
     outcome: Digest
-    repeats: Text = ""  # the earlier job on the same tables, whose result it returned
+    repeats: Text = ""  # the earlier job on the same tables whose result it returned
     opened: dict[Text, Size]
     bytes_sent: Size
     bytes_received: Size
@@ -330,7 +330,7 @@ class Failed(Fields, kind="failed"):
 
 
 class Cancelled(Named, kind="cancelled"):
-    """A party ended the job before its end."""
+    """A party cancelled the job."""
 
     by: Side
     why: Text = ""
@@ -343,11 +343,11 @@ class BothSigned(Fields, kind="signed"):
 
     ours: Signed
     theirs: Signed
-    peer_fingerprint: Fingerprint | None = None  # else that of the node's last start
+    peer_fingerprint: Fingerprint | None = None  # otherwise that of the node's last start
 
 
 class Withdrawn(Named, kind="withdrawn"):
-    """A party has withdrawn the result of the job: its word, signed for the job of this digest."""
+    """A party has withdrawn the result of the job: its statement, signed for the job of this digest."""
 
     by: Side
     signer: Fingerprint
@@ -356,15 +356,15 @@ class Withdrawn(Named, kind="withdrawn"):
 
 
 class Archived(Fields, kind="archived"):
-    """The job has left: its entries before this one are empty, but for what it has spent; a file had their content.
+    """The job was archived: its earlier entries are empty, except its charges; a file has their content.
 
-    `content` is SHA-256 of the job's lines in that file, `empty` that of what is left of the entries (`chain.emptied`).
-    The purpose leaves: people typed it.
+    `content` is SHA-256 of the job's lines in that file, `empty` that of the remainder of the entries
+    (`chain.emptied`). The purpose is archived, too, since people typed it.
     """
 
     peer: Text
     protocol: Text
-    table: Text = ""  # ours; empty in entries from before it was told
+    table: Text = ""  # ours; empty in entries from before it was recorded
     digest: Digest  # of the public job
     entries: Size
     empty: Digest
@@ -380,7 +380,7 @@ class PinRevoked(Named, kind="pin revoked"):
 
 
 class PinReplaced(Fields, kind="pin replaced"):
-    """The peer has come with the certificate that its former key has named: that one counts from here on."""
+    """The peer has used the certificate that its former key has named: that one counts from here on."""
 
     peer: Text
     former_fingerprint: Fingerprint
@@ -388,19 +388,19 @@ class PinReplaced(Fields, kind="pin replaced"):
 
 
 class Published(Fields, kind="published"):
-    """A command wrote something of our table for others, or destroyed a subject's key: of whom is told nowhere."""
+    """A command published data of our table, or destroyed a subject's key; the subject is recorded nowhere."""
 
     what: Literal["anonymise", "apply", "invariant", "pseudonyms", "mask", "protect", "table", "forget"]
-    table: Text  # by our name in party.toml, or else where its rows are
+    table: Text  # by our name in party.toml, or else the location of its rows
     purpose: Text = ""
-    columns: list[Text] = []  # those that are told, recoded or not
+    columns: list[Text] = []  # the published columns, recoded or not
     protection: list[Text] = []  # the models or rules that were kept
     digest: Digest | None = None  # of the published file
     into: Text = ""  # the table of the same database that was published instead
 
 
 class RightsRequest(Named, kind="rights"):
-    """A person's request about a table of ours was answered: of whom is told nowhere; `case` is the owner's number."""
+    """A person's request about our table was answered; the person is not recorded. `case` is the owner's number."""
 
     what: Request
     table: Text
@@ -408,7 +408,7 @@ class RightsRequest(Named, kind="rights"):
 
 
 class BreachStep(Named, kind="breach"):
-    """What was done about a breach of our data: `known` is from when the 72 hours count, of the first step."""
+    """A step about a breach of our data: `known`, in the first step, starts the 72 hours."""
 
     breach: Annotated[str, Field(pattern=r"^[0-9a-f]{8}$")]
     step: Step
@@ -418,7 +418,7 @@ class BreachStep(Named, kind="breach"):
 
 
 class Reviewed(Named, kind="reviewed"):
-    """One of our people has looked at a job that was permitted for an emergency, and says what came out."""
+    """One of our people has reviewed a job that was permitted for an emergency; `text` is the finding."""
 
     text: Text
 

@@ -1,13 +1,13 @@
-"""What is written now and is on the disk a moment later; and who has to wait for that.
+"""Deferred flushing of commits to disk, and `settle`, which waits for it.
 
-A commit of the node's database is on the disk when it returns, for which somebody waits some milliseconds. Nobody has
-to where a power cut would lose nothing that anybody was told: such a commit is with the system when it returns, so that
-a process that is killed loses nothing, and is put on the disk beside what goes on. `settle` waits until it is there.
-Any other commit takes it along, and what is there after a power cut is all that was written up to some moment.
+An ordinary commit of the node's database is on the disk when it returns, which takes some milliseconds. A commit may be
+deferred if a power cut would lose nothing that was sent outside. It is with the operating system when it returns, so
+that a killed process loses nothing, and a separate thread flushes it. `settle` waits for that. Any other commit flushes
+it, too. After a power cut the disk has everything written up to some moment.
 
-Of a job each party waits for what it says and hears, for its share before that is announced, for the word that the
-share leaves (with the charge), and for its result before that is signed for the peer. Nobody waits where a session
-begins: that is there before the first share is announced, which is written after it.
+In a job each party waits for the statements that it sends and receives, for its share before that is announced, for the
+record that the share leaves (with the charge), and for its result before it is signed for the peer. The start of a
+session is not waited for: it is there before the first share is announced, which is written after it.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from functools import cache
 from queue import SimpleQueue
 
 FAILED = "the disk has not taken what was written: start the node again"
-_sync = getattr(os, "fdatasync", os.fsync)  # what SQLite calls, too
+_sync = getattr(os, "fdatasync", os.fsync)  # the function that SQLite calls, too
 
 
 class Later:
-    """The commits of one connection that nobody waits for. Others than `commit` may be called from any thread."""
+    """The deferred commits of one connection. Methods other than `commit` may be called from any thread."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         (*_, path), *_ = connection.execute("PRAGMA database_list")
         (mode,) = connection.execute("PRAGMA journal_mode").fetchone()
-        self._path = f"{path}-wal" if path and mode == "wal" else ""  # else each commit is waited for
+        self._path = f"{path}-wal" if path and mode == "wal" else ""  # otherwise each commit is waited for
         self._lock = threading.Lock()
         self._waiting = self._failed = False
 
     @contextmanager
     def commit(self, later: bool) -> Iterator[None]:
-        """Commit what is written inside, if `later` without a wait; `sqlite3.OperationalError` if one was lost."""
+        """Commit the block, without waiting if `later`. Raise sqlite3.OperationalError if a commit was lost."""
         if self._failed:
             raise sqlite3.OperationalError(FAILED)
         if not (later and self._path) or self._connection.in_transaction:
@@ -54,17 +54,17 @@ class Later:
         _beside().put(self)
 
     def settle(self) -> None:
-        """Return when all is on the disk that was committed. `sqlite3.OperationalError` if it cannot be."""
+        """Return once every commit is on the disk. Raise sqlite3.OperationalError if that fails."""
         with self._lock:
             if self._waiting and not self._failed:
-                self._waiting = False  # what is committed from here on sets it anew
+                self._waiting = False  # a later commit sets it again
                 try:
-                    log = os.open(self._path, os.O_RDONLY)  # SQLite has no lock on it that to close it would drop
+                    log = os.open(self._path, os.O_RDONLY)  # SQLite has no lock on this file that closing it would drop
                     try:
                         _sync(log)
                     finally:
                         os.close(log)
-                except OSError:  # asked again, it may say that all is well
+                except OSError:  # a second call could report success
                     self._failed = True
             if self._failed:
                 raise sqlite3.OperationalError(FAILED)
@@ -72,12 +72,12 @@ class Later:
 
 @cache
 def _beside() -> SimpleQueue[Later]:
-    """Return where to put what is to be put on the disk by a thread of its own."""
+    """Return the queue of commits that a separate thread flushes."""
     due = SimpleQueue[Later]()
 
     def settle() -> None:
         while True:
-            with suppress(sqlite3.OperationalError):  # the next commit says so
+            with suppress(sqlite3.OperationalError):  # the next commit reports it
                 due.get().settle()
 
     threading.Thread(target=settle, name="smc-disk", daemon=True).start()

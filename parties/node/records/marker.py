@@ -1,7 +1,6 @@
-"""The marker: which entry the audit log has had, in a file outside the database, so that a vanished log is missed.
+"""The marker: a file outside the database with the last entry of the audit log, which reveals a missing log.
 
-The chain of hashes tells a log that was changed or cut, not one that was taken away whole, or an older one in its
-place.
+The hash chain reveals a log that was changed or cut, not one that was removed as a whole or replaced by an older copy.
 """
 
 from __future__ import annotations
@@ -24,24 +23,34 @@ __all__ = ["FILE_NAME", "check", "remember"]
 
 
 def remember(path: Path, log: AuditLog) -> None:
-    """Write down the last entry of a log. `InputError` if it cannot be written."""
+    """Write the last entry of a log to the marker. Raise InputError if that fails.
+
+    Args:
+        path: The marker.
+        log: The log.
+    """
     Beside(path.with_name(DATABASE)).write(path, log.head().model_dump_json().encode())
 
 
 def check(path: Path, last: Callable[[int], Sequence[Row | AuditEntry]]) -> None:
-    """Raise `InputError` if this is not the log that was there: the remembered entry is missing, or is another.
+    """Check the log against the marker.
 
-    `last` returns the last entry before a number.
+    Args:
+        path: The marker.
+        last: Function that returns the last entry before a number.
+
+    Raises:
+        InputError: The marked entry is missing or differs.
     """
     if not path.exists():
         return
     try:
-        known = Head.model_validate_json(Beside(path.with_name(DATABASE)).read(path))
+        marked = Head.model_validate_json(Beside(path.with_name(DATABASE)).read(path))
     except ValidationError:
         raise InputError(f"{path} is damaged; if the audit log is whole (smc audit verify), remove it") from None
-    entries = last(known.number + 1)
-    if known.number and [(entry.number, entry.hash) for entry in entries] != [(known.number, known.hash)]:
+    entries = last(marked.number + 1)
+    if marked.number and [(entry.number, entry.hash) for entry in entries] != [(marked.number, marked.hash)]:
         raise InputError(
-            f"the audit log lacks entry {known.number}, which {path} names: it was taken away, or an older one put in "
+            f"the audit log lacks entry {marked.number}, which {path} names: it was taken away, or an older one put in "
             f"its place; put it back, or, if that was done on purpose, remove {path}"
         )

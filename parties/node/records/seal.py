@@ -1,9 +1,9 @@
-"""The seal of the tables beside the log, such as jobs and heads: whoever changes a row past the node breaks it.
+"""The seal of the tables beside the log, such as jobs and heads: a change of a row past the node breaks it.
 
-Each row has a digest of 1024 numbers modulo 2^16, by SHAKE-256. The sum over a table's rows is kept as rows come and
-go, and signed with the party's key together with the log's last entry. Rows with the same sum would solve a problem on
-lattices that is hard (Bellare and Micciancio 1997, doi 10.1007/3-540-69053-0_13; with these parameters it is LtHash16
-of Lewi et al., IACR ePrint 2019/227). A change costs two digests and a signature, however many rows there are.
+Each row has a digest of 1024 numbers modulo 2^16, by SHAKE-256. The sum over a table's rows is updated as rows are
+added and removed, and signed with the party's key together with the log's last entry. Forging rows with an equal sum is
+a hard lattice problem (Bellare and Micciancio 1997, doi 10.1007/3-540-69053-0_13; with these parameters it is LtHash16
+of Lewi et al., IACR ePrint 2019/227). A change costs two digests and a signature, for any number of rows.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ CREATE TABLE IF NOT EXISTS seal (
     signature   BLOB NOT NULL
 ) STRICT
 """
-NEEDS_SEAL = 5  # the number of the state from which on a node that has started has one
+NEEDS_SEAL = 5  # number of the state from which on a started node has a seal
 _WORDS = 1024
 _BYTES = 2 * _WORDS
 
@@ -43,7 +43,7 @@ Sums = dict[str, Sum]
 
 @dataclass(frozen=True)
 class _Signed:
-    """The seal as it is kept: the sums of all tables, and the log's last entry then."""
+    """The seal as stored: the sums of all tables, and the log's last entry at that time."""
 
     sums: bytes
     number: int
@@ -52,22 +52,22 @@ class _Signed:
     signature: bytes = b""
 
     def document(self) -> dict[str, Any]:
-        """Return what is signed."""
+        """Return the signed document."""
         digest = hashlib.sha256(self.sums).hexdigest()
         return {"sums": digest, "number": self.number, "hash": self.hash, "fingerprint": self.fingerprint}
 
 
 class Seal:
-    """The seal of an open database, kept as this connection writes; the caller holds the node's lock.
+    """The seal of an open database, updated as this connection writes; the caller holds the node's lock.
 
-    The tables must be there before.
+    The tables must exist before.
     """
 
     def __init__(self, connection: sqlite3.Connection, identity: Identity) -> None:
         self._connection, self._identity = connection, identity
         with connection:
             connection.execute(TABLE)
-        connection.execute("PRAGMA recursive_triggers = ON")  # else a row that is replaced is not told
+        connection.execute("PRAGMA recursive_triggers = ON")  # otherwise a replaced row causes no trigger
         connection.create_function("smc_seal", -1, self._note)
         for table in TABLES:
             for event, rows in (("INSERT", "NEW"), ("DELETE", "OLD"), ("UPDATE", "OLD NEW")):
@@ -82,32 +82,38 @@ class Seal:
         self.go_back()
 
     def go_back(self) -> None:
-        """Forget what was not written: the transaction has failed."""
+        """Restore the sums after a failed transaction."""
         kept = _kept(self._connection)
         self._sums = _summed(self._connection) if kept is None else _read(kept.sums)
         self._is_changed = kept is None
 
     @property
     def is_behind(self) -> bool:
-        """True if the tables have changed since it was written, or it never was."""
+        """True if the tables have changed since the seal was written, or it never was."""
         return self._is_changed
 
     def write(self, head: Head) -> None:
-        """Sign the tables as they are, in the caller's transaction, with the log's head."""
+        """Sign the present tables, in the caller's transaction, with the log's head."""
         sums = b"".join(self._sums[table].astype("<u2").tobytes() for table in TABLES)
         signer = fingerprint(self._identity.certificate)
         _put(self._connection, self._identity, _Signed(sums, head.number, head.hash, signer))
         self._is_changed = False
 
     def _note(self, sign: int, table: str, *values: bytes | None) -> None:
-        """Take a row in or out: what the triggers call."""
+        """Add or remove a row; the triggers call it."""
         change = _digest(table, values)
         self._sums[table] += change if sign > 0 else -change
         self._is_changed = True
 
 
 def renew(connection: sqlite3.Connection, identity: Identity, former: x509.Certificate) -> None:
-    """Sign a seal of a former certificate with this identity, in the caller's transaction; a broken one stays so."""
+    """Sign a former certificate's seal with this identity, in the caller's transaction; a broken seal stays broken.
+
+    Args:
+        connection: The database.
+        identity: The new identity.
+        former: The former certificate.
+    """
     kept = _kept(connection)
     if kept is not None and check_signature(former, kept.document(), kept.signature, "seal"):
         signer = fingerprint(identity.certificate)
@@ -117,14 +123,14 @@ def renew(connection: sqlite3.Connection, identity: Identity, former: x509.Certi
 def problems(
     connection: sqlite3.Connection, owner: x509.Certificate, hashes: Mapping[int, str], last_of_jobs: int, needed: bool
 ) -> Iterator[str]:
-    """Yield where the tables are not what their seal says.
+    """Yield the differences between the tables and their seal.
 
     Args:
-        connection: the database.
-        owner: the certificate of the log's owner.
-        hashes: the hashes of the log's entries, by number.
-        last_of_jobs: the last entry that came with a change of a job.
-        needed: whether a node has started that keeps a seal.
+        connection: The database.
+        owner: Certificate of the log's owner.
+        hashes: Hashes of the log's entries, by number.
+        last_of_jobs: Number of the last entry that came with a change of a job.
+        needed: Whether a node that keeps a seal has started.
     """
     kept = _kept(connection)
     if kept is None:
@@ -138,9 +144,9 @@ def problems(
         yield f"the seal was made after an entry {kept.number} that the audit log does not have"
     elif kept.number < last_of_jobs:
         yield f"the seal is older than entry {last_of_jobs} of the audit log: an earlier one was put in its place"
-    known, found = _read(kept.sums), _summed(connection)
+    sealed_sums, actual = _read(kept.sums), _summed(connection)
     for table in TABLES:
-        if not np.array_equal(known[table], found[table]):
+        if not np.array_equal(sealed_sums[table], actual[table]):
             yield f"the table {table} is not what its seal says: a row was changed, removed or put back"
 
 
@@ -163,7 +169,7 @@ def _read(sums: bytes) -> Sums:
 
 
 def _summed(connection: sqlite3.Connection) -> Sums:
-    """Return the sums of the rows that are there."""
+    """Return the sums of the present rows."""
     sums = {table: np.zeros(_WORDS, dtype=np.uint16) for table in TABLES}
     for table in TABLES:
         if columns := _columns(connection, table, table):
@@ -173,7 +179,7 @@ def _summed(connection: sqlite3.Connection) -> Sums:
 
 
 def _columns(connection: sqlite3.Connection, table: str, row: str) -> str:
-    """Return a table's columns as bytes, in SQL: text that is none must not stop a check."""
+    """Return a table's columns as bytes, in SQL: invalid text must not stop a check."""
     names = [name for _, name, *_ in connection.execute(f"PRAGMA main.table_info({table})")]
     return ", ".join(f'CAST({row}."{name}" AS BLOB)' for name in names)
 

@@ -1,8 +1,8 @@
-"""A database that is encrypted at rest: SQLCipher keeps each page in AES-256, under a key from a passphrase.
+"""Databases encrypted at rest: SQLCipher encrypts each page by AES-256, with a key from a passphrase.
 
-Nothing but the file says so: it does not begin as SQLite's files do. The passphrase is looked for as that of a key's
-file (`keyfile`): of state/node.sqlite in systemd's credential node.passphrase, in the file state/node.passphrase, and
-at the terminal, once a process.
+Only the file itself shows it: it does not begin like SQLite's files. The passphrase is looked up like that of a key
+file (`keyfile`): for state/node.sqlite in systemd's credential node.passphrase, in the file state/node.passphrase, and
+at the terminal, once in a process.
 """
 
 from __future__ import annotations
@@ -20,19 +20,24 @@ from typing import Any, cast
 from parties.base import extras, files, keyfile
 from smc.errors import InputError
 
-_START, _PAGE = b"SQLite format 3\0", 4096  # of a file of SQLite's, and of SQLCipher's
-LOCKED_SECONDS = 1.0  # that a database may be read by others before it is sealed
-_words: dict[Path, tuple[str, str]] = {}  # passphrases, and from where they are
+_START, _PAGE = b"SQLite format 3\0", 4096  # first bytes of an SQLite file; page size of SQLCipher
+LOCKED_SECONDS = 1.0  # wait for other readers before a database is sealed
+_words: dict[Path, tuple[str, str]] = {}  # passphrases with their sources
 
 
 def errors(*more: type[Exception], name: str = "Error") -> tuple[type[Exception], ...]:
-    """Return what a database may raise, and more: the exceptions of a name of SQLite and, if it is there, SQLCipher."""
+    """Return the exceptions of this name of SQLite and, if loaded, SQLCipher, with further ones.
+
+    Args:
+        more: The further exceptions.
+        name: Name of the exception class.
+    """
     modules = (sqlite3, sys.modules.get("sqlcipher3.dbapi2"))
     return (*more, *(getattr(module, name) for module in modules if module is not None))
 
 
 class _Peek:
-    """A file that is looked at and stays open: to close it would drop the locks that SQLite has on it here."""
+    """An inspected file that stays open: to close it would drop SQLite's locks on it in this process."""
 
     def __init__(self, path: Path) -> None:
         self.handle = os.open(path, os.O_RDONLY)
@@ -42,56 +47,70 @@ class _Peek:
             os.close(self.handle)
 
 
-@lru_cache(maxsize=16)  # of more in one process the one that was looked at longest ago is closed
+@lru_cache(maxsize=16)  # with more in one process, the least recently used is closed
 def _peek(path: Path, device: int, number: int) -> _Peek:
-    """Return the file that is at a path, named by its inode, too: a path may come to be another file's."""
+    """Return the file at a path; device and inode number distinguish it from a later file there."""
     return _Peek(path)
 
 
 def is_sealed(path: Path) -> bool:
-    """Return whether a database is encrypted (or as damaged as can be)."""
+    """Return whether a database is encrypted (or damaged beyond recognition)."""
     with suppress(OSError):
-        found = path.stat()
-        start = os.pread(_peek(path, found.st_dev, found.st_ino).handle, len(_START), 0)
-        return bool(start) and start != _START and found.st_size % _PAGE == 0
+        status = path.stat()
+        start = os.pread(_peek(path, status.st_dev, status.st_ino).handle, len(_START), 0)
+        return bool(start) and start != _START and status.st_size % _PAGE == 0
     return False
 
 
 def salt(path: Path) -> bytes:
-    """Return the 16 random bytes that an encrypted database begins with, of which its key depends."""
-    found = path.stat()
-    return os.pread(_peek(path, found.st_dev, found.st_ino).handle, len(_START), 0)
+    """Return the 16 random bytes at the start of an encrypted database, on which its key depends."""
+    status = path.stat()
+    return os.pread(_peek(path, status.st_dev, status.st_ino).handle, len(_START), 0)
 
 
 def passphrase(path: Path) -> tuple[str, str]:
-    """Return the passphrase of a database, and from where it is, in words. `InputError` if it is not to be had."""
+    """Return the passphrase of a database and its source in words. Raise InputError if it is not available."""
     if path not in _words:
         _words[path] = keyfile.sought(path)
     return _words[path]
 
 
 def know(path: Path, word: str) -> None:
-    """Take this passphrase for that of a database, until it does not open it."""
+    """Use this passphrase for a database, until it fails to open it.
+
+    Args:
+        path: The database.
+        word: The passphrase.
+    """
     _words[path] = word, "that was given"
 
 
 def forget(path: Path) -> None:
-    """Look for the passphrase of a database anew, next time."""
+    """Look up the passphrase of a database again next time."""
     _words.pop(path, None)
 
 
 def connect(path: Path, uri: str, **options: Any) -> sqlite3.Connection:
-    """Open one, as `sqlite3.connect` does. `InputError` if the passphrase is not to be had, or is another one."""
+    """Open an encrypted database, as `sqlite3.connect` does.
+
+    Args:
+        path: The database.
+        uri: Its address for SQLite.
+        options: Further arguments of `sqlite3.connect`.
+
+    Raises:
+        InputError: The passphrase is not available, or does not open the database.
+    """
     module = _sqlcipher(path)
     try:
-        word, place = passphrase(path)
+        word, source = passphrase(path)
     except InputError as error:
         if path.with_suffix(keyfile.ENDING).exists():
             raise  # others may read it
         raise InputError(f"{error}; or else it is damaged: put a backup in its place") from None
     connection = module.connect(uri, uri=True, **options)
     try:
-        connection.execute("PRAGMA cipher_log_level = NONE")  # it would speak on standard error
+        connection.execute("PRAGMA cipher_log_level = NONE")  # it would write to standard error
         connection.execute(f"PRAGMA key = {_literal(word)}")
         connection.execute("SELECT count(*) FROM sqlite_master")
     except module.OperationalError:
@@ -100,43 +119,60 @@ def connect(path: Path, uri: str, **options: Any) -> sqlite3.Connection:
     except module.DatabaseError:
         connection.close()
         forget(path)
-        raise InputError(f"{path}: the passphrase {place} does not open it, or it is damaged") from None
+        raise InputError(f"{path}: the passphrase {source} does not open it, or it is damaged") from None
     return cast("sqlite3.Connection", connection)
 
 
 def in_memory(like: sqlite3.Connection, **options: Any) -> sqlite3.Connection:
-    """Return an empty database in memory that this one can be copied to."""
+    """Return an empty database in memory to which a database can be copied.
+
+    Args:
+        like: The database.
+        options: Further arguments of `sqlite3.connect`.
+    """
     if isinstance(like, sqlite3.Connection):
         return sqlite3.connect(":memory:", **options)
     copy = _sqlcipher(Path(":memory:")).connect(":memory:", **options)
-    copy.execute(f"PRAGMA key = {_literal(secrets.token_hex(16))}")  # it copies nothing encrypted to what is not
+    # SQLCipher does not copy an encrypted database to an unencrypted one
+    copy.execute(f"PRAGMA key = {_literal(secrets.token_hex(16))}")
     return cast("sqlite3.Connection", copy)
 
 
 @contextmanager
 def sealing(path: Path, word: str) -> Iterator[tuple[bytes, Callable[[], None]]]:
-    """Encrypt a database with a passphrase, or with another one; with an empty one it is not encrypted any more.
+    """Encrypt a database with a passphrase, change the passphrase, or decrypt it.
 
-    Nobody may be using it: the caller holds the lock of its node. Gives how the new file begins (see `salt`), and what
-    lets it take the place of the old one, in one step. `InputError`.
+    The caller holds the lock of the node, so no other process uses the database.
+
+    Args:
+        path: The database.
+        word: The new passphrase; empty to decrypt.
+
+    Yields:
+        The first bytes of the new file (see `salt`), and the function that replaces the old file in one step.
+
+    Raises:
+        InputError: The database cannot be read or written.
     """
     module, _ = _sqlcipher(path), _literal(word)
     options: dict[str, Any] = {"isolation_level": None, "timeout": LOCKED_SECONDS}
-    place = f"{path.absolute().as_uri()}?mode=rw"
-    opened = connect(path, place, **options) if is_sealed(path) else module.connect(place, uri=True, **options)
+    uri = f"{path.absolute().as_uri()}?mode=rw"
+    opened = connect(path, uri, **options) if is_sealed(path) else module.connect(uri, uri=True, **options)
     temporary = path.with_name(f".smc-{secrets.token_hex(8)}.tmp")
 
     def replace() -> None:
         temporary.replace(path)
-        with suppress(OSError):  # not every file system can
+        with suppress(OSError):  # some file systems cannot
             files.settle(path.parent)
 
     try:
         files.create_private(temporary, b"")
-        with closing(opened) as connection:  # open until the other has its name: who waits for it writes to that one
+        # open until the rename: a process that waits for the lock would write to the old file
+        with closing(opened) as connection:
             connection.execute("PRAGMA main.locking_mode = EXCLUSIVE")
-            connection.execute("PRAGMA journal_mode = DELETE")  # all of it in the file; locked if somebody reads it
-            connection.executescript("BEGIN EXCLUSIVE; COMMIT")  # and so it stays
+            # moves everything into the file; fails if another process reads it
+            connection.execute("PRAGMA journal_mode = DELETE")
+            connection.executescript("BEGIN EXCLUSIVE; COMMIT")  # the lock is kept
             (state,) = connection.execute("PRAGMA user_version").fetchone()
             connection.execute("ATTACH DATABASE ? AS other KEY ?", (str(temporary.absolute()), word))
             connection.execute("SELECT sqlcipher_export('other')")

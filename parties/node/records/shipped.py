@@ -1,4 +1,4 @@
-"""How far each target is that entries are shipped to: the last one's number and hash, in the log's own database."""
+"""How far each shipping target has come: the last entry's number and hash, in the log's own database."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CREATE TABLE IF NOT EXISTS shipped (
 
 
 class Shipped(NamedTuple):
-    """The last entry that a target has, and when it got it; `why` nothing gets there now, if so."""
+    """The last entry that a target has, and when it got it; `why` is the reason if shipping fails now."""
 
     number: int = 0
     hash: str = ""
@@ -26,7 +26,12 @@ class Shipped(NamedTuple):
 
 
 def of(connection: sqlite3.Connection, target: str) -> Shipped:
-    """Return how far a target is; the beginning if nothing has been shipped there."""
+    """Return how far a target has come; the start if nothing has been shipped there.
+
+    Args:
+        connection: The database.
+        target: Name of the target.
+    """
     if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'shipped'").fetchone() is None:
         return Shipped()
     row = connection.execute("SELECT number, hash, at, why FROM shipped WHERE target = ?", (target,)).fetchone()
@@ -34,5 +39,11 @@ def of(connection: sqlite3.Connection, target: str) -> Shipped:
 
 
 def put(connection: sqlite3.Connection, target: str, shipped: Shipped) -> None:
-    """Write down how far a target is, in the caller's transaction."""
+    """Record how far a target has come, in the caller's transaction.
+
+    Args:
+        connection: The database.
+        target: Name of the target.
+        shipped: The last entry that it has.
+    """
     connection.execute("INSERT OR REPLACE INTO shipped VALUES (?, ?, ?, ?, ?)", (target, *shipped))

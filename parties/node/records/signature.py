@@ -1,8 +1,7 @@
 """Signatures of a party: ECDSA on P-256 with SHA-256 over canonical JSON, with the key of its certificate.
 
-What is signed is bound to its purpose, so that a signature made for one is none for the other. A signature is 64 bytes,
-r and s, big-endian. Of the two equivalent values of s only the lower one is valid: nobody can make a second signature
-out of one.
+A signature is bound to its purpose and is invalid for any other. It is 64 bytes, r and s, big-endian. Only the lower of
+the two equivalent values of s is valid, so that a second signature cannot be made from one.
 """
 
 from __future__ import annotations
@@ -29,7 +28,16 @@ _ALGORITHM = ec.ECDSA(hashes.SHA256())
 
 
 def sign(identity: Identity, summary: Mapping[str, Any], purpose: Purpose = "job") -> bytes:
-    """Sign a JSON object as this party, 64 bytes. `InputError` if it cannot be written as JSON, or a token does not."""
+    """Return this party's signature of a JSON object, 64 bytes.
+
+    Args:
+        identity: Identity of the party.
+        summary: The object.
+        purpose: Purpose of the signature.
+
+    Raises:
+        InputError: The object cannot be written as JSON, or a token refuses to sign.
+    """
     r, s = decode_dss_signature(identity.key.sign(_message(summary, purpose), _ALGORITHM))
     return r.to_bytes(32) + min(s, ORDER - s).to_bytes(32)
 
@@ -37,14 +45,21 @@ def sign(identity: Identity, summary: Mapping[str, Any], purpose: Purpose = "job
 def check_signature(
     certificate: x509.Certificate, summary: Mapping[str, Any], signature: bytes, purpose: Purpose = "job"
 ) -> bool:
-    """Return whether the holder of the certificate's key signed this JSON object. No input makes it raise."""
+    """Return whether the holder of the certificate's key signed this JSON object. No input makes it raise.
+
+    Args:
+        certificate: The certificate.
+        summary: The object.
+        signature: The signature, 64 bytes.
+        purpose: Purpose of the signature.
+    """
     key = certificate.public_key()
     r, s = int.from_bytes(signature[:32]), int.from_bytes(signature[32:])
     if len(signature) != SIGNATURE_BYTES or s > ORDER // 2 or not isinstance(key, ec.EllipticCurvePublicKey):
         return False
     try:
         key.verify(encode_dss_signature(r, s), _message(summary, purpose), _ALGORITHM)
-    except (InvalidSignature, InputError):  # the latter: nobody can sign what is not JSON
+    except (InvalidSignature, InputError):  # the latter: what is not JSON cannot be signed
         return False
     return True
 

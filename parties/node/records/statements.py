@@ -1,7 +1,7 @@
-"""What a party signs: when a job begins its commitment to its rows, when it ends the result with its log's last entry.
+"""Signed statements of a party: its commitment to its rows at a job's start, and the result with its log's head.
 
-Each party keeps the other's signature in its log. So each holds evidence of what the other's log was: who later writes
-a new log, and signs it with its own key, contradicts its own signature in the peer's hands.
+Each party keeps the other's signatures in its log, as evidence of the other's log. A party that later writes a new log
+and signs it contradicts its own signatures there.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Signed(BaseModel):
     signature: Annotated[str, Field(pattern="^[0-9a-f]{128}$")]
 
     def document(self) -> dict[str, Any]:
-        """Return what is signed."""
+        """Return the signed document."""
         return {"result": self.result, "head": self.head.model_dump()}
 
     def is_signed_by(self, certificate: x509.Certificate) -> bool:
@@ -42,13 +42,13 @@ class Signed(BaseModel):
         return check_signature(certificate, self.document(), bytes.fromhex(self.signature))
 
     def evidence(self, certificate: x509.Certificate) -> Evidence:
-        """Return the head by itself, as this signer's."""
+        """Return the head alone, as this signer's."""
         signer = fingerprint(certificate)
         return Evidence(head=self.head, fingerprint=signer, result=self.result, signature=self.signature)
 
 
 class Evidence(BaseModel):
-    """A head of a log, signed by its owner under this certificate: by itself, or together with a result."""
+    """A head of a log, signed by its owner under this certificate: alone, or together with a result."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -58,7 +58,7 @@ class Evidence(BaseModel):
     signature: Annotated[str, Field(pattern="^[0-9a-f]{128}$")]
 
     def is_signed_by(self, certificate: x509.Certificate) -> bool:
-        """Return whether the holder of the certificate, which must be the one that is named, signed it."""
+        """Return whether the holder of the certificate signed it; the certificate must be the named one."""
         if fingerprint(certificate) != self.fingerprint:
             return False
         if self.result is not None:
@@ -68,12 +68,17 @@ class Evidence(BaseModel):
 
 
 def head_document(head: Head, signer: str) -> dict[str, Any]:
-    """Return what is signed of a head alone."""
+    """Return the signed document of a head alone.
+
+    Args:
+        head: The head.
+        signer: Fingerprint of the signer's certificate.
+    """
     return {"number": head.number, "hash": head.hash, "fingerprint": signer}
 
 
 class Committed(BaseModel):
-    """A commitment to the rows that a party puts into a job, SHA-256, and its signature."""
+    """A commitment to the rows of a party in a job, SHA-256, and its signature."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -81,12 +86,17 @@ class Committed(BaseModel):
     signature: Annotated[str, Field(pattern="^[0-9a-f]{128}$")]
 
     def is_signed_by(self, certificate: x509.Certificate, job: str) -> bool:
-        """Return whether the holder of the certificate's key signed it for the job of this digest."""
+        """Return whether the holder of the certificate's key signed the commitment for a job.
+
+        Args:
+            certificate: The certificate.
+            job: Digest of the job.
+        """
         return check_signature(certificate, _of_rows(job, self.rows), bytes.fromhex(self.signature), "rows")
 
 
 class Withdrawal(BaseModel):
-    """A party's word that the result of this digest is not to be used any more, and its signature. `at`: ISO 8601."""
+    """A party's signed statement that the result of this digest must not be used any more. `at`: ISO 8601."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -96,12 +106,25 @@ class Withdrawal(BaseModel):
     signature: Annotated[str, Field(pattern="^[0-9a-f]{128}$")]
 
     def is_signed_by(self, certificate: x509.Certificate, job: str) -> bool:
-        """Return whether the holder of the certificate's key signed it for the job of this digest."""
+        """Return whether the holder of the certificate's key signed the withdrawal for a job.
+
+        Args:
+            certificate: The certificate.
+            job: Digest of the job.
+        """
         return check_signature(certificate, _withdrawn(job, self), bytes.fromhex(self.signature), "withdrawal")
 
 
 def withdrawal(identity: Identity, job: str, result: str, why: str, at: str) -> Withdrawal:
-    """Sign that the result of the job of this digest is withdrawn; `result` is its digest in hexadecimal."""
+    """Sign that a job's result is withdrawn.
+
+    Args:
+        identity: Identity of the party.
+        job: Digest of the job, in hexadecimal.
+        result: Digest of the result, in hexadecimal.
+        why: The reason.
+        at: The time, ISO 8601.
+    """
     unsigned = Withdrawal(result=result, why=why, at=at, signature="0" * 128)
     return unsigned.model_copy(update={"signature": sign(identity, _withdrawn(job, unsigned), "withdrawal").hex()})
 
@@ -111,7 +134,13 @@ def _withdrawn(job: str, word: Withdrawal) -> dict[str, Any]:
 
 
 def commit(identity: Identity, job: str, rows: str) -> Committed:
-    """Sign the commitment `rows` for the job of this digest; both are in hexadecimal."""
+    """Sign the commitment to rows for a job.
+
+    Args:
+        identity: Identity of the party.
+        job: Digest of the job, in hexadecimal.
+        rows: The commitment, in hexadecimal.
+    """
     return Committed(rows=rows, signature=sign(identity, _of_rows(job, rows), "rows").hex())
 
 

@@ -1,8 +1,8 @@
-"""A party's word, signed with its present key, that another certificate is to take the place of the present one.
+"""A party's announcement, signed with its present key, that another certificate will replace the present one.
 
-It is a file that the peer's operator takes into `party.toml`; until the day that it names, the peer's node trusts both.
-What is signed is `smc.records.succession.v1`, a line feed, and the canonical JSON of `former`, `successor` (the two
-certificates' fingerprints) and `until`.
+It is a file that the peer's operator names in `party.toml`; until the stated day, the peer's node trusts both
+certificates. The signature covers `smc.records.succession.v1`, a line feed, and the canonical JSON of `former`,
+`successor` (the two certificates' fingerprints) and `until`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Succession(BaseModel):
 
 @dataclass(frozen=True)
 class Successor:
-    """The certificate that is to take the place of a peer's, which ends with this day at the latest."""
+    """The certificate that replaces a peer's, which ends with this day at the latest."""
 
     certificate: x509.Certificate
     until: date
@@ -47,9 +47,15 @@ class Successor:
 
 
 def succession(identity: Identity, certificate: x509.Certificate, until: date) -> Succession:
-    """Sign that this certificate takes the place of the identity's.
+    """Sign that a certificate replaces the identity's.
 
-    `InputError` if it ends before that day, or the day is past.
+    Args:
+        identity: The present identity.
+        certificate: The new certificate.
+        until: Last day of the present certificate.
+
+    Raises:
+        InputError: The new certificate ends before that day, or the day is past.
     """
     if until < (today := datetime.now(UTC).date()):
         raise InputError(f"--until {until} is past: name {today} or a later day")
@@ -60,15 +66,23 @@ def succession(identity: Identity, certificate: x509.Certificate, until: date) -
 
 
 def load(path: Path, former: x509.Certificate) -> Successor:
-    """Read such a file of whoever holds the former certificate. `InputError` if it is another's, or changed."""
+    """Read an announcement by the holder of the former certificate.
+
+    Args:
+        path: The file.
+        former: The former certificate.
+
+    Raises:
+        InputError: The file is another party's, or was changed.
+    """
     try:
         word = Succession.model_validate_json(files.read_bytes(path))
         until = date.fromisoformat(word.until)
     except (ValidationError, ValueError):
-        raise InputError(f"{path} is no word of a new certificate, as smc identity succeed writes it") from None
+        raise InputError(f"{path} is not an announcement of a new certificate by smc identity succeed") from None
     certificate = parse_certificate(word.certificate.encode(), path)
     if word.former != fingerprint(former):
-        raise InputError(f"{path} is to follow the certificate {word.former[:23]}, not {short_fingerprint(former)}")
+        raise InputError(f"{path} announces the successor of {word.former[:23]}, not of {short_fingerprint(former)}")
     if not check_signature(
         former, _document(word.former, certificate, word.until), bytes.fromhex(word.signature), "succession"
     ):

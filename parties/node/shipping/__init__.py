@@ -1,1 +1,1 @@
-"""Entries of the audit log handed on as they are written, to where whoever reads the database cannot take them back."""
+"""Shipping of audit log entries as they are written, to places out of reach of a writer of the database."""

@@ -1,13 +1,13 @@
-"""Where entries of the audit log are shipped to.
+"""Settings of shipping: the targets of audit log entries.
 
 [[records.ship]]
 file = "/var/log/smc/audit.jsonl"
 
 [[records.ship]]
-name = "siem"                            # left out: what it ships to; of a web address the host
+name = "siem"                            # left out: the location; for a web address the host
 syslog = "logs.clinic-a.example:6514"    # RFC 5424 over TLS (RFC 5425)
-ca = "keys/logs-ca.crt"                  # whom to trust; left out: whom the system trusts
-certificate = "keys/a-logs.crt"          # ours, if the server asks for one
+ca = "keys/logs-ca.crt"                  # trusted CA; left out: the system's CAs
+certificate = "keys/a-logs.crt"          # ours, if the server requires one
 key = "keys/a-logs.key"
 
 [[records.ship]]
@@ -47,7 +47,7 @@ class ShipSettings(Settings):
 
     @property
     def where(self) -> str:
-        """The place to which entries go."""
+        """The location to which entries go."""
         return str(self.file or self.syslog or self.web)
 
     @property
@@ -57,9 +57,9 @@ class ShipSettings(Settings):
 
     @property
     def called(self) -> str:
-        """The target's name, for the node's log, too: how far it is is kept under it.
+        """The target's name in the database and the node's log.
 
-        Of a web address the host alone: what follows is the key to it, as a rule.
+        For a web address it is the host alone, since the rest of the address is usually secret.
         """
         host = self.web and urlsplit(self.web).hostname
         return self.name or host or self.where

@@ -1,7 +1,7 @@
-"""A thread for each target: what is new in the log goes there, and what it has missed once it is back.
+"""A thread for each target, which ships new log entries, and missed ones once the target is back.
 
-What a target has is kept in the database after it has it, so entries come at least once: whoever receives them tells
-repeats and gaps by their numbers and hashes (`smc audit gaps`).
+The progress of a target is stored after it has the entries, so entries arrive at least once. A receiver detects repeats
+and gaps by their numbers and hashes (`smc audit gaps`).
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from smc.errors import InputError
 
 BATCH = 100  # entries at once
 LOOK_SECONDS = 5.0  # commands write to the log, too
-SHORTEST_PAUSE, LONGEST_PAUSE = 1.0, 60.0  # seconds after a failure, each twice the last one
+SHORTEST_PAUSE, LONGEST_PAUSE = 1.0, 60.0  # after a failure, doubled each time
 
-Tell = Callable[..., None]  # an event and its fields, as `Events.log` takes them
+Tell = Callable[..., None]  # takes an event and its fields, like `Events.log`
 
 log = logging.getLogger(__name__)
 
@@ -33,17 +33,27 @@ class Source(Protocol):
     """The log that is shipped."""
 
     def shipped(self, name: str) -> Shipped:
-        """Return how far a target is, as far as the log still has that entry."""
+        """Return the last entry that a target has, if the log still has that entry."""
 
     def note_shipped(self, name: str, shipped: Shipped) -> None:
-        """Write down how far a target is."""
+        """Record the last entry that a target has.
+
+        Args:
+            name: Name of the target.
+            shipped: The entry.
+        """
 
     def rows_after(self, number: int, most: int) -> Sequence[Row]:
-        """Return the next entries."""
+        """Return the next entries.
+
+        Args:
+            number: Number of the entry before them.
+            most: Largest number of entries.
+        """
 
 
 class Shipper:
-    """One target, and what is shipped to it."""
+    """One target with the thread that ships to it."""
 
     def __init__(self, settings: ShipSettings, source: Source, tell: Tell) -> None:
         self._name, self._source, self._log = settings.called, source, tell
@@ -53,15 +63,15 @@ class Shipper:
         self._longest = settings.seconds
 
     def start(self) -> None:
-        """Begin with what the target has not got."""
+        """Start with the first entry that the target lacks."""
         self._thread.start()
 
     def wake(self) -> None:
-        """Look at once: there are new entries."""
+        """Look for new entries now."""
         self._news.set()
 
     def stop(self) -> None:
-        """Ship what there is, if that works at the first attempt, and end; may be called without a start."""
+        """Ship the remaining entries in one attempt, and stop; may be called without a start."""
         self._over.set()
         self._news.set()
         if self._thread.ident is not None:
@@ -82,7 +92,7 @@ class Shipper:
                 pause = 0.0
             except InputError as error:
                 at, pause = self._failed(at, str(error), pause)
-            except Exception as error:  # whatever a server does, the node goes on
+            except Exception as error:  # the node goes on, whatever a server does
                 log.debug("shipping to %s failed", self._name, exc_info=error)
                 at, pause = self._failed(at, why_failed(error), pause)
             if last_time:
@@ -93,13 +103,13 @@ class Shipper:
                 self._news.wait(LOOK_SECONDS)
 
     def _failed(self, at: Shipped, why: str, pause: float) -> tuple[Shipped, float]:
-        """Note a failure; return how far the target is, and after how many seconds to go on."""
+        """Note a failure; return the target's progress, and the pause in seconds."""
         at = at._replace(why=why)
         if not pause:
             self._log("records not shipped", target=self._name, why=why)
         try:
             self._source.note_shipped(self._name, at)
-        except errors(InputError) as error:  # the disk is full, or the node ends
+        except errors(InputError) as error:  # the disk is full, or the node is ending
             log.debug("cannot note it", exc_info=error)
         return at, min(2 * pause, LONGEST_PAUSE) if pause else SHORTEST_PAUSE
 

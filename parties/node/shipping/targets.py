@@ -1,4 +1,4 @@
-"""The ways to hand entries on: a file, syslog, a webhook, OpenTelemetry. A sending returns, or raises what went wrong.
+"""Shipping targets: a file, syslog, a webhook, OpenTelemetry. A sending returns, or raises its error.
 
 An entry is a line of canonical JSON, as in an export (`records.export.line`), with its number and hash.
 """
@@ -41,7 +41,7 @@ class Target(Protocol):
     """A place where entries go."""
 
     def send(self, rows: Sequence[Row]) -> None:
-        """Hand these on, in this order, until they are there. Whatever it raises, they are sent again."""
+        """Send these entries, in this order, and return once they have arrived. After an error they are sent again."""
 
 
 def target(settings: ShipSettings) -> Target:
@@ -54,29 +54,29 @@ def target(settings: ShipSettings) -> Target:
 
 
 class ToFile:
-    """A file that is only added to, on the disk before `send` returns; it may be moved away at any time."""
+    """An append-only file, on the disk before `send` returns; it may be moved away at any time."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def send(self, rows: Sequence[Row]) -> None:
-        """Add a line each; one that was cut short by a crash before is ended."""
+        """Append a line for each entry; a line cut short by an earlier crash is ended first."""
         handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
         with open(handle, "r+b", buffering=0) as stream:
             size = os.fstat(handle).st_size
             torn = size > 0 and os.pread(handle, 1, size - 1) != b"\n"
             text = "".join(f"{line(row)}\n" for row in rows).encode()
-            left = memoryview(b"\n" * torn + text)
-            while left:
-                left = left[stream.write(left) :]
+            remaining = memoryview(b"\n" * torn + text)
+            while remaining:
+                remaining = remaining[stream.write(remaining) :]
             os.fsync(handle)
 
 
 class ToSyslog:
-    """A syslog server over TLS, messages octet-counted (RFC 5425, 4.3), a connection for each `send`.
+    """A syslog server over TLS, messages octet-counted (RFC 5425, 4.3), with a connection for each `send`.
 
-    Nothing in syslog says that a message arrived, and buffers on the way hold thousands. But a server that is told that
-    nothing more comes ends the connection once it has read everything.
+    Syslog has no confirmation of a message, and buffers on the way hold thousands. But a server that receives the end
+    of the stream closes the connection once it has read everything.
     """
 
     def __init__(self, settings: ShipSettings) -> None:
@@ -84,7 +84,7 @@ class ToSyslog:
         self._host = _header(socket.gethostname(), 255)
 
     def send(self, rows: Sequence[Row]) -> None:
-        """Send a message each. OSError if the server may not have read them all."""
+        """Send a message for each entry. Raise OSError if the server may not have read them all."""
         with self._connect() as connection:
             connection.sendall(b"".join(map(self._message, rows)))
             _end(connection)
@@ -108,16 +108,16 @@ class ToSyslog:
 
 
 class ToWebhook:
-    """A web address that takes lines of JSON by POST, and says by 2xx that it has them."""
+    """A web address that takes lines of JSON by POST, and confirms them by status 2xx."""
 
     content_type = "application/x-ndjson"
-    most_answer = 0  # bytes of the answer that are read
+    most_answer = 0  # bytes of the answer to read
 
     def __init__(self, settings: ShipSettings) -> None:
         self._settings, self._context = settings, client_context(settings.ca, settings.certificate, settings.key)
 
     def send(self, rows: Sequence[Row]) -> None:
-        """Send all in one request."""
+        """Send all entries in one request."""
         settings, headers = self._settings, {"Content-Type": self.content_type}
         assert settings.web is not None
         if settings.token_file is not None:
@@ -134,14 +134,14 @@ class ToWebhook:
         return "".join(f"{line(row)}\n" for row in rows)
 
     def _check(self, answer: bytes) -> None:
-        """Raise an error if the server has not all, by what it says; what a webhook says is not read."""
+        """Raise an error if the answer does not confirm all entries; a webhook's answer is not read."""
 
 
 class ToCollector(ToWebhook):
-    """A collector of OpenTelemetry's that takes logs: OTLP/HTTP in its JSON encoding, one request for each `send`.
+    """An OpenTelemetry collector of logs: OTLP/HTTP in its JSON encoding, one request for each `send`.
 
-    An entry is a log record: its kind is the event's name, its line the body. A collector that answers that it took
-    some of them only (`partialSuccess`) has none, or what is missing would stay so: all are sent again.
+    An entry is a log record: its kind is the event's name, its line the body. After an answer that only some were
+    accepted (`partialSuccess`) all entries are sent again: otherwise the rejected ones would stay missing.
     """
 
     content_type = "application/json"
@@ -150,25 +150,25 @@ class ToCollector(ToWebhook):
     @override
     def _content(self, rows: Sequence[Row]) -> str:
         scope = {"name": OTLP_SCOPE, "version": __version__}
-        about = {"attributes": [_attribute("service.name", "smc"), _attribute("host.name", socket.gethostname())]}
+        origin = {"attributes": [_attribute("service.name", "smc"), _attribute("host.name", socket.gethostname())]}
         logs = {"scope": scope, "logRecords": list(map(_log_record, rows))}
-        return canonical({"resourceLogs": [{"resource": about, "scopeLogs": [logs]}]})
+        return canonical({"resourceLogs": [{"resource": origin, "scopeLogs": [logs]}]})
 
     @override
     def _check(self, answer: bytes) -> None:
         if len(answer) > self.most_answer:
             raise InputError("the collector's answer is too long")
         rejected: object = 0
-        with suppress(ValueError, LookupError, TypeError, RecursionError):  # 2xx and nothing else is a success, too
+        # status 2xx with another content is a success, too
+        with suppress(ValueError, LookupError, TypeError, RecursionError):
             rejected = json.loads(answer)["partialSuccess"]["rejectedLogRecords"]
-        if rejected not in (0, "0", None):  # whatever else it is: "1e2" is a number in OTLP's JSON, too
+        if rejected not in (0, "0", None):  # any other value: "1e2" is a number in OTLP's JSON, too
             count = rejected if re.fullmatch("[0-9]{1,3}", str(rejected)) else "some"
             raise ConnectionError(errno.EREMOTEIO, f"the collector rejects {count} entries")
 
 
 def _log_record(row: Row) -> dict[str, Any]:
-    """Return an entry as a LogRecord of OTLP 1, in which numbers of 64 bits are texts; a time that is none is left
-    out."""
+    """Return an entry as a LogRecord of OTLP 1, with 64-bit numbers as text, and without an invalid time."""
     record = {
         "severityNumber": 9,
         "severityText": "INFO",
@@ -192,10 +192,10 @@ def _attribute(name: str, value: str) -> dict[str, Any]:
 
 
 def _end(connection: ssl.SSLSocket) -> None:
-    """Say that nothing more comes, and wait until the server has read it all and ends, too. OSError if it does not.
+    """End the stream, and wait until the server has read everything and closes. Raise OSError if it does not.
 
-    A server should answer close_notify with its own (RFC 5425, 4.4), but rsyslog only closes. Its system resets a
-    connection that is closed with something unread, and has not confirmed what came after it was closed.
+    A server should answer close_notify with its own (RFC 5425, 4.4), but rsyslog only closes. The system under it
+    resets a connection that is closed with unread data, and has not confirmed data that came after the close.
     """
     with suppress(ssl.SSLEOFError):
         connection.unwrap()
@@ -206,10 +206,10 @@ def _end(connection: ssl.SSLSocket) -> None:
 
 
 def _moment(at: str) -> str:
-    """Return a time of the log as RFC 5424 has it; one that nobody wrote is left out."""
+    """Return a log time in the form of RFC 5424; an invalid one becomes "-"."""
     return at if at.isascii() and at.isprintable() and " " not in at and at else "-"
 
 
 def _header(text: str, most: int) -> str:
-    """Return a text as a field of the header: printable ASCII without blanks."""
+    """Return a text as a header field: printable ASCII without blanks."""
     return "".join(c if "!" <= c <= "~" else "-" for c in str(text))[:most] or "-"

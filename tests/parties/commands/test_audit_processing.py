@@ -179,7 +179,7 @@ def test_the_draft_has_what_was_measured(alice: Node, capsys: pytest.CaptureFixt
     risks = {(one["risk"], one["purpose"]): one for one in draft["results"]}
     weakest = risks["rules", "DrugEffect"]
     assert [weakest[name] for name in ("jobs", "k", "l", "t", "against", "linked")] == [2, 5, 2.0, 1.0, "public", 0.2]
-    assert "the peer can take its own away" in weakest["tells"]
+    assert "the peer can subtract its own" in weakest["tells"]
     assert (risks["none", "DrugEffect"]["jobs"], risks["none", "DrugEffect"]["opened"]) == (1, 3)
     assert risks["exact", "DrugEffect"]["kind"] == "millionaires"
     assert draft["purposes"] == [{"purpose": "<b>Marketing</b> | all", "table": "patients", "jobs": 1}]
@@ -218,8 +218,8 @@ def test_markdown_leaves_nothing_out(alice: Node, capsys: pytest.CaptureFixture[
             cells = [text(row[key]).replace("\\|", "") for key in ("table", "tells", "jobs", "report") if key in row]
             assert any(set(cells) <= row_shown for row_shown in rows), row
     titles = ["Controller", "Purposes", "Table patients", "Table visits", "Recipient bob", "Security (art. 32)"]
-    titles += ["Missing", "What noisy results tell of single rows", "What results without noise tell"]
-    titles += ["Purposes that the tables do not declare", "Published tables", "To be said by people"]
+    titles += ["Missing", "What noisy results reveal about single rows", "What results without noise reveal"]
+    titles += ["Purposes that the tables do not declare", "Published tables", "To be answered by people"]
     assert [line[3:] for line in lines if line.startswith("## ")] == titles
 
 

@@ -38,5 +38,5 @@ def test_the_price_of_a_group_stands_apart_from_the_budget_which_is_for_one() ->
 
 def test_what_a_job_has_opened_itself_is_told_once_there_is_some() -> None:
     assert Exposure(at_most=889, opened=0).words == "at most 889 bits"  # a zero would be read as the table's
-    left = "; 3 are left here: it stops before a step that takes more"
+    left = "; 3 are left here: it stops before a step that needs more"
     assert Exposure(at_most=None, opened=24, left=3).words == f"known step by step, 24 opened so far{left}"

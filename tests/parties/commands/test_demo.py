@@ -7,7 +7,8 @@ import sys
 
 import pytest
 
-from parties.commands.demo import _finish, _forecast
+from parties.commands.demo import _forecast
+from parties.commands.two_processes import finish
 from parties.jobs.tree.settings import Id3Settings
 from smc.errors import LinkError
 
@@ -16,7 +17,7 @@ def test_a_party_that_fails_is_told_in_its_own_words() -> None:
     command = [sys.executable, "-c", "import sys; sys.exit('a remark\\nsmc: cannot write tree.svg')"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     with pytest.raises(LinkError, match=r"^clinic-a failed: cannot write tree\.svg$"):
-        _finish(process, "clinic-a")
+        finish(process, "clinic-a")
 
 
 def test_a_demo_that_takes_minutes_is_foretold() -> None:

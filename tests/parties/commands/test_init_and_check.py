@@ -312,7 +312,7 @@ def test_each_thing_that_is_wrong_has_its_line(
     party_file(alice, identities["bob"], f'listen = "127.0.0.1:{port}"', (port, 0, 0))
     assert found["identity"][0]
     ok, text = checked(capsys)[1]["port node.web"]
-    assert (ok, text) == (False, f"127.0.0.1:{port} is link.listen as well: give each another port")
+    assert (ok, text) == (False, f"127.0.0.1:{port} is link.listen as well: give each its own port")
 
 
 def test_a_node_that_lets_us_not_in_leaves_the_other_lines(
@@ -357,7 +357,7 @@ def test_rows_have_one_budget_whatever_their_names(
     said = ""
     tables = found("link", "copy", "other", "none")
     assert [name for name, (ok, _) in tables.items() if not ok] == ["link", "copy"]
-    remedy = 'rows have one budget: say same_rows_as = "days"'
+    remedy = 'rows have one budget: set same_rows_as = "days"'
     assert tables["link"][1] == f"{Path('link.csv').absolute()} is read by tables.days, too, and {remedy}"
     assert tables["copy"][1] == f"its rows are those of tables.days, each of them, and {remedy}"
     said = 'same_rows_as = "days"\n'
@@ -365,7 +365,7 @@ def test_rows_have_one_budget_whatever_their_names(
     said = 'same_rows_as = "nights"\n'
     assert found("other")["other"] == (
         False,
-        "same_rows_as: there is no table 'nights', and there was none; there are 'days', 'other'",
+        "same_rows_as: there is no table 'nights', nor was there one; there are 'days', 'other'",
     )
     said = "[tables.link.budget]\nepsilon = 1\n"
     assert found("link")["link"][1].endswith(f"{remedy} in place of [tables.link.budget]")

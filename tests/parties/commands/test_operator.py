@@ -374,7 +374,7 @@ def test_decisions(party: Party) -> None:
     assert party("refuse", "a1b2", "--why", "not covered") == (0, "job a1b20000: refused by us: not covered\n", "")
 
 
-MORE = "This tells more than the jobs done on patients so far:"
+MORE = "This reveals more than the jobs done on patients so far:"
 EXACTLY = "It opens joint numbers exactly, without noise."
 
 
@@ -408,7 +408,7 @@ def test_at_a_terminal_it_is_asked(party: Party, monkeypatch: pytest.MonkeyPatch
 
 def test_the_sheet_says_what_is_to_be_noticed(party: Party) -> None:
     party.node.add(A, parameters={"plain": True, "k": 1, "l": 1.0})
-    assert "reveals     note: Leaves may speak of one person" in party("show", "a1b2")[1]
+    assert "reveals     note: Leaves may describe one person" in party("show", "a1b2")[1]
 
 
 @pytest.mark.parametrize("command", [["show"], ["approve"], ["refuse", "--why", "x"], ["cancel"], ["result"]])
@@ -557,7 +557,7 @@ def test_a_result_is_withdrawn(party: Party) -> None:
     assert again["id"] != B
     assert (again["table"], again["proposed_by"]) == (table, "us")
     for arguments, problem in (
-        (["--job", A, "--why", "so"], "no result to be withdrawn: it is waiting"),
+        (["--job", A, "--why", "so"], "no result to withdraw: it is waiting"),
         (["--job", again["id"]], "--why is missing"),
         (["--job", again["id"], "--why", " "], "--why is missing"),
         (["--table", "nmae"], "there is no table 'nmae'"),

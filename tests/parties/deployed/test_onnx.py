@@ -71,4 +71,4 @@ def test_only_what_it_takes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     deployed.configured(tmp_path)
     words = ["export", "--model", str(model), "--to", "onnx", "--schema", str(tmp_path / "schema.toml")]
     assert cli.run([*words, "--out", str(tmp_path / "x")]) == 2
-    assert "leave out --schema" in capsys.readouterr().err
+    assert "remove --schema" in capsys.readouterr().err

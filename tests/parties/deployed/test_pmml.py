@@ -150,4 +150,4 @@ def test_what_it_cannot_say(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     deployed.configured(tmp_path)
     words = ["export", "--model", str(model), "--to", "pmml", "--schema", str(tmp_path / "schema.toml")]
     assert cli.run(words) == 2
-    assert "have no PMML: take --to sql" in capsys.readouterr().err
+    assert "have no PMML form: use --to sql" in capsys.readouterr().err

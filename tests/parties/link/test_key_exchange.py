@@ -54,7 +54,7 @@ def test_a_peer_that_does_not_tell_is_refused(parties, monkeypatch: pytest.Monke
     monkeypatch.setattr(transport, "GROUP", "smc-another-key")  # what the dialling end looks for
     ours, error = parties.run(lambda link: None, lambda link: None)
     assert isinstance(ours, LinkError)
-    assert "the key exchange of this connection, untold, is not post-quantum" in str(error)
+    assert "the key exchange of this connection, unreported by gRPC, is not post-quantum" in str(error)
     ours, group = parties.run(*[lambda link: link.group] * 2, classical=True)
     assert (ours, group) == (GROUP, "")
 

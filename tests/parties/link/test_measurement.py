@@ -88,7 +88,7 @@ def test_a_peer_that_lies_ends_the_measurement_all_the_same(lie: int) -> None:
         assert honest.rate is not None
         assert honest.rate <= measurement.MOST_RATE
     else:
-        assert "the peer says that 1.84e+10 s passed, which did not" in str(honest)
+        assert "the peer's time of 1.84e+10 s exceeds the measurement" in str(honest)
 
 
 def test_what_it_takes_is_metered_apart() -> None:

@@ -64,7 +64,7 @@ def test_no_more_views_are_kept_than_a_bound(pair: Pair, made: list[str], monkey
     operator, jobs = operator_of(pair), [propose(pair) for _ in range(9)]
     for _ in range(3):
         assert [job.id for job in operator.jobs(200)] == jobs[::-1]
-    assert len(operator._views._known) <= 4
+    assert len(operator._views._cached) <= 4
 
 
 def test_who_waits_for_a_job_or_a_change_is_told_of_it(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -156,7 +156,7 @@ def test_boosting_begins_only_if_it_can_be_ended(bounded: Pair) -> None:
     first, second = proposed(2), proposed(2)
     assert party.begin(first) is not None
     assert party.begin(second) is None
-    assert "another job under way may need what is left" in party.ledger.jobs.find(second).note
+    assert "another job under way may need the remaining budget" in party.ledger.jobs.find(second).note
     other = agreed(bounded)
     with pytest.raises(BitsError):
         begins(party, other, round_ + 1)
@@ -204,7 +204,7 @@ def test_a_peer_that_says_neither_is_not_believed(word: int) -> None:
             session.send("checkpoint.bits", np.array([word], dtype=np.uint8))
             session.receive("checkpoint.bits", np.uint8, (1,))
             return
-        with pytest.raises(ProtocolError, match="neither that a step's bits fit nor that they do not"):
+        with pytest.raises(ProtocolError, match="answer about a step's bits is neither yes nor no"):
             counting.agree(session, Step(1, 2, None, "level 1"), 6, True)
 
     run_local(program)

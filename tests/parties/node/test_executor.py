@@ -65,7 +65,7 @@ def test_what_sessions_leave_in_circles_is_gone_once_it_is_worth_it(
         made.append(ref(Circle()))
         raise LinkError("nobody is there")
 
-    monkeypatch.setattr(executor, "_leavings", executor._Leavings())
+    monkeypatch.setattr(executor, "_garbage", executor._Garbage())
     order: Any = SimpleNamespace(job=SimpleNamespace(id="ab" * 16))
     gc.disable()
     try:
@@ -87,7 +87,7 @@ def test_what_stays_is_not_looked_through_each_time(monkeypatch: pytest.MonkeyPa
         def __init__(self) -> None:
             self.itself = self
 
-    leavings, frozen, before = executor._Leavings(), list[int](), gc.get_freeze_count()
+    leavings, frozen, before = executor._Garbage(), list[int](), gc.get_freeze_count()
     kept = [Circle() for _ in range(1000)]
     try:
         leavings.add(executor.WORTH_BYTES)
@@ -259,7 +259,7 @@ def test_two_parties_that_know_different_profiles_do_not_go_on(identities: dict[
     own = NONE if chosen is None else NAMES.index(str(chosen))
     other = (own + 1) % (NONE + 1)
     for known, says in ((NAMES[0], (1, own)), ("", (NONE, other)), ("", (NONE + 1, own)), (NAMES[0], (255, own))):
-        with pytest.raises(ProtocolError, match="know different profiles"):
+        with pytest.raises(ProtocolError, match="have used different profiles"):
             agreed_on(identities, known, says)
 
 
@@ -369,7 +369,7 @@ def test_a_peer_that_is_not_reached(coins: Orders, error: Exception) -> None:
 def test_states_that_cannot_meet(coins: Orders) -> None:
     """Nothing is opened, and nobody is told of a session, if the two have different coins or are two steps apart."""
     one, other = [[1, 2, 3, 4]], [[1, 2, 3, 5]]
-    for states, words in (((one, other), "differ"), ((None, one * 2), "it cannot go on")):
+    for states, words in (((one, other), "differ"), ((None, one * 2), "the job cannot go on")):
         for heard in worked(coins(states)):
             assert heard.kinds == ["Linked", "Stopped"]
             assert isinstance(error_of(heard), ProtocolError)

@@ -68,16 +68,16 @@ def watched(pair: Pair, monkeypatch: pytest.MonkeyPatch, act: Callable[[], objec
         return 0
 
     for party in pair.parties:
-        jobs = Counted(party.ledger.jobs.store._known)
+        jobs = Counted(party.ledger.jobs.store._records)
         jobs.work = work
-        party.ledger.jobs.store._known = jobs
+        party.ledger.jobs.store._records = jobs
         party.connection.set_progress_handler(step, 1)
     with monkeypatch.context() as patch:
         patch.setattr(Record, "__getattribute__", touched)
         act()
     for party in pair.parties:
         party.connection.set_progress_handler(None, 0)
-        party.ledger.jobs.store._known = dict(party.ledger.jobs.store._known)
+        party.ledger.jobs.store._records = dict(party.ledger.jobs.store._records)
     return work
 
 

@@ -111,7 +111,7 @@ def test_two_must_approve_and_one_is_not_two(tmp_path: Path, identities: dict[st
                 bobs(pair, "anna").approve(job)
             bob.crash()
             need(pair, 2)
-        with pytest.raises(InputError, match="approvals = 2: that is for people with names"):
+        with pytest.raises(InputError, match="approvals = 2: it needs people with names"):
             as_person(desk(bob), UNNAMED).approve(job)
         assert bobs(pair, "bert").approve(job).ours.by == "operator anna, bert"
         assert entries(pair, job) == [("approved", "anna"), ("decided", "bert")]
@@ -136,7 +136,7 @@ def test_what_is_typed_is_of_one_who_stands_behind_the_job(tmp_path: Path, ident
         bobs(pair, "bert").approve(job, {"value": 8})
         assert kept() == {"value": 8}
         bob.ledger.decisions._inputs.forget(job)
-        with pytest.raises(InputError, match="was approved by anna, bert: one of them types it"):
+        with pytest.raises(InputError, match="was approved by anna, bert: one of them must type it"):
             bobs(pair, "carl").approve(job, {"value": 1})
         assert kept() == {}
         bobs(pair, "anna").approve(job, {"value": 7})
@@ -246,7 +246,7 @@ def test_a_row_that_says_another_name_is_noticed(tmp_path: Path, identities: dic
         with bob.connection:
             bob.connection.execute("UPDATE jobs SET record = ? WHERE id = ?", (text, job))
         bob.crash()
-        with pytest.raises(InputError, match="who of us stands behind it"):
+        with pytest.raises(InputError, match="the people of ours who approved it"):
             bob.ledger.jobs.check(tmp_path / "marker")
 
 

@@ -82,8 +82,8 @@ def test_the_table_that_counts_is_ours(identities: dict[str, Identity]) -> None:
     assert judged(identities, theirs, rules=rules).verdict == "waiting"
     found = judged(identities, theirs, rules=PERMIT)
     assert found.verdict == "refused"
-    assert found.public.startswith("there is no table 'bobs' here (a job says peer_table")
-    assert found.reason.startswith(f"{found.public}; here are 'days'")
+    assert found.public.startswith("there is no table 'bobs' here (set peer_table")
+    assert found.reason.startswith(f"{found.public}; there are 'days'")
 
 
 def test_no_more_wait_than_somebody_can_look_at(identities: dict[str, Identity]) -> None:
@@ -119,7 +119,7 @@ def test_whom_no_rule_serves_is_told_one_thing(identities: dict[str, Identity]) 
     found += [judged(identities, job, rules=(others,), waiting=MAX_WAITING) for job in (job_of(1), nights)]
     assert {(one.verdict, one.by, one.public) for one in found} == {("refused", "node", gate.NO)}
     assert "no wind" in found[0].reason
-    assert "waiting already" in found[2].reason
+    assert "jobs of a peer are waiting" in found[2].reason
     bobs = Rule.model_validate({"name": "bob's", "effect": "permit", "peer": "bob", "purpose": "audit"})
     assert "rule no wind" in judged(identities, job_of(1), rules=(deny, bobs)).public, "a rule serves this peer"
 

@@ -170,9 +170,9 @@ def test_what_waits_waits_whether_it_fits_or_not(pair: Pair) -> None:
     assert (alice.state(job), bob.state(job)) == ("waiting", "waiting")
     theirs = alice.ledger.jobs.find(job).theirs
     assert theirs is None or not theirs.why
-    assert "here are 'days': if one is meant, call it [tables.nights]" in bob.ledger.jobs.find(job).reason
+    assert "there are 'days': to use one of them, name it [tables.nights]" in bob.ledger.jobs.find(job).reason
     with pytest.raises(
-        InputError, match=r"cannot run here: there is no table 'nights' here .*; here are 'days'.*; smc"
+        InputError, match=r"cannot run here: there is no table 'nights' here .*; there are 'days'.*; smc"
     ):
         bob.ledger.decisions.decide(job, "approved")
     bob.ledger.decisions.decide(job, "refused")

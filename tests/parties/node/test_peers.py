@@ -111,7 +111,7 @@ def test_no_peer_speaks_of_anothers_job(ledger: Ledger) -> None:
     ledger.hearing.hear("bob", said.to_bytes())
     job = said.proposal.id
     for statement in (said, said.model_copy(update={"end": "cancelled", "settled": True})):
-        with pytest.raises(ProtocolError, match="not with it"):
+        with pytest.raises(ProtocolError, match="with another peer"):
             ledger.hearing.hear("lab", statement.to_bytes())
     assert ledger.jobs.state(ledger.jobs.find(job)) == "queued"
     with pytest.raises(InputError, match="no such job"):
@@ -333,7 +333,7 @@ def test_the_peers_of_a_file(party_file: Path) -> None:
         ('listen = "127.0.0.1:7001"', "", r"peers.0: no way to the peer: give connect, or node.listen"),
         ("[node]", 'peer = "bob.crt"\n[node]', "link.peer and link.connect are for a single peer"),
         ("[node]", 'peer = "bob.crt"\n[node]', r"one more \[\[peers\]\] instead, with link.peer as its certificate"),
-        ("[node]", 'listen = "127.0.0.1:1"\n[node]', "node.listen: the .link. says already"),
+        ("[node]", 'listen = "127.0.0.1:1"\n[node]', "node.listen: .link. already sets"),
         ("[[peers]]\nname", '[peer]\nroles = ["x"]\n[[peers]]\nname', r"\[peer\] is for a single peer"),
         ('certificate = "bob.crt"\n', "", r"peers.0.certificate: is missing"),
         (
@@ -365,7 +365,7 @@ def test_a_peer_more_beside_that_of_the_short_form(party_file: Path) -> None:
 @pytest.mark.parametrize(
     ("node", "said"),
     [
-        ('metrics = "127.0.0.1:7080"', "^node.metrics: 127.0.0.1:7080 is node.web as well: give each another port$"),
+        ('metrics = "127.0.0.1:7080"', "^node.metrics: 127.0.0.1:7080 is node.web as well: give each its own port$"),
         (
             'state = "alice.key"',
             r"^node.state: cannot open \S+/alice.key/node.sqlite: a file stands where its directory",

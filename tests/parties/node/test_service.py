@@ -313,7 +313,7 @@ def test_a_node_does_not_begin_with_two_budgets_for_the_same_rows(
     two = table.replace("{}", "days2", 1).replace("{}", "./days.csv", 1)
     other = two.replace("./days.csv", "other.csv")
     assert begin(first, two.format("")).startswith("tables.days2: ")
-    assert 'say same_rows_as = "days"' in begin(first, two.format(""))
+    assert 'set same_rows_as = "days"' in begin(first, two.format(""))
     assert "same_rows_as: there is no table 'nights'" in begin(first, other.format('same_rows_as = "nights"'))
     assert begin(first, two.format('same_rows_as = "days"')) == ""
     assert begin(first) == ""

@@ -120,7 +120,7 @@ def test_a_state_of_a_later_release_is_refused_by_check_and_start(tmp_path: Path
         found = upgrade.check(settings.load(file))
         (problem,) = found.problems
         assert found.found == database.STATE + 1
-        assert f"its state has number {database.STATE + 1}, this release knows {database.STATE}" in problem
+        assert f"it has number {database.STATE + 1}, this release reads up to {database.STATE}" in problem
         with pytest.raises(InputError, match="of a later release"):
             database.connect(place)
         assert len(upgrade.lines(found)) == 2  # nothing of jobs that cannot be read

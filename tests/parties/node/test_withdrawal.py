@@ -109,13 +109,13 @@ def test_an_auditor_checks_the_signature(pair: Pair) -> None:
 
 
 def test_a_withdrawal_has_a_reason(pair: Pair) -> None:
-    with pytest.raises(InputError, match="say why: a withdrawal is for good"):
+    with pytest.raises(InputError, match="give a reason: a withdrawal is permanent"):
         pair.parties[0].ledger.decisions.withdraw(done(pair), " ")
 
 
 def test_only_results_are_withdrawn(pair: Pair) -> None:
     job = propose(pair)
-    with pytest.raises(InputError, match="no result to be withdrawn: it is waiting"):
+    with pytest.raises(InputError, match="no result to withdraw: it is waiting"):
         pair.parties[0].ledger.decisions.withdraw(job, "art. 17")
 
 
@@ -143,7 +143,7 @@ def test_a_word_that_is_not_the_peers(pair: Pair, forged: str, identities: dict[
         wrong = theirs.model_copy(
             update={"withdrawn": word.model_copy(update={"why": "art. 18"}) if forged == "why" else word}
         )
-    with pytest.raises(ProtocolError, match="takes back" if forged == "taken back" else "under a withdrawal is wrong"):
+    with pytest.raises(ProtocolError, match="contradicts" if forged == "taken back" else "under a withdrawal is wrong"):
         bob.hear(wrong.to_bytes())
     assert len(words(pair, 1, job)) == (forged == "taken back")
 

@@ -70,9 +70,9 @@ def test_an_epsilon_that_promises_hardly_anything(node: FakeNode, key: str, valu
 @pytest.mark.parametrize("path", ["/", "/jobs/{}"])
 def test_the_page_says_so_until_the_job_has_ended(node: FakeNode, path: str) -> None:
     job, browser = node.add(parameters=OPEN), Browser(node)
-    assert "Leaves may speak of one person" in browser.get(path.format(job.id)).text
+    assert "Leaves may describe one person" in browser.get(path.format(job.id)).text
     node.finish(job.id)
-    assert "Leaves may speak of one person" not in browser.get(path.format(job.id)).text
+    assert "Leaves may describe one person" not in browser.get(path.format(job.id)).text
 
 
 @pytest.mark.parametrize(

@@ -177,7 +177,7 @@ def test_a_refusal_needs_a_reason(node: FakeNode, browser: Browser) -> None:
     job = node.add()
     answer = browser.send_form(f"/jobs/{job.id}/refuse", page="job", why="  ")
     assert answer.status_code == 400
-    assert "say why you refuse" in answer.text
+    assert "give a reason for the refusal" in answer.text
     assert node.job(job.id).state == "waiting"
 
 

@@ -36,7 +36,7 @@ def test_a_forest_with_noise_in_words(node: FakeNode, browser: Browser, monkeypa
     monkeypatch.setattr(node, "result", lambda identifier: result)
     text = " ".join(Elements(browser.get(f"/jobs/{job.id}").text).text.split())
     assert "18 questions, 36 leaves, depth 4." in text
-    assert "3 trees, each of rows of its own, vote." in text
+    assert "3 trees vote, each grown from its own rows." in text
     assert "with epsilon 0.5 for a row replaced, attributes compared by gini." in text
     assert "tree 3" in browser.get(f"/jobs/{job.id}/tree.txt").text
 

@@ -88,7 +88,7 @@ class Place:
         assert answer.status_code == 401
         assert len(lines) == 1
         assert re.search(words, html.unescape(lines[0]), re.IGNORECASE), lines
-        if "not begun" in lines[0]:
+        if "not started" in lines[0]:
             assert self.failures == []
         else:
             assert len(self.failures) == 1, self.failures
@@ -206,7 +206,7 @@ FORGED: dict[str, tuple[Callable[[Provider, Claims], str], str]] = {
     "what it must understand": (lambda p, c: p.sign(c, crit=["zz"], zz="x"), "zz"),
     "claims changed": (lambda p, c: p.sign(c).replace(".", f".{part(c)}~", 1).partition("~")[0] + p.sign(c)[-343:], ""),
     "no claim": (changed(email=None), "no claim 'email'|no claim \"email\""),
-    "a claim of no text": (changed(email=["anna@example.org"]), "with a text"),
+    "a claim of no text": (changed(email=["anna@example.org"]), "as text"),
     "not verified": (changed(email_verified=False), "verified"),
     "not said to be verified": (changed(email_verified=None), "verified"),
     "verified in words": (changed(email_verified="true"), "verified"),
@@ -258,16 +258,16 @@ def test_an_answer_counts_in_its_browser_once(place: Place, provider: Provider) 
     """Whoever begins a log-in cannot finish it in somebody else's browser, nor use an answer again."""
     attacker, victim, nobody = place.browser(), place.browser(), place.browser()
     answer = provider.approve(away(attacker), "anna")
-    place.refused(nobody, back(nobody, answer), "not begun in this browser")
+    place.refused(nobody, back(nobody, answer), "not started in this browser")
     away(victim)
-    place.refused(victim, back(victim, answer), "another request than this browser's")
+    place.refused(victim, back(victim, answer), "a request of another browser")
     assert provider.exchanges == []  # the code is not even asked for
     assert attacker.request("HEAD", answer.removeprefix(ORIGIN)).status_code == 200  # uses nothing up
     planted = attacker.cookies[f"{SESSION}-oidc"]
     assert back(attacker, answer).status_code == 303
     again = place.browser()
     again.cookies.set(f"{SESSION}-oidc", planted, domain="127.0.0.1", path="/login/oidc")
-    place.refused(again, back(again, answer), "not begun in this browser")
+    place.refused(again, back(again, answer), "not started in this browser")
 
 
 def test_an_answer_comes_too_late(place: Place, provider: Provider) -> None:
@@ -298,7 +298,7 @@ def test_an_answer_of_nobody_where_the_provider_says_who_it_is(place: Place, pro
 def test_browsers_that_are_away_are_bounded(place: Place, provider: Provider) -> None:
     first, *_, last = browsers = [place.browser() for _ in range(sign_on.MAX_AWAY + 1)]
     urls = [away(browser) for browser in browsers]
-    place.refused(first, back(first, provider.approve(urls[0], "anna")), "not begun")
+    place.refused(first, back(first, provider.approve(urls[0], "anna")), "not started")
     assert back(last, provider.approve(urls[-1], "anna")).status_code == 303
 
 
@@ -318,7 +318,7 @@ def test_who_has_no_account(place: Place, provider: Provider) -> None:
     provider.user("bert", email="bert", email_verified=True)  # our name of him is not what counts
     for sub in ("zoe", "bert"):
         browser = place.browser()
-        place.refused(browser, back(browser, provider.approve(away(browser), sub)), "nobody with an account here")
+        place.refused(browser, back(browser, provider.approve(away(browser), sub)), "no account here")
 
 
 @pytest.mark.parametrize("update", [None, {"oidc": "anna@example.com"}, {"oidc": ""}])
@@ -331,7 +331,7 @@ def test_an_account_that_has_gone(place: Place, provider: Provider, update: dict
     anna = known.pop("anna")
     place.accounts.write(known | ({} if update is None else {"anna": anna.model_copy(update=update)}))
     assert early.get("/").status_code == 401
-    place.refused(late, back(late, answer), "nobody with an account here")
+    place.refused(late, back(late, answer), "no account here")
 
 
 def test_who_is_not_let_in_there(place: Place, provider: Provider) -> None:
@@ -353,7 +353,7 @@ def test_failed_ones_are_slowed(place: Place) -> None:
     for _ in range(login.ALL_FAILURES):
         browser = place.browser()
         away(browser)
-        place.refused(browser, browser.get("/login/oidc/back?code=x&state=y"), "another request")
+        place.refused(browser, browser.get("/login/oidc/back?code=x&state=y"), "another browser")
     away(browser)
     assert "Too many log-ins have failed" in browser.get("/login/oidc/back").text
     assert place.failures == [("", "too many have failed")]
@@ -428,7 +428,7 @@ def huge() -> Any:
         (DOCUMENT, lambda: ("", 503), "HTTP 503"),
         (DOCUMENT, lambda: "no JSON", "no JSON"),
         (DOCUMENT, lambda: "[" * 100_000, "no JSON"),
-        (DOCUMENT, huge, "too much"),
+        (DOCUMENT, huge, "too long"),
         (DOCUMENT, lambda: time.sleep(0.6) or {}, "does not answer"),
         ("authorization_endpoint", "http://evil.example/authorize", "no authorization_endpoint"),
         ("token_endpoint", "http://127.0.0.1@evil.example/token", "no token_endpoint"),

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 
-from smc.ot import lpn
 from smc.ot.lpn import LARGE, SMALL, Parameters
 from tests.support.domain_reduction import (
     Reduction,
@@ -33,14 +32,15 @@ from tests.support.lpn_attacks import (
     pooled_gauss,
     statistical,
 )
+from tests.support.places import ROOT
 
 KEY = bytes(range(16))
+PAGE = (ROOT / "docs" / "math" / "lpn.md").read_text()
 
 
 def documented(line: str) -> tuple[int, int]:
-    """The two figures of a line of the module's docstring."""
-    assert lpn.__doc__ is not None
-    (found,) = [text for text in lpn.__doc__.splitlines() if text.startswith(f"    {line}")]
+    """The two figures of a line of docs/math/lpn.md."""
+    (found,) = [text for text in PAGE.splitlines() if text.startswith(f"    {line}")]
     small, large = found.split()[-2:]
     return int(small), int(large)
 
@@ -72,8 +72,7 @@ def test_documented_estimates_for_uniform_codes(which: int) -> None:
 def test_documented_costs_by_degree(which: int, attack: Callable[..., float]) -> None:
     here = (SMALL, LARGE)[which]
     costs = [int(attack(here.outputs, here.secret, here.trees, (degree,))) for degree in (2, 3, 4)]
-    assert lpn.__doc__ is not None
-    told = [list(map(int, one)) for one in re.findall(r"(\d+), (\d+) and (\d+)", " ".join(lpn.__doc__.split()))]
+    told = [list(map(int, one)) for one in re.findall(r"(\d+), (\d+) and (\d+)", " ".join(PAGE.split()))]
     first = told.index([221, 215, 215])
     assert told[first + 2 * (attack is algebraic_in_two_steps) + which] == costs
 

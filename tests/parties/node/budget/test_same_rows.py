@@ -36,7 +36,7 @@ def two(directory: Path, more: str = "", first: str = "", source: str = "a.csv")
 def test_a_second_name_for_rows_with_a_budget_is_refused(tmp_path: Path) -> None:
     """Whichever comes first in the file, and whichever has the budget; without one nothing is bounded."""
     both = tables(a={}, b={"source": "/data/./a.csv", "budget": BUDGET})
-    at = '/data/a.csv is read by tables.{}, too, and rows have one budget: say same_rows_as = "{}"'
+    at = '/data/a.csv is read by tables.{}, too, and rows have one budget: set same_rows_as = "{}"'
     assert two_names(both) == {"a": at.format("b", "b")}
     assert two_names(dict(reversed(both.items()))) == {"a": at.format("b", "b")}
     both["a"] = both["a"].model_copy(update={"budget": both["b"].budget})
@@ -95,7 +95,7 @@ def test_a_name_that_nobody_knows(tmp_path: Path) -> None:
     named = two(tmp_path, 'same_rows_as = "old"', source="b.csv")
     assert unknown_names(named, {"old"}) == {}
     (why,) = unknown_names(named, {"oldest"}).values()
-    assert why.startswith("same_rows_as: there is no table 'old', and there was none (did you mean 'oldest'?)")
+    assert why.startswith("same_rows_as: there is no table 'old', nor was there one (did you mean 'oldest'?)")
     assert groups(named, [])["b"] == {"b", "old"}
 
 

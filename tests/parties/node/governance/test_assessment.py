@@ -32,9 +32,9 @@ def test_the_weakest_rule_counts(rules: list[dict[str, Any]], weakest: tuple[Any
     """Of all jobs, each rule by itself; what holds of both parties' rows together is less against the peer."""
     found = _weakest([Job({"parameters": one}, "") for one in rules])
     assert tuple(found[name] for name in ("k", "l", "t", "against", "linked")) == weakest
-    assert ("the peer can take its own away" in found["tells"]) == taken_away
+    assert ("the peer can subtract its own" in found["tells"]) == taken_away
     assert (f"one of at least {weakest[0]}" in found["tells"]) == (weakest[0] > 1)
-    assert ("may speak of a single row" in found["tells"]) == (weakest[0] == 1)
+    assert ("may describe a single row" in found["tells"]) == (weakest[0] == 1)
 
 
 @pytest.mark.parametrize("odds", [1, 2, 9])

@@ -38,7 +38,12 @@ def table(**rights: Any) -> dict[str, Any]:
 
 def test_what_is_in_force_whatever_the_file_says() -> None:
     said = list(_measures(evidence()))
-    for words in ("encrypted or random shares", "The link is mutual TLS", "consents to each job", "this machine only"):
+    for words in (
+        "encrypted data and random shares",
+        "The link is mutual TLS",
+        "consents to each job",
+        "this machine only",
+    ):
         assert sum(words in line for line in said) == 1, words
     assert "There are no rules: the operator decides on every job." in said
     assert said[-1] == "The log was checked for this record: 3 entries, whole."
@@ -53,7 +58,7 @@ def test_what_is_in_force_by_the_file() -> None:
     said = list(_measures(evidence(state=torn, policy=(rule,), node=node, tables=tables)))
     assert "Rule “r”: permits counts." in said
     assert [line.partition(" of ours")[0] for line in said if "different people" in line] == [
-        "2 different people stand behind each job"
+        "2 different people must approve each job"
     ]
     assert [line for line in said if "budget" in line] == [
         "Privacy budget of table “t”: epsilon 4; a job that does not fit is refused."
@@ -87,8 +92,8 @@ def test_what_is_said_of_a_table_that_the_file_lacks() -> None:
     log = Log(archived, jobs, published=[published(FORGET, "w")])
     assert list(_missing(evidence(log))) == [
         "why a key of table w was destroyed: its rights.erasure says nothing",
-        "all of table u, which jobs were about and party.toml does not name any more",
-        "all of table x, which jobs were about and party.toml does not name any more",
+        "all of table u, which jobs have used and party.toml no longer names",
+        "all of table x, which jobs have used and party.toml no longer names",
     ]
 
 

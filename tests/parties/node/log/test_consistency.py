@@ -97,7 +97,7 @@ def test_a_row_that_is_gone_and_one_that_nobody_wrote(pair: Pair) -> None:
     with alice.connection:
         alice.connection.execute("DELETE FROM jobs WHERE id = ?", (job,))
     alice.crash()
-    assert problem(alice.ledger, marker(alice)).startswith(f"job {job[:8]}: the audit log knows it")
+    assert problem(alice.ledger, marker(alice)).startswith(f"job {job[:8]}: it is in the audit log")
     forged = text.replace(job, "0" * 32)
     with alice.connection:
         alice.connection.execute("INSERT INTO jobs (id, record) VALUES (?, ?)", (job, text))

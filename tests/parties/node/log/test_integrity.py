@@ -282,6 +282,6 @@ def test_a_kind_that_is_not_installed_is_no_damage(
         )
         (missing, *_) = (one for one in problems(connection, identities, state) if "weather" in one)
     assert missing.endswith(
-        "names the kind 'weather', which no package here offers: install the package, or do this where it is"
+        "names the kind 'weather', which no package here offers: install the package, or use a machine that has it"
     )
     assert "damaged" not in missing

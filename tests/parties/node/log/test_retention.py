@@ -306,7 +306,7 @@ def test_the_peer_speaks_of_a_job_that_has_left(noisy: Pair) -> None:
     alice.ledger.spendings.past = replace(
         alice.ledger.spendings.past, jobs={job: replace(alice.ledger.spendings.past.jobs[job], peer="carol")}
     )
-    with pytest.raises(ProtocolError, match="not with it"):
+    with pytest.raises(ProtocolError, match="with another peer"):
         alice.hear(before.to_bytes())
 
 

@@ -102,7 +102,7 @@ def test_a_late_answer_touches_no_other_file(
 def test_who_is_trusted(server: PointServer, identities: dict[str, Identity]) -> None:
     """The server's own certificate is a pin; another one, or another name, is not asked."""
     word = point_of(server, identities, ca=identities["alice"].certificate_path).ask(request())
-    assert word.reason.startswith("the server's certificate is not to be trusted")
+    assert word.reason.startswith("the server's certificate is not trusted")
     assert server.got == []
     other = PointServer(identities["bob"])
     word = point_of(other, identities, ca=identities["bob"].certificate_path).ask(request())
@@ -177,8 +177,8 @@ def test_one_asking_at_a_time(server: PointServer, identities: dict[str, Identit
     ("fields", "problem"),
     [
         ({"url": "http://pdp.example"}, "must be an https:// address"),
-        ({"url": "https://user:word@pdp.example"}, "no user or password here: token_file names"),
-        ({"url": "https://pdp.example/authorize#part"}, "what follows # in an address is never sent"),
+        ({"url": "https://user:word@pdp.example"}, "no user or password in an address: token_file names"),
+        ({"url": "https://pdp.example/authorize#part"}, "the part after # of an address is never sent"),
         ({"url": "https://pdp.example", "seconds": 11}, "less than or equal to 10"),
         ({"url": "https://pdp.example", "seconds": 0}, "greater than 0"),
         ({"url": "https://pdp.example", "key": "a"}, "certificate and key go together"),

@@ -1,0 +1,98 @@
+"""Two party processes on this machine, connected over loopback with mutual TLS."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from parties.base import console
+from parties.link import identity
+from smc.errors import InputError, LinkError, SmcError
+
+DEADLINE = 3600.0  # RSA for every gate of every circuit takes long; the parties notice a lost peer themselves
+ANNOUNCEMENT = "listening on "
+EXIT_CODE = 2  # of a command whose input is wrong
+
+
+def run_both(
+    directory: Path, names: tuple[str, str], commands: tuple[Sequence[str], Sequence[str]], progress: str
+) -> tuple[str, str]:
+    """Run a command of `smc` at two new identities, and return what each printed on standard output.
+
+    Args:
+        directory: Where their keys and certificates are written.
+        names: The name of the listening party, and of the other.
+        commands: Each party's command and options, without those of the link.
+        progress: The line that is shown while they run.
+
+    Raises:
+        InputError: A party's input was wrong.
+        LinkError: A party failed otherwise, or did not finish within an hour.
+    """
+    for name in names:
+        print_ = identity.short_fingerprint(identity.create(name, ["127.0.0.1"], directory).certificate)
+        console.err.print(f"{name}: new key and certificate, fingerprint {print_}")
+    listener = _start(directory, *names, [*commands[0], "--listen", "127.0.0.1:0"])
+    try:
+        address = _address(listener, names[0])
+        console.err.print(f"{names[0]} listens on {address}; {names[1]} connects")
+        dialler = _start(directory, *names[::-1], [*commands[1], "--connect", address])
+        try:
+            with console.progress(progress) as status, status.waiting(progress, DEADLINE, first=30, again=30):
+                failures: list[SmcError] = []
+                outputs = []
+                for process, name in zip((listener, dialler), names, strict=True):
+                    try:
+                        outputs.append(finish(process, name))
+                    except SmcError as error:
+                        failures.append(error)
+                if failures:  # the other one's failure may be a mere echo
+                    raise next((error for error in failures if isinstance(error, InputError)), failures[0])
+                return outputs[0], outputs[1]
+        finally:
+            dialler.kill()
+    finally:
+        listener.kill()
+
+
+def _start(directory: Path, name: str, peer: str, command: Sequence[str]) -> subprocess.Popen[str]:
+    link = ["--identity", f"{directory / name}.key", "--certificate", f"{directory / name}.crt"]
+    link += ["--peer", f"{directory / peer}.crt"]
+    full = [sys.executable, "-P", "-m", "parties", *command, *link]
+    return subprocess.Popen(full, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def _address(listener: subprocess.Popen[str], name: str) -> str:
+    """Return the address in the line that the listening party writes once its port is open."""
+    assert listener.stderr is not None
+    last = "no output"
+    while line := listener.stderr.readline():
+        last = line.strip()
+        if last.startswith(ANNOUNCEMENT):
+            return last.removeprefix(ANNOUNCEMENT)
+    kind = InputError if listener.wait() == EXIT_CODE else LinkError
+    raise kind(f"{name} did not start: {last.removeprefix('smc: ')}")
+
+
+def finish(process: subprocess.Popen[str], name: str) -> str:
+    """Wait for a party, and return its standard output.
+
+    Args:
+        process: The party's process; its standard error is a pipe.
+        name: The party's name, for errors.
+
+    Raises:
+        InputError: Its input was wrong.
+        LinkError: It failed otherwise, or did not finish within an hour.
+    """
+    try:
+        output, errors = process.communicate(timeout=DEADLINE)
+    except subprocess.TimeoutExpired:
+        raise LinkError(f"{name} did not finish within {DEADLINE:g} s") from None
+    if process.returncode:
+        last = errors.strip().splitlines()[-1:] or ["no message"]
+        kind = InputError if process.returncode == EXIT_CODE else LinkError
+        raise kind(f"{name} failed: {last[0].removeprefix('smc: ')}")
+    return output or ""

@@ -1,0 +1,1 @@
+"""The protocols of the lecture notes' lesson 9, run so that a student can watch them."""

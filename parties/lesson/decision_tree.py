@@ -1,0 +1,92 @@
+"""ID3-delta of two small tables, step by step as the notes number them, with the values that each step opens."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parties.lesson.view import View, watched
+from parties.sources.opening import open_table
+from parties.sources.settings import TableSettings
+from parties.tables import example, schema
+from parties.tables.schema import Schema
+from protocols.id3 import id3
+from protocols.openings import opened
+from protocols.problem import Problem
+from protocols.tree import Leaf, Split, Tree
+from smc.engines import Engine, make_engine
+
+MAX_ROWS = 64  # of a party
+
+
+def decision_tree(engine: Engine, table_file: str = "") -> View:
+    """Watch ID3-delta on the bundled weather table, half of it at each party.
+
+    Args:
+        engine: The engine of the run.
+        table_file: This party's rows, a CSV file with the columns of the bundled table. Empty: the bundled rows.
+    """
+    bundled = example.demo()
+    public = schema.load(bundled.schema)
+    path = Path(table_file) if table_file else (bundled.clinic_a, bundled.clinic_b)[engine.party]
+    features = public.features(public.target)
+    domains = tuple(len(public.attributes[name]) for name in features)
+    problem = Problem(domains, len(public.attributes[public.target]), MAX_ROWS)
+    view = View()
+    own = TableSettings(schema=bundled.schema, source=str(path), max_rows=MAX_ROWS)
+    with (
+        open_table(own, public, public.target) as source,
+        watched(engine.session, view) as (session, _),
+    ):
+        source.check()
+        tree = id3(make_engine(session, "mixed"), problem, source)
+        _walk(view, public, source.distinct(), tree)
+        phases = session.meter.phases.items()
+        cost = [
+            f"{name:32} {phase.bytes_sent:8,} B sent {phase.rounds:4} rounds {phase.bits_opened:4} bits opened"
+            for name, phase in phases
+            if name.count("/") == 1
+        ]
+        view.step("This is the cost of each step. Leaves are steps 1 and 2, all else is step 3.", cost=cost)
+        totals = ", ".join(f"{number} x {kind}" for kind, number in opened(problem, (tree,)).items())
+        view.step("The run opened these values, and they are the tree itself.", opened=totals)
+    return view
+
+
+def _walk(view: View, public: Schema, rows: NDArray[np.int64], tree: Tree) -> None:
+    """Note the steps of each level: this party's counts, which stay here, and the decisions that were opened.
+
+    `rows` are the distinct rows: values, class and number of each.
+    """
+    target, features = public.target, public.features(public.target)
+    labels = public.attributes[target]
+    nodes: list[tuple[str, Tree, NDArray[np.bool_]]] = [("all rows", tree, np.ones(len(rows), dtype=np.bool_))]
+    depth = 0
+    while nodes:
+        leaves, splits, below = [], [], []
+        for path, node, inside in nodes:
+            numbers = np.bincount(rows[inside, -2], rows[inside, -1], len(labels)).astype(int)
+            own = ", ".join(f"{label} {number}" for label, number in zip(labels, numbers, strict=True))
+            decision = f"leaf, {labels[node.label]}" if isinstance(node, Leaf) else "no leaf"
+            leaves.append(f"{path:44} your rows: {own:16} opened: {decision}")
+            if isinstance(node, Split):
+                name = features[node.attribute]
+                splits.append(f"{path:44} opened: split by {name}")
+                for value, child in zip(public.attributes[name], node.children, strict=True):
+                    here = inside & (rows[:, node.attribute] == public.attributes[name].index(value))
+                    start = "" if path == "all rows" else f"{path}, "
+                    below.append((f"{start}{name} = {value}", child, here))
+        text = (
+            f"Level {depth}, steps 1 and 2: is the node a leaf? One circuit on the counts of both parties finds the "
+            f"majority and whether one class is left. Your counts stay with you."
+        )
+        view.step(text, nodes=leaves)
+        if splits:
+            text = (
+                f"Level {depth}, step 3: which attribute has the least entropy? x ln x is computed on shares; the "
+                "attribute alone is opened."
+            )
+            view.step(text, splits=splits)
+        nodes, depth = below, depth + 1

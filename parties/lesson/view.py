@@ -1,0 +1,100 @@
+"""One party's view of a lesson: its steps, and each message that it sends or receives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from typing_extensions import override
+
+from smc.channel import Buffer, Channel
+from smc.session import Session
+
+SHOWN = 16  # bytes of a message that are printed
+SHOWN_LINES = 16  # of a list
+
+
+class View(list[dict[str, Any]]):
+    """The steps of a lesson as this party sees them: a sentence each, and values by their names."""
+
+    def step(self, text: str, **values: object) -> None:
+        """Add a step.
+
+        Args:
+            text: One or two sentences.
+            values: The values of the step by their names; a list has a line for each item.
+        """
+        self.append({"text": text, "values": values})
+
+    def __str__(self) -> str:
+        lines = []
+        for number, step in enumerate(self, 1):
+            lines.append(f"{number}. {step['text']}")
+            width = max(map(len, step["values"]), default=0)
+            for name, value in step["values"].items():
+                items = value if isinstance(value, list) else [value]
+                hidden = len(items) - SHOWN_LINES
+                shown = [*items[:SHOWN_LINES], *([f"... {hidden} more; --json lists all"] if hidden > 0 else [])]
+                heads = [name.replace("_", " "), *[""] * (len(shown) - 1)]
+                lines += [f"     {head:{width}}  {item}" for head, item in zip(heads, shown, strict=True)]
+        return "\n".join(lines)
+
+
+class WatchedChannel(Channel):
+    """A channel that lists its messages: direction, step, size and first bytes; `last` has the last of each step."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+        self.messages: list[str] = []
+        self.last: dict[str, bytes] = {}
+
+    @override
+    def send(self, step: str, payload: Buffer) -> None:
+        self._note("sent", step, payload)
+        self._channel.send(step, payload)
+
+    @override
+    def receive(self, step: str, size: int) -> Buffer:
+        payload = self._channel.receive(step, size)
+        self._note("received", step, payload)
+        return payload
+
+    def _note(self, direction: str, step: str, payload: Buffer) -> None:
+        octets = self.last[step] = bytes(memoryview(payload))
+        cut = "..." if len(octets) > SHOWN else ""
+        self.messages.append(f"{direction:8} {step:22} {len(octets):7,} B  {octets[:SHOWN].hex()}{cut}")
+
+
+@contextmanager
+def watched(session: Session, view: View) -> Iterator[tuple[Session, WatchedChannel]]:
+    """Yield a session of its own for a lesson, and its channel; messages and cost become the view's last step.
+
+    Args:
+        session: The session of the run, to which the cost is added.
+        view: This party's view.
+    """
+    own = session.branch("lesson")
+    own.channel = channel = WatchedChannel(own.channel)
+    yield own, channel
+    session.meter.together([own.meter])
+    cost = own.meter.total
+    total = f"{cost.bytes_sent:,} B sent, {cost.bytes_received:,} B received, {cost.rounds} rounds"
+    text = "These are all messages of this lesson. Some begin with 16 bytes that compare both parties' programs."
+    view.step(text, messages=channel.messages, total=total)
+
+
+def bits_text(bits: NDArray[Any]) -> str:
+    """Return bits as text, highest bit first.
+
+    Args:
+        bits: 0 and 1, least bit first, of any shape.
+    """
+    return "".join(map(str, np.asarray(bits).reshape(-1)[::-1]))
+
+
+def label_text(label: NDArray[np.uint64]) -> str:
+    """Return a wire label, uint64[2], in hexadecimal with its colour, the lowest bit."""
+    return f"{np.ascontiguousarray(label).tobytes().hex()} colour {int(label[0] & np.uint64(1))}"
