@@ -1230,7 +1230,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         "parties/models/trees/compiled.py",
         ("tests/parties/models/trees",),
         [
-            ("refused(*min(lost))", "refused(*lost[0])"),
+            ("refused(*min(unknown_cells))", "refused(*unknown_cells[0])"),
             ("[int(i in tree.second)", "[int(i >= tree.second.start)"),
         ],
     ),

@@ -1,1 +1,1 @@
-"""What protocols cost: measured between two processes, over emulated links, beside the forecast."""
+"""Costs of protocols: measured between two processes over emulated links, and compared with the forecast."""

@@ -1,4 +1,4 @@
-"""What `smc bench` measures: small programs on random inputs, each checked against its plain result."""
+"""Cases of `smc bench`: small programs on random inputs, each checked against its plain result."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ from smc.local import run_local
 from smc.primitives import bits as bitpack
 from smc.primitives.bits import BitMatrix
 
-WIDTH = 32  # of compared integers
+WIDTH = 32  # bits of compared integers
 LOG_BOUND = 1 << 20
-LOG_DELTA = 2.7e-6  # the logarithm is right to delta / 4 < 1e-6 ln 2, and so to 1e-6 of itself from ln 2 on
-SEED = 20020301  # of the public test inputs; the protocols' own randomness is the system's
+LOG_DELTA = 2.7e-6  # the logarithm's error is below delta / 4 < 1e-6 ln 2, so below 1e-6 of the logarithm from ln 2 on
+SEED = 20020301  # seed of the public test inputs; the protocols' own randomness is the system's
 ANY, UNLIMITED = (0.0, math.inf), (math.inf, math.inf)  # rates of links, bits per second
 FAST, SLOW, LIMITED = (500e6, math.inf), (0.0, 499e6), (500e6, 1e15)
-LONGEST_SECONDS = 30.0  # of one run, by forecast
+LONGEST_SECONDS = 30.0  # forecast limit of one run
 
 Result = Any
 
 
 @dataclass(frozen=True)
 class Workload:
-    """A program with its inputs: `play` is this party's side, `right` judges the result.
+    """A program with its inputs: `play` is this party's side, `right` checks the result.
 
-    `count` is the same conversation for a counting engine; None if that can be `play` itself. `call` is what another
-    process makes it from, if it is not one of ours: module:function and the arguments.
+    `count` is the same program for a counting engine; None if `play` serves. `call` lets another process rebuild a
+    user's program: module:function and the arguments.
     """
 
     name: str
@@ -59,7 +59,7 @@ class Workload:
 
 @dataclass(frozen=True)
 class Case:
-    """A workload on a profile, measured on links whose rate in bits per second is in the range `rates`."""
+    """A workload on a profile, measured on links whose rate in bits per second is within `rates`."""
 
     workload: Workload
     profile: Profile
@@ -68,25 +68,25 @@ class Case:
 
     @property
     def title(self) -> str:
-        """A unique name."""
+        """Unique name."""
         return f"{self.workload.name}, {self.profile}, batch {self.batch}"
 
     def suits(self, shape: LinkShape) -> bool:
-        """Return whether to measure it on such a link."""
+        """Return whether the case is measured on such a link."""
         low, high = self.rates
         return low <= (shape.rate or math.inf) <= high
 
     def forecast(self) -> Forecast:
-        """Return exact costs of one run, and its time on any link."""
+        """Return the exact costs of one run, and its time on any link."""
         count = self.workload.count or self.workload.play
         return forecast(lambda engine: count(engine, self.batch), self.profile)
 
     def play(self, engine: Engine) -> Result:
-        """Play this party's side of one run."""
+        """Run this party's side once."""
         return self.workload.play(engine, self.batch)
 
     def check(self, result: Result) -> None:
-        """Raise `RuntimeError` if a run's result is wrong."""
+        """Raise RuntimeError if a run's result is wrong."""
         if not self.workload.right(result, self.batch):
             raise RuntimeError(f"wrong result in the bench: {self.title}")
 
@@ -133,12 +133,12 @@ def multiplication(width: int, form: Form) -> Netlist:
 
 @lru_cache
 def _aes(form: Form) -> Netlist:
-    del form  # its S-boxes are as they are
+    del form  # its S-boxes are fixed
     return aes128()
 
 
 def _circuit(name: str, make: Callable[[Form], Netlist]) -> Workload:
-    """Return a netlist of two inputs of one width, on random ones."""
+    """Return the workload of a netlist with two inputs of one width, on random inputs."""
 
     @lru_cache(maxsize=2)
     def inputs(batch: int) -> list[BitMatrix]:
@@ -157,7 +157,7 @@ def _circuit(name: str, make: Callable[[Form], Netlist]) -> Workload:
 
 
 def _x_log_x(engine: Engine, batch: int) -> Result:
-    """Compute as `logarithm.open_logarithm`, in named phases; return the opened bits and how many are a fraction."""
+    """Compute as `logarithm.open_logarithm` does, in named phases; return the opened bits and their fractional bits."""
     parameters = precision.derive(LOG_DELTA, LOG_BOUND, prices=engine.words.prices)
     width = parameters.count_width
     counts = checked(_integers(LOG_BOUND // 2, batch)[engine.party], width, "the count")
@@ -193,7 +193,7 @@ def _tree(engine: Engine, batch: int) -> id3.Tree:
 
 @lru_cache
 def _clear_tree() -> id3.Tree:
-    """Return what the clear engine finds."""
+    """Return the clear engine's tree."""
     return run_local(lambda session: _tree(make_engine(session, "clear"), 1))[0]
 
 
@@ -246,19 +246,24 @@ def default_cases() -> list[Case]:
 
 
 def batch_cases() -> list[Case]:
-    """Return what the picture of costs against the batch is drawn from."""
+    """Return the cases for the plot of costs by batch size."""
     return [Case(MORE, profile, 10**power) for power in range(6) for profile in BOOLEAN]
 
 
 def crossover_cases() -> list[Case]:
-    """Return what the picture of time against the round trip is drawn from."""
+    """Return the cases for the plot of time by round trip."""
     return _cases(AES, BOOLEAN, 256)
 
 
 def program_cases(program: str, arguments: Sequence[str], integers: bool) -> list[Case]:
-    """Return any program, module:function, on the profiles that suit it; both parties give it the same arguments.
+    """Return the cases of any program on the profiles that suit it; both parties get the same arguments.
 
-    Nothing says which result is right, only what a run may cost.
+    Results are not checked, only costs.
+
+    Args:
+        program: MODULE:FUNCTION.
+        arguments: Arguments as texts.
+        integers: Whether to include profiles with additive shares.
     """
     run, inputs = load_program(program), arguments_of(arguments)
     check_arguments(run, inputs)
@@ -269,12 +274,17 @@ def program_cases(program: str, arguments: Sequence[str], integers: bool) -> lis
 
 
 def find(title: str, *call: str) -> Case:
-    """Return the case of that title: one of ours, or of the program that `call` names."""
+    """Return the case with a title.
+
+    Args:
+        title: Title of the case.
+        call: MODULE:FUNCTION and arguments, for a case of a user's program.
+    """
     if call:
-        every = program_cases(call[0], call[1:], integers=True)
+        cases = program_cases(call[0], call[1:], integers=True)
     else:
-        every = [*default_cases(), *batch_cases(), *crossover_cases()]
-    return next(case for case in every if case.title == title)
+        cases = [*default_cases(), *batch_cases(), *crossover_cases()]
+    return next(case for case in cases if case.title == title)
 
 
 def _cases(

@@ -1,15 +1,15 @@
-"""JSON for results that are kept: one measured row a line, so that a new run shows as the lines that changed."""
+"""JSON for stored results: one measured row a line, so that a new run shows as changed lines."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
-WIDTH = 120  # of a line that holds a whole object
+WIDTH = 120  # characters of a line with a whole object
 
 
 def json_rows(document: Any, indent: str = "") -> str:
-    """Return the document as JSON: each field of an object on lines of its own, each element of a list on one.
+    """Return the document as JSON: each field of an object on lines of its own, each element of a list on one line.
 
     Objects and lists of plain values that fit in `WIDTH` characters stay on one line.
     """

@@ -1,4 +1,4 @@
-"""What a measurement was made on: processor, cores, memory, system, versions. No host names, no paths."""
+"""Description of the machine of a measurement: processor, cores, memory, system, versions. No host names, no paths."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-PACKAGES = ("numpy", "numba", "cryptography", "grpcio", "gmpy2", "pynacl")  # those that decide our speed
+PACKAGES = ("numpy", "numba", "cryptography", "grpcio", "gmpy2", "pynacl")  # packages that determine the speed
 
 
 def facts(packages: Iterable[str] = PACKAGES) -> dict[str, Any]:
     """Return the machine as a JSON object, with the versions of the given packages, which must be installed.
 
-    `cores` are those this process may use, `memory_gb` is 10^9 bytes of main memory, to one decimal.
+    `cores` are those that this process may use; `memory_gb` is main memory in 10^9 bytes, to one decimal.
     """
     return {
         "processor": _processor(),
@@ -28,7 +28,7 @@ def facts(packages: Iterable[str] = PACKAGES) -> dict[str, Any]:
 
 
 def _processor(information: Path = Path("/proc/cpuinfo")) -> str:
-    """Return the processor's model name as Linux tells it; elsewhere what Python knows."""
+    """Return the processor's model name from Linux; elsewhere from Python."""
     if information.is_file():
         for line in information.read_text(encoding="utf-8").splitlines():
             key, _, value = line.partition(":")

@@ -1,6 +1,6 @@
-"""The bench: two processes on this machine play every case over gRPC with mutual TLS, on a link as fast as asked for.
+"""Benchmark: two processes on this machine run every case over gRPC with mutual TLS, on an emulated link.
 
-Both processes read one clock, so they start a run at the same moment; it lasts until the later one has its result.
+Both processes read one clock, so they start a run at the same moment; the run lasts until the later one has its result.
 Every run is checked twice: its result against the plain computation, its costs against the forecast, to the byte.
 """
 
@@ -31,7 +31,7 @@ from smc.local import run_local
 from smc.meter import Cost, Meter
 from smc.session import Session
 
-LEAD_SECONDS = 0.01  # from the message that sets the time of a start until then, besides the link's delay
+LEAD_SECONDS = 0.01  # from the message with the starting time to the start, besides the link's delay
 COUNTS = ("bytes_sent", "bytes_received", "messages", "rounds", "and_gates")
 MODULE = "parties.bench.measuring"
 
@@ -40,9 +40,10 @@ OnProgress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Measurement:
-    """One case on one link. Bytes, messages, rounds and phases are those of party 0, seconds until both have ended.
+    """Measurement of one case on one link. Bytes, messages, rounds and phases are those of party 0; time is until
+    both end.
 
-    `seconds` is the median; `phases` are those of the median run, each without what is inside it.
+    `seconds` is the median; `phases` are those of the median run, each without its inner phases.
     """
 
     link: str
@@ -74,7 +75,7 @@ class Measurement:
 
 @dataclass(frozen=True)
 class Skipped:
-    """A case that would have taken too long on a link."""
+    """A case whose forecast on a link is too long."""
 
     link: str
     protocol: str
@@ -90,15 +91,26 @@ class Skipped:
 @dataclass(frozen=True)
 class _Run:
     seconds: float
-    meters: tuple[Meter, Cost]  # party 0's, and the total of party 1's
+    meters: tuple[Meter, Cost]  # of party 0, and the total of party 1
 
 
 def measure(
     link: str, shape: LinkShape, cases: Sequence[Case], repeats: int, on_progress: OnProgress
 ) -> tuple[list[Measurement], list[Skipped]]:
-    """Measure all cases over one link, by one pair of processes; `on_progress` hears what is being done.
+    """Measure all cases over one link with one pair of processes.
 
-    RuntimeError if a result or a forecast is wrong.
+    Args:
+        link: Name of the link.
+        shape: Speed and latency of the link.
+        cases: The cases.
+        repeats: Runs of each case.
+        on_progress: Called with a description of the current step.
+
+    Returns:
+        The measurements, and the cases that would take too long.
+
+    Raises:
+        RuntimeError: A result or a forecast is wrong.
     """
     todo: list[tuple[Case, Forecast]] = []
     skipped: list[Skipped] = []
@@ -129,7 +141,7 @@ def measure(
 
 
 def warm_up(cases: Sequence[Case]) -> None:
-    """Load kernels and build circuits ahead, by one small run of each program and profile in this process."""
+    """Load kernels and build circuits in advance, by one small run of each program and profile in this process."""
     for case in {(case.workload.name, case.profile): case for case in cases}.values():
         run_local(partial(_play_one, case))
 
@@ -139,7 +151,7 @@ def _play_one(case: Case, session: Session) -> None:
 
 
 def _lead(session: Session, shape: LinkShape, case: Case, turn: int) -> _Run:
-    """Run party 0's side of one run: it sets the time of the start, and hears what the peer has measured."""
+    """Run party 0's side of one run: it sets the starting time, and receives the peer's measurements."""
     branch = session.branch(f"{case.title} {turn}")
     start = time.monotonic_ns() + round(1e9 * (LEAD_SECONDS + 2 * (shape.delay or 0.0)))
     session.send("bench.start", np.array([start], dtype=np.int64))
@@ -159,7 +171,8 @@ def _follow(session: Session, case: Case, turn: int) -> None:
 
 
 def _play(session: Session, case: Case, start: int) -> int:
-    """Run the program at `start`, check its result; return when it ended. Both in nanoseconds of the common clock."""
+    """Run the program at `start` and check its result; return the end. Both times are nanoseconds of the common
+    clock."""
     time.sleep(max(0, start - time.monotonic_ns()) / 1e9)
     result = case.play(engine_of(session, case.profile))
     ended = time.monotonic_ns()
@@ -173,7 +186,7 @@ def _compare(case: Case, forecast: Forecast, run: _Run) -> None:
         for name in COUNTS:
             counted, real = getattr(forecast.costs[party], name), getattr(measured[party], name)
             if counted != real:
-                wrong = InputError if case.workload.call else RuntimeError  # what it opens may steer a program
+                wrong = InputError if case.workload.call else RuntimeError  # opened values may steer a user's program
                 raise wrong(f"{case.title}: party {party} measured {name} = {real:,}, the forecast says {counted:,}")
 
 
@@ -208,11 +221,18 @@ def _row(link: str, shape: LinkShape, case: Case, forecast: Forecast, runs: Sequ
 
 
 def exclusive(meter: Meter, seconds: float) -> dict[str, dict[str, float]]:
-    """Return bytes (both ways) and seconds by the last name of each phase, without inner ones; "other": the rest."""
+    """Return bytes (both directions) and seconds by the last name of each phase, without inner phases.
+
+    "other" is the rest.
+
+    Args:
+        meter: Costs of the run.
+        seconds: Time of the run.
+    """
     total = Cost(meter.total.bytes_sent, meter.total.bytes_received, seconds=seconds)
-    every = {"": total, **meter.phases}
+    costs = {"": total, **meter.phases}
     shares: dict[str, dict[str, float]] = {}
-    for path, cost in every.items():
+    for path, cost in costs.items():
         inner = [other for inside, other in meter.phases.items() if inside.rpartition("/")[0] == path]
         share = shares.setdefault(_name(path), {"bytes": 0, "seconds": 0.0})
         share["bytes"] += _bytes(cost) - sum(_bytes(other) for other in inner)
@@ -231,7 +251,7 @@ def _bytes(cost: Cost) -> int:
 
 @contextmanager
 def _peer_session(shape: LinkShape, cases: Sequence[Case], repeats: int) -> Iterator[Session]:
-    """Open a session with a second process of this program, which will play the same cases."""
+    """Open a session with a second process of this program, which runs the same cases."""
     with HeldDirectory("bench") as name:
         directory = Path(name)
         plan = {"link": str(shape), "repeats": repeats, "cases": [[case.title, *case.workload.call] for case in cases]}
@@ -241,12 +261,17 @@ def _peer_session(shape: LinkShape, cases: Sequence[Case], repeats: int) -> Iter
 
 
 def _slower(shape: LinkShape) -> LinkShape | None:
-    """Return what is to be emulated, if anything."""
+    """Return the link to emulate; None for the loopback."""
     return None if shape == LinkShape() else shape
 
 
 def play_peer(directory: Path, address: str) -> None:
-    """Play party 1 of every case in the plan, as the second process."""
+    """Run party 1 of every case in the plan, as the second process.
+
+    Args:
+        directory: Directory with the plan and the identities.
+        address: Address of party 0.
+    """
     plan = json.loads((directory / "plan.json").read_text())
     shape = LinkShape.parse(plan["link"])
     cases = [find_case(*named) for named in plan["cases"]]

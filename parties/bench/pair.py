@@ -1,6 +1,6 @@
-"""Two processes of one program on this machine, joined by gRPC with mutual TLS: for benches.
+"""Two processes of one program on this machine, joined by gRPC with mutual TLS, for benchmarks.
 
-The first makes both identities in a directory and starts the second one, which joins it with `join`.
+The first process makes both identities in a directory and starts the second one, which joins it with `join`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,13 @@ GRACE_SECONDS = 2.0
 
 @contextmanager
 def lead(directory: Path, arguments: Sequence[str], shape: LinkShape | None = None) -> Iterator[Session]:
-    """Open party 0's session with a second Python process, `python ARGUMENTS DIRECTORY ADDRESS`, and end both."""
+    """Open party 0's session with a second Python process, `python ARGUMENTS DIRECTORY ADDRESS`, and end both.
+
+    Args:
+        directory: Directory for the identities.
+        arguments: Arguments of the second process.
+        shape: Link to emulate; None for none.
+    """
     ours, peer = (identity.create(f"party{i}", [HOST], directory) for i in (0, 1))
     children: list[subprocess.Popen[bytes]] = []
 
@@ -43,27 +49,33 @@ def lead(directory: Path, arguments: Sequence[str], shape: LinkShape | None = No
     finally:
         for child in children:
             with suppress(subprocess.TimeoutExpired):
-                child.wait(GRACE_SECONDS)  # to say what went wrong, if something did
+                child.wait(GRACE_SECONDS)  # time to report an error
             child.kill()
             child.wait()
 
 
 @contextmanager
 def beside(arguments: Sequence[str]) -> Iterator[Session]:
-    """Open party 0's session as `lead` does, in a directory that is gone afterwards."""
+    """Open party 0's session as `lead` does, in a temporary directory."""
     with tempfile.TemporaryDirectory(prefix="smc-bench-") as name, lead(Path(name), arguments) as session:
         yield session
 
 
 def meet(session: Session) -> None:
-    """Wait for each other."""
+    """Wait until both parties arrive here."""
     session.send("meet", np.empty(0, dtype=np.uint8))
     session.receive("meet", np.uint8, (0,))
 
 
 @contextmanager
 def join(directory: Path, address: str, shape: LinkShape | None = None) -> Iterator[Session]:
-    """Open party 1's session, in the process that `lead` started."""
+    """Open party 1's session, in the process that `lead` started.
+
+    Args:
+        directory: Directory with the identities.
+        address: Address of party 0.
+        shape: Link to emulate; None for none.
+    """
     ours = identity.load_identity(directory / "party1.key", directory / "party1.crt")
     peer = identity.load_certificate(directory / "party0.crt")
     with open_link(LinkOptions(ours, peer, connect=address, shape=shape), JOB) as link:

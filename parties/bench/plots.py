@@ -1,6 +1,6 @@
-"""Pictures of the measurements in a document of `bench.survey`: costs against batch and round trip, and by phase.
+"""Plots of the measurements in a document of `bench.survey`: costs by batch size, round trip and phase.
 
-Colours are Okabe and Ito's, which people with any colour vision tell apart; lines differ in their markers as well.
+Colours are Okabe and Ito's, which people with any colour vision can distinguish; lines also differ in their markers.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Row = Mapping[str, Any]
 
-SHORT = {  # as lines and bars are labelled
+SHORT = {  # labels of lines and bars
     "yao extension half": "Yao, half-gates",
     "yao extension three-halves": "Yao, three-halves",
     "gmw extension depth": "GMW, SoftSpoken",
@@ -26,18 +26,18 @@ SHORT = {  # as lines and bars are labelled
     "lean extension depth": "lean",
     "lean ferret depth": "lean, Ferret",
 }
-LINES = {  # colour and marker of each
+LINES = {  # colour and marker of each line
     "yao extension half": (PALETTE[6], "o"),
     "yao extension three-halves": (PALETTE[0], "s"),
     "gmw extension depth": (PALETTE[5], "^"),
     "gmw ferret depth": (PALETTE[1], "D"),
 }
-PHASES = {  # in the order of the bars, with their colours
+PHASES = {  # colours of the phases, in the order of the bars
     "base ot": "#B4BCC6",
     "triples": PALETTE[1],
     "inputs": PALETTE[4],
     "leaves": PALETTE[2],
-    "entropy": PALETTE[4],  # besides the steps of the logarithm: its inputs
+    "entropy": PALETTE[4],  # inputs of the logarithm; its steps follow
     "normalise": PALETTE[6],
     "look up": PALETTE[0],
     "series": PALETTE[5],
@@ -68,7 +68,7 @@ TITLES = {
 
 
 def render(document: Mapping[str, Any]) -> dict[str, str]:
-    """Draw what the document has measurements for: file name to SVG."""
+    """Return the plots for the measurements in a document: file name to SVG."""
     with style(STYLE):
         figures: dict[str, Figure] = {}
         if document.get("batches"):
@@ -88,7 +88,7 @@ def _figure(width: float, height: float, panels: int = 1) -> tuple[Figure, Any]:
 
 
 def _batches(rows: Sequence[Row]) -> Figure:
-    """Draw seconds and bytes of a batch of comparisons against its size."""
+    """Draw seconds and bytes of a batch of comparisons by its size."""
     figure, (left, right) = _figure(9.0, 4.0, panels=2)
     for profile, (colour, marker) in LINES.items():
         mine = sorted((row for row in rows if row["profile"] == profile), key=lambda row: row["batch"])
@@ -115,7 +115,7 @@ def _batches(rows: Sequence[Row]) -> Figure:
 
 
 def _crossover(crossover: Row) -> Figure:
-    """Draw seconds against the round trip: predicted lines, measured points."""
+    """Draw seconds by round trip: predicted lines, measured points."""
     figure, (axes,) = _figure(7.5, 4.4)
     for line in crossover["lines"]:
         profile = line["profile"]
@@ -143,7 +143,7 @@ def _crossover(crossover: Row) -> Figure:
 
 
 def _phase_figures(document: Mapping[str, Any]) -> dict[str, Figure]:
-    """Draw costs by phase of the first link's x ln x and ID3, if it has both."""
+    """Draw costs by phase of x ln x and ID3 on the first link, if it has both."""
     from matplotlib.figure import Figure
 
     link = next(iter(document["links"]), None)
@@ -162,13 +162,13 @@ def _phase_figures(document: Mapping[str, Any]) -> dict[str, Figure]:
         _stack(right, group, "seconds", 1.0, f"seconds on {link}")
         right.set_yticklabels([])
         handles, names = left.get_legend_handles_labels()
-        columns = len(names) if len(names) < 10 else -(-len(names) // 2)  # as many as the width has room for
+        columns = len(names) if len(names) < 10 else -(-len(names) // 2)  # as many as fit the width
         part.legend(handles, names, loc="outside lower center", ncols=columns, columnspacing=1.2, handlelength=1.2)
     return {"phases": figure}
 
 
 def _stack(axes: Axes, rows: Sequence[Row], key: str, unit: float, title: str) -> None:
-    """Draw horizontal bars, one a row, cut into phases, with the total at the end."""
+    """Draw horizontal bars, one for each row, divided into phases, with the total at the end."""
     places = range(len(rows))
     starts = [0.0] * len(rows)
     for phase, colour in PHASES.items():

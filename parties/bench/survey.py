@@ -1,4 +1,4 @@
-"""A whole survey of costs: every link's table, what the pictures need, and the files they all go into."""
+"""Survey of costs: a table for every link, the data of the plots, and the files."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from smc.link_shape import PRESETS, LinkShape
 Document = dict[str, Any]
 
 CROSSOVER_RATE = 1e9
-CROSSOVER_TRIPS = (1e-3, 10e-3, 40e-3)  # seconds: measured, on emulated links
+CROSSOVER_TRIPS = (1e-3, 10e-3, 40e-3)  # seconds; measured on emulated links
 PREDICTED_TRIPS = [10 ** (power / 10 - 4) for power in range(31)]  # 0.1 to 100 ms
 
 
 def parse_links(text: str) -> dict[str, LinkShape]:
-    """Read links by their names: presets, separated by commas, and RATE,ROUND-TRIP, set off by semicolons.
+    """Return links by name: presets separated by commas, and RATE,ROUND-TRIP links separated by semicolons.
 
-    "loopback,lan;100mbit,40ms" are three. `InputError` for anything else.
+    "loopback,lan;100mbit,40ms" gives three. Raise InputError for any other text.
     """
     links: dict[str, LinkShape] = {}
     for part in text.lower().split(";"):
-        words = [word.strip() for word in part.split(",")]
-        for name in words if set(words) <= set(PRESETS) else [part.strip()]:
+        names = [word.strip() for word in part.split(",")]
+        for name in names if set(names) <= set(PRESETS) else [part.strip()]:
             try:
                 links[name] = LinkShape.parse(name)
             except InputError as error:
@@ -40,7 +40,15 @@ def parse_links(text: str) -> dict[str, LinkShape]:
 def survey(
     links: Mapping[str, LinkShape], cases: Sequence[Case], repeats: int, pictures: bool, on_progress: OnProgress
 ) -> Document:
-    """Measure the cases on every link and, for `pictures`, more; return the document that `write` takes."""
+    """Measure the cases on every link and return the document for `write`.
+
+    Args:
+        links: Links by name.
+        cases: The cases.
+        repeats: Runs of each case.
+        pictures: Whether to measure the data of the plots as well.
+        on_progress: Called with a description of the current step.
+    """
     document: Document = {
         "machine": machine.facts(),
         "repeats": repeats,
@@ -60,7 +68,7 @@ def survey(
 
 
 def _crossover(repeats: int, on_progress: OnProgress) -> Document:
-    """Measure seconds against the round trip: predicted for many, measured for some."""
+    """Return seconds by round trip: predicted for many round trips, measured for some."""
     cases = crossover_cases()
     lines = []
     for case in cases:
@@ -81,8 +89,15 @@ def _fields(rows: Sequence[Measurement]) -> list[dict[str, Any]]:
 
 
 def write(document: Document, directory: Path) -> list[Path]:
-    """Write bench.json and the pictures, each whole or not at all; return the paths. `InputError` if one cannot be."""
-    from parties.bench import plots  # matplotlib takes its time to load
+    """Write bench.json and the plots, each completely or not at all; return the paths.
+
+    Raise InputError if a file cannot be written.
+
+    Args:
+        document: Result of `survey`.
+        directory: Directory of the files.
+    """
+    from parties.bench import plots  # matplotlib is slow to load
 
     texts = {"bench.json": json_rows(document) + "\n", **plots.render(document)}
     for name, text in texts.items():
@@ -91,7 +106,7 @@ def write(document: Document, directory: Path) -> list[Path]:
 
 
 def prepare(directory: Path) -> None:
-    """Make the directory, and be sure that it can be written to, before minutes are spent on results for it."""
+    """Make the directory and check that it is writable, before minutes are spent on results for it."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -1,1 +1,2 @@
-"""Mechanisms asked as black boxes whether they keep what they promise."""
+"""Statistical checks of mechanisms as black boxes, and exact checks of kinds of jobs, against their privacy
+promises."""

@@ -1,4 +1,4 @@
-"""Every kind of job that spends, with settings and tiny tables on which the contract is checked."""
+"""All kinds of jobs that spend budget, with settings and tiny tables for the contract test."""
 
 from __future__ import annotations
 

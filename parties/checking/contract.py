@@ -1,17 +1,17 @@
-"""One privacy contract for every kind of job that spends: what is lost is what is charged, asked and said.
+"""Contract test of the kinds that spend privacy budget: actual loss, charge, request and consent text must agree.
 
-By brute force over neighbouring tiny tables: a row, a basket or a person more or less, or replaced by another. Both
-tables are run by the job's own protocol on one path (`parties.checking.tape`), and each noisy opening loses what the
-change of its exact numbers costs by the law of its noise:
+The test compares all neighbouring tiny tables by brute force: a row, a basket or a person added, removed or replaced.
+The job's own protocol runs on both tables along one path (`parties.checking.tape`). Each noisy opening loses the cost
+of its exact numbers' change under the law of its noise:
 
   - numbers with Laplace noise: the sum of the changes over the scale; with Gaussian noise: squares over 2 sigma^2.
-  - a choice by scores with geometric noise: the greatest change less the least, over the scale. Whoever is chosen is
-    chosen still with noise of so much more (`protocols.release.choice`). Of several places with one noise, of each.
+  - a choice by scores with geometric noise: the largest change less the smallest, over the scale. The chosen candidate
+    stays chosen with that much more noise (`protocols.release.choice`). For several positions with one noise, for each.
   - a choice by powers: its range, and range^2 / 8 as rho (`protocols.release.exponential`).
   - noise of a ladder: epsilon / 2 for each rung that a number moves, and as much for the sum of all weights.
 
-The contract: for the budget of either adjacency, no pair of its neighbours loses more than the budget books; the job
-charges what it was asked for, to the last digit; and its sentences for consent name epsilon, delta and the unit.
+The contract: for each adjacency, no pair of neighbours loses more than the budget books; the job charges exactly the
+requested amount; and its consent sentences name epsilon, delta and the unit.
 """
 
 from __future__ import annotations
@@ -41,21 +41,22 @@ from smc.channel import Buffer, Channel, check_message
 from smc.local import run_local
 from smc.session import Session
 
-Row: TypeAlias = tuple[int, ...]  # the indices of its values, in the schema's order; of baskets, their number first
+# indices of the values in the schema's order; for baskets preceded by the basket's number
+Row: TypeAlias = tuple[int, ...]
 Rows: TypeAlias = tuple[Row, ...]
 
 Unit: TypeAlias = Literal["row", "basket", "person"]
 
 ADJACENCIES: tuple[Adjacency, ...] = ("add-remove", "replace")
-DIGITS = Fraction(1, 1 << 40)  # of a sum of shares that are no decimal numbers: what a budget leaves open, too
-ROUNDED = 1e-4  # of a rho: sigma has six digits and is rounded up
-MIXED = 4  # persons of different rows that are tried
-MOST_ROWS = 12  # different rows that are tried
-NEW = 7  # a basket that no other row is in, as all after it
-REACHED = 200  # rungs, and numbers beyond the triangles, that are looked at
+DIGITS = Fraction(1, 1 << 40)  # tolerance for a sum of shares that are no decimal numbers, as in a budget
+ROUNDED = 1e-4  # tolerance for rho: sigma has six digits and is rounded up
+MIXED = 4  # tested people with different rows
+MOST_ROWS = 12  # tested distinct rows
+NEW = 7  # number of a basket without other rows; so are the numbers after it
+REACHED = 200  # rungs, and numbers beyond the triangles, that are compared
 _FACTOR = re.compile(r"e\^([0-9.e-]*[0-9])")
 _CHANCE = re.compile(r"but for (a chance of|events of probability) ([0-9.e-]*[0-9])")
-WORDS: dict[tuple[Unit, Adjacency], tuple[str, ...]] = {  # by which consent says who is hidden
+WORDS: dict[tuple[Unit, Adjacency], tuple[str, ...]] = {  # phrases by which consent names the protected unit
     ("row", "add-remove"): ("whether one row is there", "one row more or less"),
     ("row", "replace"): ("what one row says", "one row replaced by another"),
     ("basket", "add-remove"): ("whether one basket, or one row, is there",),
@@ -63,12 +64,12 @@ WORDS: dict[tuple[Unit, Adjacency], tuple[str, ...]] = {  # by which consent say
     ("person", "add-remove"): ("whether one person is there", "one person more or less"),
     ("person", "replace"): ("what one person's rows say", "the rows of one person, at most"),
 }
-SECRET = b"\1" * 32  # the key of a party's own random choices
+SECRET = b"\1" * 32  # key of a party's own random choices
 
 
 @dataclass(frozen=True)
 class Case:
-    """A kind with settings and a schema of few values; both parties have `rows` rows at least."""
+    """A kind with settings and a small schema; each party has at least `rows` rows."""
 
     kind: str
     settings: Mapping[str, Any]
@@ -77,7 +78,7 @@ class Case:
     rows: int = 2
 
     def task(self, promise: Mapping[str, Any], at_most: int | None) -> Any:
-        """Return the job that promises this, of rows or of people."""
+        """Return the job with this promise; `at_most` rows per person, None if rows have no persons."""
         kind: Any = kinds.find(self.kind)
         settings = {**promise, "max_rows": 100, "at_most": at_most, **self.settings}
         if "support_epsilon" in self.settings:
@@ -90,7 +91,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Loss:
-    """What an opening, or all of them, lose: pure epsilon, and rho of what is concentrated."""
+    """Privacy loss of one or all openings: pure epsilon, and rho of the concentrated part."""
 
     epsilon: float = 0.0
     rho: float = 0.0
@@ -101,7 +102,7 @@ class Loss:
 
 @dataclass
 class Finding:
-    """What was found of a case: what it charges, and the most that neighbours of either adjacency have lost."""
+    """Result of a case: the charge, and the largest loss among neighbours of either adjacency."""
 
     name: str
     at_most: int | None
@@ -117,12 +118,12 @@ def check_case(case: Case, promise: Mapping[str, Any], at_most: int | None = Non
 
     Args:
         case: A kind and its settings.
-        promise: Its epsilon, its delta and its adjacency.
-        at_most: Rows of a person that take part, None if rows are nobody's.
-        paths: Runs whose openings are played along; all but the first open numbers far off.
+        promise: Its epsilon, delta and adjacency.
+        at_most: Rows of a person that are used; None if rows have no persons.
+        paths: Number of paths, that is, sequences of openings; all but the first open numbers far off.
 
     Returns:
-        What is charged, what is lost, and what breaks the contract.
+        The charge, the loss, and the violations of the contract.
     """
     losses = {adjacency: Loss() for adjacency in ADJACENCIES}
     with taped():
@@ -138,17 +139,19 @@ def check_case(case: Case, promise: Mapping[str, Any], at_most: int | None = Non
         finding.measure = "epsilon" if booked.is_pure else "rho"
         finding.charged[adjacency] = float(booked.epsilon if booked.is_pure else booked.rho)
         finding.lost[adjacency] = loss.epsilon if booked.is_pure else loss.rho
-        for measure, lost, most in (("epsilon", loss.epsilon, booked.epsilon), ("rho", loss.rho, booked.rho)):
-            if lost > float(most) * (1 + 1e-9):
-                finding.problems.append(f"{measure} {lost:.6g} is lost by {adjacency} and {float(most):.6g} is booked")
+        for measure, lost, booked_loss in (("epsilon", loss.epsilon, booked.epsilon), ("rho", loss.rho, booked.rho)):
+            if lost > float(booked_loss) * (1 + 1e-9):
+                finding.problems.append(
+                    f"{measure} {lost:.6g} is lost by {adjacency} and {float(booked_loss):.6g} is booked"
+                )
     return finding
 
 
-# What is charged, and what is said.
+# Charge and consent text.
 
 
 def charge_problems(task: Any, promise: Mapping[str, Any]) -> list[str]:
-    """Return where the losses of a job are not what it was asked for."""
+    """Return the differences between a job's losses and its request."""
     epsilon, problems = exact(promise["epsilon"]), []
     if {loss.adjacency for loss in task.disclosure.spends} != {promise["adjacency"]}:
         problems.append("a loss is not of the job's adjacency")
@@ -168,7 +171,7 @@ def charge_problems(task: Any, promise: Mapping[str, Any]) -> list[str]:
 
 
 def consent_problems(task: Any, promise: Mapping[str, Any]) -> list[str]:
-    """Return what the sentences for consent leave out, or say wrongly: epsilon, delta, and who is hidden."""
+    """Return omissions and errors of the consent sentences: epsilon, delta and the protected unit."""
     text, problems = " ".join(task.disclosure.reveals("the peer")).lower(), []
     if (factors := {float(factor) for factor in _FACTOR.findall(text)}) != {promise["epsilon"]}:
         problems.append(f"consent names epsilon {sorted(factors)}")
@@ -189,18 +192,23 @@ def _has_baskets(task: Any) -> bool:
     return bool(getattr(task, "is_grouped", False))
 
 
-# What is lost.
+# Losses.
 
 
 def lost(uses: Sequence[Use], along: Sequence[Use]) -> Loss:
-    """Return what two runs on one path lose, on neighbouring tables: in the worse of both directions."""
+    """Return the loss of two runs along one path on neighbouring tables, in the worse direction.
+
+    Args:
+        uses: Uses of noise in the first run.
+        along: Uses of noise in the run along the same openings.
+    """
     pairs = list(zip(uses, along, strict=True))
     ways = [sum((_of_use(a, b, way) for a, b in pairs), Loss(epsilon=_of_places(pairs, way))) for way in (1, -1)]
     return Loss(max(way.epsilon for way in ways), max(way.rho for way in ways))
 
 
 def _of_use(use: Use, along: Use, way: int) -> Loss:
-    """Return what one opening loses from the one table to the other, `way` 1, or back, -1; none of places."""
+    """Return the loss of one opening from the first table to the second (`way` 1) or back (-1); zero for positions."""
     if use.what == "ladder":
         return Loss(epsilon=float(use.law.epsilon) * _rungs(use.values, along.values))
     law, change = use.law, way * (np.asarray(along.values) - np.asarray(use.values))
@@ -211,7 +219,7 @@ def _of_use(use: Use, along: Use, way: int) -> Loss:
     if use.what == "choice":
         return Loss(epsilon=float(change.max() - change.min()) / spread(law))
     if use.what == "top":
-        first = min(use.first, len(change) - 1)  # the last use of all follows
+        first = min(use.first, len(change) - 1)  # the last position has no competitor left
         return Loss(epsilon=float(np.sort(change.max() - change)[-first:].sum()) / spread(law))
     if use.what == "powers":
         return Loss(rho=float(change.max() - change.min()) ** 2 / 8)
@@ -219,14 +227,14 @@ def _of_use(use: Use, along: Use, way: int) -> Loss:
 
 
 def _of_places(pairs: Sequence[tuple[Use, Use]], way: int) -> float:
-    """Return what all places of a run lose together: the noise of a candidate is drawn once for all of them."""
-    places = [(use, way * (along.values - use.values)) for use, along in pairs if use.what == "place"]
-    most = max((int(change.max()) for _, change in places), default=0)
-    return sum(float(most - change[use.taken]) / spread(use.law) for use, change in places)
+    """Return the loss of all positions of a run together: a candidate's noise is drawn once for all of them."""
+    position_uses = [(use, way * (along.values - use.values)) for use, along in pairs if use.what == "place"]
+    largest = max((int(change.max()) for _, change in position_uses), default=0)
+    return sum(float(largest - change[use.taken]) / spread(use.law) for use, change in position_uses)
 
 
 def _rungs(graph: tuple[int, int], along: tuple[int, int]) -> int:
-    """Return how many rungs a number is moved at most, from the ladder of one graph to that of another."""
+    """Return the largest number of rungs that a number moves between two graphs' ladders."""
     numbers = np.arange(min(graph[1], along[1]) - REACHED, max(graph[1], along[1]) + REACHED + 1)
     ends = [np.array([below(rung, common) for rung in range(REACHED + 2)]) for common, _ in (graph, along)]
     rungs = [np.searchsorted(end, np.abs(numbers - of)) for end, (_, of) in zip(ends, (graph, along), strict=True)]
@@ -252,20 +260,25 @@ def _worst(case: Case, task: Any, path: int) -> Iterator[tuple[Adjacency, Loss]]
 
 
 def _groups(rng: np.random.Generator, task: Any, rows: Sequence[Row]) -> Iterator[list[Rows]]:
-    """Yield what may be more in a table, of one unit each: rows, baskets of several, or people."""
-    many = task.at_most or 1
-    mixed = [tuple(rows[i] for i in rng.integers(0, len(rows), many)) for _ in range(MIXED if many > 1 else 0)]
-    spread_out = [tuple((NEW + i, *row[1:]) for i in range(many)) for row in rows] if _has_baskets(task) else []
-    yield [*((row,) * many for row in rows), *mixed, *(spread_out if many > 1 else [])]
+    """Yield groups of possible additions to a table, of one unit each: rows, baskets of several rows, or people."""
+    rows_per_unit = task.at_most or 1
+    mixed = [
+        tuple(rows[i] for i in rng.integers(0, len(rows), rows_per_unit))
+        for _ in range(MIXED if rows_per_unit > 1 else 0)
+    ]
+    spread_out = (
+        [tuple((NEW + i, *row[1:]) for i in range(rows_per_unit)) for row in rows] if _has_baskets(task) else []
+    )
+    yield [*((row,) * rows_per_unit for row in rows), *mixed, *(spread_out if rows_per_unit > 1 else [])]
     if _has_baskets(task) and task.at_most is None:
         new = [row for row in rows if row[0] == NEW]
         yield [tuple(new[i] for i in rng.integers(0, len(new), size)) for size in (1, 2, 3, 3, 3)]
 
 
 def _corners(domain: Sequence[Row]) -> list[Row]:
-    """Return so many rows of all, the first and the last among them."""
-    places = np.unique(np.linspace(0, len(domain) - 1, MOST_ROWS).round().astype(int))
-    return [domain[place] for place in places]
+    """Return at most `MOST_ROWS` of the rows, the first and the last among them."""
+    indices = np.unique(np.linspace(0, len(domain) - 1, MOST_ROWS).round().astype(int))
+    return [domain[place] for place in indices]
 
 
 def _drawn(rng: np.random.Generator, domain: Sequence[Row], number: int, baskets: bool) -> Rows:
@@ -274,7 +287,7 @@ def _drawn(rng: np.random.Generator, domain: Sequence[Row], number: int, baskets
 
 
 class Run:
-    """A run of a job on two parties' rows, whose openings others are played along."""
+    """A run of a job on two parties' rows; other runs can follow its openings."""
 
     def __init__(self, task: Any, sides: Sequence[Rows], path: int) -> None:
         self._task, self._sides = task, sides
@@ -288,13 +301,13 @@ class Run:
 
     @property
     def uses(self) -> list[Use]:
-        """What is opened with noise."""
+        """Uses of noise."""
         return self._tape.uses
 
     def along(self, first: Rows) -> list[Use]:
-        """Return the uses of a run in which party 0 has these rows, and all openings are those of this one.
+        """Return the uses of a run in which party 0 has these rows and all openings are those of this run.
 
-        Party 1 has the same rows and sees the same openings, so it sends what it sent before.
+        Party 1 has the same rows and sees the same openings, so it sends the same messages.
         """
         session, tape = Session(0, Replayed(self._heard), bytes(32)), Tape(played=self._tape)
         self._play(session, first, tape)
@@ -322,7 +335,7 @@ class Heard(Channel):
 
 
 class Replayed(Channel):
-    """A channel from which the messages of an earlier run come. A run that asks for others is an error."""
+    """A channel that replays the messages of an earlier run. Other requests are errors."""
 
     def __init__(self, messages: Iterable[tuple[str, bytes]]) -> None:
         self._messages = iter(messages)
@@ -339,7 +352,7 @@ class Replayed(Channel):
 
 
 class TinyInputs(Inputs):
-    """The inputs of a party with a few rows in memory."""
+    """Inputs of a party with a few rows in memory."""
 
     def __init__(self, task: Any, rows: Rows) -> None:
         super().__init__(secret=SECRET)
@@ -355,7 +368,7 @@ class TinyInputs(Inputs):
 
 
 class TinyRows(RowCounts):
-    """Rows in memory as a job counts them; of baskets, the number of each row's comes first."""
+    """Rows in memory as a source of counts; for baskets, the basket's number comes first."""
 
     fingerprint = fingerprint_of_rows = b""
 
@@ -369,12 +382,12 @@ class TinyRows(RowCounts):
         super().__init__(domains, classes, table[:, :-1], table[:, -1])
 
     def baskets(self, key: str) -> Numbers:
-        """Return the basket of each row, by a number from 0, and what it has."""
+        """Return the basket of each row, numbered from 0, with its values."""
         del key
         numbers = np.unique(self._baskets[:, 0], return_inverse=True)[1].reshape(-1)
         return np.column_stack([numbers, self._rows, self._labels])
 
     def fingerprint_of_baskets(self, column: str, key: bytes) -> bytes:
-        """Return nothing: no job goes on here."""
+        """Return an empty digest: no job is resumed here."""
         del column, key
         return b""

@@ -1,8 +1,8 @@
-"""What an attacker who knows both tables makes of noisy numbers: one number that speaks for the one or for the other.
+"""Test statistics of an attacker who knows both tables: noisy numbers as one number that favours one of the tables.
 
-That is post-processing, so it costs a promise nothing. Where a row changes many numbers by a little, no number by
-itself shows what all show together: with independent noise the likelihoods multiply, and their logarithms are, but for
-the scale of the noise, the sums below.
+This is post-processing, so it does not weaken a promise. If a row changes many numbers slightly, no single number shows
+the whole effect. With independent noise the likelihoods multiply, and their logarithms are, up to the scale of the
+noise, the sums below.
 """
 
 from __future__ import annotations
@@ -16,13 +16,25 @@ ONE = 1 << 20
 
 
 def of_laplace(opened: Numbers, first: Numbers, second: Numbers) -> Outcomes:
-    """Measure each line of noisy numbers, int64[copies]: how much farther from `first` than from `second`."""
+    """Return for each line of noisy numbers how much farther it is from `first` than from `second`.
+
+    Args:
+        opened: Noisy numbers, int64[copies, numbers].
+        first: Exact numbers of the first table.
+        second: Exact numbers of the second table.
+    """
     losses: Outcomes = (np.abs(opened - first) - np.abs(opened - second)).sum(axis=1)
     return losses
 
 
 def of_gaussian(opened: Numbers, first: Numbers, second: Numbers) -> Outcomes:
-    """Place each line of noisy numbers, int64[copies], on the way from `first`, 0, to `second`, `ONE`."""
-    way = second - first
-    places: Outcomes = np.rint((opened - first) @ way * (ONE / float(way @ way))).astype(np.int64)
-    return places
+    """Return for each line of noisy numbers its projection on the way from `first`, 0, to `second`, `ONE`.
+
+    Args:
+        opened: Noisy numbers, int64[copies, numbers].
+        first: Exact numbers of the first table.
+        second: Exact numbers of the second table.
+    """
+    direction = second - first
+    positions: Outcomes = np.rint((opened - first) @ direction * (ONE / float(direction @ direction))).astype(np.int64)
+    return positions

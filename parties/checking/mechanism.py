@@ -1,7 +1,7 @@
-"""A mechanism as a black box: two neighbouring tables, outcomes as often as they are asked for.
+"""A mechanism as a black box: two neighbouring tables, and any number of outcomes.
 
-What runs is the protocol itself, on the clear engine: the same text and the same circuits as between two parties, on a
-batch of as many copies as there are samples. Randomness is the system's or, with a seed, the same every time.
+The protocol itself runs on the clear engine: the same program and circuits as between two parties, on a batch with one
+copy for each sample. Randomness comes from the system, or from a seed for repeatable runs.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from smc.local import run_local
 from smc.session import Session, derive
 
 PART = 1 << 14  # samples that are drawn at once
-ERROR = 1e-9  # by default, how likely a kept promise is called broken
+ERROR = 1e-9  # default probability that a kept promise is called broken
 
 
 @dataclass(frozen=True)
 class Mechanism:
-    """A mechanism on two neighbouring tables, and what it promises."""
+    """A mechanism on two neighbouring tables, and its promise."""
 
     name: str
-    tables: str  # the two neighbours, in words
+    tables: str  # description of the two neighbours
     epsilon: float
     delta: float
-    draw: Callable[[Engine, int, int], Outcomes]  # its outcomes on table 0 or 1, so many independent ones
-    cost: int = 1  # of a sample, in those of a count: so many times fewer are asked for
-    rho: float = 0.0  # if not 0, this is promised, epsilon follows at delta, and outcomes are `evidence.of_gaussian`
+    draw: Callable[[Engine, int, int], Outcomes]  # independent outcomes on table 0 or 1, in a given number
+    cost: int = 1  # cost of a sample relative to a count; the number of samples is divided by it
+    rho: float = 0.0  # if not 0, rho is promised, epsilon follows at delta, and outcomes are `evidence.of_gaussian`
 
 
 def check(
@@ -44,9 +44,14 @@ def check(
     seed: bytes | None = None,
     on_progress: Callable[[int], None] = lambda done: None,
 ) -> Finding:
-    """Ask it `samples` times on either table, less often by its cost, and examine the answers.
+    """Sample a mechanism on both tables and test its promise.
 
-    `on_progress` hears now and then how many there are.
+    Args:
+        mechanism: The mechanism.
+        samples: Number of samples of each table, before division by the cost.
+        error: Probability that a kept promise is called broken.
+        seed: Seed for repeatable samples; None for the system's randomness.
+        on_progress: Called with the number of finished samples.
     """
     samples = max(LEAST_SAMPLES, samples // mechanism.cost)
     first = sample(mechanism, 0, samples, seed, on_progress)
@@ -55,7 +60,14 @@ def check(
 
 
 def judge(mechanism: Mechanism, first: Outcomes, second: Outcomes, error: float = ERROR) -> Finding:
-    """Judge by the outcomes of either table what the mechanism promises."""
+    """Test a mechanism's promise on outcomes of both tables.
+
+    Args:
+        mechanism: The mechanism.
+        first: Outcomes of table 0.
+        second: Outcomes of table 1.
+        error: Probability that a kept promise is called broken.
+    """
     if mechanism.rho:
         return _concentrated(mechanism, first, second, error)
     return examine(first, second, mechanism.epsilon, mechanism.delta, error)
@@ -68,7 +80,15 @@ def sample(
     seed: bytes | None = None,
     on_progress: Callable[[int], None] = lambda done: None,
 ) -> Outcomes:
-    """Draw so many independent outcomes on table 0 or 1."""
+    """Return independent outcomes on one table.
+
+    Args:
+        mechanism: The mechanism.
+        table: 0 or 1.
+        samples: Number of outcomes.
+        seed: Seed for repeatable samples; None for the system's randomness.
+        on_progress: Called with the number of finished samples.
+    """
     parts: list[Outcomes] = []
     for start in range(0, samples, PART):
         copies = min(PART, samples - start)
@@ -82,7 +102,7 @@ def sample(
 
 
 def _concentrated(mechanism: Mechanism, first: Outcomes, second: Outcomes, error: float) -> Finding:
-    """Return what is found of a promise of rho, as the epsilon that it is at the mechanism's delta."""
+    """Return the finding on a promise of rho, as its epsilon at the mechanism's delta."""
     of_first, of_second = first / evidence.ONE, second / evidence.ONE
     rho = rho_shown(of_first, of_second, mechanism.rho, error / 2)
     return Finding(

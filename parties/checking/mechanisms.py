@@ -1,7 +1,7 @@
-"""Every mechanism that publishes something, on a pair of neighbouring tables that it tells apart well.
+"""All checked mechanisms, each on a pair of neighbouring tables that it distinguishes well.
 
-One row changes a number, or a score, by all that it may and in the direction that costs most. The loss that is found
-then comes close to the promise, unless a delta makes room, and a promise that is broken has nowhere to hide.
+One row changes a number or a score as much as it can, in the most costly direction. So the measured loss comes close to
+the promise, unless a delta leaves room, and a broken promise is found.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from smc.engines import Engine
 from smc.primitives.prg import KEY_BYTES, Prg
 
 WIDTH = 8  # bits of each party's numbers
-ANSWERS = 3  # of a randomized response
-BOUND = 10  # of a value that is summed
+ANSWERS = 3  # answers of a randomised response
+BOUND = 10  # bound of a summed value
 
 
 def count(promise: Promise) -> Mechanism:
@@ -36,7 +36,7 @@ def count(promise: Promise) -> Mechanism:
 
 
 def clamped(promise: Promise) -> Mechanism:
-    """Return a noisy count, clamped to what a count can be: what is done with a noisy number is free."""
+    """Return a noisy count, clamped to the range of a count: post-processing is free."""
     draw = sums([0], [1], _laplace(1, promise))
     return _pure(
         "clamped",
@@ -53,14 +53,14 @@ def total(promise: Promise) -> Mechanism:
 
 
 def histogram(promise: Promise) -> Mechanism:
-    """Return the mechanism of noisy counts of disjoint cells: a row is in one, and a replacement changes two."""
+    """Return noisy counts of disjoint cells: a row is in one, and a replacement changes two."""
     moved = promise.rows - 1
     tables = f"cells of 20 and 30 rows, or of 21 and {30 - moved}"
     return _pure("histogram", tables, promise, sums([20, 30], [21, 30 - moved], _laplace(promise.rows, promise)))
 
 
 def gaussian(promise: Promise) -> Mechanism:
-    """Return a noisy count with Gaussian noise of the rho that a budget takes for epsilon at this delta."""
+    """Return a count with Gaussian noise of the rho that a budget takes for epsilon at this delta."""
     opened = sums([20], [21], discrete_gaussian(1 / (2 * Fraction(promise.rho))))
 
     def draw(engine: Engine, table: int, copies: int) -> Outcomes:
@@ -70,7 +70,8 @@ def gaussian(promise: Promise) -> Mechanism:
 
 
 def repeated(promise: Promise) -> Mechanism:
-    """Return a noisy count whose step is done twice, as after a break: both parties contribute what they did before."""
+    """Return a noisy count whose step is repeated, as after an interruption: both parties contribute the same
+    randomness."""
     draw = sums([20], [21], _laplace(1, promise))
 
     def twice(engine: Engine, table: int, copies: int) -> Outcomes:
@@ -85,7 +86,7 @@ def repeated(promise: Promise) -> Mechanism:
 
 
 def top(promise: Promise) -> Mechanism:
-    """Report noisy max. Rows only add to the scores, which is worth a factor of 2 unless they are replaced."""
+    """Return report noisy max. Added rows only raise scores, which is worth a factor of 2; replaced rows do not."""
     law = choice_law(promise.epsilon, 1, monotone=promise.adjacency == "add-remove", candidates=2)
     other = (1, 1)
     start = (0, 1) if promise.adjacency == "add-remove" else (0, 2)
@@ -93,13 +94,13 @@ def top(promise: Promise) -> Mechanism:
 
 
 def top_any(promise: Promise) -> Mechanism:
-    """Report noisy max where a row may raise one score and lower another."""
+    """Return report noisy max where a row may raise one score and lower another."""
     law = choice_law(promise.epsilon, 1, monotone=False, candidates=2)
     return _pure("top-any", "scores (0, 2), or (1, 1)", promise, choose([(0, 2), (1, 1)], law))
 
 
 def response(promise: Promise) -> Mechanism:
-    """Return the mechanism of randomised response: one of three answers."""
+    """Return randomised response: one of three answers."""
     law = offset_law(promise.epsilon, ANSWERS)
 
     def draw(engine: Engine, table: int, copies: int) -> Outcomes:
@@ -127,12 +128,12 @@ def tree_entropy(promise: Promise) -> Mechanism:
 
 
 def propose(promise: Promise) -> Mechanism:
-    """Return a median by propose-test-release, examined at a delta that samples show, as the two that follow."""
+    """Return a median by propose-test-release, at a delta that samples can show, as in the two that follow."""
     return sensitivity.propose(promise.epsilon, exact(SEEN))
 
 
 def bound(promise: Promise) -> Mechanism:
-    """Return the mechanism of triangles by a private bound of the local sensitivity."""
+    """Return triangles by a private bound of the local sensitivity."""
     return sensitivity.bound(promise.epsilon, exact(SEEN))
 
 
@@ -147,12 +148,12 @@ def median(promise: Promise) -> Mechanism:
 
 
 def fixed_local(promise: Promise) -> Mechanism:
-    """Return a median with noise of the local sensitivity of another table."""
+    """Return a median with noise of another table's local sensitivity."""
     return sensitivity.fixed_local(promise.epsilon, exact(SEEN))
 
 
 def local(promise: Promise) -> Mechanism:
-    """Return a median with noise of its table's local sensitivity."""
+    """Return a median with noise of its own table's local sensitivity."""
     return sensitivity.local(promise.epsilon, exact(SEEN))
 
 
@@ -174,7 +175,7 @@ CIRCUITS: dict[str, Callable[[Promise], Mechanism]] = {
     "smooth": smooth,
     "median": median,
 }
-JOBS: dict[str, Callable[[Promise], Mechanism]] = {  # as jobs set them up
+JOBS: dict[str, Callable[[Promise], Mechanism]] = {  # mechanisms as jobs set them up
     "joint-median": questions.median,
     "joint-quantile": questions.quantile,
     "top-places": questions.top,
@@ -196,7 +197,7 @@ JOBS: dict[str, Callable[[Promise], Mechanism]] = {  # as jobs set them up
     "output": regressions.output,
 }
 MECHANISMS = CIRCUITS | JOBS
-KINDS = {  # of jobs that spend a table's budget, and the mechanisms that are checked for them
+KINDS = {  # kinds of jobs that spend a table's budget, and the mechanisms checked for them
     "id3": ("tree", "tree-gini", "tree-entropy"),
     "release count": ("count", "gaussian"),
     "release histogram": ("histogram",),
@@ -227,11 +228,11 @@ KINDS = {  # of jobs that spend a table's budget, and the mechanisms that are ch
     "synthesise": ("aim", "mst"),
     "publish joint-table": ("joint-table",),
 }
-UNCHECKED = {  # jobs, and ways of one, and why: samples of them say no more, or are too few
+UNCHECKED = {  # unchecked mechanisms with the reason: samples would show nothing new, or are too few
     "release alone --way blocks": "the noise is that of smooth",
     "counts of synthesise": "the noise is that of marginals",
 }
-BROKEN: dict[str, Callable[[Promise], Mechanism]] = {  # not ours: to see that they are found out
+BROKEN: dict[str, Callable[[Promise], Mechanism]] = {  # deliberately broken mechanisms, which the checks must find
     "fixed-local": fixed_local,
     "local": local,
 }
@@ -246,7 +247,13 @@ def _laplace(sensitivity: int, promise: Promise) -> Law:
 
 
 def sums(first: Sequence[int], second: Sequence[int], law: Law) -> Callable[[Engine, int, int], Outcomes]:
-    """Return the joint numbers of a table with noise, all published together; half of each is party 1's."""
+    """Return a sampler of a table's joint numbers with noise, all published together; half of each is party 1's.
+
+    Args:
+        first: Exact numbers of table 0.
+        second: Exact numbers of table 1.
+        law: Law of the noise.
+    """
 
     def draw(engine: Engine, table: int, copies: int) -> Outcomes:
         whole = np.array([first, second][table], dtype=np.int64)
@@ -257,7 +264,12 @@ def sums(first: Sequence[int], second: Sequence[int], law: Law) -> Callable[[Eng
 
 
 def choose(tables: Sequence[Sequence[int]], law: Law) -> Callable[[Engine, int, int], Outcomes]:
-    """Return the candidate that is chosen."""
+    """Return a sampler of the chosen candidate.
+
+    Args:
+        tables: Scores of the candidates, for each table.
+        law: Law of the noise on each score.
+    """
 
     def draw(engine: Engine, table: int, copies: int) -> Outcomes:
         whole = np.array(tables[table], dtype=np.int64)

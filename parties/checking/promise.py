@@ -1,4 +1,4 @@
-"""What a mechanism is asked to keep: epsilon, delta and who is a neighbour, read from decimal numbers."""
+"""Privacy promise of a checked mechanism: epsilon, delta and adjacency, read from decimal numbers."""
 
 from __future__ import annotations
 
@@ -17,21 +17,27 @@ from protocols.release.promise import LEAST_EPSILON, MOST_EPSILON
 from smc.engines import Engine
 from smc.errors import InputError
 
-SEEN = 0.01  # a delta that samples show
+SEEN = 0.01  # a delta that samples can show
 _DECIMAL = re.compile(r"[0-9]{0,9}\.?[0-9]{1,30}(e-?[0-9]{1,2})?")
 
 
 @dataclass(frozen=True)
 class Promise:
-    """The promise that a mechanism is asked to keep."""
+    """Privacy promise of a checked mechanism."""
 
     epsilon: Fraction
-    delta: float = 1e-5  # for those that need one
+    delta: float = 1e-5  # for mechanisms that need one
     adjacency: Adjacency = "add-remove"
 
     @classmethod
     def read(cls, epsilon: str, delta: str, adjacency: Adjacency) -> Promise:
-        """Read decimal numbers as they are written. `InputError` for numbers that are no promise."""
+        """Return the promise in decimal texts. Raise InputError for invalid numbers.
+
+        Args:
+            epsilon: Decimal text of epsilon.
+            delta: Decimal text of delta.
+            adjacency: Definition of neighbouring tables.
+        """
         numbers = {"epsilon": epsilon, "delta": delta}
         for name, text in numbers.items():
             if not _DECIMAL.fullmatch(text):
@@ -49,7 +55,7 @@ class Promise:
 
     @property
     def rho(self) -> float:
-        """The rho that a budget takes for epsilon at this delta."""
+        """Rho that a budget takes for epsilon at this delta."""
         return float(rho_within(self.epsilon, exact(self.delta)))
 
 
@@ -60,7 +66,16 @@ def concentrated(
     draw: Callable[[Engine, int, int], Outcomes],
     losses: Sequence[Loss] | None = None,
 ) -> Mechanism:
-    """Return a mechanism that promises a rho: what epsilon allows at its delta, and no more than was budgeted."""
+    """Return a mechanism that promises a rho: the one that epsilon allows at its delta, or the budgeted one if
+    smaller.
+
+    Args:
+        name: Name of the mechanism.
+        tables: Description of the two neighbours.
+        promise: The promise.
+        draw: Sampler of the outcomes.
+        losses: Losses that the job charges, if any.
+    """
     rho = promise.rho
     if losses is not None:
         rho = min(rho, float(sum(loss.times * loss.rho for loss in losses if isinstance(loss, ConcentratedLoss))))

@@ -1,11 +1,11 @@
 """A tree's choice of an attribute by approximate scores, as a black box: Gini's impurity, or entropy.
 
-Two attributes of two values, two classes, no "stop". On table 0 all rows are of the first class and have the first
-value of either attribute, so both are perfect. A row of the second class, which the one attribute sends among the
-others and the second does not, moves the score of the first alone, and by nearly all that a row can. A replacement
-takes such a row from the one attribute to the other.
+There are two attributes of two values, two classes, and no "stop". On table 0 all rows are of the first class and have
+the first value of both attributes, so both are perfect. A row of the second class is added, which one attribute puts
+among the others and the second does not. It changes only the score of the first, by nearly as much as a row can. A
+replacement moves such a row from one attribute to the other.
 
-The scores are computed once, by the protocol's own circuits; as many copies of them get noise, and are compared.
+The scores are computed once, by the protocol's own circuits; then many copies of them get noise and are compared.
 """
 
 from __future__ import annotations
@@ -27,26 +27,48 @@ NONE, PURE, MIXED = (np.array(rows) for rows in ([[ROWS, 0], [0, 0]], [[ROWS, 0]
 
 
 def mechanism(name: str, quality: Measure, epsilon: Fraction, replaced: bool) -> Mechanism:
-    """Return the root's choice, which has half of what the tree spends."""
+    """Return the root's choice, which gets half of the tree's epsilon.
+
+    Args:
+        name: Name of the mechanism.
+        quality: Measure of splits.
+        epsilon: Promised epsilon.
+        replaced: Whether neighbours differ by a replaced row.
+    """
     return choice(name, problem_of(quality, epsilon, replaced), float(epsilon), replaced)
 
 
 def choice(name: str, problem: Problem, epsilon: float, replaced: bool) -> Mechanism:
-    """Return the root's choice in a tree of this problem, asked to keep epsilon."""
+    """Return the root's choice in a tree of this problem.
+
+    Args:
+        name: Name of the mechanism.
+        problem: The problem.
+        epsilon: Promised epsilon.
+        replaced: Whether neighbours differ by a replaced row.
+    """
     tables = ((PURE, MIXED) if replaced else (NONE, NONE)), (MIXED, PURE)
 
     def draw(engine: Engine, table: int, copies: int) -> Outcomes:
         counts_of_party = [counts // 2 if engine.party else counts - counts // 2 for counts in tables[table]]
         scores = problem.measure.scores(engine, counts_of_party)
         copied = scores.take(np.tile(np.arange(ATTRIBUTES), copies))
-        places = chosen(engine, problem, ATTRIBUTES, with_noise(engine, problem, ATTRIBUTES, copied))
-        return np.array(bitpack.to_integers(engine.reveal(places)[0]), dtype=np.int64)
+        winners = chosen(engine, problem, ATTRIBUTES, with_noise(engine, problem, ATTRIBUTES, copied))
+        return np.array(bitpack.to_integers(engine.reveal(winners)[0]), dtype=np.int64)
 
-    what = f"{ROWS} rows of one class, and {'one of the other moved' if replaced else 'one of the other, or none'}"
-    return Mechanism(name, what, epsilon, 0.0, draw)
+    tables_text = (
+        f"{ROWS} rows of one class, and {'one of the other moved' if replaced else 'one of the other, or none'}"
+    )
+    return Mechanism(name, tables_text, epsilon, 0.0, draw)
 
 
 def problem_of(quality: Measure, epsilon: Fraction, replaced: bool) -> Problem:
-    """Return the problem of a tree with one level, which has `epsilon` alone."""
+    """Return the problem of a tree with one level, whose choice gets `epsilon`.
+
+    Args:
+        quality: Measure of splits.
+        epsilon: Privacy loss of the choice.
+        replaced: Whether neighbours differ by a replaced row.
+    """
     rows = (ROWS + 2) // 2
     return Problem((2, 2), 2, rows, 1, 2 * epsilon, epsilon, replace=replaced, quality=quality, stop=False)

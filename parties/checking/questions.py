@@ -1,6 +1,6 @@
-"""Questions of jobs as black boxes: the numbers and the noise are those that a job makes of its settings and rows.
+"""Mechanisms of job questions as black boxes: numbers and noise are those of the job's settings and rows.
 
-So what is checked is also how a job divides its epsilon, and how much it says that one row changes.
+So the check also covers how a job divides its epsilon, and its sensitivity.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ from smc.engines import Engine
 from smc.primitives.bits import from_integers, to_integers
 
 MAX_ROWS = 4
-FIRST = 2  # places of a top list
+FIRST = 2  # positions of a top list
 VERTICES = 1000
-GRAPHS = ((1000, 900), (1900, 901))  # how many triangles, and the most that an edge changes: neighbours
-SMALL, SMALL_GRAPHS = 32, ((100, 20), (120, 21))  # vertices, and the same of neighbours
-Lines = Sequence[tuple[int, ...]]  # the indices of a row's values, in the schema's order
+GRAPHS = ((1000, 900), (1900, 901))  # neighbouring graphs: number of triangles, and the largest change by an edge
+SMALL, SMALL_GRAPHS = 32, ((100, 20), (120, 21))  # vertices, and neighbouring graphs of that size
+Lines = Sequence[tuple[int, ...]]  # indices of a row's values, in the schema's order
 Judged = Callable[[Numbers, Numbers, Numbers], Outcomes]
 
 
 def median(promise: Promise) -> Mechanism:
-    """Return the joint median of zeros and ones: a 1 more, or a 0 that becomes a 1, makes the 0 less likely."""
+    """Return the joint median of zeros and ones: an added 1, or a 0 that becomes a 1, makes the 0 less probable."""
     task = _task(Median, promise, _schema(x=2), column="x")
     tables = (((0,), (1,)), ((0,), (1,), (1,)) if promise.adjacency == "add-remove" else ((1,), (1,)))
 
@@ -58,8 +58,7 @@ def median(promise: Promise) -> Mechanism:
 
 
 def quantile(promise: Promise) -> Mechanism:
-    """Return the upper quartile of zeros and ones: a 1 more, or a 0 that becomes a 1, makes the 1 e^epsilon times as
-    likely."""
+    """Return the upper quartile of zeros and ones: the same change makes the 1 e^epsilon times as probable."""
     task = _task(Quantile, promise, _schema(x=2), column="x", at=0.75)
     zeros = ((0,),) * (3 if promise.adjacency == "add-remove" else 4)
     tables = (zeros, (*zeros[:3], (1,)))
@@ -72,7 +71,7 @@ def quantile(promise: Promise) -> Mechanism:
 
 
 def top(promise: Promise) -> Mechanism:
-    """Return the most frequent of three values and the next: the third gets a row, and the first two stay."""
+    """Return the two most frequent of three values: the third value gets a row, the other two stay."""
     task = _task(Top, promise, _schema(x=3), column="x", first=FIRST)
     tables = (((0,), (1,), (2,)), ((0,), (1,), (2,), (2,)) if promise.adjacency == "add-remove" else ((1,), (2,), (2,)))
 
@@ -91,14 +90,14 @@ def naive_bayes(promise: Promise) -> Mechanism:
 
 
 def mean(promise: Promise) -> Mechanism:
-    """Release means of two groups of numbers from 0 to 2, from what they are above and below their bounds."""
+    """Return means of two groups of numbers from 0 to 2, from the distances to their bounds."""
     task = _task(Mean, promise, _schema(g=2, x=3), column="x", by=("g",))
     tables = _neighbours((0, 2), (1, 2), promise)
     return _mechanism("mean", tables, promise, sums(task.query.parts, wholes(task, tables), evidence.of_laplace))
 
 
 def marginals(promise: Promise) -> Mechanism:
-    """Return two marginals with Gaussian noise, examined at a delta that samples show."""
+    """Return two marginals with Gaussian noise, examined at a delta that samples can show."""
     task = _task(Marginals, promise, _schema(a=2, b=2, c=2), sets="a,b; b,c", delta=promise.delta)
     tables = _neighbours((0, 0, 0), (1, 1, 1), promise)
     draw = sums(task.query.parts, wholes(task, tables), evidence.of_gaussian)
@@ -106,16 +105,17 @@ def marginals(promise: Promise) -> Mechanism:
 
 
 def grid(promise: Promise) -> Mechanism:
-    """Return the cells of which clusters are made: a row is in one, and a replacement changes two."""
+    """Return the cells that clusters are made from: a row is in one, and a replacement changes two."""
     task = _task(Cluster, promise, _schema(x=2, y=2), columns=("x", "y"), bounds=("0:1", "0:1"), k=2, parts=2)
     tables = _neighbours((0, 0), (1, 1), promise)
     return _mechanism("cluster-grid", tables, promise, sums(task.rounds, wholes(task, tables), evidence.of_laplace))
 
 
 def rounds(promise: Promise) -> Mechanism:
-    """Return two rounds of k-means on a row at a bound, which changes its cluster's number and sum by all that it may.
+    """Return two rounds of k-means on a row at a bound, which changes its cluster's count and sum as much as
+    possible.
 
-    There is one cluster, so what the second round adds up does not depend on what the first one opened.
+    There is only one cluster, so the second round's sums do not depend on the first round's opened values.
     """
     settings = {"columns": ("x",), "bounds": ("0:1",), "k": 1, "method": "in-process", "iterations": 2}
     task = _task(Cluster, promise, _schema(x=2), **settings)
@@ -128,7 +128,7 @@ def rounds(promise: Promise) -> Mechanism:
 
 
 def joint_table(promise: Promise) -> Mechanism:
-    """Return the numbers of a joint table none of whose cells is hidden: a row is in a cell and in the total."""
+    """Return the numbers of a joint table without hidden cells: a row is in a cell and in the total."""
     settings = {"by": "x", "epsilon": float(promise.epsilon), "adjacency": promise.adjacency}
     joint_settings = JointTableSettings.model_validate({**settings, "max_rows": 8 * MAX_ROWS})
     layout = JointTable.canonical(joint_settings, _schema(x=2)).layout
@@ -144,7 +144,8 @@ def joint_table(promise: Promise) -> Mechanism:
 
 
 def triangles(promise: Promise) -> Mechanism:
-    """Bound privately what an edge changes; count triangles with noise of that, at a delta that samples show."""
+    """Return a noisy bound on an edge's effect, and triangles with noise of that bound, at a delta that samples can
+    show."""
     ends = _schema(x=VERTICES, y=VERTICES)
     task = _task(Triangles, promise, ends, columns=("x", "y"), delta=SEEN)
     delta = exact(SEEN)
@@ -169,7 +170,7 @@ def triangles(promise: Promise) -> Mechanism:
 
 
 def own_ladder(promise: Promise) -> Mechanism:
-    """Count triangles with noise of the graph's own ladder, which neighbours have each their own of."""
+    """Return triangles with noise of the graph's own ladder; neighbouring graphs have different ladders."""
     task = _task(Triangles, promise, _schema(x=VERTICES, y=VERTICES), columns=("x", "y"))
     law = ladder(SMALL, task.epsilon, 1 + task.replaced)
     ends = [[below(rung, common) for rung in range(1 << law.geometric.digits + 2)] for _, common in SMALL_GRAPHS]
@@ -190,12 +191,18 @@ def own_ladder(promise: Promise) -> Mechanism:
 
 
 def wholes(task: Release, tables: Sequence[Lines]) -> list[Numbers]:
-    """Return both tables' exact numbers."""
+    """Return the exact numbers of both tables."""
     return [own_numbers(task, table) for table in tables]
 
 
 def sums(parts: Sequence[Part], whole: Sequence[Numbers], judged: Judged) -> Callable[[Engine, int, int], Outcomes]:
-    """Return what an attacker makes of the numbers of one table or the other, each part with its noise."""
+    """Return the attacker's statistic of a table's numbers, each part with its noise.
+
+    Args:
+        parts: Groups of numbers with their noise.
+        whole: Exact numbers of both tables.
+        judged: Statistic of noisy numbers and the exact numbers of both tables.
+    """
 
     def draw(rng: np.random.Generator, table: int, copies: int) -> Outcomes:
         noises = [samples(part.noise.law(part.numbers), (copies, part.numbers), rng) for part in parts if part.noise]
@@ -205,7 +212,7 @@ def sums(parts: Sequence[Part], whole: Sequence[Numbers], judged: Judged) -> Cal
 
 
 def weighted(parts: Sequence[Part]) -> Judged:
-    """Return evidence of Laplace noise of several scales: each number in multiples of a 2^20th of its own."""
+    """Return the statistic for Laplace noise of several scales: each number in multiples of a 2^20th of its own."""
     scales = np.concatenate([np.full(part.numbers, float(part.noise.scale)) for part in parts if part.noise])
 
     def judged(opened: Numbers, first: Numbers, second: Numbers) -> Outcomes:
@@ -216,7 +223,7 @@ def weighted(parts: Sequence[Part]) -> Judged:
 
 
 def own_numbers(task: Release, lines: Lines) -> Any:
-    """Compute what a party with these rows brings to a job."""
+    """Return a party's own numbers in a job, for these rows."""
     schema, target = task.schema, task.target
     columns = list(schema.attributes)
     order = [columns.index(name) for name in (*schema.features(target), target)]
@@ -226,13 +233,13 @@ def own_numbers(task: Release, lines: Lines) -> Any:
 
 
 def _task(kind: Any, promise: Promise, schema: Schema, **settings: object) -> Any:
-    known: Mapping[str, object] = {
+    settings_of_task: Mapping[str, object] = {
         "epsilon": float(promise.epsilon),
         "adjacency": promise.adjacency,
         "max_rows": MAX_ROWS,
         **settings,
     }
-    return kind.canonical(kind.Settings.model_validate(known), schema)
+    return kind.canonical(kind.Settings.model_validate(settings_of_task), schema)
 
 
 def _schema(**sizes: int) -> Schema:
@@ -241,7 +248,7 @@ def _schema(**sizes: int) -> Schema:
 
 
 def _neighbours(row: tuple[int, ...], other: tuple[int, ...], promise: Promise) -> tuple[Lines, Lines]:
-    """Return no row or one; or one row or another."""
+    """Return tables with no row and one row, or with one row and another."""
     return ((), (row,)) if promise.adjacency == "add-remove" else ((row,), (other,))
 
 
@@ -250,7 +257,7 @@ def _graphs(graphs: Sequence[tuple[int, int]]) -> str:
 
 
 def words(tables: Sequence[Lines]) -> str:
-    """Return two tables."""
+    """Return the description of two tables."""
     first, second = (" ".join("".join(map(str, line)) for line in table) or "none" for table in tables)
     return f"rows {first}, or {second}"
 

@@ -1,12 +1,12 @@
 """Linear classifiers as black boxes: noise on the objective, on the minimiser, on the gradients.
 
-Alone, the classifier has one weight and the table one row of the loss of Huber, in one class or the other, so that one
-row is all there is to tell. Lambda is such that the minimiser of the first table lies where the corner of the loss
-begins: on its far side the one table's objective is curved and the other's is not. So objective perturbation shows
-there both what it pays: for the slopes, which are 2 apart, and for the curvature.
+In the checks of one party, the classifier has one weight and the table one row under Huber's loss, in one class or the
+other, so that one row is all there is to learn. Lambda places the minimiser of the first table where the corner of the
+loss begins: beyond it one table's objective is curved and the other's is not. So objective perturbation shows both of
+its costs there: for the slopes, which are 2 apart, and for the curvature.
 
-An event there is "the minimiser is at most t". The objective being convex, that is "the gradient at t, noise and all,
-is not negative", so no minimiser has to be found.
+An event there is "the minimiser is at most t". Since the objective is convex, that is "the gradient at t, with its
+noise, is not negative", so no minimiser has to be computed.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from parties.tables.schema import Schema
 from protocols.release.descent import own_numbers
 from protocols.release.laws import Law
 
-CURVED = 2 / 5  # of epsilon, what the curvature takes in the objective that is checked
-POINTS = 40  # t of an event
-AT_ONCE = 1 << 8  # choices among many candidates
-STEPS = 3  # of gradient descent
-LEAST_ROWS = 100  # of a table that is minimised
-CORNER = 0.01  # half its width, of the loss that is minimised jointly
+CURVED = 2 / 5  # part of epsilon that the curvature takes in the checked objective
+POINTS = 40  # values of t in events
+AT_ONCE = 1 << 8  # choices among many candidates that are drawn at once
+STEPS = 3  # steps of gradient descent
+LEAST_ROWS = 100  # rows of a table that is minimised
+CORNER = 0.01  # half the corner's width of the jointly minimised loss
 SCHEMA = Schema({"x": ("-1", "1"), "c": ("0", "1")})
 NOTHING, ONCE = np.zeros((1, 0), dtype=np.int64), np.ones(1, dtype=np.int64)
 ALONE = tuple(TrainingRows(Features(()), NOTHING, np.array([sign]), ONCE) for sign in (1.0, -1.0))
@@ -65,9 +65,15 @@ def objective(promise: Promise) -> Mechanism:
 
 
 def minimisers(loss: Huber, regularisation: float, left: float) -> Simulated:
-    """Return between which t the minimiser lies, with noise of this epsilon."""
-    places = np.linspace(-1 - loss.h, 1 + loss.h, POINTS)
-    slopes = [[float(rows.gradient(loss, regularisation, np.array([t]))[0]) for t in places] for rows in ALONE]
+    """Return the interval of t that holds the minimiser, with noise of this epsilon.
+
+    Args:
+        loss: The loss.
+        regularisation: Lambda times the rows.
+        left: Epsilon that remains for the noise.
+    """
+    thresholds = np.linspace(-1 - loss.h, 1 + loss.h, POINTS)
+    slopes = [[float(rows.gradient(loss, regularisation, np.array([t]))[0]) for t in thresholds] for rows in ALONE]
 
     def draw(rng: np.random.Generator, table: int, copies: int) -> Outcomes:
         tilts = noises(copies, 1, 2 / left, rng)[:, 0]
@@ -83,7 +89,13 @@ def output(promise: Promise) -> Mechanism:
 
 
 def noisy_minimisers(epsilon: float, regularisation: float, share: float = 1.0) -> Simulated:
-    """Return the minimiser, with noise of this share of its sensitivity."""
+    """Return the minimiser with noise.
+
+    Args:
+        epsilon: Privacy loss.
+        regularisation: Lambda times the rows.
+        share: Scale of the noise, as a multiple of the right one.
+    """
     loss = corner(1.0)[0]
     exact = [float(minimise(rows, loss, regularisation).weights[0]) for rows in ALONE]
     scale = share * sensitivity(1, regularisation) / epsilon
@@ -95,9 +107,9 @@ def noisy_minimisers(epsilon: float, regularisation: float, share: float = 1.0) 
 
 
 def gradient(promise: Promise) -> Mechanism:
-    """Run noisy gradient descent of two parties: a row that is as wrong as it may be in every step.
+    """Return noisy gradient descent of two parties, with a row that is as wrong as possible in every step.
 
-    What noise must hide does not depend on the weights, so they are 0 throughout.
+    The sensitivity does not depend on the weights, so they are 0 throughout.
     """
     task = _task(promise, method="gradient", loss="huber", steps=STEPS, clip=1.0)
     tables = ((), ((1, 1),)) if promise.adjacency == "add-remove" else (((1, 0),), ((1, 1),))
@@ -110,7 +122,7 @@ def gradient(promise: Promise) -> Mechanism:
 
 
 def joint_output(promise: Promise) -> Mechanism:
-    """Return the sum of two parties' minimisers: one of 20 rows in the other class, or one more."""
+    """Return the sum of two parties' minimisers: one row in the other class, or one more."""
     task = _task(promise, method="output", loss="huber", huber=CORNER, least_rows=LEAST_ROWS, **{"lambda": 1.0})
     first = ((1, 1), *((1, 0),) * (LEAST_ROWS - 1))
     second = ((1, 1), *(first if promise.adjacency == "add-remove" else first[:-1]))
@@ -122,10 +134,9 @@ def joint_output(promise: Promise) -> Mechanism:
 
 
 def joint_choice(promise: Promise) -> Mechanism:
-    """Return a noisy choice among the weights of a grid: the row that is added speaks for one end of it, or changes
-    ends.
+    """Return a noisy choice among the weights of a grid: the added row favours one end, or a row changes its end.
 
-    Neighbours on the grid have nearly the same scores, so no table shows much more than half of the loss.
+    Neighbours on the grid have nearly equal scores, so no table shows much more than half of the loss.
     """
     method, scores = choosing(promise)
     words = "no row, or one" if promise.adjacency == "add-remove" else WORDS
@@ -134,7 +145,7 @@ def joint_choice(promise: Promise) -> Mechanism:
 
 
 def choosing(promise: Promise) -> tuple[Choice, list[Numbers]]:
-    """Return how a job chooses a weight, and the scores of all weights of either table."""
+    """Return the method of a job that chooses a weight, and the scores of all weights for each table."""
     task = _task(promise, method="choice", loss="huber", delta=None, max_rows=1, **{"lambda": 1.0})
     tables = ((), ((1, 1),)) if promise.adjacency == "add-remove" else (((1, 0),), ((1, 1),))
     assert isinstance(task.method, Choice)
@@ -142,7 +153,7 @@ def choosing(promise: Promise) -> tuple[Choice, list[Numbers]]:
 
 
 def joint_coordinates(promise: Promise) -> Mechanism:
-    """Return both weights, chosen one after the other: of some rows of one class, or one more."""
+    """Return both weights, chosen one after the other: for some rows of one class, or one more."""
     method, scores = choosing_twice(promise)
     words = "two rows, or a third like them"
     words = words if promise.adjacency == "add-remove" else "three rows alike, or one of them in the other class"
@@ -150,7 +161,7 @@ def joint_coordinates(promise: Promise) -> Mechanism:
 
 
 def choosing_twice(promise: Promise) -> tuple[Coordinates, list[tuple[Numbers, Numbers]]]:
-    """Return how a job chooses two weights, and of either table the scores of the first and, by it, of the second."""
+    """Return the method of a job that chooses two weights, and each table's scores of the first, then of the second."""
     task = _task(promise, method="choice", delta=None, max_rows=3, steps=2)
     alike, method = ((1, 1),) * 2, task.method
     tables = (alike, (*alike, (1, 1))) if promise.adjacency == "add-remove" else ((*alike, (1, 0)), (*alike, (1, 1)))
@@ -166,8 +177,12 @@ def choosing_twice(promise: Promise) -> tuple[Coordinates, list[tuple[Numbers, N
 
 
 def twice(scores: Sequence[tuple[Numbers, Numbers]], law: Law) -> Simulated:
-    """Return what the row in which the tables differ says of two choices, for them or against them; scores are
-    int64[candidates] and int64[first choice, candidates] by table."""
+    """Return the effect on the differing row of both choices: for it, against it, or neutral.
+
+    Args:
+        scores: int64[candidates] and int64[first choice, candidates], by table.
+        law: Law of the noise on each score.
+    """
     first_says, second_says = (part[1] - part[0] for part in zip(*scores, strict=True))
 
     def draw(rng: np.random.Generator, table: int, copies: int) -> Outcomes:
@@ -180,7 +195,12 @@ def twice(scores: Sequence[tuple[Numbers, Numbers]], law: Law) -> Simulated:
 
 
 def greatest(scores: Sequence[Numbers], law: Law) -> Simulated:
-    """Return the first of the candidates whose scores with noise are the greatest, int64[candidates] for each table."""
+    """Return the first candidate with the largest noisy score.
+
+    Args:
+        scores: int64[candidates] for each table.
+        law: Law of the noise on each score.
+    """
 
     def draw(rng: np.random.Generator, table: int, copies: int) -> Outcomes:
         numbers = scores[table]
@@ -196,7 +216,14 @@ def greatest(scores: Sequence[Numbers], law: Law) -> Simulated:
 
 
 def steps(law: Any, many: int, first: Numbers, second: Numbers) -> Simulated:
-    """Return what an attacker makes of numbers that are opened so many times, each time with fresh noise."""
+    """Return the attacker's statistic of numbers that are opened several times, each time with fresh noise.
+
+    Args:
+        law: Law of the noise.
+        many: Number of openings.
+        first: Exact numbers of the first table.
+        second: Exact numbers of the second table.
+    """
 
     def draw(rng: np.random.Generator, table: int, copies: int) -> Outcomes:
         noise = samples(law, (many, copies, len(first)), rng).sum(axis=0)
@@ -206,7 +233,7 @@ def steps(law: Any, many: int, first: Numbers, second: Numbers) -> Simulated:
 
 
 def _task(promise: Promise, **settings: object) -> RegressJoint:
-    known = {
+    settings_of_task = {
         "target": "c",
         "numeric": ("x",),
         "epsilon": float(promise.epsilon),
@@ -215,7 +242,7 @@ def _task(promise: Promise, **settings: object) -> RegressJoint:
         "max_rows": LEAST_ROWS + 1,
         **settings,
     }
-    return RegressJoint.canonical(RegressJoint.Settings.model_validate(known), SCHEMA)
+    return RegressJoint.canonical(RegressJoint.Settings.model_validate(settings_of_task), SCHEMA)
 
 
 def _rows(task: RegressJoint, lines: Any) -> TrainingRows:

@@ -1,7 +1,7 @@
-"""Samples of a law of noise without its circuit: from the coins and the tables that the circuit is made from.
+"""Samples of a noise law without its circuit: from the coins and tables that the circuit is built from.
 
-Quicker by far where a mechanism takes many samples, or wide ones. Coins are taken as independent, of which the law of
-the circuit is within 2^-40 (`protocols.release.coins`), and uniform numbers have 53 bits.
+This is much faster for mechanisms with many samples, or wide ones. Coins are taken as independent; the law of the
+circuit is within 2^-40 of that (`protocols.release.coins`). Uniform numbers have 53 bits.
 """
 
 from __future__ import annotations
@@ -18,17 +18,23 @@ from protocols.release.laws import Law
 from smc.engines import Engine
 
 SEED_WORDS = 4
-Simulated = Callable[[np.random.Generator, int, int], Outcomes]  # with randomness, of table 0 or 1, so many outcomes
+Simulated = Callable[[np.random.Generator, int, int], Outcomes]  # generator, table 0 or 1, number of outcomes
 
 
 def samples(law: Law, shape: tuple[int, ...], rng: np.random.Generator) -> Numbers:
-    """Draw independent samples, int64[shape]."""
+    """Return independent samples, int64[shape].
+
+    Args:
+        law: The law of the noise.
+        shape: Shape of the samples.
+        rng: Source of randomness.
+    """
     if isinstance(law, ScaledSum):
         return samples(law.fine, shape, rng) + (samples(law.coarse, shape, rng) << law.shift)
     if isinstance(law, DigitLaw):
         digits, coins = np.zeros(shape, dtype=np.int64), law.coins
-        for place, threshold in enumerate(coins.thresholds[: law.digits]):
-            digits |= _toss(threshold, coins.width, shape, rng) << place
+        for bit_index, threshold in enumerate(coins.thresholds[: law.digits]):
+            digits |= _toss(threshold, coins.width, shape, rng) << bit_index
         signs = coins.thresholds[law.digits :]
         return digits ^ -_toss(signs[0], coins.width, shape, rng) if signs else digits
     table = law.probabilities()
@@ -38,7 +44,7 @@ def samples(law: Law, shape: tuple[int, ...], rng: np.random.Generator) -> Numbe
 
 
 def simulated(draw: Simulated) -> Callable[[Engine, int, int], Outcomes]:
-    """Simulate a mechanism that runs in one place: party 0's are taken."""
+    """Return a mechanism simulated in one place: only party 0's outcomes count."""
 
     def outcomes(engine: Engine, table: int, copies: int) -> Outcomes:
         if engine.party:

@@ -1,6 +1,6 @@
-"""Noise that fits the table, as black boxes: the ways of `parties.alone.sensitivity`, and two that the notes warn of.
+"""Noise that fits the table, as black boxes: the methods of `parties.alone.sensitivity`, and two known mistakes.
 
-Those that need a delta are examined at one that samples show. Neighbours differ by one number replaced.
+The methods that need a delta are examined at one that samples can show. Neighbours differ by one replaced number.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from protocols.release.laws import Law
 from protocols.release.tails import tail
 from smc.engines import Engine
 
-HIGH = 30  # grades from 0
-BOUND = 5  # that is proposed
+HIGH = 30  # largest grade; the smallest is 0
+BOUND = 5  # proposed bound
 EXTREME = ([0, 0, 0, HIGH, HIGH], [0, 0, HIGH, HIGH, HIGH])
 STEADY = [24, 25, 25, 26, HIGH]  # local sensitivity 1
-UNSTEADY = [24, 25, 25, HIGH, HIGH]  # a neighbour, of local sensitivity 5
-TRIANGLES = ((1000, 400), (1400, 401))  # how many, and the most that an edge can change: neighbouring graphs
+UNSTEADY = [24, 25, 25, HIGH, HIGH]  # a neighbour of STEADY, with local sensitivity 5
+TRIANGLES = ((1000, 400), (1400, 401))  # neighbouring graphs: number of triangles, and the largest change by an edge
 VERTICES = 1000
 
 
 def propose(epsilon: Fraction, delta: Fraction) -> Mechanism:
-    """Run propose-test-release where the test is undecided, and the medians are as far apart as it allows."""
+    """Return propose-test-release where the test is undecided and the medians are as far apart as it allows."""
     distance = tail(2 / epsilon, delta)
     below = distance + 1
     first = [0] * (below + 1) + [BOUND] * distance + [HIGH] * (below - distance)
@@ -43,12 +43,14 @@ def propose(epsilon: Fraction, delta: Fraction) -> Mechanism:
     def outcomes(table: Table, draw: ways.Draw, copies: int) -> Outcomes:
         return np.stack(ways.by_propose(table, BOUND, epsilon, delta, draw, copies), axis=1)
 
-    what = f"medians 0 and {BOUND}, {distance} or {distance - 1} rows from where one more moves it by over {BOUND}"
-    return Mechanism("propose", what, float(epsilon), float(delta), _of(first, second, outcomes))
+    tables_text = (
+        f"medians 0 and {BOUND}, {distance} or {distance - 1} rows from where one more moves it by over {BOUND}"
+    )
+    return Mechanism("propose", tables_text, float(epsilon), float(delta), _of(first, second, outcomes))
 
 
 def bound(epsilon: Fraction, delta: Fraction) -> Mechanism:
-    """Return a private bound of the local sensitivity, and noise of that; what both say by their likelihoods."""
+    """Return a private bound of the local sensitivity with noise of that bound; outcomes combine both likelihoods."""
     shift = tail(2 / epsilon, delta) - 1
 
     def draw(rng: np.random.Generator, table: int, copies: int) -> Outcomes:
@@ -61,12 +63,12 @@ def bound(epsilon: Fraction, delta: Fraction) -> Mechanism:
         )
         return np.rint((of_values / bounds + of_locals) * evidence.ONE).astype(np.int64)
 
-    what = " or ".join(f"{value} triangles, {local} at most on an edge" for value, local in TRIANGLES)
-    return Mechanism("bound", what, float(epsilon), float(delta), simulated(draw))
+    tables_text = " or ".join(f"{value} triangles, {local} at most on an edge" for value, local in TRIANGLES)
+    return Mechanism("bound", tables_text, float(epsilon), float(delta), simulated(draw))
 
 
 def smooth(epsilon: Fraction, delta: Fraction) -> Mechanism:
-    """Return the mechanism of noise of the smooth sensitivity."""
+    """Return the median with noise of the smooth sensitivity."""
 
     def outcomes(table: Table, draw: ways.Draw, copies: int) -> Outcomes:
         return ways.by_smooth(table, epsilon, delta, draw, copies)
@@ -75,7 +77,7 @@ def smooth(epsilon: Fraction, delta: Fraction) -> Mechanism:
 
 
 def median(epsilon: Fraction) -> Mechanism:
-    """Return the median by choice, of zeros and ones."""
+    """Return the median by choice, for zeros and ones."""
 
     def outcomes(table: Table, draw: ways.Draw, copies: int) -> Outcomes:
         return ways.by_choice(table, epsilon, draw, copies)
@@ -85,7 +87,7 @@ def median(epsilon: Fraction) -> Mechanism:
 
 
 def fixed_local(epsilon: Fraction, delta: Fraction) -> Mechanism:
-    """Return the notes' first mistake: the scale LS(x) / epsilon of one table for all tables."""
+    """Return the first mistake: the scale LS(x) / epsilon of one table for all tables."""
     scale = Table(STEADY, 0, HIGH).local / epsilon
 
     def outcomes(table: Table, draw: ways.Draw, copies: int) -> Outcomes:
@@ -95,7 +97,7 @@ def fixed_local(epsilon: Fraction, delta: Fraction) -> Mechanism:
 
 
 def local(epsilon: Fraction, delta: Fraction) -> Mechanism:
-    """Run their second: the scale LS(.) / epsilon of each table itself, which tells which it is."""
+    """Return the second mistake: the scale LS(.) / epsilon of each table itself, which reveals the table."""
 
     def outcomes(table: Table, draw: ways.Draw, copies: int) -> Outcomes:
         return table.median + draw(DiscreteLaplace(table.local / epsilon), copies)

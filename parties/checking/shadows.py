@@ -1,10 +1,10 @@
-"""Shadow models are jobs: each learns from one's own rows, in the clear, as two parties with half of them each would.
+"""Shadow models as jobs: each learns from own rows, in the clear, as two parties with half of the rows each would.
 
-How sure a model is of a row's class: trees by the share of them that say it, naive Bayes and weights by its
-probability. Synthetic rows are no model of a class: they are sure of a row if many of them have its values, two columns
-at a time. A pair of values that n synthetic rows have counts n / (n + 1), and the mean of all pairs is taken: a density
-(as in B. van Breugel et al., "Membership inference attacks against synthetic data through overfitting detection",
-AISTATS 2023) of which one synthetic row with rare values moves half.
+The confidence of a model in a row's class: for trees, the share of trees with that class; for naive Bayes and weights,
+the probability. Synthetic rows are no model of a class: they are confident of a row if many of them share its values,
+two columns at a time. A pair of values that n synthetic rows have counts n / (n + 1), and the mean of all pairs is
+taken: a density (as in B. van Breugel et al., "Membership inference attacks against synthetic data through overfitting
+detection", AISTATS 2023) of which one synthetic row with rare values moves half.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ from smc.primitives.prg import KEY_BYTES
 from smc.session import Session
 
 TARGET = "class"
-NO_NOISE = Fraction(1000)  # rho: of the counts of a few columns nearly none is off
+NO_NOISE = Fraction(1000)  # rho: almost no count of a few columns is changed
 _LONG = 3600.0  # seconds: the other party is a thread of this process
 
 
 @dataclass(frozen=True)
 class Learning:
-    """Columns' and classes' numbers of values; how many rows there are, of which each model learns some; epsilon."""
+    """Parameters of a shadow model: value counts of columns and classes, number of all rows, and epsilon."""
 
     domains: tuple[int, ...]
     classes: int
@@ -53,11 +53,17 @@ class Learning:
 
     @property
     def delta(self) -> float:
-        """The delta of synthetic rows."""
+        """Delta of synthetic rows."""
         return default_delta(self._max_rows)
 
     def tree(self, k: int, depth: int | None, trees: int = 1) -> Learn:
-        """Return the learner of the trees of `smc id3`, or of several that vote: exact ones are of `smc forest`."""
+        """Return the learner of `smc id3`'s tree, or of several voting trees; exact ones are those of `smc forest`.
+
+        Args:
+            k: Minimum number of rows of a leaf; 1 for a plain tree.
+            depth: Maximum depth; None for the usual one.
+            trees: Number of trees.
+        """
         shape: dict[str, Any] = {"max_depth": depth, "target": TARGET}
         shape |= {"splits": "multiway"} if trees == 1 else {"trees": trees}
         if self.epsilon is not None:
@@ -94,7 +100,7 @@ class Learning:
         return learn
 
     def weights(self) -> Learn:
-        """Return the learner of logistic regression, on an indicator for each value."""
+        """Return the learner of logistic regression with an indicator for each value."""
 
         def learn(rows: Codes, labels: Codes) -> Sure:
             fitted = logistic.fit(self.domains, self.classes, rows, labels)
@@ -103,7 +109,8 @@ class Learning:
         return learn
 
     def synthetic(self, select: str) -> Learn:
-        """Return the maker of `smc synthesise`'s rows; without epsilon of counts without noise, which it never has."""
+        """Return the generator of `smc synthesise`'s rows; without epsilon its counts have no noise, unlike in a
+        real job."""
         names = tuple(self._schema.attributes)
         settings = {"epsilon": self.epsilon or MOST_EPSILON, "delta": self.delta, "select": select, "columns": names}
         task = self._task(Synthesise, settings)
@@ -130,7 +137,13 @@ class Learning:
 
 
 def density(domains: Sequence[int], synthetic: Codes, rows: Codes) -> Floats:
-    """Return how sure synthetic rows are of each row, float64[rows]; both tables are int64[rows, columns]."""
+    """Return the confidence of synthetic rows in each row, float64[rows].
+
+    Args:
+        domains: Number of values of each column.
+        synthetic: Synthetic rows, int64[rows, columns].
+        rows: Rows to judge, int64[rows, columns].
+    """
     sums = np.zeros(len(rows))
     pairs = list(combinations(range(len(domains)), 2))
     for pair in pairs:
@@ -142,10 +155,10 @@ def density(domains: Sequence[int], synthetic: Codes, rows: Codes) -> Floats:
 
 
 def _run(task: Any, table: Codes) -> Any:
-    """Return the state that a task ends in, of a table int64[rows, columns], the class last; parties take turns."""
+    """Return the final state of a task for a table int64[rows, columns], class last; the parties get alternate rows."""
     names = [*task.schema.attributes]
     target = names.index(task.target)
-    columns = [place for place in range(len(names)) if place != target]
+    columns = [column for column in range(len(names)) if column != target]
     sizes = [len(values) for values in task.schema.attributes.values()]
 
     def program(session: Session) -> Any:
@@ -159,5 +172,5 @@ def _run(task: Any, table: Codes) -> Any:
 
 
 def _several(grown: Any) -> Sequence[Any]:
-    """Return the trees of a forest, or the one there is."""
+    """Return the trees of a forest, or the single tree."""
     return grown if isinstance(grown, tuple) else (grown,)

@@ -1,9 +1,9 @@
-"""Choices of marginals as black boxes: of the two ways in which `synthesise` chooses, a choice of epsilon.
+"""Choices of marginals as black boxes: one choice of epsilon for each of the two selection methods of `synthesise`.
 
-The scores are computed once, by the protocol's own circuits, from its settings and weights; what is chosen follows from
-their law. The row that is added, or replaced, brings one pair of columns nearer to its public estimate in every
-cell that it changes, and takes the other away from its own; so the scores move towards each other by all that they may.
-The pair whose score grows is chosen seldom on both tables: then it becomes nearly e^epsilon times as likely.
+The scores are computed once, by the protocol's own circuits, from its settings and weights; the choices follow from
+their law. The added or replaced row moves one pair of columns towards its public estimate in every cell that it
+changes, and another pair away from its own. So the scores move towards each other as much as possible. The pair whose
+score grows is rarely chosen on both tables, so its probability grows by nearly e^epsilon.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from smc.session import Session
 
 SCHEMA = Schema(dict.fromkeys("abc", ("0", "1")))
 NEARER, FARTHER = ("a", "b"), ("a", "c")
-ROWS = 3  # of either kind, in both tables
+ROWS = 3  # rows of either kind, in both tables
 MAX_ROWS = 4096
-FAR = 100  # by which both are farther from their estimates than the third pair, which is never chosen
-ODDS = Fraction(3, 2)  # logarithm of those of the pair whose score grows, on the second table
+FAR = 100  # distance by which both are farther from their estimates than the third pair, which is never chosen
+ODDS = Fraction(3, 2)  # log odds of the pair whose score grows, on the second table
 Compared: TypeAlias = Callable[[Engine, JointTables, Estimates], tuple[Bits, Powers]]
 
 
@@ -46,7 +46,7 @@ def by_aim(promise: Promise) -> Mechanism:
     """Return the first choice of AIM, between two pairs of columns."""
     task = _task(promise, "aim")
     rounds = task.plan.rounds
-    rho = promise.epsilon**2 / 8 * rounds / (1 - aim.MEASURING)  # of which a round's choice gets what epsilon takes
+    rho = promise.epsilon**2 / 8 * rounds / (1 - aim.MEASURING)  # total rho for which a round's choice gets epsilon
     plan = replace(task.plan, work=replace(task.work, rho=rho))
     some = [task.sets.index(pair) for pair in (NEARER, FARTHER)]
     sigma, epsilon = plan.first
@@ -75,7 +75,7 @@ def _mechanism(name: str, task: Synthesise, promise: Promise, compared: Compared
 
 
 def _powers(scores: list[Numbers], law: Powers) -> Simulated:
-    """Return choices of the exponential mechanism from the scores of either table."""
+    """Return a sampler of the exponential mechanism's choices from the scores of either table."""
     chances = [[float(chance) for chance in law.probabilities(row.tolist())] for row in scores]
 
     def draw(rng: np.random.Generator, table: int, copies: int) -> Outcomes:
@@ -85,7 +85,13 @@ def _powers(scores: list[Numbers], law: Powers) -> Simulated:
 
 
 def choosing(task: Synthesise, promise: Promise, compared: Compared) -> tuple[list[Numbers], Powers]:
-    """Return the scores that are compared, of either table, and the law of the choice."""
+    """Return the compared scores of both tables, and the law of the choice.
+
+    Args:
+        task: The task.
+        promise: The promise.
+        compared: Protocol part that returns the scores and their law.
+    """
     counts = [own_numbers(task, table) for table in _tables(promise)]
     ahead = round(2 * task.work.moved * ODDS / promise.epsilon)
     estimates = np.split(_estimates(task, counts[0], counts[1], ahead), np.cumsum(task.work.sizes)[:-1])
@@ -101,9 +107,10 @@ def choosing(task: Synthesise, promise: Promise, compared: Compared) -> tuple[li
 
 
 def _estimates(task: Synthesise, first: Numbers, second: Numbers, ahead: int) -> Numbers:
-    """Estimate all marginals: as near as can be, but the two pairs' far off, on the side that the row makes them.
+    """Return estimates of all marginals: nearly exact, except for the two pairs, which are far off on the row's
+    side.
 
-    On the second table the nearer pair is still by so many rows `ahead` of the other.
+    On the second table the nearer pair is `ahead` rows farther from its estimate than the other pair.
     """
     estimates = np.maximum(first, second)
     starts = np.cumsum([0, *task.work.sizes])
@@ -114,8 +121,8 @@ def _estimates(task: Synthesise, first: Numbers, second: Numbers, ahead: int) ->
         estimates[cells] = np.where(moved > 0, 2 * ROWS, np.where(moved < 0, 0, estimates[cells]))
         unmoved = starts[place] + np.flatnonzero(moved == 0)[0]
         estimates[unmoved] += FAR
-        apart = np.abs(2 * (second[cells] - estimates[cells]) - 1).sum()  # twice the distance
-        estimates[unmoved] += (4 * FAR + 2 * ahead * (pair == NEARER) - apart) // 2
+        distance = np.abs(2 * (second[cells] - estimates[cells]) - 1).sum()  # twice the distance
+        estimates[unmoved] += (4 * FAR + 2 * ahead * (pair == NEARER) - distance) // 2
     return estimates
 
 
@@ -125,6 +132,6 @@ def _tables(promise: Promise) -> tuple[Lines, Lines]:
 
 
 def _task(promise: Promise, select: str) -> Synthesise:
-    known = {"epsilon": float(promise.epsilon), "delta": 1e-9, "adjacency": promise.adjacency, "max_rows": MAX_ROWS}
-    settings = Synthesise.Settings.model_validate({**known, "select": select, "columns": tuple(SCHEMA.attributes)})
+    privacy = {"epsilon": float(promise.epsilon), "delta": 1e-9, "adjacency": promise.adjacency, "max_rows": MAX_ROWS}
+    settings = Synthesise.Settings.model_validate({**privacy, "select": select, "columns": tuple(SCHEMA.attributes)})
     return Synthesise.canonical(settings, SCHEMA)

@@ -1,9 +1,9 @@
-"""What a job adds noise to: its own protocol on the clear engine, with every noisy opening noted, and replayed.
+"""Record of a job's noisy openings: its own protocol on the clear engine, each noisy opening recorded and replayed.
 
-A run on one table is noted as a list of uses: exact numbers or scores, and the law of the noise that hides them. A run
-on a neighbouring table is then *played along*: it is shown the same openings, so both ran on the same path, and each
-pair of uses tells what its opening loses (`parties.checking.contract`). Noise that is drawn anywhere else is an error:
-so no kind of job has noise that is not looked at.
+A run on one table is recorded as a list of uses: exact numbers or scores, and the law of the noise that hides them. A
+run on a neighbouring table is then *played along*: it gets the same openings, so both runs take the same path, and each
+pair of uses gives the loss of its opening (`parties.checking.contract`). Noise drawn anywhere else is an error, so no
+kind of job has unchecked noise.
 """
 
 from __future__ import annotations
@@ -52,15 +52,15 @@ from smc.primitives.bits import BitMatrix
 from smc.session import Session
 
 What: TypeAlias = Literal["numbers", "choice", "top", "place", "powers", "ladder"]
-FAR = 3.0  # the power of ten of the noise's scale by which an opening that is made up is off at most
+FAR = 3.0  # an invented opening is off by at most 10^FAR scales of the noise
 
 
 @dataclass(frozen=True)
 class Use:
     """One opening with noise: `values` are exact numbers, or the scores of candidates.
 
-    `law` is that of the noise on each. `first` is how many candidates are opened of a "top" list; `taken` is which one
-    of a "place", whose noise is drawn once for all places of a run.
+    `law` is the law of the noise on each. `first` is the number of opened candidates of a "top" list. `taken` is the
+    chosen candidate of a "place", whose noise is drawn once for all positions of a run.
     """
 
     what: What
@@ -72,10 +72,10 @@ class Use:
 
 @dataclass
 class Tape:
-    """The openings of a run: noted, or played from an earlier run of the same party.
+    """Openings of a run: recorded, or replayed from an earlier run of the same party.
 
-    A run that is noted opens exact numbers, or with `far` numbers that are off as noise never is, all to one side, so
-    that what follows from them goes as far as it may; `sign` is that side.
+    A recorded run opens exact numbers. With `far` it opens numbers that are farther off than noise ever is, all to the
+    side `sign`, so that their consequences are as extreme as possible.
     """
 
     played: Tape | None = None
@@ -83,18 +83,24 @@ class Tape:
     sign: int = 1
     uses: list[Use] = field(default_factory=list)
     openings: list[Any] = field(default_factory=list)
-    place_law: Any = None  # of the noise that was drawn for places
-    aside: bool = False  # whether the engine opens for this tape, and not for the job
+    place_law: Any = None  # law of the noise drawn for positions
+    aside: bool = False  # whether the engine opens values for this tape, not for the job
 
     def opening(self, value: Any) -> Any:
-        """Return what the job is shown for an opening: what the earlier run was shown, if there is one."""
+        """Return the value that the job sees for an opening: the earlier run's value, if there is one."""
         if self.played is not None:
             value = self.played.openings[len(self.openings)]
         self.openings.append(value)
         return value
 
     def numbers(self, values: NDArray[Any], law: Law, least: float = -np.inf) -> Any:
-        """Note numbers with noise and return what is opened, at least so much more than they are."""
+        """Record numbers with noise and return the opened values.
+
+        Args:
+            values: Exact numbers.
+            law: Law of the noise.
+            least: Lower bound of the invented noise.
+        """
         self.uses.append(Use("numbers", values, law))
         if self.far is not None:
             off = self.sign * 10 ** self.far.uniform(0, FAR, values.shape) * spread(law)
@@ -102,15 +108,22 @@ class Tape:
         return self.opening(values)
 
     def choice(self, scores: NDArray[Any], law: Any, what: What = "choice", first: int = 1) -> Any:
-        """Note a choice by scores with noise, and return the first candidates in their order, int64[first]."""
+        """Record a choice by noisy scores, and return the first candidates in their order, int64[first].
+
+        Args:
+            scores: Exact scores.
+            law: Law of the noise.
+            what: Kind of use.
+            first: Number of opened candidates.
+        """
         order = np.argsort(-scores, kind="stable") if self.far is None else self.far.permutation(len(scores))
-        places = self.opening(order[:first].astype(np.int64))
-        self.uses.append(Use(what, scores, law, first, int(places[0])))
-        return places
+        candidates = self.opening(order[:first].astype(np.int64))
+        self.uses.append(Use(what, scores, law, first, int(candidates[0])))
+        return candidates
 
 
 class TapedEngine(ClearEngine):
-    """The clear engine with a tape of what it opens."""
+    """The clear engine with a tape of its openings."""
 
     def __init__(self, session: Session, tape: Tape) -> None:
         super().__init__(session)
@@ -132,7 +145,7 @@ class TapedEngine(ClearEngine):
 
     @contextmanager
     def looking(self) -> Iterator[None]:
-        """Open for the tape what the job does not open."""
+        """Open values for the tape that the job does not open."""
         self.tape.aside = True
         try:
             yield
@@ -146,28 +159,35 @@ class TapedEngine(ClearEngine):
         return np.array(bitpack.to_integers(opened, signed=signed), dtype=np.int64)
 
     def sums(self, values: NDArray[Any], width: int, signed: bool = False) -> Numbers:
-        """Return the sums of both parties' numbers, of the same shape."""
+        """Return the sums of both parties' numbers, in their shape.
+
+        Args:
+            values: This party's numbers.
+            width: Bits of each number.
+            signed: Whether numbers may be negative.
+        """
         with self.looking():
             sums = exact.exact_sums(self, values.reshape(-1), width, signed)
         return np.asarray(sums, dtype=np.int64).reshape(values.shape)
 
     def secret(self, values: Sequence[int] | Numbers, width: int) -> Bits:
-        """Return integers that the tape has seen as secrets, and note no constant: no party knows them.
+        """Return integers that the tape has seen as secrets, without recording a constant: no party knows them.
 
-        Of negative ones it is the two's complement.
+        Negative integers are in two's complement.
         """
         whole = [int(value) % (1 << width) for value in values]
         return self._constant(bitpack.from_integers(np.array(whole, dtype=np.uint64), width))
 
 
 def spread(law: Any) -> float:
-    """Return the scale of a law: Laplace's and the geometric one's, or the root of a Gaussian's variance."""
+    """Return the scale of a law: that of Laplace or geometric noise, or the root of a Gaussian's variance."""
     return float(law.scale) if hasattr(law, "scale") else math.sqrt(variance(law))
 
 
 @lru_cache(maxsize=256)
 def variance(law: Any) -> float:
-    """Return sigma^2 of Gaussian noise, from the law itself: of a table from how its weights fall, or of a sum of two.
+    """Return sigma^2 of Gaussian noise from the law itself: from the decay of a table's weights, or from a sum of
+    two laws.
 
     The weight of k and -k together is 2 e^(-k^2 / (2 sigma^2)) times that of 0; k is near sigma.
     """
@@ -178,7 +198,7 @@ def variance(law: Any) -> float:
     return k**2 / (2 * math.log(2 * weights[0] / weights[k]))
 
 
-# What stands in the place of each way to open something with noise.
+# Replacements for each way to open a value with noise.
 
 
 def _noisy_sums(engine: TapedEngine, values: NDArray[Any], width: int, law: Law, signed: bool = False) -> Any:
@@ -194,7 +214,7 @@ def _noisy_median(engine: TapedEngine, below: NDArray[Any], above: NDArray[Any],
 
 
 def _best(engine: TapedEngine, scores: Numbers, law: Law) -> Numbers:
-    """Return the choice of each instance, from int64[candidates, batch]; of one candidate nothing is opened."""
+    """Return the choice of each instance, from int64[candidates, batch]; a single candidate is not opened."""
     if len(scores) == 1:
         return np.zeros(scores.shape[1], dtype=np.int64)
     return np.array([engine.tape.choice(column, law)[0] for column in scores.T], dtype=np.int64)
@@ -213,7 +233,7 @@ def _noisy_scores(engine: TapedEngine, values: NDArray[Any], width: int, law: La
 
 
 def _with_ties(_: TapedEngine, scores: Bits) -> Bits:
-    """Return scores without the random order of equals, which loses nothing."""
+    """Return scores without the random order of ties, which loses nothing."""
     return scores
 
 
@@ -232,8 +252,8 @@ def _choices(engine: TapedEngine, problem: Problem, lefts: Sequence[tuple[int, .
         with engine.looking():
             scores = problem.measure.scores(engine, tables)
         values = engine.integers(scores, problem.measure.signed)
-        (place,) = engine.tape.choice(values, problem.attribute_law(most))
-        choices.append(most if place == len(left) else place)
+        (index,) = engine.tape.choice(values, problem.attribute_law(most))
+        choices.append(most if index == len(left) else index)
     return np.array(choices, dtype=np.int64)
 
 
@@ -271,12 +291,12 @@ def _noisy_cells(
     engine: TapedEngine, values: NDArray[Any], width: int, law: Law, threshold: int, rows: tuple[int, Law] | None
 ) -> Any:
     noisy = engine.tape.numbers(engine.sums(values[1], width), law)
-    behind = noisy if rows is None else engine.tape.numbers(engine.sums(values[0], rows[0]), rows[1])
-    return behind < threshold, noisy[behind >= threshold]
+    row_counts = noisy if rows is None else engine.tape.numbers(engine.sums(values[0], rows[0]), rows[1])
+    return row_counts < threshold, noisy[row_counts >= threshold]
 
 
 def _best_splits(engine: TapedEngine, gains: Gains, slopes: Numbers, *sums: Numbers) -> Numbers:
-    """Return splits that are made up: these have no noise, so all that is lost is lost on whichever path."""
+    """Return invented splits: splits have no noise, so no path of them changes the noise's loss."""
     candidates, far = sums[-1].shape[1], engine.tape.far
     made_up = np.zeros(len(slopes), dtype=np.int64) if far is None else far.integers(-1, candidates, len(slopes))
     return np.asarray(engine.tape.opening(made_up))
@@ -304,7 +324,7 @@ TAKEN_OVER: tuple[tuple[Any, str, Callable[..., Any]], ...] = (
 
 @contextmanager
 def taped() -> Iterator[None]:
-    """Take over all ways to open something with noise, for engines that have a tape."""
+    """Replace all ways to open a value with noise, for engines that have a tape."""
     with ExitStack() as stack:
         for module, name, ours in TAKEN_OVER:
             stack.enter_context(patch.object(module, name, _for_taped(getattr(module, name), ours)))

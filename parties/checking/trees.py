@@ -1,8 +1,8 @@
-"""The private tree as a black box: a whole tree of one level, its choice and the classes of its leaves, at once.
+"""The private tree as a black box: a whole tree of one level, with its choice and its leaf classes.
 
-An attribute of three values, two classes, and "stop", whose score with its bonus is one above the attribute's on table
-0. One row more raises the attribute's score alone, and tips the balance of classes in a leaf that was even: so both
-parts of epsilon are used, by the tree that is split and whose even leaf has the other class.
+There are an attribute of three values, two classes, and "stop", whose score with its bonus is one above the attribute's
+on table 0. One more row raises only the attribute's score, and tips the balance of classes in a leaf that was even. So
+the split tree whose even leaf has the other class uses both parts of epsilon.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from protocols.release.tree_problem import Problem
 from protocols.tree import Forest, Leaf, Split, Tree
 from smc.engines import Engine
 
-EVEN = 3  # rows of each class in the leaf that is even
+EVEN = 3  # rows of each class in the even leaf
 VALUES, CLASSES = 3, 2
 
 
@@ -29,12 +29,12 @@ def mechanism(epsilon: Fraction, replaced: bool) -> Mechanism:
     """Return the mechanism of ID3 with the quality `max`, `stop` and one level."""
     problem = problem_of(epsilon, replaced)
     tables = tables_of(problem.bonus, replaced)
-    what = f"rows by value and class {tables[0].tolist()}, or {EVEN} and {tables[1][1, 1]} of the second value"
-    return Mechanism("tree", what, float(epsilon), 0.0, draw(problem, tables))
+    tables_text = f"rows by value and class {tables[0].tolist()}, or {EVEN} and {tables[1][1, 1]} of the second value"
+    return Mechanism("tree", tables_text, float(epsilon), 0.0, draw(problem, tables))
 
 
 def draw(problem: Problem, tables: Sequence[Indices]) -> Callable[[Engine, int, int], Outcomes]:
-    """Draw trees of tables int64[values, classes]: a forest, every tree of which has the whole table."""
+    """Return a sampler of trees of tables int64[values, classes]: a forest in which every tree has the whole table."""
 
     def outcomes(engine: Engine, table: int, copies: int) -> Outcomes:
         whole = tables[table]
@@ -46,13 +46,13 @@ def draw(problem: Problem, tables: Sequence[Indices]) -> Callable[[Engine, int, 
 
 
 class _Copies:
-    """The same rows in every tree."""
+    """Counts of a forest in which every tree has the same rows."""
 
     def __init__(self, counts: Indices) -> None:
         self._own = counts
 
     def level(self, forest: Forest, attributes: bool) -> LevelCounts:
-        """See `protocols.counts.ForestCounts`: the roots, or the children of those that are split."""
+        """Return the counts of the roots, or of the children of split roots."""
         classes = [lines for tree in forest if not isinstance(tree, Leaf) for lines in self._lines(tree)]
         values = (np.array([self._own] * len(classes)),) if attributes else ()
         return LevelCounts(np.array(classes).reshape(-1, CLASSES), values)
@@ -67,8 +67,9 @@ def problem_of(epsilon: Fraction, replaced: bool) -> Problem:
 
 
 def tables_of(bonus: int, replaced: bool) -> tuple[Indices, Indices]:
-    """Return rows by value and class. "stop" has the rows of class 0, those of the first two values, and the bonus."""
-    below = 1 + replaced  # what the attribute's score lies below that of "stop"
+    """Return both tables by value and class. "stop" scores the rows of class 0, those of the first two values, and
+    the bonus."""
+    below = 1 + replaced  # distance of the attribute's score below that of "stop"
     third = max(bonus - below, 0)
     first = np.array([[third + 3, 0], [EVEN, EVEN], [0, third]])
     second = first.copy()

@@ -1,10 +1,11 @@
-"""Which profile a job runs on if its engine is "auto": the quickest of those that suit it, the same at both parties.
+"""Choice of the profile for a job whose engine is "auto": the fastest suitable one, the same at both parties.
 
-All are counted ahead, from what is public. Where some of them lose so little on links of every kind that measuring the
-link would take longer, the job is settled by its size: of these it takes the one whose time on a usual link and whose
-bytes weigh least together, nothing is measured, and the profile is agreed on as if it had been said. Else both parties
-measure the link together, tell each other how quick their machines are, and take the quickest there. A job too large to
-be counted takes its kind's usual profile. What is said wins: nothing is chosen then.
+All suitable profiles are counted in advance from public data. If some of them lose very little on links of every kind
+(less than the link's measurement would cost), the size of the job decides: both parties take the profile with the
+lowest weighted sum of time and bytes on a usual link. Nothing is measured then, and the profile is agreed on as if the
+operator had named it. Otherwise both parties measure the link together, exchange the speed of their machines, and take
+the fastest profile there. A job that is too large to count takes its kind's usual profile. A profile that the operator
+names is always used.
 """
 
 from __future__ import annotations
@@ -29,23 +30,25 @@ from smc.link_shape import PRESETS, LinkShape
 if TYPE_CHECKING:
     from parties.jobs.kind import Kind
 
-LINKS = (*PRESETS.values(), LinkShape(10e6, 0.05))  # of every kind
-USUAL_LINK = LinkShape(100e6, 5e-3)  # on which time is weighed against bytes
-BYTE_SECONDS = 8 / 10e6  # that a byte is worth there: it may be paid for, and others wait behind it
-UNNOTICED = (
-    0.015  # seconds more, besides what measuring takes, that a job may lose: a command takes half of one to start
-)
-TINY = 1 << 21  # bytes by garbled circuits, of few rounds: no shared bits, of many, could save what their rounds cost
-SMALL = 1 << 27  # bytes both ways by every profile: beyond, what is lost is never so little
-MOST_KEPT = 4  # choices: their events take up to some MB each
+LINKS = (*PRESETS.values(), LinkShape(10e6, 0.05))  # links of every kind
+USUAL_LINK = LinkShape(100e6, 5e-3)  # link on which time is weighed against bytes
+# seconds that one byte is worth there: traffic may cost money, and other transfers wait behind it
+BYTE_SECONDS = 8 / 10e6
+# seconds, beyond the measurement's, that a job may lose; a command takes half of that to start
+UNNOTICED = 0.015
+# bytes by garbled circuits, in few rounds: shared bits take more rounds than their fewer bytes could save
+TINY = 1 << 21
+# bytes in both directions; a job with more under any profile never counts as one that loses very little
+SMALL = 1 << 27
+MOST_KEPT = 4  # choices in the cache: their events take up to some MB each
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What is known before the peer is reached: the profile, or the forecasts of those among which the link decides.
+    """Profile fixed before the peer is reached, or the forecasts among which the link decides.
 
-    With "auto" both are there if the job is settled by its size, and no forecasts if it is too large to be counted.
-    With a named profile of several shards both are there, too: what these take of memory is said by its forecast.
+    With "auto", a job settled by its size has both; a job too large to be counted has no forecasts. A named profile
+    with several shards has both as well: its forecast gives the memory that they take.
     """
 
     profile: Profile | None
@@ -53,35 +56,45 @@ class Choice:
 
     @property
     def possible(self) -> tuple[Profile, ...]:
-        """The profiles that the job may run on."""
+        """Profiles that the job may run on."""
         return (self.profile,) if self.profile else tuple(counted.profile for counted in self.forecasts)
 
     def quickest(self, shape: LinkShape, pace: float = 1.0) -> Profile:
-        """Return the profile on such a link, of machines that take `pace` times as long as the usual one."""
+        """Return the fastest profile on a link.
+
+        Args:
+            shape: Speed and latency of the link.
+            pace: Time that the machines take, as a multiple of the usual machine's.
+        """
         return self.profile or min(self.forecasts, key=lambda counted: counted.seconds(shape, pace)).profile
 
 
 def memory_of_shard(choice: Choice) -> int:
-    """Return the bytes of memory that a shard takes at most, about, as far as the job was counted."""
+    """Return the approximate upper bound on a shard's memory in bytes; a default if the job was not counted."""
     return max((counted.shard_bytes for counted in choice.forecasts), default=SHARD_BYTES)
 
 
 def check_memory(choice: Choice) -> None:
-    """`MachineError` if there is less memory here than the job's shards take, as far as it was counted."""
+    """Raise MachineError if the job's shards take more memory than is free here, as far as the job was counted."""
     shards, free = max(profile.shards for profile in choice.possible), memory.free()
     if shards == 1 or free is None:
         return
     needed = shards * memory_of_shard(choice)
     if needed > free:
-        least = f"{shards} shards take about {size(needed)} of memory here, and {size(free)} are free"
-        raise MachineError(f"{least}: agree on fewer shards, or free some")
+        need = f"{shards} shards take about {size(needed)} of memory here, and {size(free)} are free"
+        raise MachineError(f"{need}: agree on fewer shards, or free some")
 
 
 _recent = Recent[str, Choice](MOST_KEPT)
 
 
 def choice_for(task: Kind, inputs: Inputs) -> Choice:
-    """Return the choice of a task; that of the last few tasks is kept."""
+    """Return the choice of a task; the choices of the last few tasks are cached.
+
+    Args:
+        task: The task.
+        inputs: This party's inputs; only their public part is used.
+    """
     specification = task.specification()
 
     def find() -> Choice:
@@ -95,7 +108,14 @@ def choice_for(task: Kind, inputs: Inputs) -> Choice:
 def choice(
     specification: Mapping[str, Any], program: Callable[[], Program] | None, integers: bool, otherwise: Profile
 ) -> Choice:
-    """Return the choice for a specification and its program; without one it cannot be counted."""
+    """Return the choice for a specification.
+
+    Args:
+        specification: The public specification of the job.
+        program: Maker of the program to count; None if the job cannot be counted.
+        integers: Whether the job computes on integers, which limits the suitable profiles.
+        otherwise: Profile of a job that cannot be counted.
+    """
     if (named := profiles.named(specification)) is not None:
         return Choice(named, tuple(forecasts(program(), [named])) if named.shards > 1 and program else ())
     if program is None:
@@ -116,30 +136,38 @@ def usual(settings: EngineSettings) -> Profile:
 
 
 def tiny(garbled: tuple[Forecast, ...]) -> Profile | None:
-    """Return the profile of a job that is so small by garbled circuits that nothing else is counted; or None."""
+    """Return the profile of a job that is so small by garbled circuits that no other profile is counted; else None."""
     return settled(garbled) if max(counted.bytes for counted in garbled) <= TINY else None
 
 
 def settled(forecasts: tuple[Forecast, ...]) -> Profile | None:
-    """Return the profile that weighs least of those that lose little more than measuring takes on links of every kind;
-    None if none does."""
+    """Return the profile with the least weight among those that lose very little on links of every kind.
+
+    Very little is at most the time of a measurement and `UNNOTICED`. Return None if no profile qualifies, or if the job
+    is large.
+    """
     if max(counted.bytes for counted in forecasts) > SMALL:
         return None
-    enough = list(forecasts)
+    candidates = list(forecasts)
     for shape in LINKS:
         seconds = {counted.profile: counted.seconds(shape) for counted in forecasts}
-        most = min(seconds.values()) + measuring_seconds(shape) + UNNOTICED
-        enough = [counted for counted in enough if seconds[counted.profile] <= most]
-    return min(enough, key=lambda counted: (weight(counted), str(counted.profile))).profile if enough else None
+        limit = min(seconds.values()) + measuring_seconds(shape) + UNNOTICED
+        candidates = [counted for counted in candidates if seconds[counted.profile] <= limit]
+    return min(candidates, key=lambda counted: (weight(counted), str(counted.profile))).profile if candidates else None
 
 
 def weight(counted: Forecast) -> float:
-    """Return seconds on a usual link, and what the bytes are worth there."""
+    """Return the seconds on a usual link plus the value of the bytes in seconds."""
     return counted.seconds(USUAL_LINK) + counted.bytes * BYTE_SECONDS
 
 
 def agreed_fields(specification: Mapping[str, Any], choice: Choice) -> dict[str, Any]:
-    """Return the specification with the profile in place of "auto", if it is known before the peer is reached."""
+    """Return the specification, with the profile in place of "auto" if it is fixed before the peer is reached.
+
+    Args:
+        specification: The public specification of the job.
+        choice: The job's choice.
+    """
     if choice.profile is None or specification["engine"] != "auto":
         return dict(specification)
     fields = {name: getattr(choice.profile, name) for name in ENGINE}

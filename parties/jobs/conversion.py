@@ -1,14 +1,15 @@
-"""How much rho of zero-concentrated privacy is within (epsilon, delta), the same on every machine.
+"""Conversion of (epsilon, delta) into rho of zero-concentrated privacy, with equal digits on every machine.
 
 rho-zCDP has a Renyi loss of a rho at each order a > 1, and so is (a rho + c(a), delta)-private with
 
     c(a) = ln(1 - 1 / a) + (ln(1 / delta) - ln a) / (a - 1)
 
-(Canonne, Kamath, Steinke 2020, Proposition 12). Each order allows (epsilon - c(a)) / a of rho, and the best is taken.
-The orders that allow at least some rho are an interval: (a - 1) (a rho - epsilon) + a ln(1 - 1 / a) - ln(a - 1), which
-must be ln(delta) at most, is convex in a. Whichever order the search ends at, what it allows is true.
+(Canonne, Kamath, Steinke 2020, Proposition 12). Each order allows (epsilon - c(a)) / a of rho; the best order is taken.
+The orders that allow a given rho or more are an interval: (a - 1) (a rho - epsilon) + a ln(1 - 1 / a) - ln(a - 1),
+which must be ln(delta) at most, is convex in a. The bound holds for every order, so wherever the search ends, the
+result is valid.
 
-Both parties of a job compute this, and must agree on the last digit: decimal arithmetic rounds alike everywhere.
+Both parties of a job compute this and must agree on the last digit: decimal arithmetic rounds alike everywhere.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from fractions import Fraction
 from functools import lru_cache
 
 DECIMAL = Context(prec=40)
-_STEPS = 64  # of the search: ln(a - 1) is known to 10^-9 after it, and rho, at whose greatest it is, to 10^-17
-_ORDERS = Decimal("1e-6"), Decimal("1e9")  # less 1
+_STEPS = 64  # ternary search steps: ln(a - 1) is then exact to 10^-9; rho is stationary there, so exact to 10^-17
+_ORDERS = Decimal("1e-6"), Decimal("1e9")  # bounds of the order, less 1
 
 
 def decimal(value: Fraction) -> Decimal:
@@ -28,7 +29,7 @@ def decimal(value: Fraction) -> Decimal:
 
 
 def loss_of_order(order: Fraction, delta: Fraction) -> Decimal:
-    """Return c(a): the epsilon of no loss at all by this order, which is below 0 for great orders."""
+    """Return c(a), the epsilon of this order at a loss of zero; it is negative for large orders."""
     with localcontext(DECIMAL):
         a = decimal(order)
         return (1 - 1 / a).ln() - (decimal(delta).ln() + a.ln()) / (a - 1)
@@ -36,7 +37,7 @@ def loss_of_order(order: Fraction, delta: Fraction) -> Decimal:
 
 @lru_cache(maxsize=1024)
 def best_order(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Return the order at which the most rho is within (epsilon, delta), 0 < delta < 1."""
+    """Return the order that allows the most rho within (epsilon, delta), 0 < delta < 1."""
     with localcontext(DECIMAL):
         low, high = (beyond.ln() for beyond in _ORDERS)
         for _ in range(_STEPS):
@@ -51,7 +52,7 @@ def best_order(epsilon: Fraction, delta: Fraction) -> Fraction:
 
 @lru_cache(maxsize=1024)
 def rho_within(epsilon: Fraction, delta: Fraction) -> Decimal:
-    """Return the most rho of which the epsilon at this delta is at most `epsilon`; 0 for delta 0."""
+    """Return the largest rho whose epsilon at this delta is at most `epsilon`; 0 for delta 0."""
     return max(Decimal(0), _allowed(best_order(epsilon, delta), epsilon, delta)) if delta > 0 else Decimal(0)
 
 

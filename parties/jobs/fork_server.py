@@ -1,7 +1,7 @@
-"""What the server that forks shards loads, and nothing else does: a fork that was never told its task ends silently.
+"""Preload of the server that forks shards: a fork that never received its task ends without a traceback.
 
-A process that begins a shard may be killed while it tells the fork its task. The fork's traceback would stand in the
-standard error of that process, which may be a node's JSON log.
+A process that starts a shard may be killed while it sends the task to the fork. The fork's traceback would then appear
+in the standard error of that process, which may be a node's JSON log.
 """
 
 from __future__ import annotations

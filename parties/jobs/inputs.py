@@ -1,4 +1,4 @@
-"""What a party brings to a job: its table, its circuits, what its operator has typed. All of it stays here."""
+"""One party's private inputs of a job: its table, its circuits and the numbers its operator typed. They stay here."""
 
 from __future__ import annotations
 
@@ -12,25 +12,27 @@ from typing import TYPE_CHECKING, Any
 from parties.tables.unfit import without_cells
 from smc.errors import InputError
 
-if TYPE_CHECKING:  # tables: of many jobs and no others
+if TYPE_CHECKING:  # jobs without a table do not load these
     from parties.sources.settings import TableSettings
     from parties.sources.source import Source
     from parties.tables.schema import Schema
 
 
 class AwayError(InputError):
-    """Something that a job needs is away now; the job can go on when it is back."""
+    """A thing that the job needs is unavailable now; the job can continue when it is back."""
 
 
 class MachineError(InputError):
-    """A machine of this party's cannot do its part of a job. That says nothing of rows, and nothing is paid for it."""
+    """This party's machine cannot do its part of a job. The error depends on no row, and nothing is charged for it."""
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """One party's side of a job. `schema` is the table's public one; `typed` the private inputs by their names.
+    """One party's side of a job.
 
-    `secret` is the key of this party's own random choices about its data: the same as long as a job lasts.
+    `schema` is the table's public schema; `typed` holds the private inputs by name. `secret` keys this party's own
+    random
+    choices about its data; it stays the same throughout a job.
     """
 
     party: int = 0
@@ -41,23 +43,30 @@ class Inputs:
     secret: bytes = field(default_factory=lambda: os.urandom(32), repr=False)
 
     def required(self) -> tuple[TableSettings, Schema]:
-        """Return the table and its schema. `InputError` if there is none."""
+        """Return the table and its schema. Raise InputError if the job has no table."""
         if self.table is None or self.schema is None:
-            raise InputError("the job needs a table, and none is named")
+            raise InputError("the job needs a table; name one")
         return self.table, self.schema
 
     @contextmanager
     def counts(
         self, target: str, columns: Sequence[str], wanted: Schema | None = None, streamed: bool = False
     ) -> Iterator[Source]:
-        """Give the table as a source of counts, by these columns in this order, the target among them.
+        """Open the table as a source of counts and check its rows.
 
-        `wanted` is the schema of a job, which may ask for numbers by themselves where ours has ranges. For
-        `streamed` see `open_table`.
+        The rows are checked against the table's own public bounds, which are compared with the job's before
+        (`Kind.misfit`).
+        Checked against a job's bounds, they would let a peer find the number of rows by bisection of its proposals.
 
-        Its rows are checked: `InputError` if they are not fit, `AwayError` if the table cannot be opened now. By the
-        table's own public bounds, which a job's are compared with before (`Kind.misfit`): if rows were held against a
-        job's, whoever proposes jobs could find out by halves how many there are.
+        Args:
+            target: The target column.
+            columns: The columns to count by, in this order, with the target among them.
+            wanted: Schema of the job; it may ask for single numbers where the table's schema has ranges.
+            streamed: See `open_table`.
+
+        Raises:
+            InputError: The rows do not fit the schema or the bounds.
+            AwayError: The table cannot be opened now.
         """
         from parties.sources.opening import open_table
         from parties.tables.schema import Schema
@@ -77,8 +86,7 @@ class Inputs:
 
     @contextmanager
     def value_counts(self, column: str) -> Iterator[Opened]:
-        """Give how often each value of a column occurs in the table, int64[values] in the schema's order; see
-        `counts`."""
+        """Open the counts of each value of a column, int64[values] in the schema's order; see `counts`."""
         from protocols.tree import Open
 
         with self.counts(column, [column]) as source:
@@ -88,9 +96,11 @@ class Inputs:
 
 @dataclass(frozen=True)
 class Opened:
-    """A party's private data, ready for a run. `fingerprint(key)` tells whether they are the same as in a run before.
+    """A party's private data, ready for a run.
 
-    It is None for what an operator types: a keyed digest of a small number would be the number itself.
+    `fingerprint(key)` shows whether the data equal those of an earlier run. It is None for typed numbers: a keyed
+    digest
+    of a small number would reveal the number.
     """
 
     data: Any = field(repr=False)

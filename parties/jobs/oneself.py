@@ -10,21 +10,29 @@ from smc.errors import InputError
 from smc.local import run_local
 from smc.session import Session
 
-DAY = 86_400.0  # seconds; the two threads wait for each other only
+DAY = 86_400.0  # seconds; the two threads wait only for each other
 
 
 def run_alone(task: Kind, data: Any, on_step: OnStep = lambda step: None) -> State:
-    """Return the last state of a task on these rows. `InputError` if its answer has no noise.
+    """Return the final state of a task on these rows.
 
-    Noise is of the circuit's law, drawn by its bits: as exact as between two parties. The engine protects nothing, and
-    nobody is there to be protected from.
+    The noise follows the circuit's law, drawn from its bits: it is as exact as between two parties. The engine protects
+    nothing, because there is no second party.
+
+    Args:
+        task: A task whose answer has noise.
+        data: The rows of this party.
+        on_step: Called with each step.
+
+    Raises:
+        InputError: The answer has no noise.
     """
     if not task.disclosure.spends:
-        raise InputError("alone: is for answers with noise, which are told to others; this one has none")
-    nothing = task.of_nobody()
+        raise InputError("alone: needs an answer with noise; this one has none")
+    no_rows = task.of_nobody()
 
     def party(session: Session) -> State:
-        rows, steps = ((data, on_step), (nothing, lambda step: None))[session.party]
+        rows, steps = ((data, on_step), (no_rows, lambda step: None))[session.party]
         return task.run(engine_of(session, Profile("clear")), rows, task.states.beginning, steps)
 
     return run_local(party, DAY)[0]

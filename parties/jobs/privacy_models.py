@@ -1,4 +1,4 @@
-"""The fields of the models k-anonymity, l-diversity and t-closeness: names, bounds, words. A kind says of what."""
+"""Settings fields of k-anonymity, l-diversity and t-closeness: names, bounds and help. A kind adds the objects."""
 
 from __future__ import annotations
 
@@ -17,31 +17,42 @@ Against: TypeAlias = Literal["peer", "public"]
 
 
 def fewest_rows(default: int | None, promise: str, left_out: str = "") -> AnyField:
-    """Return the field `k`; `left_out` says what leaving it out means, if something is chosen then."""
+    """Return the field `k`.
+
+    Args:
+        default: Default value; None if there is none.
+        promise: Meaning of k, for the help.
+        left_out: Effect of omitting k, if a value is chosen then.
+    """
     return public(default, "k-anonymity", f"k-anonymity: {promise}", left_out=left_out)
 
 
 def diverse(promise: str) -> AnyField:
-    """Return the field `l`."""
+    """Return the field `l`; `promise` is its meaning for the help."""
     return public(1.0, "l-diversity", f"l-diversity: {promise}", advanced=True)
 
 
 def diversity(values: str) -> AnyField:
-    """Return what `l` counts."""
+    """Return the field for the diversity measure of `l`."""
     return public("distinct", "Diversity", f"With l: count distinct {values}, or take their entropy", advanced=True)
 
 
 def close(promise: str) -> AnyField:
-    """Return the field `t`."""
+    """Return the field `t`; `promise` is its meaning for the help."""
     return public(1.0, "t-closeness", f"t-closeness: {promise}", advanced=True)
 
 
 def distance(values: str) -> AnyField:
-    """Return what `t` bounds."""
-    words = f"With t: distance of distributions; ordered = earth mover's, for {values} in order"
-    return public("variational", "Distance", words, advanced=True)
+    """Return the field for the distance that `t` bounds."""
+    help_text = f"With t: distance of distributions; ordered = earth mover's, for {values} in order"
+    return public("variational", "Distance", help_text, advanced=True)
 
 
 def against(each: str, both: str) -> AnyField:
-    """Return the field `against`: what holds for each party's rows, and what for both parties' rows only."""
+    """Return the field `against`.
+
+    Args:
+        each: Promise that holds for each party's rows.
+        both: Promise that holds only for the rows of both parties together.
+    """
     return public("peer", "Against", f"peer: {each}; public: {both}", advanced=True)

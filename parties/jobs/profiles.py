@@ -1,4 +1,4 @@
-"""The profiles that suit a job: all are counted, and the quickest on a link wins, the same one at both parties."""
+"""Profiles that suit a job. All are counted; both parties take the fastest one on their link."""
 
 from __future__ import annotations
 
@@ -29,22 +29,28 @@ INTEGER = (
 
 
 def profiles(integers: bool) -> tuple[Profile, ...]:
-    """Return all that suit a job: with additive shares only where it computes with integers."""
+    """Return all suitable profiles; those with additive shares only if the job computes with integers."""
     return INTEGER + BOOLEAN if integers else BOOLEAN
 
 
 def contenders(integers: bool, shards: int = 1) -> tuple[Profile, ...]:
-    """Return those among which the engine "auto" chooses: for integers, what no other one beats on every link."""
+    """Return the profiles among which the engine "auto" chooses.
+
+    Args:
+        integers: Whether the job computes with integers. Then profiles that another one beats on every link are left
+            out.
+        shards: Number of shards of each profile.
+    """
     return in_shards((*INTEGER, BOOLEAN[1]) if integers else BOOLEAN, shards)
 
 
 def in_shards(several: tuple[Profile, ...], shards: int) -> tuple[Profile, ...]:
-    """Return profiles whose batches are computed in so many shards."""
+    """Return the profiles with their batches computed in `shards` shards."""
     return tuple(replace(profile, shards=shards) for profile in several)
 
 
 def shards_of(specification: Mapping[str, Any]) -> int:
-    """Return how many shards a specification says."""
+    """Return the number of shards in a specification."""
     return specification.get("shards") or 1
 
 

@@ -1,10 +1,11 @@
-"""Shards on several machines of one party, by Ray: an actor each, where Ray has a processor and the memory for it.
+"""Shards on several machines of one party, by Ray: one actor each, placed where a processor and memory are free.
 
-Ray is inside one party; between parties there is the pinned link only, as everywhere. It carries what shards are told,
-this party's key, counts and shares, and its store may put them on its machines' disks. Its ports are open to the
-network, on one machine too, and who reaches them may run any program there. So it is used only with TLS of its own, in
-which either end shows a certificate (RAY_USE_TLS), and with its token (RAY_AUTH_MODE): a port of each machine takes
-orders to install programs in clear, from whoever has the token, or without one from all. All run this program.
+Ray runs inside one party; between parties there is only the pinned link. Ray carries the shards' orders, this party's
+key, counts and shares, and its store may write them to its machines' disks. Its ports are open to the network, even on
+one machine, and anyone who reaches them may run any program there. So Ray is used only with its own TLS, in which both
+ends show a certificate (RAY_USE_TLS), and with its token (RAY_AUTH_MODE). The token is needed too: one port of each
+machine takes commands to install programs without TLS, from everyone if there is no token. All machines run this
+program.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ from smc.session import Session
 
 _connecting = threading.Lock()
 GUARDS = {"RAY_USE_TLS": "1", "RAY_AUTH_MODE": "token"}
-TRIES = "RAY_NUM_REDIS_GET_RETRIES"  # to reach Ray, of up to 40 s each; Ray's default is 20 of them
+TRIES = "RAY_NUM_REDIS_GET_RETRIES"  # attempts to reach Ray, up to 40 s each; Ray's default is 20
 
 
 class OnRay(Processes):
-    """Shards as actors of Ray; each reserves a processor, and `memory` bytes."""
+    """Shards as actors of Ray; each reserves a processor and `memory` bytes."""
 
     def __init__(self, session: Session, options: LinkOptions, profile: Profile, memory: int) -> None:
         super().__init__(session, options, profile)
@@ -57,7 +58,7 @@ class OnRay(Processes):
 
 
 class _Actor:
-    """A shard in one of Ray's processes, of a job on the machine `here`."""
+    """A shard of a job of the machine `here`, in one of Ray's processes."""
 
     def __init__(self, order: Order, here: str) -> None:
         self._main, there = multiprocessing.Pipe()
@@ -70,13 +71,13 @@ class _Actor:
             serve(there, order)
 
     def host(self) -> str:
-        """Return the address of this machine, as Ray knows it."""
+        """Return the address of this machine in Ray."""
         import ray
 
         return str(ray.util.get_node_ip_address())
 
     def send(self, task: Any) -> None:
-        """Hand over a task."""
+        """Send a task to the shard."""
         self._main.send(task)
 
     def recv(self) -> Any:
@@ -84,14 +85,18 @@ class _Actor:
         return self._main.recv()
 
     def join(self) -> None:
-        """Wait for the end."""
+        """Wait for the end of the shard."""
         self._thread.join(END_SECONDS)
 
 
 def carried_to(host: str, here: str, order: Order) -> Order:
-    """Return an order as it is for a machine: a shard that listens does so at the address where the peer is sent.
+    """Return an order adapted to a machine: a listening shard gets the address at which the peer will dial it.
 
-    On the machine `here`, of the job's own process, that is where its session listens, elsewhere Ray's address.
+    Args:
+        host: Address of the shard's machine in Ray.
+        here: Address of the machine of the job's own process. There the shard listens where the job's session listens;
+            on any other machine it listens at Ray's address.
+        order: The order.
     """
     if order.listen is None or host == here:
         return order
@@ -99,7 +104,7 @@ def carried_to(host: str, here: str, order: Order) -> Order:
 
 
 class _Line:
-    """The way to an actor, from a machine with the address `here`."""
+    """Connection to an actor, from a machine with the address `here`."""
 
     def __init__(self, ray: Any, actor: Any, here: str) -> None:
         self._ray, self._actor, self._here = ray, actor, here
@@ -115,7 +120,7 @@ class _Line:
         return answer._replace(host="" if host == self._here else host) if isinstance(answer, Address) else answer
 
     def _get(self, reference: Any, seconds: float | None = None) -> Any:
-        """Return what an actor answers. `OSError` if it is gone or at its end, or has no place on any machine yet."""
+        """Return an actor's answer. Raise OSError if the actor has ended, or no machine has room for it yet."""
         try:
             return self._ray.get(reference, timeout=seconds)
         except self._ray.exceptions.RayError as error:
@@ -123,7 +128,7 @@ class _Line:
 
 
 class _Handle:
-    """What `Processes` does with a process."""
+    """Process handle of an actor, as `Processes` uses it."""
 
     def __init__(self, ray: Any, actor: Any) -> None:
         self._ray, self._actor = ray, actor
@@ -138,12 +143,12 @@ class _Handle:
 
 
 def connected(address: str) -> Any:
-    """Return Ray, connected to the one at this address, or `auto` for that of this machine.
+    """Return the `ray` module, connected to the cluster at this address; `auto` is the cluster of this machine.
 
-    `InputError` if there is none, if it is another's, or open to others.
+    Raise InputError if there is none, or if it does not accept this party's certificates and token.
     """
     require_ray()
-    os.environ.setdefault(TRIES, "1")  # which Ray reads as it is loaded
+    os.environ.setdefault(TRIES, "1")  # Ray reads it while it is imported
     import ray
 
     with _connecting:
@@ -157,7 +162,7 @@ def connected(address: str) -> Any:
 
 
 def require_ray() -> None:
-    """Raise `InputError` if Ray is not installed here, or would use no TLS or no token."""
+    """Raise InputError if Ray is not installed here, or would run without TLS or without a token."""
     for name, value in GUARDS.items():
         if os.environ.get(name) != value:
             raise InputError(

@@ -1,4 +1,4 @@
-"""The result of a job as it is kept: a JSON object, and the forms in which it can be had as a file."""
+"""Stored result of a job: a JSON object, and the file forms in which it can be downloaded."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ Document = dict[str, Any]
 
 @dataclass(frozen=True)
 class File:
-    """A form of the result: a file to download and, with `option`, the setting that says where a command writes it.
+    """File form of the result: a download, and, with `option`, the setting for the path where a command writes it.
 
-    `needs` names packages that the core does not bring, by `parties.base.extras`.
+    `needs` names packages outside the core, as in `parties.base.extras`.
     """
 
     name: str
@@ -25,5 +25,5 @@ class File:
 
 
 def json_text(document: Document) -> str:
-    """Return the JSON object itself, for people."""
+    """Return the JSON object itself, indented for people."""
     return json.dumps(document, ensure_ascii=False, indent=2) + "\n"

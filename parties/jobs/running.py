@@ -1,4 +1,4 @@
-"""A task run over a link: by a command, a notebook or a node, all in one way."""
+"""Execution of a task over a link, by a command, a notebook or a node."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from parties.link.identity import Identity, load_certificate, load_identity, sho
 from parties.link.settings import LinkSettings, require_link
 from smc.errors import InputError, ProtocolError, SmcError
 
-if TYPE_CHECKING:  # what takes its time to load is loaded where it is used: at best while the peer is on its way
+if TYPE_CHECKING:  # slow imports happen where they are used, if possible while the peer is on its way
     from parties.jobs.choosing import Choice
     from parties.jobs.kind import Kind, State
     from parties.link.opening import Link
@@ -26,13 +26,13 @@ if TYPE_CHECKING:  # what takes its time to load is loaded where it is used: at 
 Report = dict[str, Any]
 
 
-MORE = 4  # times what a run has cost, if it may go on
-ANSWER_SECONDS = 60.0  # for the operator's answer, while the peer waits
-DECLINE_SECONDS = 2.0  # for a peer who dials again and again to come
+MORE = 4  # a run may cost 4 x what it has cost so far once both operators agree
+ANSWER_SECONDS = 60.0  # limit for the operator's answer; the peer waits meanwhile
+DECLINE_SECONDS = 2.0  # a peer that waits dials again within this time
 
 
 class Connection:
-    """A checked way to the peer: files read, nothing dialled yet."""
+    """A checked way to the peer: the files are read, and nothing is dialled yet."""
 
     def __init__(self, settings: LinkSettings) -> None:
         self._link = require_link(settings)
@@ -47,9 +47,18 @@ class Connection:
     def run_task(
         self, task: Kind, data: Any, status: StatusLine, on_engine: Callable[[Profile], object] = lambda _: None
     ) -> tuple[State, Report]:
-        """Run a task from its beginning on this party's data; its last state and the cost report. See `agreed`.
+        """Run a task from its beginning on this party's data; return its final state and the cost report.
 
-        `on_engine` is told the profile before anything is computed, if the link has decided on it.
+        Args:
+            task: The task.
+            data: This party's data, as the task's `run` takes them.
+            status: Progress line.
+            on_engine: Called with the profile before the computation, if the link decided it.
+
+        Raises:
+            InputError: A machine of this party cannot do its part; the peer is informed.
+            LinkError: See `agreed`.
+            JobMismatchError: See `agreed`.
         """
         from parties.jobs.choosing import check_memory, choice_for, memory_of_shard
         from parties.jobs.inputs import Inputs
@@ -79,7 +88,7 @@ class Connection:
             return state, run.finish(digest(task, state))
 
     def _run(self, task: Kind, data: Any, run: Run, status: StatusLine) -> State:
-        """Run a task to its end. Where it becomes larger than forecast, it goes on if both operators say so."""
+        """Run a task to its end. If it becomes larger than forecast, it continues once both operators agree."""
         from parties.jobs.kind import LargerThanForecastError
 
         state = task.states.beginning
@@ -115,7 +124,7 @@ class Connection:
         )
 
     def decline(self) -> None:
-        """Tell a peer who waits that this party gives up over its own input, and no more."""
+        """Inform a waiting peer that this party gives up because of its own input, without the reason."""
         from parties.link.opening import decline
 
         decline(replace(self._options(), wait=DECLINE_SECONDS, shape=None))
@@ -128,12 +137,19 @@ class Connection:
         choice: Choice,
         meanwhile: Callable[[], object] = lambda: None,
     ) -> Iterator[Run]:
-        """Reach the peer and agree on the job; give the engine on which it is to be run.
+        """Reach the peer and agree on the job; yield the engine for it.
 
-        `meanwhile` is called while the peer is on its way.
+        If the choice leaves the profile to the link, both parties measure the link and take the fastest profile.
 
-        The profile is that of the choice. Where only the link can tell, it is measured, and the quickest is taken.
-        Raises `LinkError`, `JobMismatchError`.
+        Args:
+            specification: The public specification of the job.
+            status: Progress line.
+            choice: The choice of the profile.
+            meanwhile: Called while the peer is on its way.
+
+        Raises:
+            LinkError: The peer cannot be reached, or the link fails.
+            JobMismatchError: The peer's job differs.
         """
         from parties.jobs.choosing import agreed_fields
         from parties.link.opening import open_link
@@ -178,7 +194,7 @@ class Connection:
 
 @dataclass(frozen=True)
 class Run:
-    """A job that both parties have agreed on, and the engine for it."""
+    """A job that both parties have agreed on, with its engine."""
 
     link: Link
     session: Session
@@ -186,7 +202,7 @@ class Run:
     engine: Engine
 
     def finish(self, digest: bytes = b"") -> Report:
-        """Return the cost report, after the end of the job. `ProtocolError` if the digests of the results differ."""
+        """End the job and return the cost report. Raise ProtocolError if the parties' digests of the result differ."""
         report = cost_report(self.link, str(self.profile))
         self.link.finish(digest)
         return report
@@ -194,7 +210,7 @@ class Run:
 
 @contextmanager
 def declining(settings: LinkSettings) -> Iterator[None]:
-    """Tell a peer who waits, if this party's own input is found wrong in the block: that, and not what is wrong."""
+    """Inform a waiting peer if the enclosed block finds this party's own input invalid, without the reason."""
     try:
         yield
     except InputError:
@@ -204,12 +220,12 @@ def declining(settings: LinkSettings) -> Iterator[None]:
 
 
 def note_code(session: Session, task: Kind) -> None:
-    """Note the name of a job's protocol and its code: the first message of its engine compares them."""
+    """Record the name and the code digest of a job's protocol: the engine's first message compares them."""
     session.agreement.note_code(f"protocol {task.name} of code {code_of_kind(type(task))}")
 
 
 def _both_say_yes(session: Session, ours: bool) -> bool:
-    """Return whether both parties have said yes."""
+    """Return whether both parties agreed to continue."""
     import numpy as np
 
     with session.phase("going on"):
@@ -218,7 +234,7 @@ def _both_say_yes(session: Session, ours: bool) -> bool:
 
 
 def cost_report(link: Link, profile: str) -> Report:
-    """Return what the session of a link has cost, and what measuring the link took before, if it was measured."""
+    """Return the cost of a link's session, and the cost of measuring the link if it was measured."""
     report = {"profile": profile, **link.session().meter.report()}
     if link.measuring is not None:
         report[MEASURING] = {"link": str(link.measured), **link.measuring.as_dict()}
@@ -226,14 +242,17 @@ def cost_report(link: Link, profile: str) -> Report:
 
 
 def kernels_of(profiles: Sequence[Profile]) -> list[str]:
-    """Return the modules of kernels that a run on one of these profiles may call."""
+    """Return the kernel modules that a run on one of these profiles may call."""
     return list(dict.fromkeys(module for profile in profiles for module in profile.kernels))
 
 
 def profile_for(link: Link, choice: Choice) -> Profile:
-    """Return the profile of the choice; if only the link can tell, the quickest there.
+    """Return the profile of the choice, or the fastest one on the measured link.
 
-    Both parties reckon for themselves, with the same numbers, and compare what they chose.
+    Both parties compute it from the same numbers and compare their choices.
+
+    Raises:
+        ProtocolError: The parties' choices differ.
     """
     if choice.profile is not None:
         return choice.profile

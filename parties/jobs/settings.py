@@ -1,7 +1,7 @@
-"""The settings of a kind of job: each is said once, with its title, help, bounds, default and role.
+"""Settings of a kind of job: each is defined once, with its title, help, bounds, default and role.
 
 Flags, tables of party.toml, job files, the page's form and labels, the policy's bounds and a notebook's parameters are
-all read off these fields, through `parameters`. A field is made by `public`, `private`, `own_file` or `output`.
+all derived from these fields, through `parameters`. `public`, `private`, `own_file` and `output` make a field.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ Role: TypeAlias = Literal["public", "private", "file", "output"]
 if TYPE_CHECKING:
     AnyEngine: TypeAlias = str
     BooleanEngine: TypeAlias = str
-else:  # the names that the recipes have
+else:  # names of the recipes
     AnyEngine = Literal[("auto", *ENGINES)]
     BooleanEngine = Literal[("auto", *BOOLEAN_ENGINES)]
 
-MAX_ROWS = 65535  # no party has more rows than that, unless another bound is agreed on
-AnyField: TypeAlias = Any  # what stands to the right of a field's type
+MAX_ROWS = 65535  # default bound on each party's rows
+AnyField: TypeAlias = Any  # right-hand side of a field's definition
 
 
 def _field(role: Role, default: object, title: str, help_: str, about: dict[str, Any], options: Any) -> AnyField:
@@ -49,37 +49,59 @@ def public(
     advanced: bool = False,
     **options: Any,
 ) -> AnyField:
-    """Return a parameter that both parties must have the same.
+    """Return a parameter whose value both parties must share.
 
-    `none` says what None means in a job, "no limit" stands for an infinite number; `left_out` what leaving it out
-    means, if something is chosen then (without either, it must be given);
-    `node`: only a node's job has it; `joined`: its flag may be given several times, and this stands between the texts
-    then; `column`: it names one, or several if it is a list; `unless`: the setting with which it need not be given;
-    `advanced`: a command's --help leaves it out, --help-all has it.
+    Args:
+        default: Default value.
+        title: Label on the page.
+        help_: Help line.
+        none: Meaning of None in a job; "no limit" stands for an infinite number.
+        left_out: Effect of omission, if a value is chosen then. Without `none` or `left_out`, None as default means
+            that the value is required.
+        node: Whether only a node's jobs have it.
+        joined: Separator between the texts of a flag that may be repeated.
+        column: Whether it names a column, or several if it is a list.
+        unless: Setting that makes this one unnecessary.
+        advanced: Whether only --help-all shows it.
+        options: Further arguments of pydantic's `Field`.
     """
     about = {"none": none, "left_out": left_out, "node": node, "joined": joined, "column": column, "unless": unless}
     return _field("public", default, title, help_, {**about, "advanced": advanced}, options)
 
 
 def private(title: str, help_: str, *, metavar: str = "VALUE", **options: Any) -> AnyField:
-    """Return a party's own input, typed by its operator: never told, never stored."""
+    """Return a party's own input, typed by its operator: never sent, never stored.
+
+    Args:
+        title: Label on the page.
+        help_: Help line.
+        metavar: Placeholder of the value in the help.
+        options: Further arguments of pydantic's `Field`.
+    """
     return _field("private", None, title, help_, {"metavar": metavar}, options)
 
 
 def own_file(title: str, help_: str, *, argument: bool = False, data: bool = False, **options: Any) -> AnyField:
-    """Return a file on this machine. `argument`: named by its place on the command line; `data`: it holds private
-    rows."""
+    """Return a file on this machine.
+
+    Args:
+        title: Label on the page.
+        help_: Help line.
+        argument: Whether the command line names it by position instead of a flag.
+        data: Whether it holds private rows.
+        options: Further arguments of pydantic's `Field`.
+    """
     return _field("file", None, title, help_, {"argument": argument, "data": data}, options)
 
 
 def of_people(node: bool = False) -> AnyField:
     """Return the field `at_most`."""
-    words = "Rows per person that are used; noise then protects the person. Both tables must agree"
-    return public(None, "Rows of a person", words, none="noise protects a row", node=node, advanced=True)
+    help_text = "Rows per person that are used; noise then protects the person. Both tables must agree"
+    return public(None, "Rows of a person", help_text, none="noise protects a row", node=node, advanced=True)
 
 
 def output(help_: str, advanced: bool = False) -> AnyField:
-    """Return a file to write; `advanced` as of `public`."""
+    """Return a file to write; `advanced` as in `public`."""
     return _field("output", None, "", help_, {"advanced": advanced}, {})
 
 
@@ -93,13 +115,13 @@ def engine_field(default: str = "auto") -> AnyField:
     )
 
 
-CHOSEN = {"ot", "garbling", "form"}  # by the engine auto
+CHOSEN = {"ot", "garbling", "form"}  # fields that the engine auto chooses
 
 
 class EngineSettings(Settings):
-    """The choice of how circuits and integers are computed; `auto` chooses all of it.
+    """Choice of the engine for circuits and integers; `auto` chooses all of it.
 
-    `usual` is the engine where some of it is said, but no engine; and where a job is too large to be counted ahead.
+    `usual` is the engine if other fields are set but no engine is named, and if a job is too large to be counted.
     """
 
     usual: ClassVar[str] = "mixed"
@@ -115,36 +137,38 @@ class EngineSettings(Settings):
     @model_validator(mode="before")
     @classmethod
     def _said_in_part(cls, fields: Any) -> Any:
-        in_part = isinstance(fields, Mapping) and "engine" not in fields and any(name in fields for name in CHOSEN)
-        return {**fields, "engine": cls.usual} if in_part else fields
+        without_engine = (
+            isinstance(fields, Mapping) and "engine" not in fields and any(name in fields for name in CHOSEN)
+        )
+        return {**fields, "engine": cls.usual} if without_engine else fields
 
     @model_validator(mode="after")
     def _auto_chooses(self) -> EngineSettings:
         chosen = self.model_fields_set & CHOSEN
         if self.engine == "auto" and chosen:
-            raise ValueError(f"engine auto chooses {' and '.join(sorted(chosen))} by itself: leave it out")
+            raise ValueError(f"engine auto chooses {' and '.join(sorted(chosen))}; remove it, or name an engine")
         return self
 
 
-ENGINE = tuple(EngineSettings.model_fields)  # what of a specification makes the profile
+ENGINE = tuple(EngineSettings.model_fields)  # fields of a specification that make up the profile
 
 
 class KindSettings(EngineSettings):
-    """The settings that every kind of job has."""
+    """Settings that every kind of job has."""
 
     out: LocalPath | None = output("Write the result as JSON.")
     report: LocalPath | None = output("Write the cost report as JSON.", advanced=True)
 
 
 class BooleanSettings(KindSettings):
-    """Those of a kind that computes with circuits only, on whatever engine."""
+    """Settings of a kind that computes only with circuits, on any engine."""
 
     usual: ClassVar[str] = "yao"
     engine: BooleanEngine = engine_field()
 
 
 class ManyGatesSettings(BooleanSettings):
-    """Those of a kind with many gates in few levels, of which traffic is what counts."""
+    """Settings of a kind with many gates in few levels, whose cost is mostly traffic."""
 
     usual: ClassVar[str] = "gmw"
     ot: OTKind = public(
@@ -157,10 +181,11 @@ class ManyGatesSettings(BooleanSettings):
 
 @dataclass(frozen=True)
 class Parameter:
-    """One field of a kind's settings, as everything that is derived from it sees it.
+    """One field of a kind's settings, as the derived interfaces see it.
 
-    `key` is its name in files, and with `-` for `_` its flag; `field` that in the class, mostly the same; `type` what
-    it is read as. The others are those of `public`, `private` and `own_file`.
+    `key` is its name in files, and with `-` for `_` its flag; `field` is its name in the class, usually equal. `type`
+    is
+    the type its text is parsed as. The other fields are the arguments of `public`, `private` and `own_file`.
     """
 
     key: str
@@ -183,45 +208,45 @@ class Parameter:
     advanced: bool = False
 
     def of(self, settings: Settings) -> Any:
-        """Return its value in some settings."""
+        """Return its value in the settings."""
         return getattr(settings, self.field)
 
     @property
     def flag(self) -> str:
-        """The flag of the key."""
+        """Command-line flag of the key."""
         return "--" + self.key.replace("_", "-")
 
     @property
     def variable(self) -> str:
-        """The name by which a command gets it: never a word of Python's."""
+        """Name of the command's argument; never a keyword of Python."""
         return f"own_{self.key}"
 
     @property
     def is_number(self) -> bool:
-        """True if it can be bounded."""
+        """Whether bounds make sense for it."""
         return self.type in (int, float)
 
     def is_missing(self, settings: Mapping[str, Any]) -> bool:
-        """Return whether it would have to stand in a job that has these, and does not."""
+        """Return whether a job with these settings lacks a required value for it."""
         return self.is_needed and settings.get(self.key) is None and not settings.get(self.unless)
 
     @property
     def is_engine(self) -> bool:
-        """True if it says how to compute, not what."""
+        """Whether it selects the way of computation, not the question."""
         return self.key in ENGINE
 
     @property
     def is_needed(self) -> bool:
-        """True if nothing stands for it if it is left out."""
+        """Whether it has neither a default nor a meaning if omitted."""
         return self.role == "public" and self.default is None and not (self.none or self.left_out)
 
     def shown_default(self) -> str:
-        """Return the default in words."""
+        """Return the default as text."""
         return in_words(self.default, self.left_out or self.none)
 
 
 def in_words(value: object, none: str = "") -> str:
-    """Return a value for people: `none` for None, yes or no for truth values."""
+    """Return a value as text: `none` for None, yes or no for truth values."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return none if value is None else str(value)
@@ -229,20 +254,19 @@ def in_words(value: object, none: str = "") -> str:
 
 @cache
 def parameters(settings: type[Settings]) -> tuple[Parameter, ...]:
-    """Return the fields of the settings that have a role: what a kind adds first, then how it is computed, then
-    outputs."""
+    """Return the fields that have a role: the kind's own first, then the engine's, then outputs."""
     fields = [_parameter(name, info) for name, info in settings.model_fields.items() if _about(info)]
     last = {"public": 1, "output": 2}
     return tuple(sorted(fields, key=lambda field: last[field.role] if field.is_engine or field.role == "output" else 0))
 
 
 def public_parameters(settings: type[Settings]) -> tuple[Parameter, ...]:
-    """Return those that both parties must have the same."""
+    """Return the parameters whose values both parties must share."""
     return tuple(field for field in parameters(settings) if field.role == "public")
 
 
 def private_parameters(settings: type[Settings]) -> tuple[Parameter, ...]:
-    """Return those that an operator types."""
+    """Return the parameters that an operator types."""
     return tuple(field for field in parameters(settings) if field.role == "private")
 
 
@@ -266,7 +290,7 @@ def _parameter(name: str, info: FieldInfo) -> Parameter:
 
 
 def _type(annotation: Any) -> tuple[type, tuple[str, ...]]:
-    """Return the plain type behind an annotation, and the words to choose from if it is a choice."""
+    """Return the plain type behind an annotation, and the options of a choice."""
     origin = get_origin(annotation)
     if origin is Annotated:
         return _type(get_args(annotation)[0])

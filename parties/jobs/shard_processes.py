@@ -1,14 +1,15 @@
-"""The shards of a job as processes: each with a connection of its own to the peer's, under the identity of the job.
+"""Shards of a job as processes: each has its own connection to the peer's shard, under the identity of the job.
 
-A shard's link is opened like any other: pinned certificates, TLS 1.3, a hello each way. What both say in it is of which
-session they are a shard, by a key derived from that session's identifier, which one, and for which time it is begun; so
-its own session identifier follows from the job's, and fresh nonces. Party 0's shard listens on a port of its own, which
-the job's session tells the peer: one of `link.shard_ports` that is free. Without these shard k of a command on
-0.0.0.0:7000 listens on port 7000 + k, from 1 on, and that of a node, whose jobs have shards at the same time, anywhere.
+A shard's link is opened like any other: pinned certificates, TLS 1.3, a hello each way. Both hellos contain a key
+derived from the identifier of the job's session, the number of the shard, and a count of its starts. So the identifier
+of the shard's session follows from the job's and from fresh nonces. Party 0's shard listens on a port of its own, which
+the job's session sends to the peer: a free one of `link.shard_ports`. Without that setting, shard k of a command on
+0.0.0.0:7000 listens on port 7000 + k, from 1 on. Shards of a node, whose jobs run at the same time, listen on any free
+port.
 
-Processes share nothing with this one: on Linux they are forks of one that has loaded what all of them need, and holds
-no link, no thread of gRPC's and no secret; elsewhere each is begun anew. What circuits this process has built, to count
-the job, it tells them. Each lives until the session ends, or this process.
+The processes share no memory with this one. On Linux they are forks of a server that has loaded the modules they need,
+and holds no link, no thread of gRPC and no secret; elsewhere each is started anew. They receive the circuits that this
+process built to count the job. Each lives until the session or this process ends.
 """
 
 from __future__ import annotations
@@ -49,15 +50,16 @@ from smc.session import Session
 if TYPE_CHECKING:
     from parties.base.token_key import TokenKey
 
-WAIT_SECONDS = 30.0  # for the peer's shard to come: both are begun at once
+WAIT_SECONDS = 30.0  # for the peer's shard to come: both start at the same time
 UNBEGUN = "its process has not begun"
 END_SECONDS = 10.0  # for a process to end by itself
-COMMAND = ("click", "parties.jobs.kinds")  # what the main module loads, which each process loads again
-CIRCUITS = 64  # that shards are told of, those used last: of a tree of twelve columns 0.5 to 2 MB
+COMMAND = ("click", "parties.jobs.kinds")  # modules that the main module imports; each process imports them again
+CIRCUITS = 64  # the last used circuits, sent to shards: 0.5 to 2 MB for a tree of twelve columns
 SAFE_PATH = "PYTHONSAFEPATH"
-os.environ.setdefault(SAFE_PATH, "")  # which says nothing: to add one later, while threads look for others, is not safe
+# empty means off; adding a variable later is unsafe while other threads read the environment
+os.environ.setdefault(SAFE_PATH, "")
 _beginning = threading.Lock()
-_taken: set[int] = set()  # ports of `link.shard_ports` on which shards of this process listen, or will
+_taken: set[int] = set()  # ports of `link.shard_ports` that shards of this process use or will use
 _Host: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 _Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 KEPT = ("timeout", "keepalive", "goodbye", "buffer", "window", "classical")
@@ -65,7 +67,7 @@ KEPT = ("timeout", "keepalive", "goodbye", "buffer", "window", "classical")
 
 @dataclass(frozen=True)
 class Order:
-    """What a shard's process is told: plain values."""
+    """Start data of a shard's process, as plain values."""
 
     key_pem: bytes = field(repr=False)
     token: TokenKey | None
@@ -90,11 +92,11 @@ class Processes(Shards):
         self._profile = replace(profile, shards=1)
         self._begun = Counter[int]()
         self._processes: dict[int, Any] = {}
-        self._ports: dict[int, int] = {}  # that are ours of `link.shard_ports`, by shard
+        self._ports: dict[int, int] = {}  # port of each shard, among `link.shard_ports`
 
     @property
     def pids(self) -> dict[int, int]:
-        """The process of each shard that is there."""
+        """Process number of each live shard."""
         return {number: process.pid for number, process in self._processes.items()}
 
     @override
@@ -103,7 +105,8 @@ class Processes(Shards):
         return [self._told(line) for line in begun]
 
     def _told(self, line: Any) -> tuple[Line, Door]:
-        """Return a way to a shard with the door that it says it has. Raises what it says is wrong here."""
+        """Return a connection to a shard with the shard's door. Raise the error that the shard reports about this
+        machine."""
         if isinstance(line, _Dead):
             return line, NOWHERE
         try:
@@ -128,16 +131,16 @@ class Processes(Shards):
 
     @override
     def _end(self, number: int) -> None:
-        """See `Shards._end`: nothing of it goes on."""
+        """End a shard and all of its work."""
         process = self._processes.pop(number, None)
         if process is not None:
-            process.join(0.0)  # one that has ended is not signalled: its number may be another's by now
+            process.join(0.0)  # an ended process is not signalled: another may have its number by now
             process.kill()
             process.join()
-        _taken.discard(self._ports.pop(number, 0))  # now another session may listen there
+        _taken.discard(self._ports.pop(number, 0))  # other sessions may listen there from now on
 
     def finish(self) -> None:
-        """End all in order: each says goodbye to the peer's."""
+        """End all shards in order: each says goodbye to the peer's shard."""
         for line in [*self._lines.values()]:
             with suppress(OSError):
                 line.send(None)
@@ -145,7 +148,7 @@ class Processes(Shards):
             process.join(END_SECONDS)
 
     def kill(self) -> None:
-        """End what is still there."""
+        """End the remaining shards."""
         for number in [*self._processes]:
             self._end(number)
 
@@ -167,7 +170,7 @@ class Processes(Shards):
             "time": self._begun[number],
         }
         if shape is not None and shape.rate is not None:
-            shape = replace(shape, rate=shape.rate / self.count)  # all have one line
+            shape = replace(shape, rate=shape.rate / self.count)  # all shards share one line
         order = Order(
             options.identity.key_pem,
             options.identity.token,
@@ -191,7 +194,7 @@ class Processes(Shards):
         try:
             with _elsewhere():
                 process.start()
-        except OSError:  # it is gone before it has read what it is told
+        except OSError:  # the process ended before it read its order
             return _Dead(LinkError(UNBEGUN))
         finally:
             there.close()
@@ -200,7 +203,7 @@ class Processes(Shards):
 
 
 def _take(host: str, ports: range) -> int:
-    """Return a port of the range on which nobody listens, and keep it from other sessions of this process."""
+    """Return a free port of the range, and reserve it within this process."""
     with _beginning:
         for port in ports:
             if port not in _taken and not taken(Address(host, port)):
@@ -213,23 +216,25 @@ def _take(host: str, ports: range) -> int:
 
 @contextmanager
 def _elsewhere() -> Iterator[None]:
-    """Let Python look for no modules in the working directory of a process that it begins, where anybody's may lie.
+    """Keep a starting Python process from importing modules out of its working directory, where others may place
+    files.
 
-    It does so whatever its parent does, whose directory that is, too.
+    The new process would do so no matter how its parent was started.
     """
     with _beginning:
-        before, os.environ[SAFE_PATH] = os.environ[SAFE_PATH], "1"
+        previous, os.environ[SAFE_PATH] = os.environ[SAFE_PATH], "1"
         try:
             yield
         finally:
-            os.environ[SAFE_PATH] = before
+            os.environ[SAFE_PATH] = previous
 
 
 def _context() -> Any:
-    """Return how processes begin; see the module's first lines. Protocols that are loaded here are loaded for all."""
-    if sys.platform != "linux" or sys.version_info < (3, 11, 1):  # elsewhere a fork is not safe; CVE-2022-42919
+    """Return the start method of processes; see the module's docstring. Protocols loaded here are preloaded for all
+    shards."""
+    if sys.platform != "linux" or sys.version_info < (3, 11, 1):  # a fork is unsafe elsewhere; CVE-2022-42919
         return multiprocessing.get_context("spawn")
-    temporary.ensure()  # the server's socket is in there
+    temporary.ensure()  # directory of the server's socket
     context = multiprocessing.get_context("forkserver")
     protocols = [name for name in list(sys.modules) if name.startswith("protocols.")]
     context.set_forkserver_preload(["parties.jobs.fork_server", __name__, *COMMAND, *protocols])
@@ -237,7 +242,7 @@ def _context() -> Any:
 
 
 def door(address: Address) -> Door:
-    """Return a shard's door; of a host that is none, that of the session's own."""
+    """Return a shard's door; with an empty host, the door at the session's own host."""
     if not address.host:
         return (*NOWHERE[:-1], address.port)
     host = ipaddress.ip_address(address.host)
@@ -246,17 +251,17 @@ def door(address: Address) -> Door:
 
 
 def met_at(door: Door, session: Address, shards_at: Sequence[str] = ()) -> Address:
-    """Return the address of a door: of the session's own host, or of one that this party's operator has named.
+    """Return the address of a door: on the session's own host, or on a host that this party's operator has named.
 
-    The peer names the address. It shall not have this party dial, and so explore, any other machine.
+    The peer sends the address. It must not make this party dial, and so explore, any other machine.
 
     Args:
-        door: what the peer says of its shard.
-        session: where the peer's session was dialled.
-        shards_at: hosts and networks, see `LinkSettings`.
+        door: The address that the peer sends for its shard.
+        session: The address at which the peer's session was dialled.
+        shards_at: Hosts and networks, see `LinkSettings`.
 
     Raises:
-        MachineError: the address is neither; nothing is dialled.
+        MachineError: The address is on neither; nothing is dialled.
     """
     groups, port = door[:-1], door[-1]
     if not any(groups):
@@ -273,17 +278,17 @@ def met_at(door: Door, session: Address, shards_at: Sequence[str] = ()) -> Addre
 
 def _networks(shards_at: Sequence[str]) -> Iterator[_Network]:
     """Yield the networks, and each address of the hosts."""
-    for place in shards_at:
+    for name in shards_at:
         try:
-            yield ipaddress.ip_network(place)
+            yield ipaddress.ip_network(name)
         except ValueError:
             with suppress(OSError):
-                for known in socket.getaddrinfo(place, None):
-                    yield ipaddress.ip_network(str(known[4][0]).partition("%")[0])
+                for resolved in socket.getaddrinfo(name, None):
+                    yield ipaddress.ip_network(str(resolved[4][0]).partition("%")[0])
 
 
 def _holds(network: _Network, host: _Host) -> bool:
-    """Return whether a host is of a network; what this machine alone reaches is of a network of its kind only."""
+    """Return whether a host is in a network; an address reachable only from this machine needs such a network."""
     return host in network and _is_here(host) == _is_here(network)
 
 
@@ -292,7 +297,7 @@ def _is_here(place: _Host | _Network) -> bool:
 
 
 class _Dead:
-    """A shard that is not there."""
+    """A shard that could not be started or reached."""
 
     def __init__(self, error: Exception) -> None:
         self._error = error
@@ -304,16 +309,21 @@ class _Dead:
 
 
 def _work(main: Connection, order: Order) -> None:
-    """Be a shard, until there are no more tasks."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a whole group: the job's process ends this one
+    """Run as a shard until there are no more tasks."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the job's process ends this one
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     threading.Thread(target=_leave_with_parent, daemon=True).start()
     serve(main, order)
-    os._exit(0)  # nothing is left to write, and gRPC takes its time to let go of threads
+    os._exit(0)  # nothing is left to write, and gRPC is slow to release its threads
 
 
 def serve(main: Any, order: Order) -> None:
-    """Open the link to the peer's shard, and say where; then do one task after another, until there are no more."""
+    """Open the link to the peer's shard and report its port; then perform tasks until there are no more.
+
+    Args:
+        main: Connection to the job's process.
+        order: The shard's order.
+    """
     memory.keep_freed()
     keep(order.circuits)
     certificate = x509.load_pem_x509_certificate(order.certificate_pem)
@@ -338,12 +348,12 @@ def serve(main: Any, order: Order) -> None:
         except (EOFError, OSError):
             raise
         except Exception as error:
-            is_ours = type(error) is InputError  # there were no rows yet
+            is_ours = type(error) is InputError  # a shard's link depends on no row
             main.send(_plain(Failed(MachineError(str(error)) if is_ours else error)))
 
 
 def _plain(answer: Any) -> Any:
-    """Return an answer that can be told another process: an error of ours as it is, any other by its words."""
+    """Return an answer that can be pickled: errors of this project unchanged, other errors as their text."""
     if isinstance(answer, Failed) and not isinstance(answer.error, SmcError):
         return Failed(RuntimeError(f"{type(answer.error).__name__}: {answer.error}"))
     return answer

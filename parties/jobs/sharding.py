@@ -1,4 +1,4 @@
-"""The shards of a job: as processes of this machine, or where Ray has room for them, for as long as its work takes."""
+"""The shards of a job, for the duration of its work: processes of this machine, or actors of Ray."""
 
 from __future__ import annotations
 
@@ -13,7 +13,14 @@ from smc.engines import Engine, Profile
 
 @contextmanager
 def sharded(link: Link, engine: Engine, profile: Profile, memory: int = 0) -> Iterator[None]:
-    """Give an engine its shards, if its profile has several, for the enclosed work; each takes so much `memory`."""
+    """Give an engine its shards during the enclosed work, if its profile has several.
+
+    Args:
+        link: The job's link.
+        engine: The engine that gets the shards.
+        profile: Profile of the engine.
+        memory: Bytes of memory that each shard reserves in Ray.
+    """
     if profile.shards == 1:
         yield
         return
@@ -36,6 +43,6 @@ def sharded(link: Link, engine: Engine, profile: Profile, memory: int = 0) -> It
 
 
 def _kill_with_link(link: Link, shards: Processes) -> None:
-    """Once the job's link is over, by whomever, nobody waits for its shards any more."""
+    """End the shards once the job's link has ended, by either party."""
     link.channel.ended.wait()
     shards.kill()

@@ -1,6 +1,6 @@
-"""What a job spends of a table's privacy budget: events, not sums, so that any way of adding up can be used later.
+"""Privacy losses of jobs, as separate events rather than sums, so that any composition rule can be applied later.
 
-Losses are fractions. Doubles stand in settings and results, and in the ledger; `exact` and `Loss.entry` convert them.
+Losses are fractions. Settings, results and the ledger hold doubles; `exact` and `Loss.entry` convert them.
 """
 
 from __future__ import annotations
@@ -12,24 +12,27 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 Adjacency: TypeAlias = Literal["add-remove", "replace"]
 
-YOURS = "no budget is kept by this command: what it spends is yours to add up"  # of a command that needs no node
+YOURS = "no budget is kept by this command: what it spends is yours to add up"  # for a command that needs no node
 KEPT_BY_NODES = f"{YOURS}; a node keeps a budget"
-EXACT = "this tells each party the other's number"  # what a joint number without noise does: each subtracts its own
+# each party subtracts its own number from a joint number without noise
+EXACT = "this tells each party the other's number"
 
 
 def exact(value: float) -> Fraction:
-    """Return the decimal number that was written, not the binary one nearest to it."""
+    """Return the decimal number as written, not its nearest binary one."""
     return Fraction(str(value))
 
 
 @dataclass(frozen=True)
 class Loss:
-    """The privacy loss of a noisy mechanism that is used `times` times in sequence on the same rows.
+    """Privacy loss of a noisy mechanism used `times` times in sequence on the same rows.
 
-    Each use is pure (`PureLoss`) or zero-concentrated (`ConcentratedLoss`); `delta` is what it fails by besides.
-    Neighbouring tables differ by one row added or removed. With adjacency "replace" they may also differ by one row
-    replaced, and the loss bounds both: noise is made for the greater change. All numbers are rounded to those
-    that a double has, as the ledger writes them: what is read back is equal.
+    Each use is pure (`PureLoss`) or zero-concentrated (`ConcentratedLoss`), except with probability `delta`.
+    Neighbouring
+    tables differ by one row added or removed. With adjacency "replace" they may also differ by one row replaced, and
+    the
+    loss bounds both: the noise covers the larger change. All numbers are rounded to those of a double, as the ledger
+    writes them: a loss read back is equal.
     """
 
     mechanism: str
@@ -37,7 +40,7 @@ class Loss:
     delta: Fraction = Fraction(0)
     adjacency: Adjacency = "add-remove"
     times: int = 1
-    measure: ClassVar[str]  # the field that holds the loss of one use
+    measure: ClassVar[str]  # name of the field with the loss of one use
 
     def __post_init__(self) -> None:
         for name in (self.measure, "delta"):
@@ -45,7 +48,7 @@ class Loss:
 
     @property
     def amount(self) -> Fraction:
-        """The epsilon or the rho of one use."""
+        """Epsilon or rho of one use."""
         value: Fraction = getattr(self, self.measure)
         return value
 
@@ -55,13 +58,13 @@ class Loss:
 
     @staticmethod
     def read(entry: Mapping[str, Any]) -> Loss:
-        """Return the loss that an entry of the ledger tells of."""
+        """Return the loss in a ledger entry."""
         return PureLoss(**entry) if PureLoss.measure in entry else ConcentratedLoss(**entry)
 
 
 @dataclass(frozen=True)
 class PureLoss(Loss):
-    """Epsilon-differential privacy, but for delta."""
+    """Epsilon-differential privacy, except with probability delta."""
 
     epsilon: Fraction
     measure = "epsilon"
@@ -69,7 +72,7 @@ class PureLoss(Loss):
 
 @dataclass(frozen=True)
 class ConcentratedLoss(Loss):
-    """Zero-concentrated differential privacy, rho-zCDP (Bun, Steinke 2016), but for delta."""
+    """Zero-concentrated differential privacy, rho-zCDP (Bun, Steinke 2016), except with probability delta."""
 
     rho: Fraction
     measure = "rho"

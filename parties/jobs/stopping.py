@@ -1,4 +1,5 @@
-"""Runs whose cost depends on what they open: one that costs far more than was forecast stops in order before a step."""
+"""Runs whose cost depends on opened values: a run that costs far more than its forecast stops in order before a
+step."""
 
 from __future__ import annotations
 
@@ -17,14 +18,14 @@ from parties.jobs.tabular import BySchema
 if TYPE_CHECKING:
     from smc.engines import Engine
 
-STOPPED_AT = 4  # times the forecast: twice what trees on public tables missed it by
-LEAST_STOP = 100_000_000  # bytes: a smaller run is not stopped, unless its settings say so
+STOPPED_AT = 4  # times the forecast: twice the largest error measured for trees on public tables
+LEAST_STOP = 100_000_000  # bytes: a smaller run continues, unless its settings have a limit
 
 MostBytes: TypeAlias = Annotated[int, Field(strict=True, ge=1, le=2**50)]
 
 
 def most_bytes_field(step: str) -> AnyField:
-    """Return the field `most_bytes` of a kind whose run may stop before such a step."""
+    """Return the field `most_bytes` of a kind whose run may stop before the named step."""
     return public(
         None,
         "Byte limit",
@@ -37,26 +38,30 @@ def most_bytes_field(step: str) -> AnyField:
 class StoppingKind(BySchema):
     """A kind whose settings have `most_bytes`. Its runs call `stopping`."""
 
-    enlarged: ClassVar[str]  # what may be larger than forecast, and its verb
-    smaller: ClassVar[str]  # how to ask for less
+    enlarged: ClassVar[str]  # the object that may become larger than forecast, with its verb
+    smaller: ClassVar[str]  # advice on a smaller run
 
     def stopping(self, engine: Engine, on_step: OnStep) -> OnStep:
-        """Return `on_step` for a run that stops before a step if it has cost more than is allowed.
+        """Return `on_step` for a run that stops before a step once it has cost more than allowed.
 
-        What it has cost follows from what is opened, and the bound is public. So both parties stop, and that tells
+        The cost follows from the opened values, and the limit is public. So both parties stop, and the stop reveals
         nothing.
+
+        Args:
+            engine: Engine of the run; its session counts the bytes.
+            on_step: Called with each step.
         """
         total = engine.session.meter.total
-        before = total.bytes_sent + total.bytes_received
+        already_spent = total.bytes_sent + total.bytes_received
 
         def watched(step: Step) -> None:
-            self._stop_if_larger(total.bytes_sent + total.bytes_received - before, step)
+            self._stop_if_larger(total.bytes_sent + total.bytes_received - already_spent, step)
             on_step(step)
 
         return watched
 
     def _stop_if_larger(self, spent: int, step: Step) -> None:
-        """Raise `LargerThanForecastError` if the steps before have cost more than is allowed."""
+        """Raise LargerThanForecastError if the run so far has cost more than allowed."""
         allowed: int | None = getattr(self.settings, "most_bytes")  # noqa: B009 (of the kinds that have it)
         if spent <= (allowed or LEAST_STOP):
             return
@@ -73,27 +78,27 @@ class StoppingKind(BySchema):
 
     @property
     def is_measured(self) -> bool:
-        """True if typical runs of such tasks are known."""
+        """Whether typical runs of such tasks are known."""
         return True
 
     @cached_property
     def forecast(self) -> int | None:
-        """The bytes of a typical run, both ways, by the profile that the specification names, or the first for "auto".
+        """Bytes of a typical run in both directions, on the named profile, or on the first contender for "auto".
 
-        None if it is too large to be counted, or nobody knows what is typical.
+        None if the job is too large to be counted, or no typical run is known.
         """
         if not ((cost := self.cost(Inputs())).is_countable and self.is_measured):
             return None
         from parties.jobs.choosing import choice_for
         from smc.counting import forecast
 
-        choice = choice_for(self, Inputs())  # counted before the run began
+        choice = choice_for(self, Inputs())  # cached: the choice was made before the run
         if choice.forecasts:
             return choice.forecasts[0].bytes
         return forecast(cost.program, choice.possible[0]).bytes
 
     def allowed_settings(self, most_bytes: int) -> Any:
-        """Return the settings with this bound."""
+        """Return the settings with this limit."""
         return self.settings.model_copy(update={"most_bytes": most_bytes})
 
     @override

@@ -1,4 +1,4 @@
-"""What kinds of jobs on rows have in common: a public schema and bound on the rows, and rows from a file or a table."""
+"""Base class of jobs on rows: a public schema, a bound on the rows, and rows from a file or a table."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ from smc.errors import InputError
 if TYPE_CHECKING:
     from protocols.counts import Rows
 
-CELL_BYTES = 8  # of a file, about
+CELL_BYTES = 8  # approximate bytes of a cell in a file
 
 
 class BySchema(Kind):
-    """A task on rows of both parties: its specification is its settings and the schema of the columns that they name.
+    """A task on rows of both parties, specified by its settings and the schema of the columns that they name.
 
-    `schema` is public, and `settings` have `data`, `schema_file` and `max_rows`.
+    `schema` is public; `settings` have `data`, `schema_file` and `max_rows`.
     """
 
     settings: Any
-    unread: ClassVar[str] = "not in the schema, ignored"  # of a file's other columns
+    unread: ClassVar[str] = "not in the schema, ignored"  # message on a file's other columns
 
     def __init__(self, settings: KindSettings, schema: Schema) -> None:
-        """Settings in canonical form, and the schema of the columns that are read."""
+        """Store settings in canonical form and the schema of the columns that are read."""
         super().__init__(settings)
         self.schema = schema
 
     @classmethod
     @abstractmethod
     def canonical(cls, settings: Any, schema: Schema) -> Self:
-        """Return the task of these settings, by a schema with more columns perhaps. `InputError` names what is
-        wrong."""
+        """Return the task of these settings, by a schema that may have more columns. Raise InputError if they are
+        invalid."""
 
     @property
     @override
@@ -52,22 +52,24 @@ class BySchema(Kind):
 
     @property
     def target(self) -> str:
-        """The column by whose values a source counts."""
+        """Column by whose values a source counts."""
         return self.columns[0]
 
     @abstractmethod
     def own_rows(self, source: Any) -> Any:
-        """Return what `run` takes of this party's rows, whose columns are `columns`: the target is the class, the last
-        one."""
+        """Return this party's rows as `run` takes them.
+
+        The source's columns are `columns`; the target is the class, and stands last.
+        """
 
     @property
     def streamed(self) -> bool:
-        """Whether rows are asked for in pieces, see `protocols.counts.Rows.batches`."""
+        """Whether rows are read in pieces, see `protocols.counts.Rows.batches`."""
         return False
 
     @property
     def is_grouped(self) -> bool:
-        """Whether rows are asked for by baskets, which an engine collects; see `Source.baskets`."""
+        """Whether rows are read in baskets, which a database collects; see `Source.baskets`."""
         return False
 
     @property
@@ -77,7 +79,7 @@ class BySchema(Kind):
 
     @override
     def own_seconds(self) -> dict[str, float]:
-        """See `Kind.own_seconds`: a file is read, or an engine is asked: for many rows, or typed ones."""
+        """Return the seconds for reading a file, or a database for many or typed rows."""
         from parties.sources.opening import LARGE, is_plain
         from smc.counting.rates import CELL_SECONDS, ENGINE_SECONDS, PASS_SECONDS, QUERIED_CELL_SECONDS
 
@@ -91,25 +93,33 @@ class BySchema(Kind):
 
     @property
     def passes(self) -> int:
-        """How often rows that are streamed are gone through, once they are there."""
+        """Number of passes over streamed rows after they are opened."""
         return 0
 
     @override
     def misfit(self, inputs: Inputs) -> str | None:
-        """See `Kind.misfit`: a table that lacks an attribute, or knows it with other values."""
+        """Return the reason if the table lacks an attribute or has it with other values."""
         table, schema = inputs.required()
-        if self.settings.max_rows < table.max_rows:  # or a run that fails for too many rows would tell about them
+        if self.settings.max_rows < table.max_rows:  # a run that fails for too many rows would reveal their number
             return f"max_rows of the job must be at least {table.max_rows}, the public bound of the table here"
-        known = [name for name in self.number_columns if name in schema.attributes]
-        return schema.numeric(known).misfit(self.schema)
+        numeric_columns = [name for name in self.number_columns if name in schema.attributes]
+        return schema.numeric(numeric_columns).misfit(self.schema)
 
     @property
     def number_columns(self) -> tuple[str, ...]:
-        """The columns that are taken number by number; all others are counted as the schema says."""
+        """Columns that are read number by number; all others are counted as in the schema."""
         return ()
 
     def rows_in_file(self, schema: Schema, target: str) -> tuple[Rows, list[str]]:
-        """Return this party's rows, from its table or file, by this schema; and the columns that it does not know."""
+        """Return this party's rows from its table or file, and the file's columns that the schema lacks.
+
+        Args:
+            schema: Schema of the columns to read, in their order.
+            target: Column of the class.
+
+        Raises:
+            InputError: The rows do not fit, or rows per person are bounded on one side only.
+        """
         from parties.sources.delimited import csv_columns
         from parties.sources.opening import is_plain, open_table
         from parties.tables import rows
@@ -126,10 +136,10 @@ class BySchema(Kind):
             mapping = {name: column for name, column in table.columns.items() if name in schema.attributes}
             mapped = table.model_copy(update={"max_rows": self.settings.max_rows, "columns": mapping})
             source = open_table(mapped, schema, target, streamed=self.streamed)
-            atexit.register(source.close)  # a tree asks it level by level, to the end of the command
+            atexit.register(source.close)  # a tree queries it level by level until the command ends
             source.check()
-            as_it_stands = self.settings.own_table is None and not schema.has_types
-            return source, [name for name in source.names if as_it_stands and name not in schema.attributes]
+            is_plain_file = self.settings.own_table is None and not schema.has_types
+            return source, [name for name in source.names if is_plain_file and name not in schema.attributes]
         columns = csv_columns(file_of(self.settings.data, "data"), max_rows=self.settings.max_rows)
         encoded = rows.encoded(columns, schema, target)
         sizes = {name: len(values) for name, values in schema.attributes.items()}
@@ -139,7 +149,7 @@ class BySchema(Kind):
     @classmethod
     @override
     def alone(cls, settings: KindSettings, party: int) -> tuple[Self, Any, list[str]]:
-        """See `Kind.alone`: the rows are a file too."""
+        """Return the task with this party's rows read from a file."""
         task = cls.planned(settings)
         ordered = Schema({name: task.schema.attributes[name] for name in task.columns})
         rows, ignored = task.rows_in_file(ordered, task.target)
@@ -155,7 +165,7 @@ class BySchema(Kind):
     @classmethod
     @override
     def proposed(cls, settings: KindSettings, inputs: Inputs) -> Self:
-        """See `Kind.proposed`: the bound of the table, unless the job has another."""
+        """Use the table's bound unless the job has its own."""
         table, schema = inputs.required()
         if "max_rows" not in settings.model_fields_set:
             settings = settings.model_copy(update={"max_rows": table.max_rows})
@@ -169,21 +179,20 @@ class BySchema(Kind):
     @classmethod
     @override
     def planned(cls, settings: Any) -> Self:
-        """See `Kind.planned`: the schema is a file."""
+        """Read the schema from a file."""
         return cls.canonical(settings, schemas.load(file_of(settings.schema_file, "schema")))
 
     @override
     def specification(self) -> Document:
-        """See `Kind.specification`: with the schema of what is read."""
         values = {parameter.key: parameter.of(self.settings) for parameter in public_parameters(self.Settings)}
-        what = {
+        fields = {
             name: list(value) if isinstance(value, tuple) else value
             for name, value in values.items()
             if value is not None and name not in ENGINE
         }
-        return {"protocol": self.name, "schema": self.schema.public(), **what, **self._engine_fields()}
+        return {"protocol": self.name, "schema": self.schema.public(), **fields, **self._engine_fields()}
 
     @override
     def parameters(self) -> dict[str, Any]:
-        """See `Kind.parameters`: several columns are one text."""
+        """Join the names of several columns into one text."""
         return {name: ", ".join(v) if isinstance(v, tuple) else v for name, v in super().parameters().items()}

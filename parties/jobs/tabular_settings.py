@@ -1,4 +1,4 @@
-"""The settings that kinds on rows share: own files, the bounds on rows and on those of a person, names of columns."""
+"""Settings common to kinds on rows: private files, bounds on rows and on rows per person, and column names."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ RowBound = Annotated[int, Field(strict=True, ge=1, le=2**31)]
 
 
 class TabularSettings(KindSettings):
-    """The settings of one's own rows. A kind adds `max_rows`, where it wants it to stand."""
+    """Settings for a party's own rows. A kind adds `max_rows` at the position it wants."""
 
     data: LocalPath | None = own_file("Rows", "Your rows, a CSV or Parquet file; private.", data=True)
     schema_file: LocalPath | None = own_file("Schema", "The agreed schema.", alias="schema")  # `schema` is pydantic's
-    own_table: TableSettings | None = None  # of party.toml, that the rows are in; no flag says it
+    own_table: TableSettings | None = None  # table of party.toml with the rows; it has no flag
 
     @property
     def together(self) -> int:
-        """How many rows noise hides together: all of a person that take part, or one."""
+        """Number of rows that noise hides together: the used rows of a person, or 1."""
         return getattr(self, "at_most", None) or 1
 
 
 def file_of(path: Path | None, key: str) -> Path:
-    """Return a file of the settings, under `data` or `schema`. `InputError` says how to name it, if nothing does."""
+    """Return the file in the setting `key`, `data` or `schema`. Raise InputError with the remedy if it is missing."""
     if path is None:
-        beside = " (with --data its schema is not read)" if key == "schema" else ""
-        raise InputError(f"--{key} is missing: give the flag, or your rows as [tables.NAME] in --config{beside}")
+        note = " (with --data its schema is not read)" if key == "schema" else ""
+        raise InputError(f"--{key} is missing: give the flag, or your rows as [tables.NAME] in --config{note}")
     return path
 
 
@@ -52,7 +52,13 @@ def row_bound() -> AnyField:
 
 
 def check_names(key: str, names: Collection[str], known: Collection[str]) -> None:
-    """`InputError` for a column in the setting `key` that the schema does not have, or that is named twice."""
+    """Raise InputError if setting `key` names a column twice or one that the schema lacks.
+
+    Args:
+        key: Name of the setting, for the message.
+        names: Columns in the setting.
+        known: Columns of the schema.
+    """
     for name in names:
         if name not in known:
             raise InputError(f"{key}: {quoted(name)} is not an attribute of the schema{instead(name, known)}")

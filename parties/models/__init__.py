@@ -1,1 +1,1 @@
-"""What jobs bring and rows are classified with: decision trees, a naive Bayes, a linear classifier."""
+"""Models that jobs produce and that classify rows: decision trees, naive Bayes, linear classifiers."""

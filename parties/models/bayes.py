@@ -1,7 +1,8 @@
-"""A naive Bayes classifier as a result: the counts that two parties have learnt, and what it says of rows.
+"""Naive Bayes classifier as a result: the learnt counts, and its predictions.
 
-A class is as likely as its count, and in it every value of a column as its own: both with one more added, so that
-nothing is impossible (Laplace's rule of succession). The columns are taken as independent in each class.
+The probability of a class is proportional to its count, and within a class the probability of each value to its own
+count. Both counts are raised by 1, so that nothing is impossible (Laplace's rule of succession). Columns are taken as
+independent within each class.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from parties.tables.delimited import Columns
 
 @dataclass(frozen=True)
 class NaiveBayesModel:
-    """Rows of each class, and for each column and value of it the rows in each class, in the order of the classes."""
+    """Rows of each class; and rows of each class by column and value, in the order of the classes."""
 
     target: str
     classes: Mapping[str, int]
@@ -26,9 +27,9 @@ class NaiveBayesModel:
 
     @classmethod
     def parse(cls, fields: object) -> NaiveBayesModel:
-        """Check the result of a job, or the content of a file of it. ValueError names what is wrong."""
-        known = fields if isinstance(fields, dict) else {}
-        target, classes, columns = (known.get(name) for name in ("target", "classes", "columns"))
+        """Return the model in a job's result, or in the content of its file. Raise ValueError if it is invalid."""
+        content = fields if isinstance(fields, dict) else {}
+        target, classes, columns = (content.get(name) for name in ("target", "classes", "columns"))
         if not isinstance(target, str) or not isinstance(columns, dict) or not columns:
             raise ValueError("it has no target, or no columns")
         if not isinstance(classes, dict) or not classes or not all(map(_is_count, classes.values())):
@@ -42,13 +43,13 @@ class NaiveBayesModel:
 
     @property
     def form(self) -> LinearModel:
-        """The model as sums: of logarithms, those of the counts of the classes first."""
+        """The model as sums of logarithms; the intercepts are those of the classes' counts."""
         first = tuple(math.log(count + 1) for count in self.classes.values())
         columns = {name: Weights(table) for name, table in self.logarithms.items()}
         return LinearModel(self.target, tuple(self.classes), first, columns)
 
     def predict(self, rows: Columns) -> list[str]:
-        """Return the most likely class of every row, the first among equals. `InputError` as of `LinearModel`."""
+        """Return the most probable class of every row, the first in a tie. Raise InputError as `LinearModel` does."""
         return self.form.predict(rows)
 
     @property

@@ -1,7 +1,7 @@
-"""Boosted trees as a result: what their leaves add up to says a row's class or number; and as XGBoost's JSON.
+"""Boosted trees as a result: sums of leaves decide a row's class or number; also as XGBoost's JSON.
 
-A split sends a row to `then` if its cell is below an edge, or is a value, else to `otherwise`. A missing number, and
-where a column's values are ordered a missing value, is below every edge.
+A split sends a row to `then` if its cell is below an edge, or equals a value, else to `otherwise`. A missing number is
+below every edge, and so is a missing value of a column with ordered values.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ OBJECTIVES = {"logistic": "binary:logistic", "softmax": "multi:softprob", "squar
 
 @dataclass(frozen=True)
 class Column:
-    """A column that trees ask: where its bins begin, or their values; both if ranges of numbers have names."""
+    """A column of the trees: the lower edges of its bins, or their values; both if ranges of numbers have names."""
 
     edges: tuple[float, ...] | None
     values: Mapping[str, int]
     ordered: bool
 
     def read(self, text: str) -> int:
-        """Return the bin of a cell. ValueError for one that the model does not know."""
+        """Return the bin of a cell. Raise ValueError if the model does not know the cell."""
         if text in self.values:
             return self.values[text]
         if self.edges is None:
@@ -47,22 +47,22 @@ class Column:
 
     @property
     def bins(self) -> int:
-        """The number of bins."""
+        """Number of bins."""
         return max(len(self.values), 0 if self.edges is None else len(self.edges) + 1)
 
     @cached_property
     def places(self) -> Mapping[float, int]:
-        """The bin that begins at each edge."""
+        """Bin that begins at each edge."""
         return {edge: place for place, edge in enumerate(self.edges or (), 1)}
 
     def place(self, below: Any) -> int:
-        """Return the first bin that is not below an edge, or a value."""
+        """Return the first bin that is not below an edge or a value."""
         return self.places[float(below)] if self.edges is not None else self.values[below]
 
 
 @dataclass(frozen=True)
 class BoostedModel(Scored):
-    """Trees, round by round and in it a tree a class (one for two classes, or for numbers)."""
+    """Trees by round; a round has one tree for each class, or one tree for two classes or for numbers."""
 
     target: str
     classes: tuple[str, ...] | None
@@ -73,11 +73,11 @@ class BoostedModel(Scored):
 
     @classmethod
     def parse(cls, fields: Mapping[str, Any]) -> BoostedModel:
-        """Check the result of a job, or the content of a file of it. ValueError names what is wrong."""
-        about, trees, base = head(fields), fields.get("trees"), fields.get("base")
+        """Return the model in a job's result, or in the content of its file. Raise ValueError if it is invalid."""
+        target_fields, trees, base = head(fields), fields.get("trees"), fields.get("base")
         if not isinstance(trees, list):
             raise ValueError("it has no trees")
-        classes = about["classes"] or ()
+        classes = target_fields["classes"] or ()
         width = len(classes) if len(classes) > 2 or (classes and fields.get("objective") == "softmax") else 1
         if not is_number(base):
             raise ValueError("base: must be a number")
@@ -87,7 +87,7 @@ class BoostedModel(Scored):
                 raise ValueError(f"trees: each round must have {width}")
             for node in tree:
                 _check(node, columns)
-        return cls(columns=columns, base=float(base), rounds=trees, **about)  # type: ignore[arg-type]
+        return cls(columns=columns, base=float(base), rounds=trees, **target_fields)  # type: ignore[arg-type]
 
     @property
     @override
@@ -96,12 +96,12 @@ class BoostedModel(Scored):
 
     @cached_property
     def choices(self) -> Sequence[Sequence[Choice | float]]:
-        """The trees as choices by the bins of columns, which end in numbers."""
+        """Trees as choices by the bins of columns, which end in numbers."""
         return [[self._choice(tree) for tree in trees] for trees in self.rounds]
 
     @cached_property
     def compiled(self) -> Sequence[Sequence[Compiled]]:
-        """The trees as arrays."""
+        """Trees as arrays."""
         return [[compiled(tree) for tree in trees] for trees in self.choices]
 
     @override
@@ -113,7 +113,7 @@ class BoostedModel(Scored):
         return margins
 
     def edge(self, choice: Choice) -> float:
-        """Return the edge that rows of the first branch are below; only of a column that is `numeric`."""
+        """Return the edge that the first branch's rows are below; only for a column that is `numeric`."""
         edges = self.columns[choice.column].edges
         assert edges is not None
         return edges[list(choice.goes).index(1) - 1]
@@ -129,8 +129,8 @@ class BoostedModel(Scored):
 
 
 def _column(where: str, fields: Any) -> Column:
-    known = fields if isinstance(fields, dict) else {}
-    edges, values = known.get("edges"), known.get("values", [])
+    content = fields if isinstance(fields, dict) else {}
+    edges, values = content.get("edges"), content.get("values", [])
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
         raise ValueError(f"{where}.values: must be texts")
     if edges is not None and (not isinstance(edges, list) or not all(map(is_number, edges)) or edges != sorted(edges)):
@@ -138,11 +138,11 @@ def _column(where: str, fields: Any) -> Column:
     if edges is None and not values:
         raise ValueError(f"{where}: must have edges or values")
     places = {value: place for place, value in enumerate(values)}
-    return Column(None if edges is None else tuple(map(float, edges)), places, known.get("ordered") is not False)
+    return Column(None if edges is None else tuple(map(float, edges)), places, content.get("ordered") is not False)
 
 
 def _check(node: Any, columns: Mapping[str, Column], level: int = 0) -> None:
-    """Raise ValueError unless this is a tree that asks these columns."""
+    """Raise ValueError unless this is a tree on these columns."""
     if not isinstance(node, dict) or level > MOST_LEVELS:
         raise ValueError("trees: a node must be an object, and trees of bounded depth")
     if "leaf" in node:
@@ -158,15 +158,15 @@ def _check(node: Any, columns: Mapping[str, Column], level: int = 0) -> None:
     except (KeyError, TypeError, ValueError):
         asks = False
     if not asks:
-        raise ValueError(f"trees: a node asks {quoted(str(node.get('column')))} for what it has not")
+        raise ValueError(f"trees: a node splits {quoted(str(node.get('column')))} by an edge or value that it lacks")
     _check(node.get("then"), columns, level + 1)
     _check(node.get("otherwise"), columns, level + 1)
 
 
 def xgboost_features(document: Document) -> list[tuple[str, str | None]]:
-    """Return the features of `xgboost_text`, in order: a column, and the value that it is 1 for, else 0.
+    """Return the features of `xgboost_text` in order: a column, and the value for which the feature is 1, else 0.
 
-    Without a value the feature is the number itself, or the place of an ordered value in its list.
+    Without a value the feature is the number itself, or the position of an ordered value in its list.
     """
     features: list[tuple[str, str | None]] = []
     for name, column in document["columns"].items():
@@ -176,7 +176,7 @@ def xgboost_features(document: Document) -> list[tuple[str, str | None]]:
 
 
 def xgboost_text(document: Document) -> str:
-    """Return the model as XGBoost reads it (`Booster.load_model`, JSON); its features are `xgboost_features`."""
+    """Return the model in XGBoost's format (`Booster.load_model`, JSON); its features are `xgboost_features`."""
     features = xgboost_features(document)
     place = {feature: number for number, feature in enumerate(features)}
     width = len(document["trees"][0]) if document["trees"] else 1
@@ -185,15 +185,15 @@ def xgboost_text(document: Document) -> str:
         for number, tree in enumerate(tree for trees in document["trees"] for tree in trees)
     ]
     names = [name if value is None else f"{name}={value}" for name, value in features]
-    for mark in "[]<":  # which XGBoost allows in no name
+    for mark in "[]<":  # characters that XGBoost forbids in names
         names = [name.replace(mark, "_") for name in names]
     objective, is_logistic = OBJECTIVES[document["objective"]], document["objective"] == "logistic"
     base = 1 / (1 + math.exp(-document["base"])) if is_logistic else document["base"]
-    about: dict[str, Any] = {"name": objective}
+    objective_fields: dict[str, Any] = {"name": objective}
     if document["objective"] == "softmax":
-        about["softmax_multiclass_param"] = {"num_class": str(width)}
+        objective_fields["softmax_multiclass_param"] = {"num_class": str(width)}
     else:
-        about["reg_loss_param"] = {"scale_pos_weight": "1"}
+        objective_fields["reg_loss_param"] = {"scale_pos_weight": "1"}
     learner = {
         "attributes": {},
         "feature_names": names,
@@ -214,7 +214,7 @@ def xgboost_text(document: Document) -> str:
             "num_feature": str(len(names)),
             "num_target": "1",
         },
-        "objective": about,
+        "objective": objective_fields,
     }
     return json.dumps({"learner": learner, "version": [2, 0, 0]}, ensure_ascii=False) + "\n"
 
@@ -222,13 +222,13 @@ def xgboost_text(document: Document) -> str:
 def _xgboost_tree(
     root: Node, number: int, document: Document, place: Mapping[tuple[str, str | None], int]
 ) -> dict[str, Any]:
-    """Return a tree as parallel lists. A value's feature is 1 for it and sends it right, so there `then` is right."""
+    """Return a tree as parallel lists. A value's feature of 1 goes right, so for it `then` is the right child."""
     nodes, parents = [root], [2**31 - 1]
     left: list[int] = []
     right: list[int] = []
     conditions: list[float] = []
     indices: list[int] = []
-    for at, node in enumerate(nodes):  # grows while it is read
+    for at, node in enumerate(nodes):  # the list grows during the loop
         if "leaf" in node:
             left.append(-1)
             right.append(-1)

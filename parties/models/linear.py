@@ -1,6 +1,6 @@
-"""A linear model: what each cell adds to a row's scores.
+"""Linear model: the addition of each cell to a row's scores.
 
-A number outside the bounds that are in the model counts as the nearer one; a missing one adds nothing.
+A number outside the model's bounds counts as the nearer bound; a missing one adds nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from parties.tables.delimited import MISSING
 
 @dataclass(frozen=True)
 class Slope:
-    """A column of numbers in the sum: weight (x - middle), for x within the bounds."""
+    """A numeric column in the sum: weight (x - middle), for x within the bounds."""
 
     weight: float
     middle: float
@@ -29,26 +29,26 @@ class Slope:
 
     @property
     def values(self) -> Mapping[str, Any]:
-        """None: each cell is a number."""
+        """Empty: each cell is a number."""
         return {}
 
     def added(self, x: float) -> float:
-        """Return what this number adds."""
+        """Return the addition of a number."""
         return self.weight * (min(max(x, self.least), self.greatest) - self.middle)
 
     def read(self, text: str) -> Sequence[float]:
-        """Return what a cell adds. ValueError if it is no number."""
+        """Return the addition of a cell. Raise ValueError if it is not a number."""
         return (0.0 if text == MISSING else self.added(number(text)),)
 
 
 @dataclass(frozen=True)
 class Weights:
-    """A column of categories in the sum: what each adds to every score."""
+    """A categorical column in the sum: the addition of each category to every score."""
 
     values: Mapping[str, Sequence[float]]
 
     def read(self, text: str) -> Sequence[float]:
-        """Return what a cell adds. ValueError if the model does not know it."""
+        """Return the addition of a cell. Raise ValueError if the model does not know it."""
         if text not in self.values:
             raise unknown_value(text, self.values)
         return self.values[text]
@@ -59,7 +59,7 @@ Column: TypeAlias = Slope | Weights
 
 @dataclass(frozen=True)
 class LinearModel(Scored):
-    """What a row's scores are made of: those that all begin with, and what the columns add."""
+    """Parts of a row's scores: the common start, and the columns' additions."""
 
     target: str
     classes: tuple[str, ...] | None
@@ -69,11 +69,11 @@ class LinearModel(Scored):
 
     @classmethod
     def parse(cls, fields: Mapping[str, Any]) -> LinearModel:
-        """Check the result of a job, or the content of a file of it. ValueError names what is wrong."""
-        about = head(fields, only_two=True)
+        """Return the model in a job's result, or in the content of its file. Raise ValueError if it is invalid."""
+        target_fields = head(fields, only_two=True)
         if not is_number(fields.get("intercept")):
             raise ValueError("intercept: must be a number")
-        return cls(intercepts=(float(fields["intercept"]),), columns=columns_of(fields, _column), **about)
+        return cls(intercepts=(float(fields["intercept"]),), columns=columns_of(fields, _column), **target_fields)
 
     @property
     @override
@@ -89,7 +89,12 @@ class LinearModel(Scored):
 
 
 def score(predicted: Sequence[str], actual: Sequence[str]) -> dict[str, float | int] | None:
-    """Return the root of the mean square error, R2 and the number of rows; None if no row's number is known."""
+    """Return the root of the mean square error, R2 and the number of rows; None if no row has a number.
+
+    Args:
+        predicted: Predicted numbers, as texts.
+        actual: Numbers of the target column, as texts; other texts are left out.
+    """
     pairs = [(float(p), float(a)) for p, a in zip(predicted, actual, strict=True) if _is_text_of_number(a)]
     if not pairs:
         return None
@@ -106,11 +111,11 @@ def _is_text_of_number(text: str) -> bool:
 
 
 def _column(where: str, fields: Any) -> Column:
-    known = fields if isinstance(fields, dict) else {}
-    weights = known.get("weights")
+    content = fields if isinstance(fields, dict) else {}
+    weights = content.get("weights")
     if isinstance(weights, dict) and weights and all(map(is_number, weights.values())):
         return Weights({str(value): (float(weight),) for value, weight in weights.items()})
-    numbers = [known.get(name) for name in ("weight", "middle", "least", "greatest")]
+    numbers = [content.get(name) for name in ("weight", "middle", "least", "greatest")]
     if not all(map(is_number, numbers)):
         raise ValueError(f"{where}: must have a weight for each value, or weight, middle, least and greatest")
     return Slope(*map(float, numbers))  # type: ignore[arg-type]

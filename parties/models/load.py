@@ -1,4 +1,4 @@
-"""Models that jobs have brought, from their files: what each asks for, and what it says of rows."""
+"""Loading of models from files: the columns that they need, and their predictions."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from parties.tables.delimited import Columns
 from smc.errors import InputError
 
 Classifier: TypeAlias = bayes.NaiveBayesModel | linear.LinearModel | boosted.BoostedModel
-MODELS = ("a model", LINEAR, BOOSTED, BAYES, TREE, FOREST, JSON)  # trees have an error of their own
+MODELS = ("a model", LINEAR, BOOSTED, BAYES, TREE, FOREST, JSON)  # trees have their own error
 AnyModel: TypeAlias = TreeFile | Classifier
 
 
 def load_model(path: Path) -> Classifier:
-    """Read and check a model's file. `InputError` names the file and what is wrong with it."""
+    """Return the model in a file. Raise InputError, naming the file, if it is invalid."""
     with file_kinds.expecting(path, MODELS, "give a file of a model that smc wrote"):
         return _model(path)
 
@@ -36,26 +36,28 @@ def _model(path: Path) -> Classifier:
     try:
         json.dumps(fields, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        raise InputError(f"{path}: a text in it has half a character, such as \\ud800: write the whole one") from None
-    known = fields if isinstance(fields, dict) else {}
-    what: str = "naive Bayes model"
+        raise InputError(
+            f"{path}: a text has an unpaired surrogate, such as \\ud800; write the whole character"
+        ) from None
+    content = fields if isinstance(fields, dict) else {}
+    description: str = "naive Bayes model"
     model: Callable[[Any], Classifier] = bayes.NaiveBayesModel.parse
-    if "intercept" in known:
-        what, model = "linear model", linear.LinearModel.parse
-    elif "trees" in known:
-        what, model = "model of boosted trees", boosted.BoostedModel.parse
-    elif "tree" in known:
-        raise InputError(f"{path}: this is a tree: give it by --tree")
-    elif "classes" not in known:
-        raise InputError(f"{path}: this is no model that is known here")
+    if "intercept" in content:
+        description, model = "linear model", linear.LinearModel.parse
+    elif "trees" in content:
+        description, model = "model of boosted trees", boosted.BoostedModel.parse
+    elif "tree" in content:
+        raise InputError(f"{path}: this is a tree; use --tree")
+    elif "classes" not in content:
+        raise InputError(f"{path}: not a known kind of model")
     try:
         return model(fields)
     except (ValueError, OverflowError) as error:
-        raise InputError(f"{path}: this is no {what}: {error}") from None
+        raise InputError(f"{path}: not a {description}: {error}") from None
 
 
 def load_any(path: Path) -> AnyModel:
-    """Read and check the file of a model or of trees. `InputError` as of `load_model`."""
+    """Return the model or the trees in a file. Raise InputError as `load_model` does."""
     with file_kinds.expecting(path, MODELS, "give a file of a model or of trees that smc wrote"):
         fields = files.read_json(path)
     is_trees = isinstance(fields, dict) and "columns" not in fields and ("tree" in fields or "trees" in fields)
@@ -63,24 +65,24 @@ def load_any(path: Path) -> AnyModel:
 
 
 def load_trees(path: Path) -> TreeFile:
-    """Read and check the file of trees, to be asked of rows. `InputError` as of `TreeFile.load`."""
+    """Return the trees in a file, simplified for prediction. Raise InputError as `TreeFile.load` does."""
     return asking(TreeFile.load(path))
 
 
 def predicted(model: AnyModel, rows: Columns) -> list[str]:
-    """Return the class of every row, or its number; several trees vote. `InputError` as of `predict` of each."""
+    """Return the class or number of every row; several trees vote. Raise InputError as the model's `predict` does."""
     return prediction.vote(model.trees, rows) if isinstance(model, TreeFile) else model.predict(rows)
 
 
 def columns_of(model: AnyModel | Rules) -> list[str]:
-    """Return the columns that a model asks for."""
+    """Return the columns that a model needs."""
     if not isinstance(model, TreeFile):
         return list(model.columns)
     return list(domains(model.trees))
 
 
 def numbers_of(model: AnyModel | Rules) -> tuple[str, ...]:
-    """Return the columns that a model takes as numbers, each by itself."""
+    """Return the columns whose cells a model reads as numbers."""
     return model.numeric if isinstance(model, Scored) else ()
 
 
@@ -90,14 +92,19 @@ def form_of(model: Classifier) -> Scored:
 
 
 def is_of_numbers(model: AnyModel) -> bool:
-    """Return whether what it says of a row is a number, not a class."""
+    """Return whether a model predicts a number, not a class."""
     return isinstance(model, Scored) and model.classes is None
 
 
 def schema_for(model: AnyModel | Rules, path: Path) -> schema.Schema:
-    """Read the schema of a model's rows, with each number by itself where the model takes numbers.
+    """Return the schema for a model's rows, with single numbers where the model reads numbers.
 
-    `InputError` if it lacks a column that the model asks for.
+    Args:
+        model: The model.
+        path: File of the schema.
+
+    Raises:
+        InputError: The schema is invalid, or lacks a column that the model needs.
     """
     target = [model.target] if not isinstance(model, Rules) and is_of_numbers(model) else []
     agreed = schema.load(path).numeric([*numbers_of(model), *target])

@@ -1,4 +1,4 @@
-"""Association rules as a result: which of them speak of a row, and which hold for it."""
+"""Association rules as a result: which rules apply to a row, and which hold for it."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ Marks = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Rules:
-    """Rules "if these values, then those", in their order; of rows, or of baskets of several rows each."""
+    """Rules "if these values, then those", in their order; about rows, or about baskets of several rows each."""
 
     rules: Sequence[tuple[Items, Items]]
     of_baskets: bool = False
 
     @classmethod
     def parse(cls, fields: Any) -> Rules:
-        """Check the result of a job, or the content of a file of it. ValueError names what is wrong."""
+        """Return the rules in a job's result, or in the content of its file. Raise ValueError if it is invalid."""
         rules = fields.get("rules") if isinstance(fields, dict) else None
         if not isinstance(rules, list):
             raise ValueError("it has no rules")
@@ -35,30 +35,31 @@ class Rules:
 
     @classmethod
     def load(cls, path: Path) -> Rules:
-        """Read a file that `smc rules --out` wrote. `InputError` names it and what is wrong with it."""
+        """Return the rules in a file of `smc rules --out`. Raise InputError, naming the file, if it is invalid."""
         with file_kinds.expecting(path, (file_kinds.RULES, file_kinds.JSON), "give a file that smc rules --out wrote"):
             try:
                 return cls.parse(files.read_json(path))
             except ValueError as error:
-                raise InputError(f"{path}: these are no rules of smc rules: {error}") from None
+                raise InputError(f"{path}: not a file of smc rules: {error}") from None
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that rules speak of, each once."""
+        """Columns in the rules, each once."""
         return tuple(dict.fromkeys(name for rule in self.rules for items in rule for name, _ in items))
 
     @property
     def texts(self) -> Sequence[tuple[list[str], list[str]]]:
-        """The conditions and conclusions of each, as the file has them."""
+        """Conditions and conclusions of each rule, as texts of the file."""
         both = ([[f"{name}={value}" for name, value in items] for items in rule] for rule in self.rules)
         return [(conditions, then) for conditions, then in both]
 
     def fire(self, rows: Columns) -> Marks:
-        """Return whether a row has all that a rule is about, bool[rows, rules]. `InputError` if a column is missing."""
+        """Return whether a row meets a rule's conditions, bool[rows, rules]. Raise InputError if a column is
+        missing."""
         return self._have(rows, [conditions for conditions, _ in self.rules])
 
     def hold(self, rows: Columns) -> Marks:
-        """Return whether a row has all that a rule is about, and what follows from it, bool[rows, rules]."""
+        """Return whether a row meets a rule's conditions and has its conclusions, bool[rows, rules]."""
         return self._have(rows, [(*conditions, *then) for conditions, then in self.rules])
 
     def _have(self, rows: Columns, sets: Sequence[Items]) -> Marks:
@@ -71,14 +72,14 @@ class Rules:
         items = {item for wanted in sets for item in wanted}
         has = {(name, value): np.asarray(cells[name] == value, dtype=bool) for name, value in items}
         marks = np.ones((len(rows.lines), len(sets)), dtype=bool)
-        for place, wanted in enumerate(sets):
+        for rule_index, wanted in enumerate(sets):
             for item in wanted:
-                marks[:, place] &= has[item]
+                marks[:, rule_index] &= has[item]
         return marks
 
 
 def words(items: Items) -> str:
-    """Return items as people read them."""
+    """Return items as text for people."""
     return " and ".join(f"{name}={value}" for name, value in items)
 
 

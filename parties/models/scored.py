@@ -1,4 +1,4 @@
-"""Models that give a row scores: what the scores stand for, a class or a number."""
+"""Base class of models that give a row scores, which stand for a class or a number."""
 
 from __future__ import annotations
 
@@ -18,53 +18,59 @@ Margins = NDArray[np.float64]
 
 
 class Scored(ABC):
-    """A model whose scores say a row's class: the largest, or of two classes one above 0 for the second.
+    """A model whose scores decide a row's class: the largest score wins; with one score, above 0 means the second
+    class.
 
-    With `bounds` of the target there are no classes: the score is a number, moved to the nearer bound.
+    With `bounds` of the target there are no classes: the score is the number, moved to the nearer bound.
     """
 
     target: str
     classes: tuple[str, ...] | None
-    columns: Mapping[str, Any]  # of each the `values` that it knows, and `read` for a cell
+    columns: Mapping[str, Any]  # each with its known `values`, and `read` for a cell
     bounds: tuple[float, float] | None
 
     @property
     @abstractmethod
     def width(self) -> int:
-        """The number of scores a row."""
+        """Number of scores of a row."""
 
     @abstractmethod
     def margins_of(self, cells: Mapping[str, NDArray[Any]], rows: int) -> Margins:
-        """Return the scores, float64[scores, rows], of cells that their columns have read."""
+        """Return the scores, float64[scores, rows].
+
+        Args:
+            cells: Results of each column's `read` for all rows.
+            rows: Number of rows.
+        """
 
     @property
     def numeric(self) -> tuple[str, ...]:
-        """The columns whose cells are numbers, each by itself."""
+        """Columns whose cells are read as numbers."""
         return tuple(name for name, column in self.columns.items() if not column.values)
 
     def margins(self, rows: Columns) -> Margins:
-        """Return the scores of all rows, float64[scores, rows]; only columns of the model are needed.
+        """Return the scores of all rows, float64[scores, rows]; only the model's columns are needed.
 
-        `InputError` if a column is missing, or names the first line with a value that the model does not know.
+        Raise InputError if a column is missing, or for the first line with a value that the model does not know.
         """
         rows.require(list(self.columns))
         cells, unknown = {}, []
         for place, (name, column) in enumerate(self.columns.items()):
             texts = rows.values[name]
-            known: dict[str, Any] = {}
+            read_cells: dict[str, Any] = {}
             try:
                 for text in dict.fromkeys(texts):
-                    known[text] = column.read(text)
+                    read_cells[text] = column.read(text)
             except ValueError as error:
                 unknown.append((texts.index(text), place, f"{rows.where(texts.index(text), name)}: {error}"))
             else:
-                cells[name] = np.array([known[text] for text in texts])
+                cells[name] = np.array([read_cells[text] for text in texts])
         if unknown:
             raise InputError(min(unknown)[-1])
         return self.margins_of(cells, len(rows.lines))
 
     def predict(self, rows: Columns) -> list[str]:
-        """Return the class of every row, or its number. `InputError` as of `margins`."""
+        """Return the class or number of every row. Raise InputError as `margins` does."""
         margins = self.margins(rows)
         if self.bounds is not None:
             return [f"{min(max(score, self.bounds[0]), self.bounds[1]):.6g}" for score in margins[0].tolist()]
@@ -74,11 +80,11 @@ class Scored(ABC):
         return [self.classes[place] for place in best.tolist()]
 
     def scores(self, rows: Columns) -> list[float] | None:
-        """Return the score of every row; None unless there is one a row."""
+        """Return the score of every row; None unless a row has exactly one."""
         return self.margins(rows)[0].tolist() if self.width == 1 else None
 
     def chances(self, margins: Margins) -> NDArray[np.float64]:
-        """Return the chance of every class, float64[rows, classes]."""
+        """Return the probability of every class, float64[rows, classes]."""
         if len(margins) == 1:
             margins = np.concatenate([np.zeros_like(margins), margins])
         margins = np.clip(margins, -1e300, 1e300)  # so that no difference of two is undefined
@@ -88,28 +94,28 @@ class Scored(ABC):
 
 
 def unknown_value(text: str, known: Mapping[str, Any]) -> ValueError:
-    """Return the error of a text that is none of those known."""
+    """Return the error for a text that the model does not know."""
     return ValueError(f"the model does not know {quoted(text)}{did_you_mean(text, known)}; known: {listed(known)}")
 
 
 def number(text: str) -> float:
-    """Return the number of a cell. ValueError if it is none."""
+    """Return the number in a cell. Raise ValueError if it is not finite."""
     try:
         value = float(text)
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise ValueError(f"{quoted(text)} is no number, and the model takes this column as numbers")
+        raise ValueError(f"{quoted(text)} is not a number; the model reads this column as numbers")
     return value
 
 
 def is_number(value: Any) -> bool:
-    """Return whether a value of JSON is a number that is finite."""
+    """Return whether a JSON value is a finite number."""
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def head(fields: Mapping[str, Any], *, only_two: bool = False) -> dict[str, Any]:
-    """Return the target with its classes, or with its bounds. ValueError names what is wrong."""
+    """Return the target with its classes, or with its bounds. Raise ValueError if they are invalid."""
     target, classes, columns = (fields.get(name) for name in ("target", "classes", "columns"))
     if not isinstance(target, str) or not isinstance(columns, dict):
         raise ValueError("it has no target, or no columns")
@@ -125,5 +131,10 @@ def head(fields: Mapping[str, Any], *, only_two: bool = False) -> dict[str, Any]
 
 
 def columns_of(fields: Mapping[str, Any], parse: Callable[[str, Any], Any]) -> dict[str, Any]:
-    """Return the columns of a model, each parsed from the place in its file and what is there."""
+    """Return the columns of a model.
+
+    Args:
+        fields: Content of the model's file.
+        parse: Parser of a column's path in the file and its content.
+    """
     return {name: parse(f"columns.{printable(str(name))}", column) for name, column in fields["columns"].items()}

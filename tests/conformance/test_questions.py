@@ -235,7 +235,7 @@ def test_what_is_not_asked_alone(tmp_path: Path, capsys: pytest.CaptureFixture[s
     (tmp_path / "schema.toml").write_text(SCHEMA)
     count = ["release", "count", f"--data={tmp_path / 'all.csv'}", f"--schema={tmp_path / 'schema.toml'}", "--alone"]
     for more, message in (
-        (["--exact"], "alone: is for answers with noise"),
+        (["--exact"], "alone: needs an answer with noise"),
         (["--epsilon=1", "--listen=127.0.0.1:1"], "--alone: there is no peer and no link; remove --listen"),
         (["--epsilon=1", f"--report={tmp_path / 'r.json'}"], "--alone: there is no peer and no link"),
     ):

@@ -1,1 +1,1 @@
-"""What samples and exact laws tell of a mechanism's privacy."""
+"""Statistics of a mechanism's privacy, from samples and from exact laws."""

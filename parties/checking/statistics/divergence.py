@@ -1,18 +1,18 @@
-"""Whether a mechanism keeps a promise of zero-concentrated privacy, as far as samples of its output show.
+"""Test of a promise of zero-concentrated privacy from samples of a mechanism's output.
 
-M is rho-zCDP if the Renyi divergence of order a of M(x) from M(x'), and of M(x') from M(x), is a rho at most for all a
-above 1 (Bun, Steinke 2016); so the divergence of Kullback and Leibler is rho at most. For every function f it is no
-less than E[f(M(x))] - ln E[e^f(M(x'))] (Donsker, Varadhan 1975), so no less than E[f(M(x))] - E[e^f(M(x'))] + 1: of
-both directions, for outcomes X and X', rho-zCDP leaves
+M is rho-zCDP if the Renyi divergence of order a of M(x) from M(x'), and of M(x') from M(x), is at most a rho for all a
+above 1 (Bun, Steinke 2016); so the Kullback-Leibler divergence is at most rho. For every function f it is at least
+E[f(M(x))] - ln E[e^f(M(x'))] (Donsker, Varadhan 1975), so at least E[f(M(x))] - E[e^f(M(x'))] + 1. For both directions,
+with outcomes X and X', rho-zCDP thus leaves
 
     f(X) - e^f(X') + 1 - f(X') - e^-f(X) + 1 - 2 rho
 
-a mean of at most 0: numbers to bet on (`parties.checking.statistics.betting`). Best is an f like the logarithm of the
-likelihood ratio, which for noise of the normal law grows with how far an outcome lies in the direction from x to x'.
-It is known before the samples are, as is every bet made here; the capital is shared among bets on steeper or flatter f.
+a mean of at most 0: numbers to bet on (`parties.checking.statistics.betting`). The best f resembles the logarithm of
+the likelihood ratio. For normal noise that grows with an outcome's position in the direction from x to x'. It is fixed
+before the samples, as is every bet here; the capital is shared among bets on steeper or flatter f.
 
-This needs no delta. An epsilon at a delta that samples show, 0.1 say, permits nearly everything where epsilon at 10^-5
-is a quarter; a distance of half a standard deviation more does not escape the mean.
+This needs no delta. An epsilon at a delta that samples can show, such as 0.1, permits nearly everything if epsilon at
+10^-5 is a quarter; the mean detects an additional distance of half a standard deviation.
 """
 
 from __future__ import annotations
@@ -24,17 +24,22 @@ import numpy as np
 from parties.base.arrays import Floats
 from parties.checking.statistics.betting import last_refuted, log_capital, log_mean
 
-STEEPER = (1.0, 2.0)  # than the likelihood ratio of a kept promise
-CLIPPED = (0.5, 2.0, 8.0)  # f beyond which it grows no more
-SHARES = (0.6, 0.2)  # of what would ruin
-MOST_RHO = 100.0  # more is not looked for
+STEEPER = (1.0, 2.0)  # times the likelihood ratio of a kept promise
+CLIPPED = (0.5, 2.0, 8.0)  # bounds on |f|
+SHARES = (0.6, 0.2)  # shares of the ruinous bet
+MOST_RHO = 100.0  # end of the search
 
 
 def rho_shown(first: Floats, second: Floats, rho: float, error: float) -> float:
-    """Return a lower limit of rho from outcomes of either table, as many of each: 0 about where the first lies, 1 the
-    second.
+    """Return a lower confidence limit of rho from equally many outcomes of each table.
 
-    The first table's outcome is X' above, the second's X. `rho` is what is promised: what the bets are best for.
+    The outcomes of the first table are X' above, those of the second X.
+
+    Args:
+        first: Outcomes of the first table, about 0.
+        second: Outcomes of the second table, about 1.
+        rho: The promise, for which the bets are optimised.
+        error: Probability that the limit is wrong.
     """
     bets = []
     for steeper in STEEPER:
@@ -52,5 +57,5 @@ def rho_shown(first: Floats, second: Floats, rho: float, error: float) -> float:
 
 
 def most_apart(rho: float) -> float:
-    """Return the greatest difference of an event's probabilities that rho permits (Pinsker; Bretagnolle, Huber)."""
+    """Return the largest difference of an event's probabilities that rho permits (Pinsker; Bretagnolle, Huber)."""
     return min(math.sqrt(rho / 2), math.sqrt(-math.expm1(-rho)))

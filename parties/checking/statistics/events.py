@@ -1,12 +1,12 @@
-"""Bets on events that a promise of privacy keeps about as likely on the one of two neighbouring tables as on the other.
+"""Bets on events whose probabilities on two neighbouring tables a privacy promise keeps close.
 
-For an event A that speaks for the first table and B that speaks for the second, (L, delta)-privacy says that P[A | 1] -
-e^L P[A | 2] and P[B | 2] - e^L P[B | 1] are delta at most. So with an outcome x of the first table and y of the second,
+For an event A that favours the first table and B that favours the second, (L, delta)-privacy bounds P[A | 1] -
+e^L P[A | 2] and P[B | 2] - e^L P[B | 1] by delta. So with an outcome x of the first table and y of the second,
 
     X = [x in A] - e^L [y in A] + [y in B] - e^L [x in B] - 2 delta
 
-has a mean of at most 0: each pair of outcomes is a number to bet on (`parties.checking.statistics.betting`), and what
-is lost on both sides is seen at once. Where one side shows more alone, the other two terms and one delta are left out.
+has a mean of at most 0. Each pair of outcomes is a number to bet on (`parties.checking.statistics.betting`), which
+shows the loss on both sides together. If one side alone shows more, the other two terms and one delta are left out.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 from parties.base.arrays import Floats
 from parties.checking.statistics.betting import last_refuted, log_capital
 
-FOR_FIRST, FOR_SECOND = 1, 2  # bits of a cell: in which of the two events an outcome is
+FOR_FIRST, FOR_SECOND = 1, 2  # bits of a cell: the events that an outcome is in
 CELLS = 4
-MOST_LOSS = 50.0  # more is not looked for
+MOST_LOSS = 50.0  # end of the search
 _SIDES = (FOR_FIRST, FOR_SECOND, FOR_FIRST | FOR_SECOND)
-_SHARES = np.geomspace(0.01, 0.75, 12)  # of what would ruin
+_SHARES = np.geomspace(0.01, 0.75, 12)  # shares of the ruinous bet
 _STEPS = 30
 Cells = NDArray[np.int64]
 
@@ -40,7 +40,7 @@ class Bet:
     share: float = 0.0
 
     def gains(self, loss: float) -> Floats:
-        """Return X for each cell of x and each of y, float64[CELLS, CELLS], if what is to be refuted is this loss."""
+        """Return X for each cell of x and of y, float64[CELLS, CELLS], under the hypothesis of this loss."""
         cells = np.arange(CELLS) & self.sides
         speaks, against = (cells & FOR_FIRST > 0).astype(np.float64), (cells & FOR_SECOND > 0).astype(np.float64)
         factor = math.exp(loss)
@@ -50,10 +50,13 @@ class Bet:
 
 
 def loss_shown(choosing: Sequence[NDArray[Any]], testing: Sequence[Cells], delta: float, error: float) -> float:
-    """Return a lower limit of the loss at this delta, from how often an outcome of either table is in each cell,
-    [CELLS].
+    """Return a lower confidence limit of the loss at this delta.
 
-    The bet is chosen by the counts of `choosing`, and made with the cells of each outcome of `testing`, in order.
+    Args:
+        choosing: Counts of the outcomes by cell, int64[CELLS], for each table; the bet is chosen by these.
+        testing: Cell of each outcome, in order, for each table; the bet is made with these.
+        delta: The delta of the promise.
+        error: Probability that the limit is wrong.
     """
     bet = _best(choosing, len(testing[0]), delta, error)
     times = np.bincount(CELLS * testing[0] + testing[1], minlength=CELLS**2).astype(np.float64)
@@ -61,7 +64,7 @@ def loss_shown(choosing: Sequence[NDArray[Any]], testing: Sequence[Cells], delta
 
 
 def _best(choosing: Sequence[NDArray[Any]], trials: int, delta: float, error: float) -> Bet:
-    """Return the bet that promises to refute the greatest loss in so many trials."""
+    """Return the bet that is expected to refute the largest loss in this number of trials."""
     first, second = ((counts + 1 / CELLS) / (counts.sum() + 1) for counts in choosing)
     chances = first[:, None] * second
     limits = []
@@ -76,14 +79,14 @@ def _best(choosing: Sequence[NDArray[Any]], trials: int, delta: float, error: fl
                 high = middle
         limits.append((low, share, sides))
     _, share, sides = max(limits)
-    if not share:  # nothing is promised: what shows most at no loss
+    if not share:  # no refutation is expected: take the bet that grows most at no loss
         share = _grown(Bet(sides, delta).gains(0.0), chances)[0]
     return Bet(sides, delta, share)
 
 
 def _grown(gains: Floats, chances: Floats) -> tuple[float, float]:
-    """Return the share with which capital grows most, and the logarithm of how much on the average."""
+    """Return the share with the largest growth of capital, and the mean logarithm of that growth."""
     shares = _SHARES / max(-float(gains.min()), 1e-12)
     grows = (np.log1p(shares[:, None, None] * gains) * chances).sum(axis=(1, 2))
-    place = int(grows.argmax())
-    return float(shares[place]), float(grows[place])
+    best = int(grows.argmax())
+    return float(shares[best]), float(grows[best])

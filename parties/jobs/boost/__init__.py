@@ -1,1 +1,1 @@
-"""Gradient-boosted trees of the rows of both parties: the kind of job, what trees are asked of, its result."""
+"""Gradient-boosted trees of both parties' rows: kind of job, growth of trees, and result."""

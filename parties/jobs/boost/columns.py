@@ -1,4 +1,4 @@
-"""What a tree can ask of columns: whether a number or ordered value is below an edge, whether a category is a value."""
+"""Splits by columns: a number or ordered value below an edge, or a category equal to a value."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ Bins = NDArray[np.uint8]
 
 @dataclass(frozen=True)
 class Column:
-    """A column to predict from: the bin of each of its categories, and what a result says of these bins.
+    """A column to predict from: the bin of each of its categories, and the bins' labels.
 
-    `edges`: bin i >= 1 begins at this number. Else `values` are those of the bins, in their order if that counts.
+    With `edges`, bin i >= 1 begins at edges[i - 1]. Otherwise `values` are those of the bins, in their order if they
+    have one.
     """
 
     name: str
@@ -39,24 +40,31 @@ class Column:
 
     @property
     def size(self) -> int:
-        """The number of bins."""
+        """Number of bins."""
         return len(self.values) if self.edges is None else len(self.edges) + 1
 
     @property
     def cuts(self) -> range:
-        """The bins that can be asked for: below which, or which by itself. Of two values one is enough."""
+        """Bins of the possible splits: below a bin, or a bin against the others. Two values need one split."""
         return range(1, self.size) if self.ordered or self.size == 2 else range(self.size)
 
     @property
     def document(self) -> Document:
-        """What a model file says of it."""
+        """Column in the form of a model file."""
         if self.edges is not None:
             return {"edges": list(self.edges), **({"values": list(self.values)} if self.values else {})}
         return {"values": list(self.values), "ordered": self.ordered}
 
     @classmethod
     def of(cls, name: str, categories: Sequence[str], numeric: bool, bins: int) -> Column:
-        """Return a column of the schema. `InputError` if it has too many values."""
+        """Return a column of the schema. Raise InputError if it has too many values.
+
+        Args:
+            name: Name of the column.
+            categories: Values in the schema.
+            numeric: Whether the settings name it as a column of numbers.
+            bins: Largest number of bins of such a column.
+        """
         kind = type_of(categories)
         present = [category for category in categories if category != MISSING or not isinstance(kind, OrderedType)]
         if isinstance(kind, NumberType) and not numeric:
@@ -64,12 +72,12 @@ class Column:
             places = tuple(0 if category == MISSING else present.index(category) for category in categories)
             return cls(name, _few(name, places), edges, tuple(present))
         if numeric:
-            known = read(name, tuple(categories), "a number", "numeric")
-            size = -(-len(known.ordered) // bins)
-            starts = [number for number, _ in known.ordered[size::size]]
-            at = [0 if n is None else sum(n >= start for start in starts) for n in known.numbers]
+            numbers = read(name, tuple(categories), "a number", "numeric")
+            size = -(-len(numbers.ordered) // bins)
+            starts = [number for number, _ in numbers.ordered[size::size]]
+            at = [0 if n is None else sum(n >= start for start in starts) for n in numbers.numbers]
             return cls(name, tuple(at), tuple(map(float, starts)))
-        if isinstance(kind, OrderedType):  # a missing value is before all others
+        if isinstance(kind, OrderedType):  # a missing value comes first
             values = (*([MISSING] if MISSING in categories else []), *present)
             return cls(name, _few(name, tuple(map(values.index, categories))), values=values)
         return cls(name, _few(name, tuple(range(len(categories)))), values=tuple(categories), ordered=False)
@@ -86,13 +94,20 @@ def _few(name: str, places: tuple[int, ...]) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Features:
-    """All columns, and the candidates that every node has: column by column, each with its cuts in order."""
+    """All columns, and the candidates of every node: column by column, each with its cuts in order."""
 
     columns: tuple[Column, ...]
 
     @classmethod
     def of(cls, schema: Schema, names: Sequence[str], numeric: Sequence[str], bins: int) -> Features:
-        """Return those of the schema. `InputError` if they make too many candidates, or none."""
+        """Return the features of a schema. Raise InputError if there are too many candidates, or none.
+
+        Args:
+            schema: The schema.
+            names: Columns to predict from.
+            numeric: Columns of numbers.
+            bins: Largest number of bins of such a column.
+        """
         features = cls(tuple(Column.of(name, schema.attributes[name], name in numeric, bins) for name in names))
         if not 1 <= len(features.candidates) <= MOST_SPLITS:
             raise InputError(
@@ -103,12 +118,12 @@ class Features:
 
     @cached_property
     def candidates(self) -> tuple[tuple[int, int], ...]:
-        """The column and bin of each."""
+        """Column index and bin of each candidate."""
         return tuple((place, cut) for place, column in enumerate(self.columns) for cut in column.cuts)
 
     @property
     def size(self) -> int:
-        """The most bins of a column."""
+        """Largest number of a column's bins."""
         return max(column.size for column in self.columns)
 
     def codes(self, lines: Numbers) -> Bins:
@@ -117,10 +132,12 @@ class Features:
         return np.stack([table[codes] for table, codes in zip(tables, lines.T, strict=True)], axis=1)
 
     def left(self, sums: Numbers) -> Numbers:
-        """Return what goes to the first child of each candidate, int64[nodes, candidates, 2], from sums by bin."""
+        """Return the sums of each candidate's first child, int64[nodes, candidates, 2], from sums by bin."""
         below = sums.cumsum(axis=2)
         parts = [
-            below[:, place, :-1][:, : column.size - 1] if column.ordered else sums[:, place, list(column.cuts)]
-            for place, column in enumerate(self.columns)
+            below[:, column_index, :-1][:, : column.size - 1]
+            if column.ordered
+            else sums[:, column_index, list(column.cuts)]
+            for column_index, column in enumerate(self.columns)
         ]
         return np.concatenate(parts, axis=1)

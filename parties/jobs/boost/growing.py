@@ -1,7 +1,7 @@
-"""Trees as they grow: what has been opened says how, and every party's rows move along.
+"""Growing trees: opened values determine the trees, and every party moves its own rows along.
 
-What is opened is a list of integers a step. A step is a level: a candidate for each open node of the round's trees,
--1 for a leaf; or the leaves of a round: slope and curvature of each, tree by tree, in the order in which they became
+Each step opens a list of integers. A step is a level: a candidate for each open node of the round's trees, -1 for a
+leaf. Or a step is the leaves of a round: slope and curvature of each, tree by tree, in the order in which they became
 leaves.
 """
 
@@ -20,12 +20,12 @@ from protocols.boosting import FINE
 
 Places = NDArray[np.int32]
 Weigh = Callable[[Numbers], Floats]  # weights of leaves, from their slopes and curvatures int64[leaves, 2]
-PIECE = 1 << 18  # rows whose slopes are computed at a time
+PIECE = 1 << 18  # rows whose slopes are computed at once
 
 
 @dataclass
 class Node:
-    """A node: open, a split by a candidate, or a leaf, whose weight comes last."""
+    """A node: open, a split by a candidate, or a leaf, which gets its weight last."""
 
     candidate: int | None = None
     children: tuple[Node, ...] = ()
@@ -41,13 +41,13 @@ class Tree:
     leaves: list[Node] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        """Begin with the root."""
+        """Start with the root."""
         self.level = [self.root]
 
 
 @dataclass(eq=False)
 class OwnRows:
-    """A party's rows: bins uint8[rows, columns], targets float64[rows], and how often each occurs, int64[rows]."""
+    """A party's rows: bins uint8[rows, columns], targets float64[rows], and frequencies int64[rows]."""
 
     bins: Bins
     targets: Floats
@@ -55,7 +55,7 @@ class OwnRows:
 
 
 class Growing:
-    """The trees of the rounds so far, and where `rows` are in those of this round; without rows only the trees."""
+    """Trees of the rounds so far, and the nodes of `rows` in this round's trees; without rows only the trees."""
 
     def __init__(
         self, features: Features, objective: Objective, trees: int, depth: int, weigh: Weigh, rows: OwnRows | None
@@ -76,16 +76,16 @@ class Growing:
 
     @property
     def open_nodes(self) -> int:
-        """The number of nodes that the next level decides."""
+        """Number of nodes that the next level decides."""
         return sum(len(tree.level) for tree in self.now)
 
     @property
     def leaves(self) -> int:
-        """The number of leaves of the round, once all levels are decided."""
+        """Number of the round's leaves after all levels are decided."""
         return sum(len(tree.leaves) + len(tree.level) for tree in self.now)
 
     def step(self, opened: Sequence[int]) -> None:
-        """Take in what the next step has opened."""
+        """Apply the opened values of the next step."""
         if self.splitting:
             self._split(opened)
         else:
@@ -94,7 +94,8 @@ class Growing:
     # Own sums.
 
     def own_sums(self) -> tuple[Numbers, Numbers]:
-        """Return the sums of own rows, in units of 2^-FINE: of open nodes, int64[nodes, 2]; of what goes left."""
+        """Return the sums of own rows in units of 2^-FINE: of open nodes, int64[nodes, 2], and of each candidate's
+        first child."""
         from smc.kernels import add_slopes
 
         assert self.rows is not None
@@ -108,13 +109,13 @@ class Growing:
         return sums[:, 0].sum(axis=1), self.features.left(sums)
 
     def own_leaves(self) -> Numbers:
-        """Return the sums of own rows in the leaves of the round, int64[leaves, 2], in units of 2^-FINE."""
+        """Return the sums of own rows in the round's leaves, int64[leaves, 2], in units of 2^-FINE."""
         parts = []
         for tree, places, slopes in zip(self.now, self._places, self._slopes, strict=True):
             self._close(tree, places)
             leaf = -1 - places
             sums = np.zeros((len(tree.leaves), 2), dtype=np.int64)
-            for start in range(0, len(leaf), PIECE):  # exact in doubles: less than 2^18 2^20 a piece and row
+            for start in range(0, len(leaf), PIECE):  # exact in doubles: less than 2^18 2^20 for a piece and row
                 some = slice(start, start + PIECE)
                 for side in (0, 1):
                     weights = slopes[some, side].astype(np.float64)
@@ -122,7 +123,7 @@ class Growing:
             parts.append(sums)
         return np.concatenate(parts)
 
-    # How trees grow.
+    # Growth.
 
     def _begin(self) -> None:
         self.now, self.level = [Tree() for _ in range(self.trees)], 0
@@ -161,7 +162,7 @@ class Growing:
         self.level += 1
 
     def _close(self, tree: Tree, places: Places | None) -> None:
-        """Make leaves of the nodes that are still open."""
+        """Turn the nodes that are still open into leaves."""
         if tree.level and places is not None:
             inside = places >= 0
             places[inside] = -1 - len(tree.leaves) - places[inside]

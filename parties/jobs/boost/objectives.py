@@ -1,4 +1,4 @@
-"""What boosting lowers: slopes and curvatures of a row, and what one row changes in sums of them."""
+"""Loss functions of boosting: slopes and curvatures of a row, and a row's largest effect on their sums."""
 
 from __future__ import annotations
 
@@ -11,13 +11,18 @@ from parties.base.arrays import Floats
 
 
 class Objective(ABC):
-    """A loss of a row's margins, float64[trees a round, rows], and its target."""
+    """A loss of a row's margins, float64[trees per round, rows], and its target."""
 
-    most: float  # a weight is kept within it where it has noise
+    most: float  # bound on a leaf weight that has noise
 
     @abstractmethod
     def slopes(self, margins: Floats, target: Floats) -> tuple[Floats, Floats]:
-        """Return slopes, from -1 to 1, and curvatures, from 0 to 1; both as the margins."""
+        """Return slopes, from -1 to 1, and curvatures, from 0 to 1; both in the shape of the margins.
+
+        Args:
+            margins: float64[trees per round, rows].
+            target: float64[rows].
+        """
 
     @abstractmethod
     def squared(self, trees: int) -> Fraction:
@@ -25,33 +30,34 @@ class Objective(ABC):
 
 
 class Logistic(Objective):
-    """Two classes: target 0 or 1, the margin is the logarithm of the odds of 1."""
+    """Two classes: the target is 0 or 1, the margin is the logarithm of the odds of 1."""
 
     most = 3.0
 
     def slopes(self, margins: Floats, target: Floats) -> tuple[Floats, Floats]:
-        """See `Objective.slopes`."""
+        """Return p - y and p (1 - p)."""
         chances = 1 / (1 + np.exp(-np.clip(margins, -30, 30)))
         return chances - target, chances * (1 - chances)
 
     def squared(self, trees: int) -> Fraction:
-        """See `Objective.squared`: |p - y| <= 1, p (1 - p) <= 1/4."""
+        """Return the bound from |p - y| <= 1 and p (1 - p) <= 1/4."""
         return Fraction(17, 16)
 
 
 class Softmax(Objective):
-    """Several classes: target is the class, a margin for each; curvatures 2 p (1 - p), as XGBoost has them."""
+    """Several classes: the target is the class, with one margin for each; curvatures are 2 p (1 - p), as in XGBoost."""
 
     most = 3.0
 
     def slopes(self, margins: Floats, target: Floats) -> tuple[Floats, Floats]:
-        """See `Objective.slopes`."""
+        """Return p - y and 2 p (1 - p) for each class."""
         powers = np.exp(margins - margins.max(axis=0))
         chances = powers / powers.sum(axis=0)
         return chances - (np.arange(len(margins))[:, None] == target), 2 * chances * (1 - chances)
 
     def squared(self, trees: int) -> Fraction:
-        """See `Objective.squared`: squares of slopes add up to 2 at most; curvatures, each 1/2 at most, to 2."""
+        """Return the bound: the squares of the slopes add up to 2 at most; the curvatures, each at most 1/2, add up
+        to 2."""
         return Fraction(3)
 
 
@@ -61,11 +67,11 @@ class Squared(Objective):
     most = 1.0
 
     def slopes(self, margins: Floats, target: Floats) -> tuple[Floats, Floats]:
-        """See `Objective.slopes`."""
+        """Return the clipped error, and curvature 1."""
         return np.clip(margins - target, -1, 1), np.ones(margins.shape)
 
     def squared(self, trees: int) -> Fraction:
-        """See `Objective.squared`."""
+        """Return the bound from |slope| <= 1 and curvature 1."""
         return Fraction(2)
 
 

@@ -1,4 +1,4 @@
-"""Boosted trees as a result: as JSON, as text, and which columns they ask as a picture."""
+"""Boosted trees as a result: JSON, text, and a picture of the columns in their splits."""
 
 from __future__ import annotations
 
@@ -13,11 +13,19 @@ from parties.jobs.sentences import adjacency_of
 
 Document = Mapping[str, Any]
 SHOWN = 60  # bars
-DIGITS = 9  # of a leaf, that count
+DIGITS = 9  # significant digits of a leaf
 
 
 def fields(features: Features, rounds: Sequence[Sequence[Node]], middle: float, span: float) -> dict[str, Any]:
-    """Return what a model file says of the trees: a row's number, or margin, is `base` and what its leaves add."""
+    """Return the trees in the form of a model file: a row's number or margin is `base` plus the values of its
+    leaves.
+
+    Args:
+        features: Columns of the trees.
+        rounds: Trees of each round.
+        middle: Value of `base`.
+        span: Factor of the leaf weights.
+    """
     columns = {column.name: column.document for column in features.columns}
     trees = [[_tree(node, features, span) for node in trees] for trees in rounds]
     return {"base": middle, "columns": columns, "trees": trees}
@@ -26,8 +34,8 @@ def fields(features: Features, rounds: Sequence[Sequence[Node]], middle: float, 
 def _tree(node: Node, features: Features, span: float) -> dict[str, Any]:
     if node.candidate is None:
         return {"leaf": float(f"{(node.weight or 0.0) * span:.{DIGITS}g}")}
-    place, cut = features.candidates[node.candidate]
-    column = features.columns[place]
+    column_index, cut = features.candidates[node.candidate]
+    column = features.columns[column_index]
     asks: dict[str, Any] = {"column": column.name}
     if not column.ordered:
         asks["is"] = column.values[cut]
@@ -38,7 +46,7 @@ def _tree(node: Node, features: Features, span: float) -> dict[str, Any]:
 
 
 def text(document: Document) -> str:
-    """Return the result for a terminal: the tree if there is one, else which columns trees ask; and how it was made."""
+    """Return the result as text: the tree if there is only one, else the columns in the splits; and the settings."""
     lines = []
     if len(document["trees"]) == 1:
         for number, tree in enumerate(document["trees"][0]):
@@ -52,10 +60,10 @@ def text(document: Document) -> str:
 
 
 def about(document: Document) -> list[str]:
-    """Return how a model was made, a line each."""
+    """Return the description of a model's training as lines."""
     trees = sum(map(len, document["trees"]))
-    what = f"{trees} trees" if trees > 1 else "1 tree"
-    lines = [f"{what} of depth {document['depth']} at most, {document['objective']}, rate {document['rate']:g}"]
+    tree_count = f"{trees} trees" if trees > 1 else "1 tree"
+    lines = [f"{tree_count} of depth {document['depth']} at most, {document['objective']}, rate {document['rate']:g}"]
     if document.get("exact"):
         return [*lines, "leaves exact: each party knows the other's sums in them"]
     sigma = f"{document['law']} noise of sigma {document['sigma']:.4g} on the sums of each leaf"
@@ -64,7 +72,7 @@ def about(document: Document) -> list[str]:
 
 
 def picture(document: Document) -> str:
-    """Return how often each column is asked, as bars."""
+    """Return the number of splits by column, as bars."""
     from parties.jobs.release.drawing import bars_svg
 
     times = Counter(_asked(document)).most_common(SHOWN) or [("no column", 0)]
@@ -87,7 +95,7 @@ def _lines(node: Mapping[str, Any], indent: str = "") -> Iterator[str]:
 def _asked(document: Document) -> Iterator[str]:
     """Yield the column of every split."""
     nodes = [tree for trees in document["trees"] for tree in trees]
-    for node in nodes:  # grows while it is read
+    for node in nodes:  # the list grows during the loop
         if "leaf" not in node:
             yield node["column"]
             nodes += [node["then"], node["otherwise"]]

@@ -1,4 +1,4 @@
-"""The settings of gradient-boosted trees."""
+"""Settings of gradient-boosted trees."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from parties.jobs.settings import of_people, output, public
 from parties.jobs.spending import Adjacency
 from parties.jobs.tabular_settings import Columns, Name, RowBound, TabularSettings, row_bound
 
-MOST_ROUNDS = 50  # that are taken if nobody says how many
-DEFAULT_BITS = 3072  # which their splits may open: three quarters of what a table with a budget has if it says nothing
+MOST_ROUNDS = 50  # default limit of the rounds
+DEFAULT_BITS = 3072  # bits that the splits may open by default: three quarters of a table's default bit budget
 Amount = Annotated[float, Field(strict=True, ge=0, le=1_000_000, allow_inf_nan=False)]
 
 
 class BoostSettings(TabularSettings):
-    """`smc boost`."""
+    """Settings of `smc boost`."""
 
     target: Name | None = public(
         None, "Target", "Class column, or a column of numbers to predict", none="target in the schema", column=True

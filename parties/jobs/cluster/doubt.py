@@ -1,4 +1,4 @@
-"""Whether clusters show more than noise: by what was opened and the noise's law alone, so that it costs nothing."""
+"""Test whether clusters show more than noise, from opened values and the law of the noise; it costs no privacy."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ import numpy as np
 from parties.base.arrays import Numbers
 from protocols.release.centroids import UNIT, Points, nearest
 
-SURE_OF_GRID = 6  # standard deviations: the centroids were fitted to the very noise that is looked at
-SURE_OF_ROUND = 2  # of a round, whose noise is drawn after the centroids
+SURE_OF_GRID = 6  # standard deviations: the centroids were fitted to the same noise
+SURE_OF_ROUND = 2  # standard deviations of a round, whose noise is drawn after the centroids
 
 
 def grid_may_be_noise(places: Points, counts: Sequence[int], centroids: Points, variance: float) -> bool:
-    """Return whether clusters of a noisy grid gain no more on one centroid than noise alone may.
+    """Return whether clusters of a noisy grid gain no more over one centroid than noise alone may.
 
-    What they gain is a sum over cells: the noisy count, times what a row there gains. Of given centroids its noise has
-    the variance of a count times the squares of these gains. Of tables of 2 to 9 columns, 300 to 10,000 rows and
-    epsilon 0.05 to 1, drawn as in `benchmarks.clusters`, 23 of 540 lost to one centroid; one of them gained more than 6
-    standard deviations.
+    The gain is a sum over cells: the noisy count times the gain of a row there. For given centroids its noise has the
+    variance of a count times the sum of the squares of these gains. In 540 tables of 2 to 9 columns, 300 to 10,000 rows
+    and epsilon 0.05 to 1, drawn as in `benchmarks.clusters`, 23 clusterings were worse than one centroid; one of these
+    gained more than 6 standard deviations.
 
     Args:
-        places: Middles of the cells, in fixed point, [cells, dimensions].
-        counts: Their noisy counts, as they were opened.
-        centroids: Of the clusters, in fixed point, [clusters, dimensions].
-        variance: That of the noise of a count.
+        places: Middles of the cells in fixed point, [cells, dimensions].
+        counts: Noisy counts of the cells, as opened.
+        centroids: Centroids of the clusters in fixed point, [clusters, dimensions].
+        variance: Variance of a count's noise.
 
     Returns:
         True if one centroid may be as good.
@@ -34,22 +34,22 @@ def grid_may_be_noise(places: Points, counts: Sequence[int], centroids: Points, 
     rows = np.array(counts, dtype=np.float64)
     likely = np.maximum(rows, 0)
     middle = (likely[:, None] * places).sum(axis=0) / max(likely.sum(), 1)
-    apart = places - centroids[nearest(places, centroids)]
-    gains = (((places - middle) ** 2).sum(axis=1) - (apart**2).sum(axis=1)) / UNIT**2
+    offsets = places - centroids[nearest(places, centroids)]
+    gains = (((places - middle) ** 2).sum(axis=1) - (offsets**2).sum(axis=1)) / UNIT**2
     return bool((rows * gains).sum() <= SURE_OF_GRID * math.sqrt(variance * float((gains**2).sum())))
 
 
 def round_may_be_noise(sums: Numbers, least: int, variance: float) -> bool:
-    """Return whether clusters of a noisy round gain no more on one centroid than its noise does.
+    """Return whether clusters of a noisy round gain no more over one centroid than its noise does.
 
-    Means gain over one mean the squares of their distances from it, each times its rows. Noise adds to that its
+    The gain of means over one mean is the sum of their squared distances from it, each times its rows. Noise adds its
     variance in each dimension, divided by the rows.
 
     Args:
-        sums: For each cluster (or cell, if there was one round) its noisy count, times UNIT, and its noisy sum,
+        sums: Noisy count, times UNIT, and noisy sum of each cluster (or cell, if there was one round),
             int64[clusters, 1 + dimensions].
-        least: The count, times UNIT, from which a cluster has a mean.
-        variance: That of the noise of each of them.
+        least: Count, times UNIT, from which a cluster has a mean.
+        variance: Variance of the noise of each number.
 
     Returns:
         True if one centroid may be as good, or fewer than two clusters have a mean.

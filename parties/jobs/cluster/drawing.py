@@ -1,4 +1,4 @@
-"""Clusters as a picture: of two columns the region of each centroid, of others a line for each. No row is drawn."""
+"""Picture of clusters: regions of the centroids for two columns, else a line for each. No row is drawn."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from parties.jobs.release.presenting import amount, shown
 
 Document = Mapping[str, Any]
 MARGIN, HEAD, LEFT, FOOT, SIDE = 0.35, 1.3, 0.9, 0.7, 4.0
-FINE = 400  # points of a side by which the borders of regions are found
+FINE = 400  # points of a side, for the borders of regions
 LONGEST = 30
 
 
 def draw_svg(document: Document) -> str:
-    """Draw a result as an SVG document, the same for the same result."""
+    """Return a result as an SVG document; equal results give equal documents."""
     from matplotlib.figure import Figure
 
     flat = len(document["columns"]) == 2
@@ -40,7 +40,7 @@ def draw_svg(document: Document) -> str:
 
 
 def _regions(axes: Any, document: Document) -> None:
-    """The nearest centroid of every point of the box, as distances are measured: each column by its bounds."""
+    """Draw the region of each centroid; distances scale each column by its bounds."""
     low, high = np.array(document["bounds"], dtype=float).T
     centroids = np.array([cluster["centroid"] for cluster in document["clusters"]], dtype=float)
     line = (np.arange(FINE) + 0.5) / FINE
@@ -64,7 +64,7 @@ def _regions(axes: Any, document: Document) -> None:
 
 
 def _lines(axes: Any, document: Document) -> None:
-    """A line through each centroid's numbers, every column from its lower bound to its upper one."""
+    """Draw a line through each centroid's numbers, with every column from its lower to its upper bound."""
     low, high = np.array(document["bounds"], dtype=float).T
     columns = list(range(len(low)))
     for cluster, fields in enumerate(document["clusters"]):

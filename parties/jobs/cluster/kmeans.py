@@ -1,10 +1,10 @@
-"""k-means on numbers that are public: what follows from them costs no privacy, however often it is begun.
+"""k-means on public numbers: post-processing without privacy loss, however often it is restarted.
 
-From a noisy grid; or from rounds of noisy sums, of which the first counts many more cells than there are clusters. The
-cells' means are few and public, so k-means on them may begin as often as it likes, and the best end is where the other
-rounds begin. Rounds by themselves have one start only, and end where it leads. (More centres than clusters first, which
-are then clustered: Bahmani, Moseley, Vattani, Kumar, Vassilvitskii, "Scalable k-means++", PVLDB 2012; candidates first,
-with privacy: Balcan, Dick, Liang, Mou, Zhang, ICML 2017; a noisy grid before rounds: Su, Cao, Li, Bertino, Jin, CODASPY
+The numbers come from a noisy grid, or from rounds of noisy sums, the first of which counts many more cells than there
+are clusters. The cells' means are few and public, so k-means on them may be restarted at will, and the best outcome is
+the start of the other rounds. Rounds alone have one start only. (More centres than clusters first, which are then
+clustered: Bahmani, Moseley, Vattani, Kumar, Vassilvitskii, "Scalable k-means++", PVLDB 2012; candidates first, with
+privacy: Balcan, Dick, Liang, Mou, Zhang, ICML 2017; a noisy grid before rounds: Su, Cao, Li, Bertino, Jin, CODASPY
 2016.)
 """
 
@@ -18,17 +18,22 @@ from numpy.typing import NDArray
 
 from protocols.release.centroids import UNIT, Points, cluster_sums, moved, nearest, packed
 
-STARTS = 10  # of which the best end is taken
+STARTS = 10  # the best of these is taken
 MOST_ROUNDS = 100
-PlaceCounts = NDArray[np.int64]  # int64[places], from 0 up
+PlaceCounts = NDArray[np.int64]  # int64[places], nonnegative
 
 
 def weighted(places: Points, rows: PlaceCounts, clusters: int) -> tuple[Points, PlaceCounts]:
-    """Lloyd's algorithm on places in fixed point with so many rows each: the centroids, and each one's rows.
+    """Return centroids by Lloyd's algorithm on weighted points in fixed point, and the rows of each centroid.
 
-    From several starts until nothing changes, or for 100 rounds; the least sum of squared distances wins. Each start is
-    drawn by k-means++ (Arthur, Vassilvitskii, SODA 2007), from numbers that are the same on any machine. Without any
-    row centroids lie as `packed`.
+    Each start is drawn by k-means++ (Arthur, Vassilvitskii, SODA 2007), from numbers that are equal on every machine,
+    and runs until nothing changes, or for 100 rounds. The smallest sum of squared distances wins. Without any row the
+    centroids lie as in `packed`.
+
+    Args:
+        places: Points in fixed point, [places, dimensions].
+        rows: Number of rows at each point.
+        clusters: Number of centroids.
     """
     occurring = rows > 0
     places, rows = places[occurring], rows[occurring]
@@ -45,10 +50,15 @@ def weighted(places: Points, rows: PlaceCounts, clusters: int) -> tuple[Points, 
 def followed(
     opened: Sequence[Sequence[int]], cells: int, clusters: int, dimensions: int, least: Sequence[int], most: int
 ) -> tuple[Points, PlaceCounts]:
-    """Return where the centroids are after these rounds of noisy sums, and the rows of each, from 0 to `most`.
+    """Return the centroids after rounds of noisy sums, and the rows of each, from 0 to `most`.
 
-    The first round's are of `cells` centroids that depend on nothing; `least` is a count as of `moved` for each of all
-    rounds. What lacks rows in the last of them stays where it is.
+    Args:
+        opened: Opened sums of each round; the first round's belong to `cells` fixed centroids.
+        cells: Number of cells of the first round.
+        clusters: Number of centroids.
+        dimensions: Number of columns.
+        least: Count, as for `moved`, below which a cluster keeps its centroid, for each round of the plan.
+        most: Upper bound on the rows of a cluster.
     """
     if not opened:
         return np.array(packed(cells, dimensions), dtype=np.int64), np.zeros(cells, dtype=np.int64)
@@ -62,7 +72,7 @@ def followed(
 def _begun(
     sums: Sequence[int], cells: int, clusters: int, dimensions: int, least: int, most: int
 ) -> tuple[Points, PlaceCounts]:
-    """k-means on the means of the cells that have one; if they are fewer than clusters, these and public places."""
+    """Return k-means on the means of the cells that have one, or these means and public points if there are too few."""
     strong = np.array([count >= max(least, 1) for count in sums[:: dimensions + 1]])
     means = moved(np.zeros((cells, dimensions), dtype=np.int64), sums, least)[strong]
     rows = rows_of(sums, dimensions, most)[strong]
@@ -74,27 +84,39 @@ def _begun(
 
 
 def rows_of(sums: Sequence[int], dimensions: int, most: int) -> PlaceCounts:
-    """Return the rows of each cluster, rounded and within their bounds."""
+    """Return the rows of each cluster, rounded and within their bounds.
+
+    Args:
+        sums: Counts, times UNIT, and sums of the clusters.
+        dimensions: Number of columns.
+        most: Upper bound on the rows of a cluster.
+    """
     counts = sums[:: dimensions + 1]
     return np.array([min(max((count + UNIT // 2) // UNIT, 0), most) for count in counts], dtype=np.int64)
 
 
 def inertia(places: Points, rows: PlaceCounts, centroids: Points) -> int:
-    """Return the sum of the squared distances to the nearest centroids, in squares of the fixed point."""
-    apart = places - centroids[nearest(places, centroids)]
-    return int(((apart**2).sum(axis=1) * rows).sum())
+    """Return the sum of the squared distances to the nearest centroids, in squares of the fixed point.
+
+    Args:
+        places: Points in fixed point.
+        rows: Number of rows at each point.
+        centroids: The centroids.
+    """
+    offsets = places - centroids[nearest(places, centroids)]
+    return int(((offsets**2).sum(axis=1) * rows).sum())
 
 
 def _drawn(places: Points, rows: PlaceCounts, clusters: int, draw: random.Random) -> Points:
-    """First centroids: each a place drawn in proportion to its rows and its squared distance from those before."""
+    """Return first centroids, each drawn in proportion to a point's rows and its squared distance from those before."""
     centroids: list[Points] = []
-    apart, weights = np.full(len(places), np.iinfo(np.int64).max), rows
+    distances, weights = np.full(len(places), np.iinfo(np.int64).max), rows
     for _ in range(clusters):
         sums = np.cumsum(weights)
         chosen = np.searchsorted(sums, draw.randrange(max(int(sums[-1]), 1)), side="right")
-        centroids.append(places[chosen % len(places)])  # if all rows lie on centroids already, the first place
-        apart = np.minimum(apart, ((places - centroids[-1]) ** 2).sum(axis=1))
-        weights = rows * apart
+        centroids.append(places[chosen % len(places)])  # if all rows lie on centroids already, the first point
+        distances = np.minimum(distances, ((places - centroids[-1]) ** 2).sum(axis=1))
+        weights = rows * distances
     return np.array(centroids)
 
 

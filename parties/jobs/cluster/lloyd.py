@@ -1,6 +1,6 @@
-"""k-means in rounds: how many there are and what the first one counts, by public numbers; what follows from them.
+"""Plan of k-means in rounds, from public numbers: the number of rounds, and the cells of the first one.
 
-`rows` is the bound on a party's rows. All is in whole numbers and fractions, so both parties find the same.
+`rows` is the bound on a party's rows. All values are integers and fractions, so both parties get the same.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 LEAST_ROUNDS, MOST_ROUNDS = 2, 7
 LEAST_CELLS, MOST_CELLS = 4, 16  # for each cluster
-ERROR = 500  # of a round, below which it is worth its epsilon
-ROWS_PER_NOISE = 10  # a cell should have so many times the scale of its count's noise
-FEW = 2  # a cluster with a noisy count of less than so many scales of its noise has no mean
+ERROR = 500  # constant of the error of a round: a round is worth its epsilon below it
+ROWS_PER_NOISE = 10  # a cell should have at least this many times the scale of its count's noise
+FEW = 2  # a cluster with a noisy count below this many scales of its noise has no mean
 
 
 @dataclass(frozen=True)
 class Lloyd:
-    """Rounds that open these parts, the first of `cells` cells; `most` bounds the rows of both parties."""
+    """Rounds that open these parts, the first for `cells` cells; `most` bounds the rows of both parties."""
 
     clusters: int
     dimensions: int
@@ -39,7 +39,7 @@ class Lloyd:
 
     @property
     def least(self) -> list[int]:
-        """The noisy count, times UNIT, from which a cluster of each round has a mean."""
+        """Noisy count, times UNIT, from which a cluster has a mean, for each round."""
         return [least_count(part) for part in self.parts]
 
     def followed(self, opened: Rounds) -> tuple[Points, Numbers]:
@@ -59,7 +59,7 @@ def least_count(part: Part) -> int:
 
 
 def ends(parts: Sequence[Part]) -> list[int]:
-    """Return how many numbers have been opened after 0, 1, ... rounds."""
+    """Return the number of opened numbers after 0, 1, ... rounds."""
     return list(accumulate((part.numbers for part in parts), initial=0))
 
 
@@ -78,28 +78,44 @@ def planned(
     adjacency: Adjacency,
     together: int = 1,
 ) -> Lloyd:
-    """So many rounds, as many as is usual for None; without noise if there is no epsilon, else it hides so many rows
-    together."""
+    """Return the plan of the rounds.
+
+    Args:
+        rows: Bound on a party's rows.
+        epsilon: Privacy loss of `together` rows; None for no noise.
+        clusters: Number of clusters.
+        dimensions: Number of columns.
+        rounds: Number of rounds; None for the usual number.
+        growth: Factor of epsilon from round to round.
+        adjacency: Definition of neighbouring tables.
+        together: Number of rows that noise hides together.
+    """
     from protocols.release.clusters import change, shares
 
-    many, cells = rounds or MOST_ROUNDS, MOST_CELLS * clusters
-    noises: list[Noise | None] = [None] * many
+    round_count, cells = rounds or MOST_ROUNDS, MOST_CELLS * clusters
+    noises: list[Noise | None] = [None] * round_count
     if epsilon is not None:
         of_row = epsilon / together
-        many = rounds or usual_rounds(rows, of_row, clusters, dimensions)
-        cells = usual_cells(rows, of_row / many, clusters, dimensions)
+        round_count = rounds or usual_rounds(rows, of_row, clusters, dimensions)
+        cells = usual_cells(rows, of_row / round_count, clusters, dimensions)
         moved = change(dimensions, adjacency == "replace")
-        noises = [laplace(share, moved, adjacency, together) for share in shares(epsilon, many, growth)]
-    numbers = [size * (1 + dimensions) for size in (cells, *[clusters] * (many - 1))]
+        noises = [laplace(share, moved, adjacency, together) for share in shares(epsilon, round_count, growth)]
+    numbers = [size * (1 + dimensions) for size in (cells, *[clusters] * (round_count - 1))]
     parts = tuple(Part(count, rows * UNIT, True, noise) for count, noise in zip(numbers, noises, strict=True))
     return Lloyd(clusters, dimensions, cells, 2 * rows, parts)
 
 
 def usual_rounds(rows: int, epsilon: Fraction, clusters: int, dimensions: int) -> int:
-    """Return the most rounds, up to 7, of which each has the epsilon that it needs; at least 2.
+    """Return the largest number of rounds, from 2 to 7, for which each round has the epsilon that it needs.
 
-    That is sqrt(500 k^3 (d + 1)^3) / N, by the mean squared error of a round's centroids (Su, Cao, Li, Bertino, Jin,
+    A round needs sqrt(500 k^3 (d + 1)^3) / N, by the mean squared error of its centroids (Su, Cao, Li, Bertino, Jin,
     CODASPY 2016), here with the same noise on counts and on sums.
+
+    Args:
+        rows: Bound on a party's rows.
+        epsilon: Privacy loss of all rounds.
+        clusters: Number of clusters.
+        dimensions: Number of columns.
     """
     rounds = LEAST_ROUNDS
     need = ERROR * (clusters * (dimensions + 1)) ** 3
@@ -109,9 +125,13 @@ def usual_rounds(rows: int, epsilon: Fraction, clusters: int, dimensions: int) -
 
 
 def usual_cells(rows: int, epsilon: Fraction, clusters: int, dimensions: int) -> int:
-    """As many cells as have ten times the rows of their noise, if all are alike; 4 to 16 for each cluster.
+    """Return the number of cells that hold ten times their noise in rows if all are alike; 4 to 16 for each cluster.
 
-    `epsilon` is that of the round.
+    Args:
+        rows: Bound on a party's rows.
+        epsilon: Privacy loss of the round.
+        clusters: Number of clusters.
+        dimensions: Number of columns.
     """
     cells = int(rows * epsilon / (ROWS_PER_NOISE * (dimensions + 1)))
     return min(max(cells, LEAST_CELLS * clusters), MOST_CELLS * clusters)

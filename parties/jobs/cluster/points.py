@@ -1,4 +1,4 @@
-"""Rows as points: columns of numbers within public bounds, in the fixed point of [-1, 1], and cells of a grid."""
+"""Rows as points: columns of numbers within public bounds, in fixed point of [-1, 1], and the cells of a grid."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from protocols.release.centroids import UNIT, Points, cluster_sums
 from smc.errors import InputError
 
 MOST_CELLS = 1_000_000
-USUAL_CELLS = 1 << 14  # that a grid has at most unless another is asked for
+USUAL_CELLS = 1 << 14  # default limit of a grid's cells
 
 
 @dataclass(frozen=True)
 class Axis:
-    """A column of numbers: its categories, None for one that does not count, and bounds that do not come from rows."""
+    """A column of numbers: its categories, None for one that does not count, and bounds that do not depend on rows."""
 
     column: str
     numbers: tuple[Fraction | None, ...]
@@ -33,8 +33,17 @@ class Axis:
 
     @classmethod
     def read(cls, column: str, categories: Sequence[str], wanted: Container[str], bounds: str) -> Axis:
-        """Return an axis of the wanted categories. `InputError` for one that is no number, and for bounds that are
-        none."""
+        """Return an axis.
+
+        Args:
+            column: Name of the column.
+            categories: Values in the schema.
+            wanted: Values that count.
+            bounds: Text LOW:HIGH.
+
+        Raises:
+            InputError: A value is not a number, the bounds are invalid, or no number is left.
+        """
         for category in categories:
             if category != MISSING and decimal(category) is None:
                 raise InputError(
@@ -44,7 +53,7 @@ class Axis:
         low, _, high = bounds.partition(":")
         ends = decimal(low.strip()), decimal(high.strip())
         if ends[0] is None or ends[1] is None or ends[0] >= ends[1]:
-            raise InputError(f"bounds: {quoted(bounds)} is no LOW:HIGH with LOW < HIGH, 0:100 for example")
+            raise InputError(f"bounds: {quoted(bounds)} must be LOW:HIGH with LOW < HIGH, such as 0:100")
         numbers = tuple(decimal(category) if category in wanted else None for category in categories)
         if all(number is None for number in numbers):
             raise InputError(f"columns: no number of {quoted(column)} is left")
@@ -52,17 +61,17 @@ class Axis:
 
     @cached_property
     def places(self) -> tuple[int | None, ...]:
-        """Each category in fixed point, moved to the nearer bound if it is outside."""
+        """Each category in fixed point; a number outside moves to the nearer bound."""
         return tuple(None if number is None else self._place(number) for number in self.numbers)
 
     @cached_property
     def present(self) -> NDArray[np.bool_]:
-        """Which categories count."""
+        """Whether each category counts."""
         return np.array([place is not None for place in self.places])
 
     @cached_property
     def table(self) -> NDArray[np.int64]:
-        """The places as an array, 0 for a category that does not count."""
+        """Fixed-point numbers as an array, 0 for a category that does not count."""
         return np.array([place or 0 for place in self.places], dtype=np.int64)
 
     def _place(self, number: Fraction) -> int:
@@ -70,12 +79,11 @@ class Axis:
         return math.floor((2 * inside - self.low - self.high) / (self.high - self.low) * UNIT + Fraction(1, 2))
 
     def number(self, place: int) -> Fraction:
-        """Return what a place in fixed point stands for."""
+        """Return the number at a position in fixed point."""
         return (self.low + self.high) / 2 + (self.high - self.low) / 2 * Fraction(place, UNIT)
 
     def cells(self, parts: int) -> list[list[int]]:
-        """Return the places of the numbers in each of so many equal parts, of those parts that hold any; each place
-        once."""
+        """Return the distinct fixed-point numbers in each of `parts` equal parts; empty parts are left out."""
         by_part: dict[int, list[int]] = {}
         for place in sorted({place for place in self.places if place is not None}):
             by_part.setdefault(min((place + UNIT) * parts // (2 * UNIT), parts - 1), []).append(place)
@@ -84,13 +92,13 @@ class Axis:
 
 @dataclass(frozen=True)
 class Grid:
-    """Cells of a box: for each axis the places in fixed point that are one part. A cell is a part of each axis."""
+    """Cells of a box: for each axis the fixed-point numbers in each part. A cell is a part of each axis."""
 
     parts: tuple[tuple[tuple[int, ...], ...], ...]
 
     @classmethod
     def over(cls, axes: Sequence[Axis], parts: int) -> Grid:
-        """Equal parts of each axis. `InputError` if there are too many cells."""
+        """Return equal parts of each axis. Raise InputError if there are too many cells."""
         grid = tuple(tuple(map(tuple, axis.cells(parts))) for axis in axes)
         if (cells := math.prod(map(len, grid))) > MOST_CELLS:
             raise InputError(f"parts: the grid would have {cells:,} cells, at most {MOST_CELLS:,} are counted")
@@ -98,11 +106,16 @@ class Grid:
 
     @property
     def cells(self) -> int:
-        """The number of cells."""
+        """Number of cells."""
         return math.prod(map(len, self.parts))
 
     def count(self, points: Points, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return how many rows each cell has, int64[cells], the first axis slowest."""
+        """Return the number of rows in each cell, int64[cells], the first axis slowest.
+
+        Args:
+            points: Points in fixed point, [points, axes].
+            rows: Number of rows at each point.
+        """
         cell = np.zeros(len(points), dtype=np.int64)
         for column, parts in zip(points.T, self.parts, strict=True):
             part_of = np.zeros(2 * UNIT + 1, dtype=np.int64)
@@ -113,16 +126,21 @@ class Grid:
 
     @property
     def places(self) -> Points:
-        """The place of the rows of each cell: the mean of the numbers of its parts, int64[cells, axes]."""
+        """Position of each cell's rows: the mean of the numbers of its parts, int64[cells, axes]."""
         means = [np.array([_mean(places) for places in parts], dtype=np.int64) for parts in self.parts]
         return np.stack([axis.reshape(-1) for axis in np.meshgrid(*means, indexing="ij")], axis=1)
 
 
 def usual_parts(rows: int, epsilon: Fraction, dimensions: int) -> int:
-    """So many parts that the grid has about (rows epsilon / 10)^(2d / (2 + d)) cells, in whole numbers.
+    """Return the number of parts that gives a grid about (rows epsilon / 10)^(2d / (2 + d)) cells, in whole numbers.
 
-    That many balance what the noise of the cells and their size cost (Su and others, 2016); at least 2 parts, and no
-    more than 2^14 cells.
+    That number balances the errors by the cells' noise and by their size (Su and others, 2016). It is at least 2, and
+    the grid has at most 2^14 cells.
+
+    Args:
+        rows: Bound on a party's rows.
+        epsilon: Privacy loss of the grid.
+        dimensions: Number of columns.
     """
     parts = 2
     while (parts + 1) ** dimensions <= USUAL_CELLS and 100 * (parts + 1) ** (2 + dimensions) <= (rows * epsilon) ** 2:
@@ -132,9 +150,9 @@ def usual_parts(rows: int, epsilon: Fraction, dimensions: int) -> int:
 
 @dataclass(frozen=True)
 class OwnPoints:
-    """A party's rows as points, of the categories that are wanted; a row that lacks a number is none.
+    """A party's selected rows as points; a row without a number on an axis is left out.
 
-    `rows` has these `columns` in their order; `wanted` says of some of them which categories are meant, bool[values].
+    `rows` has these `columns` in their order; `wanted` holds the selected categories of some of them, bool[values].
     """
 
     axes: Sequence[Axis]
@@ -143,18 +161,20 @@ class OwnPoints:
     wanted: Sequence[tuple[str, NDArray[np.bool_]]] = ()
 
     def __iter__(self) -> Iterator[tuple[Points, NDArray[np.int64]]]:
-        """Yield all points in pieces, int64[points, axes], and how often each occurs, int64[points]: a pass."""
+        """Yield all points in pieces, int64[points, axes], with the frequency of each, int64[points]: one pass."""
         masks = [(self.columns.index(column), meant) for column, meant in self.wanted]
-        places = [self.columns.index(axis.column) for axis in self.axes]
+        column_indices = [self.columns.index(axis.column) for axis in self.axes]
         masks += [
-            (place, axis.present) for place, axis in zip(places, self.axes, strict=True) if not axis.present.all()
+            (place, axis.present)
+            for place, axis in zip(column_indices, self.axes, strict=True)
+            if not axis.present.all()
         ]
         for lines in self.rows.batches():
             is_point = np.ones(len(lines), dtype=bool)
             for place, meant in masks:
                 is_point &= meant[lines[:, place]]
             lines = lines if is_point.all() else lines[is_point]
-            columns = [axis.table[lines[:, place]] for axis, place in zip(self.axes, places, strict=True)]
+            columns = [axis.table[lines[:, place]] for axis, place in zip(self.axes, column_indices, strict=True)]
             yield np.array(columns).T, lines[:, -1]
 
     def sums(self, centroids: Points) -> Points:

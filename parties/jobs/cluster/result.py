@@ -1,4 +1,4 @@
-"""Clusters as a result: fields of JSON, and text for a terminal."""
+"""Clusters as a result: fields of JSON, and text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,13 @@ Document = Mapping[str, Any]
 
 
 def fields(axes: Sequence[Axis], places: Points, rows: NDArray[np.int64]) -> dict[str, Any]:
-    """Return the clusters in the columns' own numbers, the one with the most rows first."""
+    """Return the clusters in the columns' own units, those with the most rows first.
+
+    Args:
+        axes: Columns of the points.
+        places: Centroids in fixed point.
+        rows: Number of rows of each cluster.
+    """
     order = sorted(range(len(places)), key=lambda i: (-int(rows[i]), places[i].tolist()))
     return {
         "columns": [axis.column for axis in axes],
@@ -35,7 +41,7 @@ def fields(axes: Sequence[Axis], places: Points, rows: NDArray[np.int64]) -> dic
 
 
 def text(document: Document) -> str:
-    """Return a result in lines."""
+    """Return the result as text."""
     lines = [["cluster", "rows", *map(shown, document["columns"])]]
     for number, cluster in enumerate(document["clusters"], 1):
         lines.append([str(number), amount(cluster["rows"]), *(f"{value:,.5g}" for value in cluster["centroid"])])
@@ -52,13 +58,13 @@ def clusters_as_csv(document: Document) -> str:
 
 
 def notes(document: Document) -> list[str]:
-    """Return what the clusters are of, and what noise they have."""
+    """Return the selection, the method and the noise of the clusters as lines."""
     if document["method"] == "in-process":
-        how = f"{document['iterations']} rounds of k-means, the first on {document['first']} cells"
+        method_line = f"{document['iterations']} rounds of k-means, the first on {document['first']} cells"
     else:
         then = ", then a round of its clusters" if document["method"] == "hybrid" else ""
-        how = f"k-means on the counts of {document['cells']:,} cells{then}"
+        method_line = f"k-means on the counts of {document['cells']:,} cells{then}"
     if document["method"] != "grid" and "epsilons" in document:
-        how += f", of epsilon {', '.join(f'{epsilon:.3g}' for epsilon in document['epsilons'])}"
+        method_line += f", of epsilon {', '.join(f'{epsilon:.3g}' for epsilon in document['epsilons'])}"
     doubt = ["the clusters may be noise alone: one centroid may be as good"] if document.get("mostly_noise") else []
-    return [*map(shown, about(document)), how, *doubt]
+    return [*map(shown, about(document)), method_line, *doubt]

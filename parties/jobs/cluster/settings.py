@@ -1,4 +1,4 @@
-"""The settings of clusters with noise."""
+"""Settings of clusters with noise."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Bounds = Annotated[tuple[Name, ...], Field(min_length=1, max_length=64)]
 
 
 class ClusterSettings(DrawnSettings):
-    """`smc cluster`."""
+    """Settings of `smc cluster`."""
 
     columns: Columns | None = public(None, "Columns", "Columns of numbers, separated by commas", column=True)
     bounds: Bounds | None = public(

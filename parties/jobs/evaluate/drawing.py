@@ -1,4 +1,4 @@
-"""A report as a picture: the ROC curve, calibration and lift, each with its intervals. Lengths are inches."""
+"""Picture of a score report: ROC curve, calibration and lift, each with its intervals. Lengths are inches."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SIDE, GAP, HEAD, FOOT = 3.1, 0.75, 1.15, 0.65
 
 
 def draw_svg(document: Mapping[str, Any]) -> str:
-    """Draw a result as an SVG document, the same for the same result."""
+    """Return a result as an SVG document; equal results give equal documents."""
     from matplotlib.figure import Figure
 
     auc = document["auc"]
@@ -27,8 +27,8 @@ def draw_svg(document: Mapping[str, Any]) -> str:
             where = 1 - (0.68 + 0.2 * i) / height
             figure.text(0.35 / width, where, shown(note), fontsize=8.5, color=MUTED, parse_math=False)
         panels = []
-        for place, name in enumerate(("ROC curve", "calibration", "lift")):
-            left = (GAP + place * (SIDE + GAP)) / width
+        for position, name in enumerate(("ROC curve", "calibration", "lift")):
+            left = (GAP + position * (SIDE + GAP)) / width
             axes = figure.add_axes((left, FOOT / height, SIDE / width, SIDE / height))
             axes.set_title(name, fontsize=10, color=INK)
             axes.tick_params(labelsize=8, labelcolor=MUTED, color=RULE)

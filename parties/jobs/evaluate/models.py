@@ -1,8 +1,8 @@
-"""Scores of rows by a model that is public: the chance, from 0 to 1, that it gives the class that is meant.
+"""Scores of rows by a public model: the probability, from 0 to 1, of the positive class.
 
-A linear classifier's score goes through the logistic function, naive Bayes says how likely the class is, of a forest
-it is the share of the trees that say the class, of a single tree 0 or 1, or the share in a leaf that was counted;
-boosted trees' margins go through the logistic function, or softmax.
+A linear classifier's score goes through the logistic function. Naive Bayes gives the probability of the class. A forest
+gives the share of trees that vote for the class. A single tree gives 0 or 1, or the share in a leaf that has counts.
+Margins of boosted trees go through the logistic function, or softmax.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from parties.tables.schema import Schema
 from smc.errors import InputError
 
 Model: TypeAlias = TreeFile | LinearModel | NaiveBayesModel | BoostedModel
-ANOTHER = "the model is of another schema"
+ANOTHER = "the model is for another schema"
 
 
 def read(text: str) -> Model:
-    """Return the model in a text: the content of the file of trees, a linear or a naive Bayes model. `InputError`."""
+    """Return the model in a text, the content of a model file. Raise InputError if it is invalid."""
     try:
         fields = json.loads(text)
         if isinstance(fields, dict) and "trees" in fields and "base" in fields:
@@ -40,25 +40,31 @@ def read(text: str) -> Model:
             return LinearModel.parse(fields)
         return NaiveBayesModel.parse(fields)
     except (ValueError, OverflowError, RecursionError) as error:
-        raise InputError(f"model: these are no trees, linear or naive Bayes model: {error}") from None
+        raise InputError(f"model: not a tree, linear or naive Bayes model: {error}") from None
 
 
 def check(model: Model, schema: Schema, positive: str) -> None:
-    """`InputError` if a model does not fit the schema, or does not know the class."""
+    """Raise InputError if a model does not fit the schema, or lacks the class.
+
+    Args:
+        model: The model.
+        schema: The schema.
+        positive: The positive class.
+    """
     if model.target not in schema.attributes:
         raise InputError(f"model: {ANOTHER}: there is no target {quoted(model.target)}")
     for name in columns_of(model):
         if name not in schema.attributes:
             raise InputError(f"model: {ANOTHER}: there is no column {quoted(name)}")
     if is_of_numbers(model):
-        raise InputError("model: it is of a target of numbers: classes are judged")
-    known = model.classes if not isinstance(model, TreeFile) else None
-    if known is not None and positive not in known:
+        raise InputError("model: it predicts numbers; give a model that predicts classes")
+    classes = model.classes if not isinstance(model, TreeFile) else None
+    if classes is not None and positive not in classes:
         raise InputError(f"model: {ANOTHER}: it knows no class {quoted(positive)}")
-    nothing = {name: np.arange(len(schema.attributes[name])) for name in columns_of(model)}
-    for name in nothing:  # every value of each column is known, wherever it is asked
-        longest = {other: nothing[name] * 0 if other != name else nothing[name] for other in nothing}
-        scores(model, schema, positive, longest, len(nothing[name]))
+    codes = {name: np.arange(len(schema.attributes[name])) for name in columns_of(model)}
+    for name in codes:  # try every value of each column, wherever a model uses it
+        longest = {other: codes[name] * 0 if other != name else codes[name] for other in codes}
+        scores(model, schema, positive, longest, len(codes[name]))
     if isinstance(model, TreeFile):
         for node in model.trees:
             _check_tree(node, schema)
@@ -74,7 +80,15 @@ def _check_tree(node: Node, schema: Schema) -> None:
 
 
 def scores(model: Model, schema: Schema, positive: str, codes: dict[str, Codes], rows: int) -> Floats:
-    """Return the score of each row, float[rows], from the category numbers of its columns."""
+    """Return the score of each row, float[rows].
+
+    Args:
+        model: The model.
+        schema: The schema.
+        positive: The positive class.
+        codes: Category indices of each column, int[rows].
+        rows: Number of rows.
+    """
     if isinstance(model, TreeFile):
         trees = [_by_tree(tree, schema, positive, codes, rows) for tree in model.trees]
         return np.asarray(np.mean(trees, axis=0))
@@ -89,7 +103,7 @@ def scores(model: Model, schema: Schema, positive: str, codes: dict[str, Codes],
 
 
 def _read(name: str, column: Any, schema: Schema) -> NDArray[Any]:
-    """Return what the values of a column stand for in a model, a line each."""
+    """Return the model's representation of each value of a column, one line each."""
     try:
         return np.array([column.read(value) for value in schema.attributes[name]])
     except ValueError as error:

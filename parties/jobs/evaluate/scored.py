@@ -1,4 +1,4 @@
-"""Rows by bin of a score and by label: the score is a column of the schema, or what a public model says of a row."""
+"""Counts of rows by score bin and label; the scores are a column of the schema, or come from a public model."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from parties.tables.delimited import MISSING
 from parties.tables.schema import Schema
 from smc.errors import InputError
 
-MOST_MODEL = 200_000  # letters of a model in a job
+MOST_MODEL = 200_000  # characters of a model in a job
 
 
 class TargetSettings(BooleanSettings, TabularSettings):
-    """What is judged, and against which labels."""
+    """Settings for the scores and the labels that they are compared with."""
 
     target: Name | None = public(
         None, "Target", "Column that the scores predict; it has two values", none="the model's", column=True
@@ -61,20 +61,20 @@ def _model(text: str) -> models.Model:
 
 @dataclass(frozen=True)
 class Scored:
-    """How own rows are counted: by group (if there are groups), label and bin."""
+    """Counting of own rows by group (if there are groups), label and bin."""
 
     target: str
     positive: str
     edges: tuple[Fraction, ...]
-    words: str  # what the scores are, a phrase
+    words: str  # description of the scores
     groups: tuple[str, ...]
     task: Scoring
     column: str | None
     by: str | None
-    places: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]  # of groups, of labels, of bins of a column
+    places: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]  # indices of groups, labels and column bins
 
     def count(self, rows: Any) -> Counts:
-        """Return how many own rows are in each cell, int64[groups, 2, bins], in one pass."""
+        """Return the own rows of each cell, int64[groups, 2, bins], counted in one pass."""
         schema, where = self.task.schema, self.task.where
         order = [*schema.features(self.task.target), self.task.target]
         groups, labels = (_rank(places) for places in self.places[:2])
@@ -96,15 +96,15 @@ class Scored:
                 assert model is not None
                 values = models.scores(model, schema, self.positive, codes, len(lines))
                 bin_ = np.minimum((values * shape[2]).astype(np.int64), shape[2] - 1)
-            meant = (label >= 0) & (group >= 0) & (bin_ >= 0)
-            for name, known in wanted.items():
-                meant &= known[codes[name]]
-            np.add.at(counts, (group[meant], label[meant], bin_[meant]), lines[meant, -1])
+            is_counted = (label >= 0) & (group >= 0) & (bin_ >= 0)
+            for name, selected in wanted.items():
+                is_counted &= selected[codes[name]]
+            np.add.at(counts, (group[is_counted], label[is_counted], bin_[is_counted]), lines[is_counted, -1])
         return counts
 
 
 def _rank(places: Sequence[int]) -> Any:
-    """Return a table from category numbers to places in the list, -1 for the others."""
+    """Return a table from category indices to positions in the list, -1 for the others."""
     ranks = np.full(1 << 17, -1, dtype=np.int64) if not places else np.full(max(max(places) + 1, 1 << 17), -1)
     ranks[list(places)] = np.arange(len(places))
     return ranks
@@ -118,7 +118,7 @@ class Scoring(Release):
     @classmethod
     @override
     def planned(cls, settings: Any) -> Self:
-        """See `Kind.planned`: the model is a file, too."""
+        """Read the model from a file too."""
         if settings.model_file is not None:
             text = files.read_text(settings.model_file)
             if len(text) > MOST_MODEL:
@@ -129,7 +129,7 @@ class Scoring(Release):
     @classmethod
     @override
     def canonical(cls, settings: Any, schema: Schema) -> Self:
-        """See `Release.canonical`: columns that a model takes as numbers are numbers."""
+        """Read columns as numbers if the model does."""
         if (settings.scores is None) == (settings.classifier is None):
             raise InputError("scores: name the column of scores, or give a model (--model; classifier in a job)")
         if settings.classifier is not None:
@@ -147,7 +147,7 @@ class Scoring(Release):
     @classmethod
     @override
     def named(cls, settings: Any) -> tuple[str, ...]:
-        """See `Release.named`: the model's columns, too."""
+        """Include the model's columns."""
         columns = super().named(settings)
         if settings.classifier is None:
             return columns
@@ -155,7 +155,7 @@ class Scoring(Release):
 
     @property
     def model(self) -> models.Model | None:
-        """The model that is judged, if scores are no column."""
+        """Model that is evaluated; None if the scores are a column."""
         return None if self.settings.classifier is None else _model(self.settings.classifier)
 
     @property
@@ -165,21 +165,26 @@ class Scoring(Release):
 
     @override
     def parameters(self) -> Document:
-        """See `Kind.parameters`: the model by what it is."""
+        """Show the model by its description."""
         values = super().parameters()
         return {**values, "classifier": None if self.model is None else self.words_of_model}
 
     @property
     def words_of_model(self) -> str:
-        """The model in a phrase, with its digest."""
+        """Description of the model with its digest."""
         digest = hashlib.sha256(self.settings.classifier.encode()).hexdigest()[:16]
-        what = {TreeFile: "tree", LinearModel: "linear model", BoostedModel: "model of boosted trees"}.get(
+        model_type = {TreeFile: "tree", LinearModel: "linear model", BoostedModel: "model of boosted trees"}.get(
             type(self.model), "naive Bayes model"
         )
-        return f"a {what} (SHA-256 {digest}...)"
+        return f"a {model_type} (SHA-256 {digest}...)"
 
     def scored(self, column: str | None, by: str | None = None) -> Scored:
-        """Return how rows are counted by a column of scores, or by the model's; `InputError` if that makes no sense."""
+        """Return the counting of rows by scores. Raise InputError if the settings are inconsistent.
+
+        Args:
+            column: Column of scores; None for the model's scores.
+            by: Column of the groups, if any.
+        """
         target = self.settings.target
         if target is None:
             raise InputError(f"{self.name}.target: is missing: name the column that the scores should tell")
@@ -201,13 +206,22 @@ class Scoring(Release):
             edges = tuple(Fraction(i, self.settings.bins) for i in range(self.settings.bins + 1))
             words = f"the scores of {self.words_of_model}"
         groups = () if by is None else tuple(v for v in self.schema.attributes[by] if v != MISSING)
-        of_groups = tuple(i for i, v in enumerate(self.schema.attributes[by]) if v != MISSING) if by else ()
-        return Scored(target, positive, edges, words, groups, self, column, by, (of_groups, labels, places))
+        group_indices = tuple(i for i, v in enumerate(self.schema.attributes[by]) if v != MISSING) if by else ()
+        return Scored(target, positive, edges, words, groups, self, column, by, (group_indices, labels, places))
 
     def decided(
         self, known: Scored, learnt: str, numbers: int, count: Any, decide: Any, about: dict[str, Any]
     ) -> Question:
-        """Return the question whose answer is one bit."""
+        """Return the question with a one-bit answer.
+
+        Args:
+            known: The counting of rows.
+            learnt: Description of the result.
+            numbers: Count of own numbers.
+            count: Reader of own numbers from own rows.
+            decide: Protocol that opens the bit.
+            about: Further fields of the result.
+        """
 
         def show(state: Any) -> dict[str, Any]:
             scores = known.column or self.words_of_model

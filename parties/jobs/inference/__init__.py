@@ -1,1 +1,1 @@
-"""Questions that rows are asked in studies: tests, an order of columns, quantiles, a scorecard."""
+"""Questions of statistical studies: tests, order of columns, quantiles and scorecards."""

@@ -1,4 +1,4 @@
-"""What significance tests have in common: a level, a verdict that is one bit, or a p-value of numbers with noise."""
+"""Base class of significance tests: a level, and either a one-bit verdict or a p-value of numbers with noise."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from parties.jobs.spending import Adjacency
 
 Alternative = Literal["two-sided", "greater", "less"]
 Reals = NDArray[np.float64]
-SIMULATED = 1999  # tables of the null hypothesis for a p-value
+SIMULATED = 1999  # simulated tables of the null hypothesis for a p-value
 
 
 class SignificanceSettings(DecisionSettings):
-    """Those of every test."""
+    """Settings of every test."""
 
     level: Annotated[float, Field(strict=True, ge=1e-9, le=0.5)] = public(
         0.05, "Level", "Significance level: probability of a difference reported where there is none"
@@ -47,19 +47,19 @@ def alternative(words: str) -> AnyField:
 
 
 class Significance(Release):
-    """A test: does a statistic of both parties' rows exceed what chance brings? Both learn yes or no.
+    """A test whether a statistic of both parties' rows exceeds chance. Both parties learn yes or no.
 
-    With epsilon both learn what the statistic is made of, with noise, and a p-value that counts the noise in.
+    With epsilon they learn the statistic's counts with noise, and a p-value that accounts for the noise.
     """
 
     @property
     def sign(self) -> int:
-        """The sign that a difference must have, 0 for any."""
+        """Sign that a difference must have, 0 for any."""
         return {"greater": 1, "less": -1}.get(getattr(self.settings, "alternative", ""), 0)
 
     @property
     def tail(self) -> float:
-        """The level of the two-sided quantile that decides."""
+        """Level of the two-sided quantile that decides."""
         level: float = self.settings.level
         return level if self.sign == 0 else 2 * level
 
@@ -68,14 +68,27 @@ class Significance(Release):
         return {"test": self.name.removeprefix("test "), **super().document(state)}
 
     def answer(self, differ: bool | None, **more: Any) -> dict[str, Any]:
-        """Return the verdict as a result has it; None if the noise is too large to tell."""
+        """Return the verdict in the form of a result.
+
+        Args:
+            differ: The verdict; None if the noise is too large for one.
+            more: Further fields of the result.
+        """
         kind = {"alternative": self.settings.alternative} if hasattr(self.settings, "alternative") else {}
         return {"differ": differ, "level": self.settings.level, **kind, **more}
 
     def decided(
         self, learnt: str, numbers: int, count: Callable[[Any], Any], decide: Callable[..., Any], **about: Any
     ) -> Question:
-        """Return the question whose answer is one bit."""
+        """Return the question with a one-bit answer.
+
+        Args:
+            learnt: Description of the result.
+            numbers: Number of counts of each party.
+            count: Reader of the counts from a party's rows.
+            decide: Function of the engine and the shared counts, to the shared bit.
+            about: Further fields of the question.
+        """
         return Question(
             learnt, numbers, count, lambda engine, table: [int(decide(engine, table))],
             lambda state: self.answer(bool(state[0])), opens="decision", bits=1, **about,
@@ -93,10 +106,17 @@ class Significance(Release):
     ) -> Question:
         """Return the question whose answer is noisy numbers and their p-value.
 
-        `measure` is the statistic of float64[tables, numbers], greater where they speak more against the null
-        hypothesis; `null` draws so many without noise as it says, in the likeness of what was opened. `least` is the
-        rows expected in the rarest cell of what was opened. Where they are fewer than the noise's scale nothing is
-        claimed: margins that are noise make the level three times what it says.
+        The p-value is withheld if the smallest expected cell is below the noise's scale: with margins that
+        are mostly noise, the true level is three times the stated one.
+
+        Args:
+            learnt: Description of the result.
+            parts: Groups of numbers with their noise.
+            count: Reader of the counts from a party's rows.
+            measure: Statistic of float64[tables, numbers]; larger values speak more against the null hypothesis.
+            null: Draws `SIMULATED` tables without noise under the null hypothesis, given the opened numbers.
+            least: Expected rows in the rarest cell, given the opened numbers.
+            about: Further fields of the question.
         """
 
         def show(state: Sequence[int]) -> Mapping[str, Any]:
@@ -115,7 +135,7 @@ class Significance(Release):
 
     @abstractmethod
     def ask(self) -> Question:
-        """See `Release.ask`."""
+        """Return the question of this test."""
 
     @classmethod
     @override
@@ -135,7 +155,7 @@ class Significance(Release):
 
 
 def _noises(rng: np.random.Generator, parts: Sequence[Part]) -> Reals:
-    """Draw noise of each part's law, float64[SIMULATED, numbers]."""
+    """Return noise of each part's law, float64[SIMULATED, numbers]."""
     return np.concatenate([_drawn(rng, part.noise, part.numbers) for part in parts], axis=1)
 
 

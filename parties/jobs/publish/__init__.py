@@ -1,1 +1,1 @@
-"""One recoding for both parties' rows; tables of counts of both, sealed or with noise."""
+"""Joint publication: one recoding for both parties' rows, and sealed or noisy tables of both parties' counts."""

@@ -1,4 +1,4 @@
-"""Who alone can read a table that two parties seal: a certificate in the job's terms, as text."""
+"""Certificate of the analyst, the only reader of a sealed table, as text in the job's terms."""
 
 from __future__ import annotations
 
@@ -17,30 +17,32 @@ _ARMOUR = re.compile(r"-----(BEGIN|END) CERTIFICATE-----|\s")
 
 
 def in_file(path: Path) -> str:
-    """Return the certificate in a file. `InputError` if it is none, or not valid now."""
+    """Return the certificate in a file as one line of text. Raise InputError if it is invalid or expired."""
     return base64.b64encode(load_certificate(path).public_bytes(Encoding.DER)).decode()
 
 
 def canonical_text(text: str) -> str:
-    """Return a certificate as one line of text, from the content of its file. `InputError` if it is none."""
+    """Return a certificate as one line of text, from the content of its file. Raise InputError if it is invalid."""
     return base64.b64encode(certificate(text).public_bytes(Encoding.DER)).decode()
 
 
 def certificate(text: str) -> x509.Certificate:
-    """Return the certificate in a text. Whether it is valid now is asked when it is named, not when a job is read
-    again."""
+    """Return the certificate in a text. Raise InputError if it is invalid.
+
+    Expiry is checked only when the operator names the certificate, so that an old job can still be read.
+    """
     try:
         loaded = x509.load_der_x509_certificate(base64.b64decode(_ARMOUR.sub("", text), validate=True))
         public_key(loaded)
         return loaded
     except InputError:
         raise
-    except Exception:  # the library raises many kinds for what is none
+    except Exception:  # the library raises errors of many types for invalid input
         raise InputError("analyst: must be a certificate, the text of a file as smc identity create makes it") from None
 
 
 def public_key(analyst_certificate: x509.Certificate) -> EllipticCurvePublicKey:
-    """Return the key of a certificate. `InputError` if it is not EC P-256, or not for agreeing on keys."""
+    """Return the key of a certificate. Raise InputError unless it is EC P-256 and allows key agreement."""
     key = analyst_certificate.public_key()
     if not isinstance(key, EllipticCurvePublicKey) or not isinstance(key.curve, SECP256R1):
         raise InputError("analyst: the certificate's key is not EC P-256; make one with smc identity create")
@@ -54,17 +56,17 @@ def public_key(analyst_certificate: x509.Certificate) -> EllipticCurvePublicKey:
 
 
 def of(text: str) -> str:
-    """Return the fingerprint of the certificate in a text: that which a table's `analysts` and the policy name."""
+    """Return the fingerprint of the certificate in a text, as in a table's `analysts` and in the policy."""
     return fingerprint(certificate(text))
 
 
 def in_full(text: str) -> str:
-    """Name and whole fingerprint, for consent: a name alone is what the certificate says of itself."""
+    """Return name and whole fingerprint, for consent: the name alone is the certificate's own claim."""
     loaded = certificate(text)
     return f"{common_name(loaded)} ({fingerprint(loaded)})"
 
 
 def told(text: str) -> str:
-    """Name and fingerprint, for people."""
+    """Return name and short fingerprint, for people."""
     loaded = certificate(text)
     return f"{common_name(loaded)} ({short_fingerprint(loaded)})"

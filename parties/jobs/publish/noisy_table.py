@@ -1,5 +1,6 @@
-"""A joint table whose numbers leave with noise. The noise decides, too, which cells are small: all that is opened is
-private.
+"""Joint table whose numbers are opened with noise.
+
+The noise also decides which cells are small: every opened value is private.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class NoisyTable(TableForm):
-    """Every number of both with noise."""
+    """A joint table with noise on every number of both parties."""
 
     remarks = (KEPT_BY_NODES,)
 
     @property
     def noise(self) -> Noise:
-        """The noise on each number."""
+        """Noise on each number."""
         assert self.layout.noise is not None
         return self.layout.noise
 
@@ -73,11 +74,11 @@ class NoisyTable(TableForm):
         return self._computed(engine, data)
 
     def _computed(self, engine: Engine, our_numbers: Numbers) -> State:
-        """Return which cells are hidden, and the numbers of the others, all by noise."""
+        """Return the hidden cells and the numbers of the others, all from noisy values."""
         from protocols.publish.small_cells import noisy_cells
 
-        layout, behind = self.layout, self.layout.rows_noise
-        rows = None if behind is None else (layout.problem.width, behind.law(layout.samples))
+        layout, rows_noise = self.layout, self.layout.rows_noise
+        rows = None if rows_noise is None else (layout.problem.width, rows_noise.law(layout.samples))
         law, threshold = self.noise.law(layout.samples), layout.settings.threshold
         small, numbers = noisy_cells(engine, our_numbers, layout.width, law, threshold, rows)
         return {"hidden": "".join(map(str, small.astype(int))), "numbers": numbers.tolist()}

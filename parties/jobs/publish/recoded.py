@@ -1,4 +1,4 @@
-"""What kinds of jobs have in common that find one recoding of both parties' rows: columns, rules, own rows."""
+"""Base class of the kinds that find one recoding of both parties' rows: columns, rules and own rows."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 
 def recoded(unless: str = "") -> AnyField:
-    """Return the field `recode`; `unless`: the setting that may give it."""
-    words = "Quasi-identifiers to recode, separated by commas"
-    return public(None, "Recoded columns", words, column=True, unless=unless)
+    """Return the field `recode`; `unless` names the setting that may replace it."""
+    help_text = "Quasi-identifiers to recode, separated by commas"
+    return public(None, "Recoded columns", help_text, column=True, unless=unless)
 
 
 class RecodedSettings(ManyGatesSettings, TabularSettings):
-    """The settings that both ways to recode have."""
+    """Settings that both recoding methods share."""
 
     recode: Columns | None = recoded()
     keep: Columns | None = public(None, "Kept columns", "Columns published unchanged", none="none", column=True)
@@ -54,13 +54,13 @@ class RecodedSettings(ManyGatesSettings, TabularSettings):
 
 
 class RecodedExtra(Extra):
-    """The settings of an estimate of either."""
+    """Settings of an estimate of either method."""
 
     recoding: LocalPath | None = own_file("Recoding", "The recoding of an earlier run: then the costs are exact.")
 
 
 class Recoded(BySchema):
-    """One recoding of both parties' rows. Its columns: those that are recoded, those kept, the sensitive one."""
+    """One recoding of both parties' rows. Its columns: the recoded ones, the kept ones, the sensitive one."""
 
     about = Description(
         "", "recoding", afterwards="Each party recodes its own rows with smc publish apply --recoding.", phases=True
@@ -68,41 +68,48 @@ class Recoded(BySchema):
     unread = "not published"
     Extra = RecodedExtra
     settings: RecodedSettings
-    # How a task comes about.
+    # Creation of a task.
 
     @classmethod
     def ordered(cls, settings: Any, schema: Schema) -> tuple[Any, Schema]:
-        """Return the settings with their columns in the schema's order, and its part for them. `InputError`: what is
-        wrong."""
+        """Return the settings with their columns in the schema's order, and the schema of these columns.
+
+        Args:
+            settings: The settings.
+            schema: The full schema.
+
+        Raises:
+            InputError: A column or a rule is missing or inconsistent.
+        """
         recode, keep = required(settings.recode, f"{cls.name}.recode"), settings.keep or ()
         sensitive = () if settings.sensitive is None else (settings.sensitive,)
         for key, names in (("recode", recode), ("keep", keep), ("sensitive", sensitive)):
             check_names(key, names, schema.attributes)
         for key, names in (("keep", keep), ("sensitive", sensitive)):
-            if both := [name for name in names if name in recode]:
-                raise InputError(f"{key}: {quoted(both[0])} is recoded; it cannot be published as it is, too")
+            if overlap := [name for name in names if name in recode]:
+                raise InputError(f"{key}: {quoted(overlap[0])} is recoded; it cannot be published as it is, too")
         if sensitive and sensitive[0] in keep:
             raise InputError(
-                f"keep: {quoted(sensitive[0])} is published as it is because it is sensitive: name it once"
+                f"keep: {quoted(sensitive[0])} is the sensitive column, which is always kept; remove it from keep"
             )
         if settings.k is None:
             raise InputError("k: is missing: give the fewest rows of a class, 10 for example")
         if (settings.l > 1 or settings.t < 1) != bool(sensitive):
             raise InputError(
-                f"sensitive: {quoted(sensitive[0])} needs l or t, which are about it; or keep it"
+                f"sensitive: {quoted(sensitive[0])} needs l or t; or name it in keep"
                 if sensitive
-                else "sensitive: is missing: name the column that l and t are about"
+                else "sensitive: is missing; name the column that l and t protect"
             )
-        used = Schema(schema.only([*recode, *keep, *sensitive]).attributes)
+        used_schema = Schema(schema.only([*recode, *keep, *sensitive]).attributes)
         columns = {
-            "recode": tuple(name for name in used.attributes if name in recode),
-            "keep": tuple(name for name in used.attributes if name in keep) or None,
+            "recode": tuple(name for name in used_schema.attributes if name in recode),
+            "keep": tuple(name for name in used_schema.attributes if name in keep) or None,
         }
-        return settings.model_copy(update=columns), used
+        return settings.model_copy(update=columns), used_schema
 
     @cached_property
     def problem(self) -> Problem:
-        """The protocol's view of columns and rules."""
+        """Columns and rules as the protocol takes them."""
         return self._problem()
 
     def _problem(self) -> Problem:
@@ -125,7 +132,7 @@ class Recoded(BySchema):
             models=models,
         )
 
-    # What is said of it.
+    # Description.
 
     @property
     @override
@@ -138,19 +145,19 @@ class Recoded(BySchema):
     @property
     @override
     def columns(self) -> tuple[str, ...]:
-        """See `Kind.columns`: those that are recoded, those that are kept, the sensitive one."""
+        """Recoded columns, kept columns, sensitive column."""
         sensitive = () if self.settings.sensitive is None else (self.settings.sensitive,)
         return (*(self.settings.recode or ()), *(self.settings.keep or ()), *sensitive)
 
     @property
     @override
     def target(self) -> str:
-        """See `BySchema.target`: the last, so that rows are read in the order of the columns."""
+        """Last column, so that rows are read in the order of the columns."""
         return self.columns[-1]
 
     @property
     def models(self) -> list[Document]:
-        """The models, as a plan has them."""
+        """Privacy models, as a plan holds them."""
         settings = self.settings
         models: list[Document] = [{"model": "k-anonymity", "k": settings.k}]
         if settings.l > 1:
@@ -158,20 +165,20 @@ class Recoded(BySchema):
             name = "l-diversity" if exact else "entropy-l-diversity"
             models.append({"model": name, "column": settings.sensitive, "l": int(settings.l) if exact else settings.l})
         if settings.t < 1:
-            about = {"column": settings.sensitive, "t": settings.t, "distance": settings.distance}
-            models.append({"model": "t-closeness", **about})
+            closeness = {"column": settings.sensitive, "t": settings.t, "distance": settings.distance}
+            models.append({"model": "t-closeness", **closeness})
         return models
 
     @property
     def models_in_words(self) -> list[str]:
-        """The models in words."""
+        """Descriptions of the privacy models."""
         from parties.alone.publish.settings import ModelPlan
         from parties.base.settings import validated
 
         return [validated(ModelPlan, model).made().words for model in self.models]
 
     def promises(self, peer: str) -> list[str]:
-        """Return what the rules keep from whom, a sentence each."""
+        """Return the promises of the rules, a sentence each."""
         against = self.settings.against
         admitted = (
             "Before, both learn whether the rows as a whole keep the rules, and of each column whether no value of it "
@@ -179,17 +186,17 @@ class Recoded(BySchema):
         )
         whose = f"of {peer} or of us alone, unless none" if against == "peer" else "of both parties together"
         lines = [admitted, f"No class has fewer than {self.settings.k:,} rows {whose}."]
-        for words in self.models_in_words[1:]:
-            lines.append(f"Every class has {words}, for the rows {whose}.")
+        for description in self.models_in_words[1:]:
+            lines.append(f"Every class has {description}, for the rows {whose}.")
         if against == "public":
             lines.append("Who has rows in a class can subtract them: of the other's rows alone nothing is promised.")
         return lines
 
-    # What it costs.
+    # Cost.
 
     @override
     def cost(self, inputs: Inputs, extra: Any = None) -> Counted:
-        """See `Kind.cost`: with a recoding exactly."""
+        """Return the exact cost if a recoding is given."""
         if extra is None or extra.recoding is None:
             return self.typical_cost
         return Counted(self.with_recoding(extra.recoding), "exact", "this recoding")
@@ -197,15 +204,16 @@ class Recoded(BySchema):
     @property
     @abstractmethod
     def typical_cost(self) -> Counted:
-        """The cost of a typical recoding: nobody knows the recoding."""
+        """Cost of a typical recoding, since the real recoding is unknown."""
 
     @abstractmethod
     def with_recoding(self, path: Path) -> Program:
-        """Return the conversation that finds the recoding in this file. `InputError` if it is none of this task."""
+        """Return the program that finds the recoding in this file. Raise InputError if it does not belong to this
+        task."""
 
-    # How it is run.
+    # Execution.
 
     @override
     def own_rows(self, source: Rows) -> Indices:
-        """See `BySchema.own_rows`: the distinct rows, and how often each occurs."""
+        """Return the distinct rows with the frequency of each."""
         return source.distinct()

@@ -1,4 +1,4 @@
-"""What a joint recoding finds as the file that `smc publish apply` reads, and cuts back from it."""
+"""Result of a joint recoding as the file that `smc publish apply` reads, and the cuts in such a file."""
 
 from __future__ import annotations
 
@@ -32,16 +32,24 @@ def document(
     paths: Mapping[str, list[list[str]]] | None = None,
     most: float = 0.0,
 ) -> Document:
-    """Return a recoding, and the `outcome` as the protocol has it.
+    """Return a recoding file.
 
-    It has levels of the hierarchies whose paths are given, or a box a class.
-    Against the peer the models are those of each party's own rows, and are checked again when they are recoded;
-    against the public a party alone cannot check what holds for both. `most` is the share that may be left out then.
+    It has levels of the hierarchies whose paths are given, or a box for each class. Against the peer, the models hold
+    for each party's own rows and are checked again when these are recoded. Against the public, a party cannot check
+    alone what holds for both.
+
+    Args:
+        task: The task.
+        outcome: Result of the protocol.
+        levels: Level of each recoded column's hierarchy.
+        boxes: Boxes of the classes.
+        paths: Paths of the hierarchies, by column.
+        most: Largest share of rows that may be left out.
     """
     settings = task.settings
     columns: dict[str, dict[str, Any]] = {name: {"role": "quasi-identifier"} for name in settings.recode or ()}
     columns |= {name: {"role": "other"} for name in settings.keep or ()}
-    if settings.sensitive is not None:  # all values in the agreed order, which a distance may depend on
+    if settings.sensitive is not None:  # all values in the agreed order, since a distance may depend on it
         values = task.schema.attributes[settings.sensitive]
         columns[settings.sensitive] = {"role": "sensitive", "paths": [[value, TOP] for value in values]}
     for name, lines in (paths or {}).items():
@@ -53,17 +61,23 @@ def document(
 
 
 def promise(document: Document) -> str:
-    """Return what a joint recoding keeps, for whose rows."""
+    """Return a description of the rules that a joint recoding keeps, and for whose rows."""
     joint = document["joint"]["against"] == "public"
     models = document["of_both"] if joint else document["models"]
-    words = [validated(ModelPlan, model).made().words for model in models]
-    k, *more = models[0]["k"], *words[1:]
+    descriptions = [validated(ModelPlan, model).made().words for model in models]
+    k, *more = models[0]["k"], *descriptions[1:]
     whose = "rows of both" if joint else "rows of each party that has some"
     return f"each with at least {k:,} {whose}" + "".join(f", {word}" for word in more)
 
 
 def boxes(cuts: Cuts, schema: Schema, recode: Sequence[str]) -> list[Box]:
-    """Return what the classes of joint Mondrian say."""
+    """Return the boxes of joint Mondrian's classes.
+
+    Args:
+        cuts: The cuts of the columns.
+        schema: The schema.
+        recode: Names of the recoded columns.
+    """
     from protocols.publish.cuts import final_boxes
 
     values = [schema.attributes[name] for name in recode]
@@ -74,7 +88,13 @@ def boxes(cuts: Cuts, schema: Schema, recode: Sequence[str]) -> list[Box]:
 
 
 def span(values: Sequence[str], low: int, high: int) -> Span:
-    """Return what a class says of the values from place `low` to before `high`: a range of numbers, or a set."""
+    """Return the label of the values from index `low` to `high` (exclusive): a range of numbers, or a set.
+
+    Args:
+        values: Values of the column.
+        low: Index of the first value.
+        high: Index after the last value.
+    """
     inside = tuple(values[low:high])
     numbers = [number(value) for value in values]
     if all(x is not None for x in numbers) and all(x < y for x, y in pairwise(numbers)):  # type: ignore[operator]
@@ -88,15 +108,29 @@ def span(values: Sequence[str], low: int, high: int) -> Span:
 
 
 def published_boxes(hierarchies: Sequence[Hierarchy], node: Sequence[int], published: Sequence[bool]) -> list[Box]:
-    """Return what the published ones of the possible classes at a node say."""
+    """Return the boxes of the published classes at a node.
+
+    Args:
+        hierarchies: Hierarchy of each column.
+        node: Level of each hierarchy.
+        published: Whether each possible class is published.
+    """
     levels = list(zip(hierarchies, node, strict=True))
     spans = [[Span(label, level) for label in h.labels[level]] for h, level in levels]
     return [box for box, is_published in zip(product(*spans), published, strict=True) if is_published]
 
 
 def joint_in(path: Path, schema: Schema, recode: Sequence[str], command: str) -> dict[str, Any]:
-    """Return what an earlier joint recoding found. `InputError` if the file is none of these columns and this schema,
-    as `command` writes them.
+    """Return the result part of an earlier joint recoding.
+
+    Args:
+        path: The file.
+        schema: The schema.
+        recode: Names of the recoded columns.
+        command: Name of the command that wrote the file.
+
+    Raises:
+        InputError: The file is not such a recoding, or is for other columns or another schema.
     """
     content = files.read_json(path)
     try:
@@ -111,8 +145,14 @@ def joint_in(path: Path, schema: Schema, recode: Sequence[str], command: str) ->
 
 
 def cuts_in(path: Path, schema: Schema, recode: Sequence[str]) -> Cuts:
-    """Return the cuts of an earlier joint recoding. `InputError` if the file has none of these columns and this
-    schema."""
+    """Return the cuts of an earlier joint recoding. Raise InputError if the file has none for these columns and
+    schema.
+
+    Args:
+        path: The file.
+        schema: The schema.
+        recode: Names of the recoded columns.
+    """
     from protocols.publish.cuts import decode, open_boxes
 
     joint = joint_in(path, schema, recode, "joint")

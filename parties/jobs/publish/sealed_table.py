@@ -1,7 +1,7 @@
-"""A joint table whose numbers leave as shares that are sealed to the key of a third party.
+"""Joint table whose numbers are shares, sealed to the key of a third party.
 
-Both parties have one and the same file, which neither can read. Which cells are small is decided in secret by exact
-numbers and opened; which others must be hidden, too, follows from that (`parties.alone.publish.hiding.patterns`).
+Both parties receive the same file, which neither can read. Small cells are determined in secret by exact numbers and
+opened; the further cells to hide follow from them (`parties.alone.publish.hiding.patterns`).
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SealedTable(TableForm):
-    """The exact numbers, for an analyst alone."""
+    """A joint table of exact numbers, for an analyst alone."""
 
     @property
     @override
     def lacking(self) -> str:
-        """What party 0 lacks to find the cells to hide."""
+        """Reason why party 0 cannot find the cells to hide; empty if it can."""
         if installed("scipy"):
             return ""
         return f"party 0 finds the cells to hide, which takes a solver: {install_line('tables')}"
@@ -85,17 +85,17 @@ class SealedTable(TableForm):
 
     @override
     def cost(self, hidden: int) -> Counted:
-        """See `TableForm.cost`: fewer cells leave if some are hidden."""
+        """Return the cost; hidden cells are not opened, so they lower it."""
         from protocols.publish.small_cells import cell_states, chosen
 
         if hidden >= self.cells:
             raise InputError(f"--hidden: the table has {self.cells} cells, totals too; some must be left")
-        mask, zeros = np.arange(self.cells) < hidden, np.zeros((2, self.cells), dtype=np.int64)
+        hidden_cells, zeros = np.arange(self.cells) < hidden, np.zeros((2, self.cells), dtype=np.int64)
 
         def program(engine: Engine) -> object:
             states = cell_states(engine, self.layout.problem, zeros[0])
-            chosen(engine, states, mask if engine.party == 0 else None)
-            return self._leave(engine, zeros[1], mask)
+            chosen(engine, states, hidden_cells if engine.party == 0 else None)
+            return self._leave(engine, zeros[1], hidden_cells)
 
         if hidden:
             return Counted(program, "exact", f"a table with {hidden} hidden cells")
@@ -120,7 +120,7 @@ class SealedTable(TableForm):
         return self._leave(engine, data[1], hidden)
 
     def _leave(self, engine: Engine, our_numbers: Numbers, hidden: NDArray[np.bool_]) -> State:
-        """Return the numbers of the cells that are not hidden, sealed, and which those are."""
+        """Return the visible cells' numbers, sealed, and the pattern of hidden cells."""
         state: dict[str, Any] = {"hidden": "".join(map(str, hidden.astype(int)))}
         from parties.alone.publish.sealing import sealed, sealing
         from protocols.publish.small_cells import masked_sums
@@ -137,7 +137,7 @@ class SealedTable(TableForm):
         return {**state, "shares": [share_bytes.hex() for share_bytes in pair]}
 
     def _head(self, state: State) -> Document:
-        """Return a sealed table but for its shares."""
+        """Return a sealed table without its shares."""
         return sealed_head(self.layout, state, self.digest())
 
     @override

@@ -1,4 +1,4 @@
-"""The two ways in which a joint table's numbers leave: with noise, or sealed. What every way answers for."""
+"""Base class of the two forms of a joint table's numbers, noisy and sealed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TableForm(ABC):
-    """How the numbers of a table leave. `digest` returns that of the job, which a sealed table names."""
+    """Form of a table's numbers. `digest` returns the job's digest, which a sealed table contains."""
 
     layout: Layout
     digest: Callable[[], str]
@@ -25,21 +25,21 @@ class TableForm(ABC):
 
     @property
     def cells(self) -> int:
-        """The cells of the table, totals too."""
+        """Number of cells, including totals."""
         return self.layout.problem.cells
 
     @property
     def lacking(self) -> str:
-        """What party 0 lacks for its part, a sentence; empty if nothing."""
+        """Reason, as a sentence, why party 0 cannot do its part; empty if it can."""
         return ""
 
     def lacks_file(self) -> bool:
-        """Return whether the result needs a file that is not named."""
+        """Return whether the result needs a file that the settings do not name."""
         return False
 
     @property
     def words(self) -> str:
-        """What is said of the form behind the question."""
+        """Description of the form, as an ending of the question."""
         return ""
 
     @abstractmethod
@@ -48,11 +48,21 @@ class TableForm(ABC):
 
     @abstractmethod
     def cost(self, hidden: int) -> Counted:
-        """Return the cost of a table with so many hidden cells; of any table for 0. `InputError` if it has none."""
+        """Return the cost of a table with this number of hidden cells; of any table for 0.
+
+        Raise InputError if the number does not apply.
+        """
 
     @abstractmethod
     def run(self, engine: Engine, data: Numbers, start: State, on_step: OnStep) -> State:
-        """Compute the table from this party's rows and numbers, int64[2, cells]; see `Kind.run`."""
+        """Compute the table from this party's rows and numbers, int64[2, cells]; see `Kind.run`.
+
+        Args:
+            engine: Engine of the run.
+            data: Rows and numbers of each cell.
+            start: State to start from.
+            on_step: Called with each step.
+        """
 
     @abstractmethod
     def document(self, state: State) -> Document:

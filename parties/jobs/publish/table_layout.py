@@ -1,4 +1,4 @@
-"""What a joint table counts: its rows and columns, what a row of the data adds to a cell, and the noise on that."""
+"""Layout of a joint table: its rows and columns, a data row's addition to a cell, and the noise."""
 
 from __future__ import annotations
 
@@ -26,18 +26,19 @@ if TYPE_CHECKING:
     from protocols.publish.small_cells import CellProblem
 
 NAME = "publish joint-table"
-MOST_CELLS = 600  # some ten seconds of linear programmes at worst, while the peer waits
+MOST_CELLS = 600  # at worst, linear programmes take about ten seconds while the peer waits
 
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """A table, from settings whose columns the schema has."""
+    """A table with settings whose columns the schema has."""
 
     settings: JointTableSettings
     schema: Schema
 
     def check(self) -> None:
-        """`InputError` if the table or its numbers are too large, or what is summed are no numbers from 0 up."""
+        """Raise InputError if the table or its numbers are too large, or if the summed values are not nonnegative
+        numbers."""
         if self.problem.cells > MOST_CELLS:
             raise InputError(f"a table of {self.problem.cells} cells is too large: at most {MOST_CELLS}, totals too")
         for column in self.axes:
@@ -54,19 +55,19 @@ class Layout:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and columns of the table, with its totals."""
+        """Rows and columns of the table, including totals."""
         sizes = [len(self.schema.attributes[name]) for name in self.axes]
         return (sizes[0] + 1, sizes[1] + 1 if len(sizes) > 1 else 1)
 
     @property
     def axes(self) -> tuple[str, ...]:
-        """The column whose values are the rows, and that whose are the columns, if any."""
+        """Column that forms the rows, and the column that forms the columns, if any."""
         by = required(self.settings.by, f"{NAME}.by")
         return (by,) if self.settings.across is None else (by, self.settings.across)
 
     @cached_property
     def problem(self) -> CellProblem:
-        """The protocol's view of small cells."""
+        """Small-cell problem of the protocol."""
         from protocols.publish.small_cells import CellProblem
 
         s = self.settings
@@ -74,18 +75,18 @@ class Layout:
 
     @cached_property
     def numbers(self) -> values.Values | None:
-        """The numbers that are summed, by value; None if rows are counted."""
-        of = self.settings.summed
-        return None if of is None else values.read(of, self.schema.attributes[of], "a sum")
+        """Summed numbers by value; None if rows are counted."""
+        column = self.settings.summed
+        return None if column is None else values.read(column, self.schema.attributes[column], "a sum")
 
     @property
     def whole(self) -> tuple[int, ...]:
-        """The units that a row counts, by its value of the column that is summed."""
+        """Units that a row adds, by its value of the summed column."""
         return (1,) if self.numbers is None else self.numbers.whole
 
     @property
     def unit(self) -> Fraction:
-        """The value of a unit."""
+        """Value of a unit."""
         return Fraction(1) if self.numbers is None else self.numbers.unit
 
     @property
@@ -95,17 +96,19 @@ class Layout:
 
     @cached_property
     def noise(self) -> Noise | None:
-        """The noise on each number. Of sums, half of epsilon is for the rows behind them."""
+        """Noise on each number. For sums, the other half of epsilon is for the row counts behind them."""
         return None if self.settings.epsilon is None else self._laplace(max(1, *self.whole))
 
     @cached_property
     def rows_noise(self) -> Noise | None:
-        """The noise on the rows behind each sum, which decide whether it is shown; None if rows are what is told."""
+        """Noise on the row counts that decide whether a sum is shown; None if the table itself shows row counts."""
         return None if self.noise is None or self.numbers is None else self._laplace(1)
 
     def _laplace(self, greatest: int) -> Noise:
-        """Return a row is in a cell and in its totals, in each by so much at most; replaced, it leaves one for
-        another."""
+        """Return noise for numbers of which a row changes one cell and its totals by at most `greatest` each.
+
+        A replaced row leaves one cell and enters another.
+        """
         cells = 2 * len(self.axes)
         change = 2 * (cells - 1) if self.settings.adjacency == "replace" else cells
         assert self.settings.epsilon is not None
@@ -115,19 +118,19 @@ class Layout:
 
     @property
     def samples(self) -> int:
-        """The number of samples of noise that a table takes."""
+        """Number of noise samples of a table."""
         return self.problem.cells * (1 if self.numbers is None else 2)
 
     @property
     def counted(self) -> reading.Cells:
-        """The cells of the table, told apart by what is summed, too."""
+        """Cells of the table, further divided by the summed value."""
         return reading.Cells(
             self.schema, parse("", self.schema)[0], (*self.axes, *filter(None, [self.settings.summed]))
         )
 
     @property
     def target(self) -> str:
-        """The column by whose values a source counts."""
+        """Column by whose values a source counts."""
         return self.settings.summed or self.axes[-1]
 
     def own_numbers(self, counts: Counts) -> Numbers:

@@ -1,4 +1,4 @@
-"""A joint table as a result: numbers with noise or sealed ones, and the pattern of hidden cells on a terminal."""
+"""Joint table as a result: numbers with noise, or sealed ones; and its text with the pattern of hidden cells."""
 
 from __future__ import annotations
 
@@ -19,14 +19,17 @@ HIDDEN, SEALED = "x", "*"
 
 
 def sealed_head(layout: Layout, state: State, job: str) -> Document:
-    """Return a sealed table but for its shares (`parties.alone.publish.sealing.sealed`).
+    """Return a sealed table without its shares (`parties.alone.publish.sealing.sealed`).
 
-    `job` is the digest of what was agreed.
+    Args:
+        layout: Layout of the table.
+        state: The final state.
+        job: Digest of the agreed job.
     """
     from parties.alone.publish.sealing.sealed import FORMAT
 
     digits = 0
-    while (layout.unit * 10**digits).denominator > 1:  # it ends: values are decimal numbers
+    while (layout.unit * 10**digits).denominator > 1:  # terminates, since values are decimal numbers
         digits += 1
     return {
         "format": FORMAT,
@@ -41,12 +44,17 @@ def sealed_head(layout: Layout, state: State, job: str) -> Document:
 
 
 def noisy_cells(layout: Layout, state: State, noise: Noise) -> Document:
-    """Return the table with noise: of each cell that is not hidden the number, as opened, and its interval; else
-    null."""
-    most = 2 * layout.settings.max_rows * max(layout.whole) * layout.unit
+    """Return the table with noise: opened number and interval of each visible cell, null for a hidden one.
+
+    Args:
+        layout: Layout of the table.
+        state: The final state.
+        noise: Noise on each number.
+    """
+    max_value = 2 * layout.settings.max_rows * max(layout.whole) * layout.unit
     reach, numbers = noise.reach(), iter(state["numbers"])
     cells = [
-        None if digit == "1" else number(next(numbers), reach, Fraction(0), Fraction(most), layout.unit)
+        None if digit == "1" else number(next(numbers), reach, Fraction(0), Fraction(max_value), layout.unit)
         for digit in state["hidden"]
     ]
     return {
@@ -60,15 +68,15 @@ def noisy_cells(layout: Layout, state: State, noise: Noise) -> Document:
 
 
 def text(document: Document) -> str:
-    """Return the table for a terminal: numbers, or which there are."""
+    """Return the table as text: numbers, or the pattern of sealed cells."""
     names = [document["by"], *([document["across"]] if document["across"] else [])]
     lines = [[" \\ ".join(map(shown, names)), *map(shown, document["columns"])]]
     if "cells" in document:
         cells = [[HIDDEN if cell is None else amount(cell["value"]) for cell in line] for line in document["cells"]]
         reach = max((cell["high"] - cell["noisy"] for line in document["cells"] for cell in line if cell), default=0)
-        few = f"{HIDDEN}: fewer than {document['threshold']:,} rows, with noise"
+        hidden_note = f"{HIDDEN}: fewer than {document['threshold']:,} rows, with noise"
         ending = [
-            f"{few}. 95 %, noise only: each number ± {amount(reach)}; {document['law']} noise of scale "
+            f"{hidden_note}. 95 %, noise only: each number ± {amount(reach)}; {document['law']} noise of scale "
             f"{document['scale']:.4g}, epsilon {document['epsilon']:g} ({adjacency_of(document)}); totals are no sums"
         ]
     else:
@@ -80,7 +88,7 @@ def text(document: Document) -> str:
 
 def _about(layout: Layout) -> Document:
     titles = [[*layout.schema.attributes[name], TOTAL] for name in layout.axes]
-    about: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "question": NAME,
         "by": layout.settings.by,
         "across": layout.settings.across,
@@ -91,9 +99,9 @@ def _about(layout: Layout) -> Document:
         "rows": titles[0],
         "columns": titles[1] if len(titles) > 1 else [TOTAL],
     }
-    return about
+    return fields
 
 
 def _lines(cells: Any, columns: int) -> list[Any]:
-    """Text or a list of cells, row by row."""
+    """Split a text or a list of cells into rows."""
     return [cells[start : start + columns] for start in range(0, len(cells), columns)]

@@ -1,4 +1,4 @@
-"""The settings of a joint table."""
+"""Settings of a joint table."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from parties.jobs.tabular_settings import Name, RowBound, TabularSettings, row_b
 
 
 class JointTableSettings(BooleanSettings, TabularSettings):
-    """`smc publish joint-table`."""
+    """Settings of `smc publish joint-table`."""
 
     by: Name | None = public(None, "Rows by", "Column whose values become the table's rows", column=True)
     across: Name | None = public(
@@ -59,6 +59,6 @@ class JointTableSettings(BooleanSettings, TabularSettings):
 
 
 class JointTableExtra(Extra):
-    """`smc estimate publish joint-table`."""
+    """Settings of `smc estimate publish joint-table`."""
 
-    hidden: Annotated[int, Field(strict=True, ge=0)] = public(0, "Hidden", "So many cells will be hidden")
+    hidden: Annotated[int, Field(strict=True, ge=0)] = public(0, "Hidden", "Number of cells that will be hidden")

@@ -1,1 +1,1 @@
-"""Linear classifiers with noise, from the rows of both parties: the kind of job, its methods, its result."""
+"""Linear classifiers with noise, from both parties' rows: kind of job, methods and result."""

@@ -1,4 +1,4 @@
-"""A noisy choice among the weights of a public grid."""
+"""Noisy choice among the weights of a public grid."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from protocols.release.geometric import OneSidedGeometric
     from smc.engines import Engine
 
-POINTS = 1_001  # of the grid of weights
+POINTS = 1_001  # points of the grid of weights
 BLOCK = 1 << 20  # scores that are computed at once
 
 
 class Chosen(Method):
-    """What is opened is which weight of a public grid is chosen, by a noisy maximum."""
+    """Base class of methods that open the index of a grid weight, chosen by a noisy maximum."""
 
     what = "choice"
     words = "choosing"
-    mechanism: ClassVar[str]  # as the ledger names it
+    mechanism: ClassVar[str]  # name in the ledger
     numbers = 1  # the index of a weight
 
     @property
@@ -39,10 +39,11 @@ class Chosen(Method):
 
 
 class Choice(Chosen):
-    """One weight of a public grid, the likelier the less J is there: for one column of numbers, without intercept.
+    """Choice of one weight of a public grid, more probable for a smaller J: for one column of numbers, without
+    intercept.
 
-    A row's score of a weight is the greatest loss that there can be, less its own and lambda / 2 w^2, in integers up to
-    `BEST`; a row more raises all scores by that at most and lowers none (`protocols.release.choice`).
+    A row's score of a weight is the largest possible loss, less its own loss and lambda / 2 w^2, in integers up to
+    `BEST`. An added row raises every score by at most that and lowers none (`protocols.release.choice`).
     """
 
     BEST = 1 << 12
@@ -50,13 +51,13 @@ class Choice(Chosen):
 
     @cached_property
     def grid(self) -> Floats:
-        """The weights, float64[points]: no minimiser is further out, whatever the rows."""
+        """Weights, float64[points]; no minimiser lies outside, whatever the rows."""
         reach = radius(self.settings.objective, self.regularisation)
         return np.linspace(-reach, reach, POINTS)
 
     @cached_property
     def law(self) -> OneSidedGeometric:
-        """The noise on each score."""
+        """Noise on each score."""
         from protocols.release.choice import choice_law
 
         return choice_law(self.epsilon, self.settings.together * self.BEST, not self.replaced, POINTS)
@@ -74,10 +75,10 @@ class Choice(Chosen):
 
     @override
     def own(self, rows: TrainingRows | None) -> Any:
-        """See `Method.own`: the scores of all weights."""
+        """Return the scores of all weights."""
         if rows is None:
             return np.zeros((POINTS, 1), dtype=np.int64)
-        each = rows.margins(np.array([1.0, 0.0]))  # of the weight 1; of a weight w it is w times as much
+        each = rows.margins(np.array([1.0, 0.0]))  # margins for the weight 1; those for a weight w are w times as large
         blocks = np.array_split(self.grid, 1 + POINTS * len(each) // BLOCK)
         return np.concatenate([self._scores(each, block) @ rows.counts for block in blocks])[:, None]
 

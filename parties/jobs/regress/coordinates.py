@@ -1,14 +1,15 @@
-"""Noisy choices of one weight after the other, each from a public grid: the exponential mechanism in many dimensions.
+"""Noisy choices of one weight after the other, each from a public grid: the exponential mechanism in many
+dimensions.
 
-A grid of all weights together has too many points to be scored. So both begin with weights 0, and in each step choose
-one of them anew, the others being as they are, which both know: the intercept first, then the features in their
-order, and again from the beginning. A candidate's score is the number of rows that it classifies rightly. One row
-changes each score by 1 at most, one more lowers none; epsilon is divided evenly among the steps, which see the same
-rows one after the other (sequential composition). Only the chosen weights are opened. Sources: McSherry, Talwar, FOCS
-2007 (the mechanism); `protocols.release.choice` (its form here), docs/math/noisy-choice.md (the proof).
+A grid of all weights together has too many points to be scored. So both parties start from weights 0 and choose one
+weight anew in each step, given the others, which both know: the intercept first, then the features in their order, and
+again from the start. A candidate's score is the number of rows that it classifies correctly. One row changes each score
+by 1 at most, and an added row lowers none. Epsilon is divided evenly among the steps, which use the same rows one after
+the other (sequential composition). Only the chosen weights are opened. Sources: McSherry, Talwar, FOCS 2007 (the
+mechanism); `protocols.release.choice` (its form here), docs/math/noisy-choice.md (the proof).
 
-What a score counts does not see by how much a row is right, so it finds less than gradient descent where most columns
-are categories, and has neither a loss nor a lambda.
+The score ignores by how much a row is classified correctly. So the method finds less than gradient descent if most
+columns are categories, and has neither a loss nor a lambda.
 """
 
 from __future__ import annotations
@@ -29,19 +30,19 @@ if TYPE_CHECKING:
     from protocols.release.geometric import OneSidedGeometric
     from smc.engines import Engine
 
-REACH = 16  # of the grid on either side: what counts is how weights stand to each other
+REACH = 16  # extent of the grid on either side; only the ratios of weights matter
 GRID = np.array([0, *(side * size for size in range(1, REACH + 1) for side in (1, -1))], dtype=np.float64)
 
 
 class Coordinates(Chosen, Stepwise):
-    """One weight of all in each step, the likelier the more rows are then right."""
+    """Choice of one weight in each step, more probable if more rows are classified correctly."""
 
     minimises = False
     mechanism = "choices of weights by noisy max"
 
     @cached_property
     def law(self) -> OneSidedGeometric:
-        """The noise on each score; as exact as all steps together need it."""
+        """Noise on each score; as exact as all steps together require."""
         from protocols.release.choice import choice_law
 
         moved = self.steps * self.settings.together
@@ -59,12 +60,12 @@ class Coordinates(Chosen, Stepwise):
         check_width(self.width, self.law)
 
     def chosen(self, step: int) -> int:
-        """Return which feature's weight a step chooses."""
+        """Return the index of the feature whose weight a step chooses."""
         return (step - 1) % self.features.number
 
     @override
     def own(self, rows: RowStream | None) -> Any:
-        """See `Method.own`: how many rows each candidate of a feature has right, at some weights, int64[candidates]."""
+        """Return a function from weights and a feature to the own correct rows of each candidate, int64[candidates]."""
         if rows is None:
             return lambda weights, feature: np.zeros(len(GRID), dtype=np.int64)
 
@@ -74,10 +75,10 @@ class Coordinates(Chosen, Stepwise):
             right = np.zeros(len(GRID), dtype=np.int64)
             for piece in rows.pieces():
                 others, unit = piece.margins(weights * (1 - alone)), piece.margins(alone)
-                at_zero = piece.signs < 0  # a sum of 0 says the first class
-                for place, weight in enumerate(GRID):  # whole numbers, so margins are exact
+                at_zero = piece.signs < 0  # a sum of 0 means the first class
+                for candidate, weight in enumerate(GRID):  # whole numbers, so margins are exact
                     margins = others + weight * unit
-                    right[place] += piece.counts[(margins > 0) | (at_zero & (margins == 0))].sum()
+                    right[candidate] += piece.counts[(margins > 0) | (at_zero & (margins == 0))].sum()
             return right
 
         return scores

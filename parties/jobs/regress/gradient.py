@@ -1,4 +1,4 @@
-"""Noisy gradient descent, of rows as contrasts."""
+"""Noisy gradient descent on rows as contrasts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Gradient(Stepwise):
     @property
     @override
     def numbers(self) -> int:
-        """See `Method.numbers`: the number of rows is one more."""
+        """One more than the weights: the number of rows."""
         return self.space.number + 1
 
     @cached_property
@@ -39,20 +39,20 @@ class Gradient(Stepwise):
 
     @property
     def clip(self) -> int:
-        """The bound on a row's slope, in units of 2^-14."""
+        """Bound on a row's slope, in units of 2^-14."""
         assert self.settings.clip is not None
         return int(exact(self.settings.clip) * (1 << SLOPE_BITS))
 
     @property
     def change(self) -> Change:
-        """The change that one row makes, or all of a person's."""
+        """Change of the sums by one row, or by all rows of a person."""
         from protocols.release.descent import Change
 
         return Change(self.space.number, self.clip << BITS, self.replaced, self.settings.together)
 
     @cached_property
     def noise(self) -> Noise:
-        """The noise of each step, with the loss of all."""
+        """Noise of each step, with the loss of all steps."""
         return self._gauss(self.steps, self.change.squared)
 
     @property
@@ -62,7 +62,7 @@ class Gradient(Stepwise):
 
     @cached_property
     def problem(self) -> Descent:
-        """The protocol's view."""
+        """Problem of the protocol."""
         from protocols.release.descent import Descent
 
         assert self.settings.rate is not None
@@ -84,7 +84,7 @@ class Gradient(Stepwise):
 
     @override
     def own(self, rows: OwnRows | None) -> Any:
-        """See `Method.own`: sums at any weights."""
+        """Return a function from weights to sums of slopes and the number of rows."""
         if rows is None:
             return lambda weights: (np.zeros(self.space.number, dtype=np.int64), 0)
         loss = self.settings.objective
@@ -102,15 +102,15 @@ class Gradient(Stepwise):
 
     @override
     def fields(self, opened: Opened) -> Document:
-        """See `Method.fields`; sigma is of a sum of gradients."""
+        """Return the fields; sigma refers to a sum of gradients."""
         from protocols.release.descent import COARSE
 
         settings = self.settings
-        about = {"steps": self.steps, "rate": settings.rate, "clip": settings.clip, "delta": settings.delta}
+        fields = {"steps": self.steps, "rate": settings.rate, "clip": settings.clip, "delta": settings.delta}
         rows = round(self.problem.rows(opened))
-        return {**about, **self.noise.fields(Fraction(1, 1 << COARSE)), "rows": rows}
+        return {**fields, **self.noise.fields(Fraction(1, 1 << COARSE)), "rows": rows}
 
     @override
     def spread(self, opened: Opened) -> float:
-        """See `Method.spread`: a bound."""
+        """Return an upper bound."""
         return self.problem.spread(opened) * self.space.unit / self.features.unit

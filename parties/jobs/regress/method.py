@@ -1,4 +1,4 @@
-"""What a way to find a linear classifier must tell: what it opens, what noise that has, what it spends."""
+"""Base classes of the methods that find a linear classifier: opened values, noise and privacy loss."""
 
 from __future__ import annotations
 
@@ -22,34 +22,34 @@ from smc.errors import InputError
 if TYPE_CHECKING:
     from smc.engines import Engine
 
-Opened: TypeAlias = tuple[tuple[int, ...], ...]  # by every step
+Opened: TypeAlias = tuple[tuple[int, ...], ...]  # of every step
 OnRound: TypeAlias = Callable[[int, Opened], object]
 
 
 @dataclass(frozen=True)
 class Method(ABC):
-    """A method for these settings, all of them given, and features. What is opened is a tuple of integers a step."""
+    """A method for complete settings and features. Each step opens a tuple of integers."""
 
     settings: RegressSettings
     features: Features
-    target: Column | None = None  # of numbers, for least squares
-    present: tuple[bool, ...] | None = None  # which values of the target are numbers
+    target: Column | None = None  # numeric target of least squares
+    present: tuple[bool, ...] | None = None  # whether each value of the target is a number
 
     steps = 1
-    minimises = True  # a loss, with lambda
-    streamed = False  # whether rows are read in pieces; else all distinct ones are in memory
-    what = "number with noise"  # is opened
+    minimises = True  # whether it minimises a loss, with lambda
+    streamed = False  # whether rows are read in pieces; else all distinct rows are in memory
+    what = "number with noise"  # kind of opened value
     words = "adding noise"
 
     @property
     def epsilon(self) -> Fraction:
-        """Epsilon as it was written."""
+        """Epsilon, exactly as written."""
         assert self.settings.epsilon is not None
         return exact(self.settings.epsilon)
 
     @property
     def replaced(self) -> bool:
-        """True if neighbours differ by a row replaced, not by one more or less."""
+        """Whether neighbouring tables may differ by a replaced row."""
         return self.settings.adjacency == "replace"
 
     @property
@@ -60,12 +60,12 @@ class Method(ABC):
 
     @property
     def space(self) -> Features:
-        """The features of rows as `own` takes them."""
+        """Features of rows as `own` takes them."""
         return self.features
 
     @property
     def numbers(self) -> int:
-        """The number of integers that a step opens."""
+        """Number of integers that a step opens."""
         return self.features.number
 
     @property
@@ -75,15 +75,23 @@ class Method(ABC):
 
     @abstractmethod
     def check(self) -> None:
-        """`InputError` if it makes no sense, or is too large."""
+        """Raise InputError if the method does not apply, or is too large."""
 
     @abstractmethod
     def own(self, rows: Any) -> Any:
-        """Return what `run` takes of this party's rows, a `RowStream` if they are `streamed`; of nothing, to count."""
+        """Return the input of `run` from this party's rows, a `RowStream` if they are `streamed`; for None, an input
+        to count."""
 
     @abstractmethod
     def run(self, engine: Engine, data: Any, on_step: OnRound, start: Opened) -> Opened:
-        """Return the protocol."""
+        """Run the protocol and return the opened values.
+
+        Args:
+            engine: Engine of the run.
+            data: Result of `own`.
+            on_step: Called with the number and the state of each step.
+            start: Values opened before.
+        """
 
     @abstractmethod
     def weights(self, opened: Opened) -> Floats:
@@ -91,14 +99,14 @@ class Method(ABC):
 
     @abstractmethod
     def fields(self, opened: Opened) -> Document:
-        """Return what a result says of its noise, and of what was opened besides weights."""
+        """Return the fields of a result on its noise, and on opened values besides the weights."""
 
     def spread(self, opened: Opened) -> float | None:
-        """Return the standard deviation of the noise in a weight, or a bound of it; None if it has no such law."""
+        """Return the standard deviation of a weight's noise, or a bound on it; None if the noise has no such law."""
         return None
 
     def _gauss(self, uses: int, squared: int) -> Noise:
-        """Return the noise for so many uses that one row changes by this, squared; its loss is that of all of them."""
+        """Return the noise for `uses` uses, each changed by one row by `squared`; its loss is that of all uses."""
         assert self.settings.delta is not None
         adjacency = self.settings.adjacency
         noise = gauss(self.epsilon, exact(self.settings.delta), uses * squared, adjacency)
@@ -107,21 +115,21 @@ class Method(ABC):
 
 
 class OpenedOnce(Method):
-    """A method that opens one sum of both parties' integers, each with noise, and works all else out from it."""
+    """A method that opens one sum of both parties' integers, each with noise; the rest is post-processing."""
 
     @property
     @abstractmethod
     def squared(self) -> int:
-        """The square of what a row changes in all integers, rounded up."""
+        """Square of a row's change of all integers, rounded up."""
 
     @property
     @abstractmethod
     def width(self) -> int:
-        """Bits of an own integer, with its sign."""
+        """Bits of an own integer, including its sign."""
 
     @cached_property
     def noise(self) -> Noise:
-        """The noise on each integer."""
+        """Noise on each integer."""
         return self._gauss(1, self.squared)
 
     @property
@@ -138,7 +146,7 @@ class OpenedOnce(Method):
         return (tuple(sums.tolist()),)
 
     def _check_width(self, bound: str) -> None:
-        """Raise `InputError` if a sum could have too many bits; `bound` is the setting to lower."""
+        """Raise InputError if a sum could have too many bits; `bound` is the setting to lower."""
         from protocols.release.numbers import MOST_BITS, sum_width
 
         width = sum_width(self.width, self.noise.law(self.numbers))
@@ -147,12 +155,12 @@ class OpenedOnce(Method):
 
 
 class Stepwise(Method):
-    """As many steps as the settings say, each over all rows, which are read in pieces."""
+    """A method with the settings' number of steps, each over all rows, which are read in pieces."""
 
     streamed = True
 
     @property
     def steps(self) -> int:  # type: ignore[override]
-        """How many."""
+        """Number of steps."""
         assert self.settings.steps is not None
         return self.settings.steps

@@ -1,4 +1,4 @@
-"""Which ways there are to find a linear classifier, or least squares, by the settings."""
+"""Selection of the method for a linear classifier or least squares, by the settings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,13 @@ _METHODS: dict[str, type[Method]] = {
 
 
 def method_of(settings: RegressSettings, features: Features, target: tuple[Column, tuple[bool, ...]] | None) -> Method:
-    """Return the method of these settings, all of them given; a choice in steps is of several weights."""
+    """Return the method of complete settings; `choice` with steps selects several weights in turn.
+
+    Args:
+        settings: The settings, complete.
+        features: The features.
+        target: Numeric target and whether each of its values is a number; None for classes.
+    """
     kind = _METHODS[settings.method]
     if kind is Choice and settings.steps is not None:
         kind = Coordinates

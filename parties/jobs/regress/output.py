@@ -22,39 +22,38 @@ if TYPE_CHECKING:
 
 
 class Output(OpenedOnce):
-    """Each party's own minimiser; the mean of the two is opened with noise (output perturbation).
+    """Output perturbation: each party finds its own minimiser, and the mean of the two is opened with noise.
 
-    Jayaraman, Wang, Evans, Gu, "Distributed learning without distress" (NeurIPS 2018): one noise for both parties,
-    of the scale of one of them, halved by the mean. A row of a party, more, less or replaced, moves the gradient of
-    its J by 2 / n at most, for the greater n of the two tables, so its minimiser by 2 / (n lambda); m rows of a
-    person by m times that (m / n of the mean are theirs, and the others' part grows by as much); `TOLERANCE`, to
-    which it is known, adds 2 TOLERANCE / lambda. In units of a 2^10th of that, rounded to integers, the sum of the
-    two vectors changes by at most 2^10 + sqrt(d) in the Euclidean norm, and 1 more stands for all rounding of
-    doubles.
+    Jayaraman, Wang, Evans, Gu, "Distributed learning without distress" (NeurIPS 2018): one noise for both parties, with
+    the scale for one of them, halved by the mean. A row of a party, added, removed or replaced, changes the gradient of
+    its J by at most 2 / n, with n the rows of the larger of the two tables, so its minimiser by 2 / (n lambda). m rows
+    of a person change it by m times that (m / n of the mean are theirs, and the others' part grows by as much). The
+    minimiser's `TOLERANCE` adds 2 TOLERANCE / lambda. In units of a 2^10th of that, rounded to integers, the sum of the
+    two vectors changes by at most 2^10 + sqrt(d) in the Euclidean norm; 1 more covers all rounding of doubles.
     """
 
     POINT = 10
 
     @property
     def moved(self) -> float:
-        """The greatest distance by which a row, or all of a person's, move a minimiser."""
+        """Largest distance by which a row, or all rows of a person, move a minimiser."""
         assert self.settings.least_rows is not None
         return (2 * self.settings.together / self.settings.least_rows + 2 * TOLERANCE) / self.regularisation
 
     @property
     def unit(self) -> float:
-        """Of the weights, before the mean of two is taken."""
+        """Unit of the weights, before the mean of two is taken."""
         return self.moved / (1 << self.POINT)
 
     @property
     def squared(self) -> int:
-        """The square of what a row changes in all integers, rounded up."""
+        """Square of a row's change of all integers, rounded up."""
         change = (1 << self.POINT) + 2 + math.isqrt(self.features.number)
         return change**2
 
     @property
     def width(self) -> int:
-        """Bits of an own integer, with its sign."""
+        """Bits of an own integer, including its sign."""
         return int(radius(self.settings.objective, self.regularisation) / self.unit + 2).bit_length() + 1
 
     @override
@@ -64,7 +63,7 @@ class Output(OpenedOnce):
 
     @override
     def own(self, rows: TrainingRows | None) -> Any:
-        """See `Method.own`: the minimiser in integers."""
+        """Return the minimiser in integers."""
         if rows is None:
             return np.zeros(self.numbers, dtype=np.int64)
         minimum = minimise(rows, self.settings.objective, self.regularisation)
@@ -72,13 +71,13 @@ class Output(OpenedOnce):
 
     @override
     def weights(self, opened: Opened) -> Floats:
-        """See `Method.weights`: the mean of two."""
+        """Return the mean of the two minimisers."""
         weights: Floats = np.array(opened[0], dtype=np.float64) * (self.unit / 2)
         return weights
 
     @override
     def fields(self, opened: Opened) -> Document:
-        """See `Method.fields`; sigma is of the weight of a category."""
+        """Return the fields; sigma refers to the weight of a category."""
         noise = self.noise.fields(Fraction(self.unit) / 2 * Fraction(self.features.unit, ONE))
         return {"delta": self.settings.delta, "least_rows": self.settings.least_rows, **noise}
 

@@ -1,4 +1,4 @@
-"""What of a schema becomes features, and a party's distinct rows as these."""
+"""Features from a schema, and a party's distinct rows as features."""
 
 from __future__ import annotations
 
@@ -33,33 +33,41 @@ def features_of(
     numeric: Sequence[str] | None,
     classifies: bool = True,
 ) -> tuple[Features, Schema]:
-    """Return the features of these columns in the schema's order, by default all but the target; and their schema.
+    """Return the features of the columns in the schema's order, and the schema of these columns and the target.
 
-    `InputError` if the target has not two classes, unless it is of numbers.
+    Args:
+        schema: The full schema.
+        target: Name of the target.
+        columns: Columns to predict from; None for all but the target.
+        numeric: Columns that are read as numbers.
+        classifies: Whether the target must have two classes.
+
+    Raises:
+        InputError: A column is wrong, there are too many features, or the target does not have two classes.
     """
-    known = schema.features(target)
+    predictors = schema.features(target)
     for key, names in (("columns", columns or ()), ("numeric", numeric or ())):
         if target in names:
             raise InputError(f"{key}: {quoted(target)} is the target: name others")
-        check_names(key, names, known)
-    wanted = known if columns is None else tuple(name for name in known if name in columns)
-    if not wanted:
+        check_names(key, names, predictors)
+    chosen = predictors if columns is None else tuple(name for name in predictors if name in columns)
+    if not chosen:
         raise InputError("columns: name one at least besides the target")
     for name in numeric or ():
-        if name not in wanted:
+        if name not in chosen:
             raise InputError(f"numeric: {quoted(name)} is not one of the columns to predict from")
     if classifies:
         classes_of(schema, target)
-    features = Features(tuple(_column(schema, name, name in (numeric or ())) for name in wanted))
+    features = Features(tuple(_column(schema, name, name in (numeric or ())) for name in chosen))
     if features.number > MOST_FEATURES:
         raise InputError(
             f"columns: they make {features.number:,} features, at most {MOST_FEATURES:,} are learnt from (--columns)"
         )
-    return features, Schema(schema.only([*wanted, target]).attributes)
+    return features, Schema(schema.only([*chosen, target]).attributes)
 
 
 def classes_of(schema: Schema, target: str) -> tuple[str, str]:
-    """Return the two classes, the negative one first. `InputError` if there are not two."""
+    """Return the two classes, the negative one first. Raise InputError if there are not two."""
     classes = schema.attributes[target]
     if len(classes) != 2:
         raise InputError(f"target: {quoted(target)} has {len(classes)} classes; a linear classifier tells two apart")
@@ -67,34 +75,41 @@ def classes_of(schema: Schema, target: str) -> tuple[str, str]:
 
 
 def rows_of(source: Source, features: Features) -> TrainingRows:
-    """Return a party's distinct rows, in an order that depends on them alone. `source` has the features' columns in
-    order."""
+    """Return a party's distinct rows, in an order that depends only on them.
+
+    Args:
+        source: Source with the features' columns in their order.
+        features: The features.
+    """
     lines = source.distinct()
     return _rows(lines[np.lexsort(lines.T)], features)
 
 
 def target_of(schema: Schema, target: str) -> tuple[Column, tuple[bool, ...]]:
-    """Return a target of numbers, and which of its values are. `InputError` unless all are numbers, or missing."""
+    """Return a numeric target, and whether each of its values is a number.
+
+    Raise InputError unless all values are numbers or missing.
+    """
     column = _column(schema, target, True, "target")
-    known = values.read(target, column.values, "a number", "target").numbers
-    return column, tuple(number is not None for number in known)
+    numbers = values.read(target, column.values, "a number", "target").numbers
+    return column, tuple(number is not None for number in numbers)
 
 
 @dataclass(frozen=True, eq=False)
 class OwnMoments:
-    """The exact moments of a party's rows, see `Moments.sums`, and how many rows there are."""
+    """Exact moments of a party's rows, see `Moments.sums`, and the number of rows."""
 
     sums: Numbers
     total: int
 
 
 def moments_of(source: Source, moments: Moments) -> OwnMoments:
-    """Return the moments of a party's rows. `source` has the features' columns in order, then the target."""
+    """Return the moments of a party's rows; `source` has the features' columns in order, then the target."""
     return OwnMoments(*moments.sums(source.batches()))
 
 
 def stream_of(source: Source, features: Features) -> RowStream:
-    """Return a party's rows in pieces. `source` has the features' columns in order."""
+    """Return a party's rows in pieces; `source` has the features' columns in order."""
     total = sum(int(lines[:, -1].sum()) for lines in source.batches())
     return RowStream(features, lambda: (_rows(lines, features) for lines in source.batches()), total)
 

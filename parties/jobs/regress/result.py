@@ -1,4 +1,4 @@
-"""A linear classifier as a result: weights by the names of features, as JSON, as text and as a picture."""
+"""Linear classifier as a result: weights by feature, as JSON, as text and as a picture."""
 
 from __future__ import annotations
 
@@ -15,26 +15,32 @@ from parties.jobs.sentences import CONSTANT_AS_GOOD, adjacency_of
 
 Document = Mapping[str, Any]
 SHOWN = 60  # bars; the text has all weights
-DIGITS = 9  # behind the point, of a weight
-HALF = math.sqrt(2)  # times the noise: weights of that size have half of their mean square from it
+DIGITS = 9  # decimal places of a weight
+HALF = math.sqrt(2)  # weights of this many times the noise have half of their mean square from it
 
 
 def model(
     target: str, of: tuple[str, str] | Column, features: Features, weights: NDArray[np.float64]
 ) -> dict[str, Any]:
-    """Return what a model file says: what each feature adds to a row's score, which is positive for the second class.
+    """Return the content of a model file: each feature's addition to a row's score, which is positive for the second
+    class.
 
-    A value of a column of categories adds its weight, a number x adds weight (x - middle); a missing number nothing.
-    `of` are the classes, or a target of numbers: then the score is the number, in its bounds.
+    A value of a categorical column adds its weight, a number x adds weight (x - middle), a missing number nothing.
+
+    Args:
+        target: Name of the target.
+        of: The two classes, or a numeric target; then the score is the number, within its bounds.
+        features: The features.
+        weights: float64[features].
     """
     columns: dict[str, Any] = {}
     scale, start_at = features.unit / ONE, 0.0
-    about: dict[str, Any]
+    subject: dict[str, Any]
     if isinstance(of, Column):
         scale, start_at = scale * float(of.half), float(of.middle)
-        about = {"least": float(of.middle - of.half), "greatest": float(of.middle + of.half)}
+        subject = {"least": float(of.middle - of.half), "greatest": float(of.middle + of.half)}
     else:
-        about = {"classes": list(of)}
+        subject = {"classes": list(of)}
     for column, start in zip(features.columns, features.starts, strict=True):
         rounded = [round(float(weight) * scale, DIGITS) for weight in weights[start : start + column.size]]
         if column.numbers is None:
@@ -44,15 +50,16 @@ def model(
             bounds = {"least": float(column.middle - column.half), "greatest": float(column.middle + column.half)}
             columns[column.name] = {"weight": round(slope, DIGITS), "middle": float(column.middle), **bounds}
     intercept = round(start_at + float(weights[-1]) * scale, DIGITS)
-    return {"target": target, **about, "intercept": intercept, "columns": columns}
+    return {"target": target, **subject, "intercept": intercept, "columns": columns}
 
 
 def noise(features: Features, weights: NDArray[np.float64], spread: float) -> dict[str, Any]:
-    """Return what a model file says of the noise in the weight of a category, and whether there is little else in the
-    weights.
+    """Return the fields on a categorical weight's noise, and on whether the weights are mostly noise.
 
-    `spread` is its standard deviation, or a bound of that, for weights of rows as vectors; both follow from what all
-    may know.
+    Args:
+        features: The features.
+        weights: float64[features].
+        spread: Standard deviation of a weight's noise, or a bound on it. It follows from public values.
     """
     size = math.sqrt(float(np.mean(weights**2)))
     scale = features.unit / ONE
@@ -60,14 +67,20 @@ def noise(features: Features, weights: NDArray[np.float64], spread: float) -> di
 
 
 def noises(of: Column, features: Features, deviations: NDArray[np.float64]) -> dict[str, Any]:
-    """Return what a model file says of the noise in every weight for a target of numbers: standard deviations."""
+    """Return the standard deviation of every weight's noise for a numeric target, in the form of a model file.
+
+    Args:
+        of: The numeric target.
+        features: The features.
+        deviations: float64[features].
+    """
     scaled = model(of.name, of, features, deviations)
     columns = {name: column.get("weights", column.get("weight")) for name, column in scaled["columns"].items()}
     return {"weight_noise": {"intercept": round(scaled["intercept"] - float(of.middle), DIGITS), "columns": columns}}
 
 
 def text(document: Document) -> str:
-    """Return the result in lines."""
+    """Return the result as text."""
     classes = document.get("classes")
     lines = [["", f"for {shown(_subject(document))}"], ["intercept", _amount(document["intercept"])]]
     lines += [[name, _amount(weight)] for name, weight, *_ in _weights(document)]
@@ -87,12 +100,12 @@ def text(document: Document) -> str:
 
 
 def _subject(document: Document) -> str:
-    """Return what the weights speak for."""
+    """Return the class or the target that positive weights favour."""
     return str(document["classes"][1] if "classes" in document else document["target"])
 
 
 def about(document: Document) -> list[str]:
-    """Return how it was found, and what noise there is."""
+    """Return the method and the noise as lines."""
     privacy = f"epsilon {document['epsilon']:g}"
     if document.get("delta") is not None:
         privacy += f", delta {document['delta']:g}"
@@ -126,16 +139,17 @@ def about(document: Document) -> list[str]:
 
 
 def picture(document: Document) -> str:
-    """Return the greatest weights as bars, in the order of the columns; of a number, what the upper bound adds."""
+    """Return the largest weights as bars, in the order of the columns; a number's bar is the addition at its upper
+    bound."""
     from parties.jobs.release.drawing import bars_svg
 
-    every = [("intercept", document["intercept"])]
-    every += [(span, reach) for _, _, span, reach in _weights(document)]
-    least = sorted((abs(reach) for _, reach in every), reverse=True)[:SHOWN][-1]
-    greatest = [(name, reach) for name, reach in every if abs(reach) >= least][:SHOWN]
+    all_weights = [("intercept", document["intercept"])]
+    all_weights += [(span, reach) for _, _, span, reach in _weights(document)]
+    least = sorted((abs(reach) for _, reach in all_weights), reverse=True)[:SHOWN][-1]
+    greatest = [(name, reach) for name, reach in all_weights if abs(reach) >= least][:SHOWN]
     notes = about(document)
-    if len(greatest) < len(every):
-        notes.append(f"the {len(greatest)} greatest of {len(every)} weights")
+    if len(greatest) < len(all_weights):
+        notes.append(f"the {len(greatest)} greatest of {len(all_weights)} weights")
     bars = [{"value": float(f"{reach:.3g}")} for _, reach in greatest]
     title = f"What adds to {shown(document['target'], 60)}"
     if "classes" in document:
@@ -144,13 +158,14 @@ def picture(document: Document) -> str:
 
 
 def _weights(document: Document) -> list[tuple[str, float, str, float]]:
-    """Name, weight, what is between the middle and the greatest value, and what that adds, of all but the intercept."""
+    """Return, without the intercept: name, weight, label of the span from middle to upper bound, and the span's
+    addition."""
     features: list[tuple[str, float, str, float]] = []
     for name, column in document["columns"].items():
         if "weights" in column:
             for value, weight in column["weights"].items():
-                is_such = f"{shown(name)} = {shown(value)}"
-                features.append((is_such, weight, is_such, weight))
+                condition = f"{shown(name)} = {shown(value)}"
+                features.append((condition, weight, condition, weight))
         else:
             middle, greatest = column["middle"], column["greatest"]
             span = f"{shown(name)}, {greatest:g} instead of {middle:g}"

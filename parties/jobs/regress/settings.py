@@ -1,4 +1,4 @@
-"""The settings of a linear classifier, and what they are where nobody gives them: by public numbers only."""
+"""Settings of a linear classifier, and their defaults from public numbers."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from protocols.release.promise import check_delta
 from smc.errors import InputError
 
 Method: TypeAlias = Literal["gradient", "output", "choice", "least-squares", "ridge"]
-SQUARES: tuple[Method, ...] = ("least-squares", "ridge")  # whose target is a column of numbers
+SQUARES: tuple[Method, ...] = ("least-squares", "ridge")  # methods whose target is a column of numbers
 MOST_STEPS = 1_000
 
 
 class RegressSettings(BooleanSettings, TabularSettings):
-    """`smc regress joint`."""
+    """Settings of `smc regress joint`."""
 
     target: Name | None = public(
         None,
@@ -84,18 +84,24 @@ class RegressSettings(BooleanSettings, TabularSettings):
 
     @property
     def objective(self) -> Loss:
-        """The loss that is meant."""
+        """Loss function of the settings."""
         return loss(self.loss, self.huber)
 
 
 def completed(settings: RegressSettings, features: Features) -> RegressSettings:
-    """Return the settings with all that follows from public numbers. `InputError` for what is missing or makes no
-    sense.
+    """Return the settings with all defaults from public numbers.
 
-    The ratio r = n sqrt(2 rho / d) says how far the gradient's sum stands above the noise of one step, for n rows a
-    party: the more, the more steps are worth their noise, 5 sqrt(r) of them, and the longer they may be. Measured on
-    eight tables at epsilon 0.1 to 16, of categories and of numbers, and looked at on three more. All that follows is
-    rounded to decimal numbers, which are part of what is agreed.
+    The ratio r = n sqrt(2 rho / d), for n rows of a party, compares the gradient's sum with the noise of one step. The
+    larger it is, the more steps are worth their noise, 5 sqrt(r) of them, and the longer they may be. The constants
+    were measured on eight tables at epsilon 0.1 to 16, of categories and of numbers, and checked on three more. All
+    defaults are rounded to decimal numbers, which are part of the agreement.
+
+    Args:
+        settings: The settings.
+        features: The features.
+
+    Raises:
+        InputError: A setting is missing, or does not apply to the method.
     """
     if settings.epsilon is None:
         raise InputError("epsilon: is missing: give the privacy loss, 1 for example")
@@ -110,20 +116,20 @@ def completed(settings: RegressSettings, features: Features) -> RegressSettings:
     if settings.method == "choice":
         for name in ("delta", "rate", "clip"):
             if getattr(settings, name) is not None:
-                raise InputError(f"{name}: has no meaning for a choice among weights: leave it out")
+                raise InputError(f"{name}: does not apply to a choice among weights; remove it")
         if settings.steps is None and features.is_one_number:
             return settings.model_copy(update={"regularisation": settings.regularisation or 0.001})
         if settings.regularisation is not None or settings.loss != "logistic":
             name = "lambda" if settings.regularisation is not None else "loss"
-            raise InputError(f"{name}: has no meaning for choices of one weight after the other: leave it out")
+            raise InputError(f"{name}: does not apply to choices of one weight after the other; remove it")
         return settings.model_copy(update={"steps": settings.steps or features.number})
     if settings.method in SQUARES:
         for name in ("steps", "rate", "clip", "least_rows"):
             if getattr(settings, name) is not None:
-                raise InputError(f"{name}: has no meaning for {settings.method}: leave it out")
+                raise InputError(f"{name}: does not apply to {settings.method}; remove it")
         if settings.method == "least-squares":
             if settings.regularisation is not None:
-                raise InputError("lambda: is for ridge: leave it out")
+                raise InputError("lambda: applies to ridge only; remove it")
         else:
             more["regularisation"] = settings.regularisation or 0.001
         more["delta"] = settings.delta or default_delta(settings.max_rows)
@@ -143,23 +149,23 @@ def completed(settings: RegressSettings, features: Features) -> RegressSettings:
         return settings.model_copy(update=more)
     for name in ("steps", "rate", "clip"):
         if getattr(settings, name) is not None:
-            raise InputError(f"{name}: is of gradient descent: leave it out")
+            raise InputError(f"{name}: applies to gradient descent only; remove it")
     if settings.least_rows is None:
-        raise InputError("least_rows: is missing: the method output needs a public bound below either's rows")
+        raise InputError("least_rows: is missing: the method output needs a public lower bound on each party's rows")
     ratio = _ratio(settings, delta, features.number)
     more["regularisation"] = settings.regularisation or min(max(float(f"{0.2 / ratio:.1g}"), LEAST_LAMBDA), 1.0)
     return settings.model_copy(update=more)
 
 
 def safe_rate(settings: RegressSettings) -> float:
-    """Return the length of a step that overshoots in no direction, whatever rows of norm 1 there are."""
+    """Return a step size that overshoots in no direction, for any rows of norm 1."""
     return round(2 / settings.objective.smoothness, 6)
 
 
 def _ratio(settings: RegressSettings, delta: float, numbers: int) -> float:
-    """r: of either party's rows, by the bound that matters for the method."""
+    """Return r for the rows of one party, by the bound that matters for the method."""
     assert settings.epsilon is not None
     rows = (settings.max_rows if settings.method == "gradient" else settings.least_rows or 1) / settings.together
     log = -math.log(delta)
-    root = math.sqrt(log + settings.epsilon) - math.sqrt(log)  # of rho
+    root = math.sqrt(log + settings.epsilon) - math.sqrt(log)  # root of rho
     return rows * root * math.sqrt(2 / numbers)

@@ -20,16 +20,17 @@ from smc.errors import InputError
 if TYPE_CHECKING:
     pass
 
-MOST_FEATURES = 300  # of which the moments are 45,000 numbers
+MOST_FEATURES = 300  # which make 45,000 moments
 
 
 class Squares(OpenedOnce):
     """Noisy second moments, `parties.alone.regression.moments`.
 
-    With k columns a row z = (x, y) has |x|^2 <= 1 and y^2 <= 1, and each of x at most 1 / sqrt(k + 1). So its moments,
-    each counted once, have the squared Euclidean norm (|z|^4 + sum z_i^4) / 2 <= (5 + 1 / (k + 1)) / 2. Each party
-    rounds its sums to multiples of 2^-10: a row more or less changes all numbers together by the root of that and
-    sqrt(numbers) 2^-10, a row replaced by twice the root; m rows of a person by m times the root, rounded once.
+    With k columns a row z = (x, y) has |x|^2 <= 1 and y^2 <= 1, and each entry of x is at most 1 / sqrt(k + 1). So its
+    moments, each counted once, have the squared Euclidean norm (|z|^4 + sum z_i^4) / 2 <= (5 + 1 / (k + 1)) / 2. Each
+    party rounds its sums to multiples of 2^-10. So an added or removed row changes all numbers together by the root of
+    that norm plus sqrt(numbers) 2^-10, and a replaced row by twice the root. m rows of a person change them by m times
+    the root, rounded once.
     """
 
     streamed = True
@@ -37,7 +38,7 @@ class Squares(OpenedOnce):
 
     @property
     def moments(self) -> Moments:
-        """What is summed."""
+        """Moments of the features and the target."""
         assert self.target is not None
         assert self.present is not None
         return Moments(self.features, self.target, np.array(self.present))
@@ -49,7 +50,7 @@ class Squares(OpenedOnce):
 
     @property
     def squared(self) -> int:
-        """The square of what a row changes in all integers, rounded up."""
+        """Square of a row's change of all integers, rounded up."""
         norm = (5 + Fraction(1, len(self.features.columns) + 1)) / 2 * (1 << 2 * self.POINT)
         rows = self.settings.together * (2 if self.replaced else 1)
         change = rows * (math.isqrt(math.ceil(norm)) + 1) + math.isqrt(self.numbers) + 1
@@ -57,7 +58,7 @@ class Squares(OpenedOnce):
 
     @property
     def width(self) -> int:
-        """Bits of an own number, with its sign."""
+        """Bits of an own number, including its sign."""
         return ((self.settings.max_rows << self.POINT) + 1).bit_length() + 1
 
     @override
@@ -71,7 +72,7 @@ class Squares(OpenedOnce):
 
     @override
     def own(self, rows: Any) -> Any:
-        """See `Method.own`: the moments, rounded; `rows` are their exact sums."""
+        """Return the rounded moments; `rows` are their exact sums."""
         if rows is None:
             return np.zeros(self.numbers, dtype=np.int64)
         shift = 2 * BITS - self.POINT
@@ -83,23 +84,23 @@ class Squares(OpenedOnce):
 
     @override
     def fields(self, opened: Opened) -> Document:
-        """See `Method.fields`; sigma is of a moment, what follows from it stands beside each weight."""
+        """Return the fields; sigma refers to a moment, and the noise of each weight is listed with it."""
         assert self.target is not None
-        moments, known = self.moments, self._opened(opened)
-        rows = min(max(round(moments.rows(known)), 0), 2 * self.settings.max_rows)
+        moments, opened_moments = self.moments, self._opened(opened)
+        rows = min(max(round(moments.rows(opened_moments)), 0), 2 * self.settings.max_rows)
         regularisation = self.settings.regularisation or 0.0
         weights = self.weights(opened)
-        error, interval = moments.error(known, weights, regularisation, self._sigma)
-        deviations = moments.deviations(known, weights, regularisation, self._sigma)
+        error, interval = moments.error(opened_moments, weights, regularisation, self._sigma)
+        deviations = moments.deviations(opened_moments, weights, regularisation, self._sigma)
         half = float(self.target.half)
-        about = {"delta": self.settings.delta, **self.noise.fields(Fraction(1, 1 << self.POINT))}
+        fields = {"delta": self.settings.delta, **self.noise.fields(Fraction(1, 1 << self.POINT))}
         within = [float(f"{end * half:.6g}") for end in interval]
-        about |= noises(self.target, self.features, deviations)
-        return {**about, "rows": rows, "rmse": float(f"{error * half:.6g}"), "rmse_interval": within}
+        fields |= noises(self.target, self.features, deviations)
+        return {**fields, "rows": rows, "rmse": float(f"{error * half:.6g}"), "rmse_interval": within}
 
     @property
     def _sigma(self) -> float:
-        """Of the noise on a moment, and of its rounding."""
+        """Standard deviation of a moment's noise, with its rounding."""
         return (float(self.noise.scale) + 1) / (1 << self.POINT)
 
     def _opened(self, opened: Opened) -> Floats:

@@ -1,4 +1,4 @@
-"""Small questions whose answers are numbers: each a kind of job in a file of its own, and what they share.
+"""Small questions with numeric answers: each a kind of job in its own file, and their common parts.
 
-No joint number is opened without noise, unless both parties ask for that in so many words (`exact`).
+A joint number is opened with noise unless both parties ask for the exact number (`exact`).
 """

@@ -1,4 +1,4 @@
-"""Which sets of columns are counted together, by settings: those that are named, or all of so many of some columns."""
+"""Sets of columns that are counted together: the named ones, or all combinations of a given size."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from parties.jobs.tabular_settings import Columns, check_names
 from parties.tables.schema import Schema
 from smc.errors import InputError
 
-MAX_CELLS = 1 << 16  # of a marginal
-MAX_ALL_CELLS = 1 << 20  # of all together
+MAX_CELLS = 1 << 16  # of one marginal
+MAX_ALL_CELLS = 1 << 20  # of all marginals together
 
 Ways = Annotated[int, Field(strict=True, ge=1, le=3)]
 
 
 class SetSettings(GaussianSettings):
-    """Those of a question about the values of columns together."""
+    """Settings of a question about the joint values of columns."""
 
     columns: Columns | None = public(
         None, "Columns", "Columns to count, separated by commas", none="all of the schema", column=True
@@ -33,7 +33,8 @@ class SetSettings(GaussianSettings):
 
 
 def ordered(chosen: Columns | None, schema: Schema) -> tuple[str, ...]:
-    """Return the columns in the schema's order; all if none are given. `InputError` names one that is wrong."""
+    """Return the columns in the schema's order; all if none are given. Raise InputError for a missing or repeated
+    one."""
     if chosen is None:
         return tuple(schema.attributes)
     check_names("columns", chosen, schema.attributes)
@@ -41,14 +42,20 @@ def ordered(chosen: Columns | None, schema: Schema) -> tuple[str, ...]:
 
 
 def subsets(columns: Sequence[str], ways: int) -> list[tuple[str, ...]]:
-    """Return all sets of so many of the columns, in order."""
+    """Return all combinations of `ways` columns, in order. Raise InputError if there are fewer columns."""
     if len(columns) < ways:
         raise InputError(f"ways: {len(columns)} columns cannot be counted {ways} together")
     return list(combinations(columns, ways))
 
 
 def check_cells(sets: Sequence[tuple[str, ...]], where: Predicate, schema: Schema) -> None:
-    """`InputError` if a marginal, or all together, have too many cells."""
+    """Raise InputError if a marginal, or all of them together, have too many cells.
+
+    Args:
+        sets: Columns of each marginal.
+        where: Predicate of the counted rows.
+        schema: The schema.
+    """
     sizes = {columns: math.prod(len(where.values(name, schema)) for name in columns) for columns in sets}
     largest = max(sizes, key=sizes.__getitem__)
     if sizes[largest] > MAX_CELLS:

@@ -1,4 +1,4 @@
-"""Noisy numbers as a picture: a bar each, with its interval. The text stays text in the SVG; lengths are inches."""
+"""Bar charts of noisy numbers with their intervals, as SVG. Text stays text in the SVG; lengths are inches."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from parties.jobs.release.presenting import OF_NOISE, about, amount, label, show
 Document = Mapping[str, Any]
 BAR, MARGIN, HEAD, FOOT = 0.34, 0.35, 0.85, 0.55
 PLOT, LONGEST_LABEL = 5.2, 60
-MOST = 100  # bars; the text has all numbers
+MOST = 100  # bars; the text form has all numbers
 
 
 def draw_svg(document: Document) -> str:
-    """Draw a result as an SVG document, the same for the same result."""
+    """Return a result as an SVG document; equal results give equal documents."""
     bars = [bar for bar in document["numbers"] if bar["value"] is not None][:MOST]
     notes = about(document)
     if bars and "low" in bars[0]:
@@ -24,7 +24,14 @@ def draw_svg(document: Document) -> str:
 
 
 def bars_svg(title: str, notes: Sequence[str], names: Sequence[str], bars: Sequence[Document]) -> str:
-    """Return a bar for each `value`, with the interval from `low` to `high` if there is one, as an SVG document."""
+    """Return bars as an SVG document, with an interval from `low` to `high` where a bar has one.
+
+    Args:
+        title: Title of the chart.
+        notes: Lines under the title.
+        names: Label of each bar.
+        bars: `value` of each bar, perhaps with `low` and `high`.
+    """
     from matplotlib.figure import Figure
 
     values = [amount(bar["value"]) for bar in bars]
@@ -45,21 +52,21 @@ def bars_svg(title: str, notes: Sequence[str], names: Sequence[str], bars: Seque
 
 
 def _draw(axes: Any, bars: Sequence[Document], names: Sequence[str], values: Sequence[str]) -> None:
-    places = list(range(len(bars)))
+    positions = list(range(len(bars)))
     amounts = [bar["value"] for bar in bars]
-    axes.barh(places, amounts, height=0.62, color=PALETTE[0], zorder=2)
+    axes.barh(positions, amounts, height=0.62, color=PALETTE[0], zorder=2)
     if bars and "low" in bars[0]:
         ends = [[bar["low"] for bar in bars], [bar["high"] for bar in bars]]
-        axes.hlines(places, *ends, color=INK, linewidth=1.3, zorder=3)
+        axes.hlines(positions, *ends, color=INK, linewidth=1.3, zorder=3)
         for end in ends:
-            axes.plot(end, places, "|", color=INK, markersize=7, markeredgewidth=1.3, zorder=3)
-    for place, value in zip(places, values, strict=True):
+            axes.plot(end, positions, "|", color=INK, markersize=7, markeredgewidth=1.3, zorder=3)
+    for position, value in zip(positions, values, strict=True):
         axes.annotate(
-            value, (1, place), xycoords=("axes fraction", "data"), xytext=(6, 0), textcoords="offset points",
+            value, (1, position), xycoords=("axes fraction", "data"), xytext=(6, 0), textcoords="offset points",
             va="center", fontsize=9, color=INK, annotation_clip=False, parse_math=False,
         )  # fmt: skip
     axes.set_ylim(max(len(bars), 1) - 0.5, -0.5)
-    axes.set_yticks(places, names, fontsize=9, color=INK, parse_math=False)
+    axes.set_yticks(positions, names, fontsize=9, color=INK, parse_math=False)
     axes.tick_params(axis="y", length=0)
     axes.tick_params(axis="x", labelsize=8.5, labelcolor=MUTED, color=RULE)
     axes.grid(axis="x", color=RULE, linewidth=0.5, alpha=0.6, zorder=1)
@@ -70,16 +77,18 @@ def _draw(axes: Any, bars: Sequence[Document], names: Sequence[str], values: Seq
 
 
 def _name(document: Document, bar: Document) -> str:
-    """Return the label of a bar: the value alone where one column tells the rows apart."""
+    """Return the label of a bar: the value alone if rows are grouped by one column."""
     by = document.get("by", [])
     return shown(bar["cell"][by[0]] if len(by) == 1 else label(bar), LONGEST_LABEL)
 
 
 def _title(document: Document) -> str:
-    what = {"sum": "Sum", "mean": "Mean", "deviation": "Standard deviation", "correlation": "Correlation"}.get(
+    statistic = {"sum": "Sum", "mean": "Mean", "deviation": "Standard deviation", "correlation": "Correlation"}.get(
         document["question"], "Rows"
     )
-    columns = document["columns"] if what == "Correlation" else [document["column"]] if "column" in document else []
+    columns = (
+        document["columns"] if statistic == "Correlation" else [document["column"]] if "column" in document else []
+    )
     of = f" of {shown(' and '.join(columns), LONGEST_LABEL)}" if columns else ""
     by = f" by {shown(', '.join(document['by']), LONGEST_LABEL)}" if document.get("by") else ""
-    return what + of + by
+    return statistic + of + by

@@ -1,8 +1,8 @@
-"""What every question about rows has in common: how it comes about, what it spends and reveals, how it is run.
+"""Base class of questions on rows: settings, privacy loss, disclosure and execution.
 
-A question is about rows of both parties that meet a predicate, told apart by some columns. Each party counts its own
-rows, once; what both open is a list of integers, the state. A kind says what is asked by one function, `ask`; all that
-is told, charged, foreseen and run is read off the `Question` that it returns, once for a task.
+A question concerns the rows of both parties that meet a predicate, grouped by some columns. Each party counts its own
+rows once; the parties open a list of integers, the state. A kind defines its question by one method, `ask`. Disclosure,
+charge, forecast and run all follow from the `Question` that it returns, once for each task.
 """
 
 from __future__ import annotations
@@ -56,20 +56,20 @@ class Release(BySchema):
     """A question about rows whose answer has noise, unless it is exact or a decision."""
 
     Settings: ClassVar[type[KindSettings]] = ReleaseSettings
-    draws: ClassVar[bool] = False  # whether the answer is a picture, too
-    counts_several: ClassVar[bool] = False  # whether there may be several predicates
+    draws: ClassVar[bool] = False  # whether the answer is also drawn
+    counts_several: ClassVar[bool] = False  # whether several predicates are allowed
 
     @override
     def __init__(self, settings: KindSettings, schema: Schema) -> None:
         super().__init__(settings, schema)
         self.predicates = parse(self.settings.where or "", schema)
 
-    # How a task comes about.
+    # Creation of a task.
 
     @classmethod
     def canonical(cls, settings: Any, schema: Schema) -> Self:
-        """Return the task of these settings, by a schema with more columns perhaps. `InputError` names what is
-        wrong."""
+        """Return the task of these settings, by a schema that may have more columns. Raise InputError if they are
+        invalid."""
         predicates = parse(settings.where or "", schema)
         if len(predicates) > 1 and not cls.counts_several:
             raise InputError("where: one predicate only; several at once are for release count")
@@ -80,13 +80,13 @@ class Release(BySchema):
         read = [column for predicate in predicates for column in predicate.columns]
         text = canonical_text(predicates)
         task = cls(settings.model_copy(update={"where": text}), reading.used(schema, [*columns, *read]))
-        _ = task.query  # refused here if it makes no sense, or is too large
+        _ = task.query  # refuse an invalid or too large question here
         return task
 
     @classmethod
     @override
     def alone(cls, settings: KindSettings, party: int) -> tuple[Self, Any, list[str]]:
-        """See `Kind.alone`: the rows are a file too."""
+        """Read the rows from a file too, and remark on the budget or on the missing noise."""
         task = cls.planned(settings)
         counts, _ = task.rows_in_file(task.schema, task.target)
         noisy = [KEPT_BY_NODES] if task.disclosure.spends else []
@@ -95,7 +95,7 @@ class Release(BySchema):
 
     @property
     def warnings(self) -> list[str]:
-        """Why the answer may be of little use, by public numbers alone; a line each."""
+        """Reasons, from public numbers alone, why the answer may be of little use; one line each."""
         return []
 
     @override
@@ -104,23 +104,25 @@ class Release(BySchema):
 
     @classmethod
     def named(cls, settings: Any) -> tuple[str, ...]:
-        """Return the columns that the settings name, besides those of the predicates. `InputError` if one is
+        """Return the columns in the settings, without those of predicates. Raise InputError if a required one is
         missing."""
         columns: list[str] = []
         for parameter in public_parameters(cls.Settings):
             if parameter.column:
-                value = getattr(settings, parameter.key)
-                columns += names_in(required(value, f"{cls.name}.{parameter.key}") if parameter.is_needed else value)
+                setting = getattr(settings, parameter.key)
+                columns += names_in(
+                    required(setting, f"{cls.name}.{parameter.key}") if parameter.is_needed else setting
+                )
         return tuple(columns)
 
     @classmethod
     def asked_columns(cls, settings: Any, schema: Schema) -> tuple[str, ...]:
-        """Return the same, and those of expressions, which only the schema tells."""
+        """Return the columns of `named` and those of expressions; expressions need the schema."""
         return cls.named(settings)
 
     @classmethod
     def numbered(cls, settings: Any) -> tuple[str, ...]:
-        """Return the columns of which numbers are asked."""
+        """Return the columns whose values are read as numbers."""
         return (*names_in(getattr(settings, "column", None)), *names_in(getattr(settings, "numeric", None)))
 
     @property
@@ -130,46 +132,51 @@ class Release(BySchema):
 
     @abstractmethod
     def ask(self) -> Question:
-        """Return the question of these settings and schema. `InputError` if it makes no sense, or is too large."""
+        """Return the question of these settings and schema. Raise InputError if it is invalid or too large."""
 
     @cached_property
     def query(self) -> Question:
-        """The question."""
+        """Cached question of this task."""
         return self.ask()
 
-    # What `ask` is made of.
+    # Building blocks of `ask`.
 
     @property
     def where(self) -> Predicate:
-        """The predicate, of a question that has one."""
+        """Predicate of a question that has only one."""
         return self.predicates[0]
 
     def cells(self, *columns: str) -> Cells:
-        """Return the rows that are meant, told apart by these columns. `InputError` if there are too many cells."""
+        """Return the selected rows, grouped by the values of these columns. Raise InputError if there are too many
+        cells."""
         cells = Cells(self.schema, self.where, columns)
         cells.check()
         return cells
 
     def summed(self, *columns: str) -> Cells:
-        """Return the rows that are meant, in groups: values of the last column are summed, however many there are."""
+        """Return the selected rows in groups; the last column is summed and may have any number of values."""
         cells = Cells(self.schema, self.where, columns)
         cells.check_groups()
         return cells
 
     @property
     def epsilon(self) -> Fraction:
-        """Epsilon as it was written."""
+        """Epsilon, exactly as written."""
         return exact(self.settings.epsilon)
 
     @property
     def replaced(self) -> bool:
-        """True if neighbours differ by a row replaced, not by one more or less."""
+        """Whether neighbouring tables may differ by a replaced row."""
         return bool(self.settings.adjacency == "replace")
 
     def noise(self, change: int, share: Fraction = Fraction(1)) -> Noise | None:
-        """Return noise, by this share of epsilon, on integers of which one row changes all together by so much.
+        """Return noise for integers, or None if the answer is exact.
 
-        None if the answer is exact. With a delta it is Gaussian, and one row changes so many integers by 1 each.
+        With a delta the noise is Gaussian, and one row changes `change` integers by 1 each.
+
+        Args:
+            change: Largest change of all integers together by one row.
+            share: Part of epsilon that this noise spends.
         """
         if self.exact:
             return None
@@ -179,12 +186,13 @@ class Release(BySchema):
         return laplace(epsilon, change, self.settings.adjacency, self.settings.together)
 
     def noisy_max(self, change: int) -> Noise | None:
-        """Return noise on monotone scores that one row changes by so much each; None if the answer is exact."""
+        """Return noise for monotone scores; None if the answer is exact. `change` is a row's largest effect on each
+        score."""
         if self.exact:
             return None
         return noisy_max(self.epsilon, change, self.settings.adjacency, self.settings.together)
 
-    # What is said of it.
+    # Description and disclosure.
 
     @property
     @override
@@ -238,14 +246,14 @@ class Release(BySchema):
         return float(sum(noise.epsilon for noise in mechanisms)), float(sum(noise.delta for noise in mechanisms))
 
     def promise(self) -> str:
-        """Return what is promised of one row, or one person, part of a sentence."""
+        """Return the promise to one row or person, as part of a sentence."""
         epsilon, delta = self.guarantee
         but = f", but for events of probability {delta:g}" if delta else ""
         factor = f"e^{epsilon:g} = {math.exp(epsilon):.3g}"
-        what = hidden(self.at_most, self.replaced)
-        return f"{what} changes the chance of any answer by a factor of at most {factor}{but}"
+        subject = hidden(self.at_most, self.replaced)
+        return f"{subject} changes the chance of any answer by a factor of at most {factor}{but}"
 
-    # What it costs.
+    # Cost.
 
     @override
     def cost(self, inputs: Inputs, extra: Any = None) -> Counted:
@@ -255,7 +263,7 @@ class Release(BySchema):
             is_countable=max(numbers, sum(part.numbers for part in self.query.parts)) <= COUNTABLE,
         )
 
-    # How it is run.
+    # Execution.
 
     @override
     def own_rows(self, source: Rows) -> Any:
@@ -263,48 +271,49 @@ class Release(BySchema):
 
     @override
     def of_nobody(self) -> Any:
-        """See `Kind.of_nobody`: the rows of an empty table."""
+        """Count an empty table."""
         from protocols.counts import RowCounts
 
         sizes = {name: len(values) for name, values in self.schema.attributes.items()}
         domains = [sizes[name] for name in self.schema.features(self.target)]
-        nothing = np.zeros((0, len(domains)), dtype=np.int64), np.zeros(0, dtype=np.int64)
-        return self.own_rows(RowCounts(domains, sizes[self.target], *nothing))
+        empty = np.zeros((0, len(domains)), dtype=np.int64), np.zeros(0, dtype=np.int64)
+        return self.own_rows(RowCounts(domains, sizes[self.target], *empty))
 
     @contextmanager
     @override
     def open(self, inputs: Inputs) -> Iterator[Opened]:
-        """See `Kind.open`: the rows are counted here, once; a session that goes on has the same numbers."""
+        """Count the rows once; a session that is resumed uses the same numbers."""
         with inputs.counts(self.target, self.columns, self.schema, self.streamed) as source:
             numbers = self.own_rows(source)
             digest = source.fingerprint_of_rows if self.streamed else source.fingerprint
-            if not isinstance(numbers, np.ndarray):  # what is asked of the rows round by round
+            if not isinstance(numbers, np.ndarray):  # an object that the protocol queries round by round
                 yield Opened(numbers, digest)
                 return
-            yield Opened(numbers, reading.fingerprint(digest, numbers))  # of two passes, perhaps
+            # the numbers may come from several passes over the rows
+            yield Opened(numbers, reading.fingerprint(digest, numbers))
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
-        """See `Kind.run`; `data` are this party's numbers."""
+        """Open the answer; `data` are this party's numbers."""
         on_step(Step(0, self.query.numbers, start, "adding noise" if self.query.mechanisms else "counting"))
         return self.query.open(engine, data)
 
-    # What it brings.
+    # Results.
 
     @override
     def document(self, state: State) -> Document:
-        about: Document = {"question": self.name.removeprefix("release ")}
+        fields: Document = {"question": self.name.removeprefix("release ")}
         if self.settings.where is not None:
-            about["where"] = self.settings.where
+            fields["where"] = self.settings.where
         if self.exact:
-            about["exact"] = True
+            fields["exact"] = True
         elif self.query.mechanisms:
             epsilon, delta = self.guarantee
-            about |= {"epsilon": epsilon, **({"delta": delta} if delta else {})}
-            about |= {"adjacency": self.settings.adjacency, **self.query.noise}
+            fields |= {"epsilon": epsilon, **({"delta": delta} if delta else {})}
+            fields |= {"adjacency": self.settings.adjacency, **self.query.noise}
         if self.at_most is not None:
-            about["at_most"] = self.at_most
-        return {**about, **self.query.show(state)}
+            fields["at_most"] = self.at_most
+        return {**fields, **self.query.show(state)}
 
     @classmethod
     @override
@@ -314,10 +323,10 @@ class Release(BySchema):
     @classmethod
     @override
     def picture(cls, document: Document) -> str | None:
-        """See `Kind.picture`: numbers with their intervals."""
+        """Draw the numbers with their intervals."""
         if not cls.draws:
             return None
-        from parties.jobs.release.drawing import draw_svg  # matplotlib takes its time to load
+        from parties.jobs.release.drawing import draw_svg  # matplotlib is slow to load
 
         return draw_svg(document)
 

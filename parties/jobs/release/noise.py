@@ -1,8 +1,8 @@
-"""The noise on a question's numbers: its law and scale, what it spends, and how far it reaches.
+"""Noise on a question's numbers: law, scale, privacy loss and intervals.
 
-All that hides a person follows from here and from what protocols do with `rows`: where `rows` of a person take part, a
-person changes `rows` times what a row does, in a sum of absolute values, and its square times `rows`^2. The noise grows
-so much that epsilon, or rho, is that of a person: it is what is asked for, promised and charged.
+The protection of a person follows from this module and from the protocols' use of `rows`. If `rows` rows of a person
+take part, a person changes a sum of absolute values `rows` times as much as a row does, and a sum of squares `rows`^2
+times as much. The noise is scaled accordingly: epsilon or rho, as requested, promised and charged, is that of a person.
 
 Intervals are computed from the ideal law, of which the law of the circuit is within 2^-40 (`protocols.release.laws`).
 """
@@ -26,27 +26,28 @@ if TYPE_CHECKING:
     from protocols.release.laws import Law
 
 Family: TypeAlias = Literal["discrete Laplace", "discrete Gaussian", "report noisy max", "ladder"]
-CONFIDENCE = 0.95  # of every interval by itself
-FINE = 512  # scales above that are computed on a coarser grid; intervals are rounded outwards
+CONFIDENCE = 0.95  # confidence of each interval by itself
+FINE = 512  # larger scales use a coarser grid; intervals are rounded outwards
 
 
 @dataclass(frozen=True)
 class Noise:
-    """A mechanism: noise of a public law on integers, and what it promises of a row that changes them.
+    """A mechanism: noise of a public law on integers, and its privacy guarantee.
 
-    `sensitivity` is the most that they change by for neighbours, in all; for Gaussian noise the sum of the squares.
+    `sensitivity` is the largest change of all integers together between neighbouring tables; the sum of the squares for
+    Gaussian noise.
     `scale` is the sensitivity divided by epsilon, or the standard deviation sigma.
     """
 
     family: Family
     scale: Fraction
-    epsilon: Fraction  # that is promised of all numbers with this noise together
+    epsilon: Fraction  # guarantee of all numbers with this noise together
     loss: Loss
     sensitivity: int
-    delta: Fraction = Fraction(0)  # the chance that epsilon does not hold
+    delta: Fraction = Fraction(0)  # probability that epsilon fails
 
     def law(self, numbers: int) -> Law:
-        """Return the law for so many numbers: together they add at most 2^-38 to delta."""
+        """Return the law for this count of numbers: together they add at most 2^-38 to delta."""
         from protocols.release.laws import security_for
 
         security = security_for(self.epsilon, numbers)
@@ -64,14 +65,19 @@ class Noise:
 
     @property
     def variance(self) -> float:
-        """The variance of one sample, of noise without a maximum."""
+        """Variance of one sample, for noise without a maximum."""
         if self.family == "discrete Gaussian":
             return float(self.scale) ** 2
         return 1 / (2 * math.sinh(1 / (2 * float(self.scale))) ** 2)
 
-    @lru_cache(maxsize=64)  # noqa: B019 - of plain numbers, and few: groups ask the same again
+    @lru_cache(maxsize=64)  # noqa: B019 - few plain numbers; groups repeat the arguments
     def reach(self, terms: int = 1, confidence: float = CONFIDENCE) -> int:
-        """Return the least r such that the sum of so many samples is in [-r, r] with that probability or more."""
+        """Return the least r such that the sum of samples lies in [-r, r] with at least this probability.
+
+        Args:
+            terms: Number of samples.
+            confidence: The probability.
+        """
         coarseness = max(1.0, float(self.scale) / FINE)
         law = self._law_of_sum(float(self.scale) / coarseness, terms)
         middle = len(law) // 2
@@ -80,7 +86,7 @@ class Noise:
         return steps if coarseness == 1 else math.ceil((steps + 1) * coarseness)
 
     def _law_of_sum(self, scale: float, terms: int) -> NDArray[np.float64]:
-        """Return the law of -n, ..., n - 1 for an n with next to nothing beyond, by the characteristic function."""
+        """Return the law on -n, ..., n - 1, by the characteristic function; n leaves a negligible tail."""
         spread = scale * math.sqrt(2 * terms)
         half = 1 << math.ceil(math.log2(12 * spread + 40 * scale + 4))
         angle = 2 * np.pi * np.arange(2 * half) / (2 * half)
@@ -93,55 +99,83 @@ class Noise:
         return np.fft.fftshift(np.fft.ifft(transform**terms).real)
 
     def fields(self, unit: Fraction = Fraction(1)) -> dict[str, object]:
-        """Return it as it stands in a result; the scale in the units of the numbers there."""
+        """Return the fields of a result; the scale is in the units of its numbers."""
         name = "sigma" if self.family == "discrete Gaussian" else "scale"
         return {"law": self.family, name: float(self.scale * unit)}
 
 
 def laplace(epsilon: Fraction, change: int, adjacency: Adjacency, rows: int = 1) -> Noise:
-    """Return noise on integers of which one row changes all together by `change` at most: epsilon-private for so many
-    rows."""
+    """Return epsilon-private discrete Laplace noise for integers.
+
+    Args:
+        epsilon: Privacy loss of `rows` rows.
+        change: Largest change of all integers together by one row.
+        adjacency: Definition of neighbouring tables.
+        rows: Rows per person that are used.
+    """
     scale = Fraction(rows * change) / epsilon
     loss = PureLoss("discrete Laplace", epsilon, adjacency=adjacency)
     return Noise("discrete Laplace", scale, epsilon, loss, rows * change)
 
 
 def noisy_max(epsilon: Fraction, change: int, adjacency: Adjacency, rows: int = 1) -> Noise:
-    """Return noise on monotone scores whose greatest is told, none of which one row changes by more: epsilon-private
-    for so many rows.
+    """Return epsilon-private noise for monotone scores, of which only the largest one's position is opened.
 
-    See `protocols.release.choice`; of several places, `change` is what `protocols.release.top` says.
+    See `protocols.release.choice`; for several positions, `protocols.release.top` gives `change`.
+
+    Args:
+        epsilon: Privacy loss of `rows` rows.
+        change: Largest change of each score by one row.
+        adjacency: Definition of neighbouring tables.
+        rows: Rows per person that are used.
     """
     loss = PureLoss("report noisy max", epsilon, adjacency=adjacency)
     return Noise("report noisy max", Fraction(rows * change) / epsilon, epsilon, loss, rows * change)
 
 
 def private_bound(epsilon: Fraction, delta: Fraction, adjacency: Adjacency, rows: int = 1) -> Noise:
-    """Return what is promised of a noisy bound and of a number with noise of that bound, half of epsilon for each, for
-    so many rows.
+    """Return the mechanism of a noisy bound and of a number with noise of that bound; each gets half of epsilon.
 
-    See `protocols.release.triangles`: delta is the chance that the bound is too small. The scale is that of the bound.
+    See `protocols.release.triangles`. The scale is that of the bound.
+
+    Args:
+        epsilon: Privacy loss of `rows` rows.
+        delta: Probability that the bound is too small.
+        adjacency: Definition of neighbouring tables.
+        rows: Rows per person that are used.
     """
     loss = PureLoss("private bound, discrete Laplace", epsilon, delta=delta, adjacency=adjacency)
     return Noise("discrete Laplace", 2 * rows / epsilon, epsilon, loss, rows, delta)
 
 
 def rungs(epsilon: Fraction, change: int, adjacency: Adjacency, rows: int = 1) -> Noise:
-    """Return noise of a graph's own ladder, of which so many rows move a number by `rows * change` rungs: see
-    `protocols.release.ladder`. The scale is in rungs."""
+    """Return noise on a graph's own ladder, see `protocols.release.ladder`; the scale is in rungs.
+
+    Args:
+        epsilon: Privacy loss of `rows` rows.
+        change: Rungs by which one row moves a number at most.
+        adjacency: Definition of neighbouring tables.
+        rows: Rows per person that are used.
+    """
     loss = PureLoss("ladder, exponential mechanism", epsilon, adjacency=adjacency)
     return Noise("ladder", 2 * rows * change / epsilon, epsilon, loss, rows * change)
 
 
 def gauss(epsilon: Fraction, delta: Fraction, numbers: int, adjacency: Adjacency, rows: int = 1) -> Noise:
-    """Return noise on so many integers, each of which one row changes by 1 at most: (epsilon, delta)-private for so
-    many rows, which change the numbers by the Euclidean norm rows sqrt(numbers) at most.
+    """Return (epsilon, delta)-private discrete Gaussian noise for integers, each of which one row changes by 1 at most.
 
-    Noise of sigma^2 = change^2 / (2 rho) is rho-zCDP, with the Euclidean change sqrt(numbers) (Canonne, Kamath, Steinke
-    2020 for the discrete law). Rho is the most that (epsilon, delta) allows (`rho_within`), less a part in 10^9, so
-    that a budget of the same (epsilon, delta) has room whatever is rounded. Right for every epsilon, unlike
-    sqrt(2 ln(1.25 / delta)) / epsilon, which needs epsilon < 1. Sigma is rounded up, in decimal arithmetic, which is
-    the same on every machine.
+    `rows` rows change the numbers by a Euclidean norm of at most rows sqrt(numbers). Noise of sigma^2 = change^2 /
+    (2 rho) is rho-zCDP for that norm (Canonne, Kamath, Steinke 2020 for the discrete law). Rho is the largest that
+    (epsilon, delta) allows (`rho_within`), less one part in 10^9, so that a budget of the same (epsilon, delta) has
+    room despite rounding. This holds for every epsilon, unlike sqrt(2 ln(1.25 / delta)) / epsilon, which needs
+    epsilon < 1. Sigma is rounded up in decimal arithmetic, which is equal on every machine.
+
+    Args:
+        epsilon: Privacy loss of `rows` rows.
+        delta: Probability that epsilon fails.
+        numbers: Count of the integers.
+        adjacency: Definition of neighbouring tables.
+        rows: Rows per person that are used.
     """
     squared = rows**2 * numbers
     with localcontext(DECIMAL) as context:

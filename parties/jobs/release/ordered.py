@@ -1,4 +1,4 @@
-"""Columns whose values have an order, as bins with edges; and columns of two values, of which one is meant."""
+"""Columns with ordered values as bins with edges, and columns of two values, one of which is positive."""
 
 from __future__ import annotations
 
@@ -15,9 +15,18 @@ MOST_BINS = 256
 
 
 def two_values(key: str, column: str, values: Sequence[str], wanted: str | None, what: str) -> tuple[int, int]:
-    """Return the places of the other value of a column of two, and of the one that is wanted: yes, unless it is named.
+    """Return the indices of a two-valued column's other value and positive value; "yes" is positive unless one is
+    named.
 
-    `InputError` if there are not two, besides a missing one; `what` says of which the second is a value.
+    Args:
+        key: Name of the setting, for the message.
+        column: Name of the column.
+        values: Values in the schema.
+        wanted: The positive value; None to recognise "yes" and similar words.
+        what: The thing that needs two values, for the message.
+
+    Raises:
+        InputError: The column does not have two values besides a missing one, or none of them is the positive value.
     """
     two = [value for value in values if value != MISSING]
     if len(two) != 2:
@@ -38,17 +47,25 @@ def two_values(key: str, column: str, values: Sequence[str], wanted: str | None,
 
 
 def ordered_bins(key: str, name: str, values: Sequence[str]) -> tuple[tuple[int, ...], tuple[Fraction, ...], str]:
-    """Return the places of a column's bins in their order, their edges (one more), and the unit of these.
+    """Return the indices of a column's bins in their order, their edges (one more), and the unit of the edges.
 
-    `InputError` names the setting `key` if they have no order, or are too many. A missing value is in no bin.
+    A missing value is in no bin.
+
+    Args:
+        key: Name of the setting, for the message.
+        name: Name of the column.
+        values: Values in the schema.
+
+    Raises:
+        InputError: The values have no order, or there are too many bins.
     """
-    places, edges, unit = _ordered(key, name, values)
-    if len(places) > MOST_BINS:
+    indices, edges, unit = _ordered(key, name, values)
+    if len(indices) > MOST_BINS:
         raise InputError(
-            f"{key}: {quoted(name)} has {len(places)} bins, at most {MOST_BINS} are counted: give it edges or a width "
+            f"{key}: {quoted(name)} has {len(indices)} bins, at most {MOST_BINS} are counted: give it edges or a width "
             "in the schema"
         )
-    return places, edges, unit
+    return indices, edges, unit
 
 
 def _ordered(key: str, name: str, values: Sequence[str]) -> tuple[tuple[int, ...], tuple[Fraction, ...], str]:
@@ -57,17 +74,17 @@ def _ordered(key: str, name: str, values: Sequence[str]) -> tuple[tuple[int, ...
         ordered = read(name, values, "an order", key).ordered
         numbers = [number for number, _ in ordered]
         last = numbers[-1] + (numbers[-1] - numbers[-2] if len(numbers) > 1 else 1)
-        return tuple(place for _, place in ordered), (*numbers, last), name
+        return tuple(index for _, index in ordered), (*numbers, last), name
     if not isinstance(column, OrderedType):
         raise InputError(
             f"{key}: {quoted(name)} is a {column.type}: integers, reals and dates of the schema have an order"
         )
-    places = tuple(range(len(column.labels)))
+    indices = tuple(range(len(column.labels)))
     if not isinstance(column, NumberType):
-        return places, tuple(map(Fraction, range(len(places) + 1))), "bins"
+        return indices, tuple(map(Fraction, range(len(indices) + 1))), "bins"
     low, cuts, unit = exactly(column.low), column.cuts, exactly(column.unit)
     if cuts.grid is not None:
-        return places, tuple(low + place * unit for place in range(len(places) + 1)), name
+        return indices, tuple(low + index * unit for index in range(len(indices) + 1)), name
     inner, high = [exactly(edge) for edge in cuts.numbers], exactly(column.high)
     whole = isinstance(column, IntegerType) or high <= inner[-1]
-    return places, (low, *inner, high + (unit if whole else 0)), name
+    return indices, (low, *inner, high + (unit if whole else 0)), name

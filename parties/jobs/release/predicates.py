@@ -1,10 +1,9 @@
-"""Which rows a question is about, in the schema's words: `age in [young, middle] and sex = male`.
+"""Selection of rows, in the schema's words: `age in [young, middle] and sex = male`.
 
-A predicate is a conjunction of conditions; each says which values of a column are wanted: `=`, `!=`, `in [...]`,
-`not in [...]`; `all` alone has none. Several predicates stand behind each other with `;` between them. A word with a
-space or a sign in it is written in quotes, single or double; a quote inside is doubled. The canonical text of a
-predicate names each column once, in the schema's order, with the wanted values in theirs: so two parties that mean the
-same write the same.
+A predicate is a conjunction of conditions, each with the selected values of a column: `=`, `!=`, `in [...]`,
+`not in [...]`; `all` alone has no condition. `;` separates several predicates. A word with a space or a sign in it is
+written in quotes, single or double; a quote inside is doubled. The canonical text of a predicate names each column
+once, in the schema's order, with the selected values in theirs. So equal selections have equal texts.
 """
 
 from __future__ import annotations
@@ -29,26 +28,26 @@ ALL = "all"  # a predicate without a condition, among several
 
 @dataclass(frozen=True)
 class Predicate:
-    """The wanted values of some columns, both in the schema's order; without a condition all rows are meant."""
+    """Selected values of some columns, both in the schema's order; without a condition all rows are selected."""
 
     wanted: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns with a condition."""
+        """Columns with a condition."""
         return tuple(column for column, _ in self.wanted)
 
     def values(self, column: str, schema: Schema) -> tuple[str, ...]:
-        """Return the wanted values of a column, all of them if there is no condition."""
+        """Return the selected values of a column; all of them if it has no condition."""
         return dict(self.wanted).get(column, schema.attributes[column])
 
     def excludes(self, other: Predicate) -> bool:
-        """Return whether no row can meet both."""
+        """Return whether no row can meet both predicates."""
         theirs = dict(other.wanted)
         return any(not set(values) & set(theirs[column]) for column, values in self.wanted if column in theirs)
 
     def text(self) -> str:
-        """Return the canonical text; `parse` is the inverse. The text is empty if every row meets the condition."""
+        """Return the canonical text, which `parse` reads; it is empty if there is no condition."""
         return " and ".join(map(_condition, self.wanted))
 
     def words(self) -> str:
@@ -57,8 +56,8 @@ class Predicate:
 
 
 def parse(text: str, schema: Schema) -> tuple[Predicate, ...]:
-    """Return the predicates in a text. `InputError` says what is wrong with it; a text of nothing is one of no
-    condition."""
+    """Return the predicates in a text; an empty text is one predicate without a condition. Raise InputError if it is
+    invalid."""
     if len(text) > MAX_TEXT:
         raise InputError(f"where: it has {len(text)} characters, at most {MAX_TEXT} are read")
     parts: list[list[_Token]] = [[]]
@@ -73,14 +72,14 @@ def parse(text: str, schema: Schema) -> tuple[Predicate, ...]:
 
 
 def canonical_text(predicates: Iterable[Predicate]) -> str | None:
-    """Return the canonical text of predicates; None for a single one that has no condition."""
+    """Return the canonical text of predicates; None for a single one without a condition."""
     texts = [predicate.text() for predicate in predicates]
     return None if texts == [""] else "; ".join(text or ALL for text in texts)
 
 
 @dataclass(frozen=True)
 class _Token:
-    """A word of the text, or a sign; what stood in quotes is never a sign or a keyword."""
+    """A word or sign of the text; a quoted text is never a sign or a keyword."""
 
     text: str
     kind: str
@@ -93,14 +92,14 @@ class _Token:
 
 
 def _tokens(text: str) -> Iterator[_Token]:
-    place = 0
-    while place < len(text):
-        match = _TOKEN.match(text, place)
+    position = 0
+    while position < len(text):
+        match = _TOKEN.match(text, position)
         if match is None:
-            rest = quoted(text[place:], 30)
-            why = "a quote that does not end" if text[place] in "'\"" else "'!' must be '!=', or stand in quotes"
-            raise InputError(f"where: cannot read {rest}: {why}")
-        place = match.end()
+            unread = quoted(text[position:], 30)
+            why = "a quote that does not end" if text[position] in "'\"" else "'!' must be '!=', or stand in quotes"
+            raise InputError(f"where: cannot read {unread}: {why}")
+        position = match.end()
         kind = match.lastgroup or ""
         if kind == "quoted":
             mark = match.group()[0]
@@ -110,7 +109,7 @@ def _tokens(text: str) -> Iterator[_Token]:
 
 
 class _Reader:
-    """Reads one predicate from its words."""
+    """Parser of one predicate."""
 
     def __init__(self, tokens: Sequence[_Token], schema: Schema) -> None:
         self._tokens, self._schema, self._place = tokens, schema, 0
@@ -133,15 +132,17 @@ class _Reader:
             if column in wanted
         }
         conditions = [
-            (column, some) for column, some in ordered.items() if len(some) < len(self._schema.attributes[column])
+            (column, selected)
+            for column, selected in ordered.items()
+            if len(selected) < len(self._schema.attributes[column])
         ]
         return Predicate(tuple(conditions))
 
     def _read_condition(self) -> tuple[str, set[str]]:
         column = self._read_word("a column")
-        known = self._schema.attributes
-        if column not in known:
-            raise InputError(f"where: {quoted(column)} is not an attribute of the schema{instead(column, known)}")
+        attributes = self._schema.attributes
+        if column not in attributes:
+            raise InputError(f"where: {quoted(column)} is not an attribute of the schema{instead(column, attributes)}")
         sign = self._next(f"'=', '!=', 'in' or 'not in' behind {quoted(column)}")
         negative = sign.is_sign("!=") or sign.is_keyword("not")
         if sign.is_keyword("not"):
@@ -151,17 +152,19 @@ class _Reader:
             values = self._read_list(column)
         elif sign.is_sign("=") or sign.is_sign("!="):
             if self._follows("="):
-                behind = self._tokens[self._place + 1 :]
-                value = behind[0].text if behind and behind[0].kind != "sign" else known[column][0]
+                following = self._tokens[self._place + 1 :]
+                value = following[0].text if following and following[0].kind != "sign" else attributes[column][0]
                 raise InputError(f"where: a single '=' is enough: {_word(column)} {sign.text} {_word(value)}")
             values = {self._read_value(column)}
         else:
-            those = f"; name those that are meant, as in {_word(column)} in [...]: there are {listed(known[column])}"
-            hint = those if sign.text[:1] in ("<", ">") else ""
+            listing = (
+                f"; name those that are meant, as in {_word(column)} in [...]: there are {listed(attributes[column])}"
+            )
+            hint = listing if sign.text[:1] in ("<", ">") else ""
             raise InputError(
                 f"where: behind {quoted(column)} must stand '=', '!=', 'in' or 'not in', not {quoted(sign.text)}{hint}"
             )
-        return column, set(known[column]) - values if negative else values
+        return column, set(attributes[column]) - values if negative else values
 
     def _read_list(self, column: str) -> set[str]:
         bracket = self._next("a list in brackets behind 'in'")
@@ -182,12 +185,12 @@ class _Reader:
 
     def _read_value(self, column: str) -> str:
         value = self._read_word(f"a value of {quoted(column)}")
-        known = self._schema.attributes[column]
-        if value not in known:
-            quotes = "; write one with a space in quotes" if any(" " in name for name in known) else ""
+        attribute_values = self._schema.attributes[column]
+        if value not in attribute_values:
+            quotes = "; write one with a space in quotes" if any(" " in name for name in attribute_values) else ""
             raise InputError(
-                f"where: {quoted(column)} has no value {quoted(value)}{did_you_mean(value, known)}; "
-                f"it has {listed(known)}{quotes}"
+                f"where: {quoted(column)} has no value {quoted(value)}{did_you_mean(value, attribute_values)}; "
+                f"it has {listed(attribute_values)}{quotes}"
             )
         return value
 
@@ -229,7 +232,7 @@ def _condition(wanted: tuple[str, tuple[str, ...]]) -> str:
 
 
 def _word(text: str) -> str:
-    """Return a word as it is read again."""
+    """Return a word in a form that can be parsed again."""
     if _BARE.fullmatch(text) and text.lower() not in _KEYWORDS:
         return text
     return "'" + text.replace("'", "''") + "'"

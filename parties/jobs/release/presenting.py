@@ -1,4 +1,4 @@
-"""Noisy numbers as text for a terminal. Words of the schema may come from the peer: they are shown on one line."""
+"""Noisy numbers as text for a terminal. Words of the schema may come from the peer, so each is shown on one line."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from parties.jobs.sentences import CONSTANT_AS_GOOD, adjacency_of
 
 Document = Mapping[str, Any]
 INTERVAL = f"{CONFIDENCE:.0%}".replace("%", " %")
-OF_NOISE = f"{INTERVAL}, noise only"  # of a number of these very rows; of what rows are drawn from it says nothing
+OF_NOISE = f"{INTERVAL}, noise only"  # interval for these very rows; sampling error is not included
 
 
 def text(document: Document) -> str:
-    """Return a result in lines."""
+    """Return a result as lines of text."""
     if "answer" in document:
         lines = ["yes" if document["answer"] else "no"]
     else:
@@ -27,7 +27,7 @@ def text(document: Document) -> str:
 
 
 def numbers_as_csv(document: Document) -> str:
-    """Return the numbers as CSV: what each is of, and its fields as in the result; nothing where there is none."""
+    """Return the numbers as CSV: cell and fields of each; a missing number is empty."""
     numbers = [answer.get("cell", {"of": label(answer)}) | _fields(answer) for answer in document["numbers"]]
     stream = io.StringIO()
     writer = csv.DictWriter(stream, list(dict.fromkeys(chain.from_iterable(numbers))), lineterminator="\n")
@@ -41,7 +41,7 @@ def _fields(answer: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def about(document: Document) -> list[str]:
-    """Return what the numbers are of, and what noise they have."""
+    """Return the selection, the noise and the privacy loss of the numbers as lines."""
     lines = [f"of rows where {document['where']}"] if "where" in document and document["question"] != "count" else []
     if "within" in document:
         lines.append(f"percentages of the rows of each {shown(' and '.join(document['within']))}")
@@ -64,23 +64,23 @@ def about(document: Document) -> list[str]:
 
 
 def amount(value: float | None) -> str:
-    """Return a number for people; a dash for none."""
+    """Return a number as text; a dash for None."""
     if value is None:
         return "-"
     return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
 
 
 def label(answer: Document) -> str:
-    """Return what a number is of."""
+    """Return the label of a number."""
     if "of" in answer:
         return shown(answer["of"])
     return ", ".join(f"{shown(name)} = {shown(value)}" for name, value in answer["cell"].items()) or "all rows"
 
 
-def shown(word: str, limit: int = 200) -> str:
-    """Return a word of the schema, on one line, cut."""
-    word = visible(word)
-    return word if len(word) <= limit else word[: limit - 1] + "…"
+def shown(text: str, limit: int = 200) -> str:
+    """Return a word of the schema on one line, shortened to `limit` characters."""
+    text = visible(text)
+    return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def _answers(document: Document) -> list[str]:
@@ -117,7 +117,7 @@ def _answers(document: Document) -> list[str]:
 
 
 def _sums(document: Document, columns: int) -> list[list[str]]:
-    """Return the lines of the margins of a table, and of the total."""
+    """Return the lines of a table's margins and total."""
     lines = []
     if columns > 1:
         for answer in document.get("margins", ()):
@@ -136,7 +136,7 @@ def _percent(answer: Document) -> str:
 
 
 def _crossed(document: Document) -> list[str]:
-    """Return a table of two columns, one down, one across, with its margins."""
+    """Return a table of two columns, one down and one across, with its margins."""
     down, across = document["by"]
     cells = {tuple(answer["cell"].values()): _crossing(answer) for answer in document["numbers"]}
     margins = {
@@ -160,7 +160,7 @@ def _crossing(answer: Document) -> str:
 
 
 def _spread(numbers: Sequence[Document]) -> str:
-    """Half the length of the intervals, which is one for all but for what their bounds cut off."""
+    """Return half the length of the intervals; they are equal except where a bound cuts them off."""
     return amount(max(max(answer["high"] - answer["noisy"], answer["noisy"] - answer["low"]) for answer in numbers))
 
 
@@ -174,7 +174,7 @@ def _model(document: Document) -> list[str]:
 
 
 def value_of(answer: Document) -> str:
-    """Return what is answered: values in their order, a range, or a number."""
+    """Return the text of an answer: values in their order, a range, or a number."""
     if "first" in answer:
         return ", ".join(map(shown, answer["first"]))
     value = amount(answer["value"])
@@ -186,7 +186,7 @@ def _interval(answer: Document) -> str:
 
 
 def aligned(lines: Iterable[Sequence[str]], left: int) -> list[str]:
-    """Columns of text, the first `left` of them flush left, all others flush right."""
+    """Return aligned lines: the first `left` columns flush left, the others flush right."""
     table = list(lines)
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     return [

@@ -1,4 +1,4 @@
-"""What a question is, from which all else follows: own numbers, how they are opened, with which noise, and shown."""
+"""A question: a party's own numbers, the protocol that opens them, the noise and the form of the result."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ Show: TypeAlias = Callable[[Any], Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Part:
-    """Some of a question's numbers: how many, the bound on a party's own, and their noise, None if they are exact."""
+    """A group of a question's numbers: their count, the bound on each own number, and their noise; None if exact."""
 
     numbers: int
-    bound: int  # of the absolute value of an own number; of several units a row, for sums
+    bound: int  # bound on the absolute value of an own number; a row may add several units to a sum
     signed: bool
     noise: Noise | None
 
     @property
     def width(self) -> int:
-        """Bits of an own number, its sign included."""
+        """Bits of an own number, including its sign."""
         return max(1, self.bound.bit_length() + self.signed)
 
     @property
     def bits(self) -> int:
-        """Bits of its sums, if they are opened exactly."""
+        """Bits of the sums if they are opened exactly, else 0."""
         return 0 if self.noise is not None else self.numbers * (self.width + 1)
 
     def check(self) -> None:
-        """`InputError` if a sum, or its noise, could be too large to be opened."""
+        """Raise InputError if a sum with its noise could be too large to be opened."""
         from protocols.release.numbers import MOST_BITS, sum_width
 
         width = self.width + 1 if self.noise is None else sum_width(self.width, self.noise.law(self.numbers))
@@ -67,50 +67,65 @@ class Part:
 class Question:
     """A question about rows of both parties, by public settings and schema; see `Release.ask`."""
 
-    learnt: str  # by both parties, a phrase
-    numbers: int  # that each party brings
-    count: Count  # them, int64[numbers], in own rows; or what `run` takes in their place
-    open: Callable[[Engine, Any], Any]  # the protocol, from them to what both see
-    show: Show  # the result, of what both saw
-    mechanisms: tuple[Noise, ...] = ()  # that make it private; none if it is exact, or a decision
-    opens: str = "number with noise"  # what is opened
-    subject: str = ""  # the column that it is about, if any
-    target: str = ""  # the column by whose values own rows are counted; empty for the schema's first
-    noise: Mapping[str, Any] = field(default_factory=dict)  # what a result says of it besides epsilon
-    program: Program | None = None  # for a counting engine; None if zeros stand for own numbers as well
-    parts: tuple[Part, ...] = ()  # its numbers, if they are sums
-    bits: int | None = None  # of exact answers, see `Bits`; None if it has noise, or its kind says them
+    learnt: str  # description of the result that both parties learn
+    numbers: int  # count of each party's own numbers
+    count: Count  # own numbers of own rows, int64[numbers]; or other data for `open`
+    open: Callable[[Engine, Any], Any]  # protocol from own numbers to the opened state
+    show: Show  # result from the opened state
+    mechanisms: tuple[Noise, ...] = ()  # privacy mechanisms; empty if the answer is exact or a decision
+    opens: str = "number with noise"  # kind of opened value
+    subject: str = ""  # column that the question is about, if any
+    target: str = ""  # column by whose values own rows are counted; empty for the schema's first
+    noise: Mapping[str, Any] = field(default_factory=dict)  # fields on the noise in a result, besides epsilon
+    program: Program | None = None  # program for a counting engine; None if `open` on zeros will do
+    parts: tuple[Part, ...] = ()  # groups of its numbers, if they are sums
+    bits: int | None = None  # bits of an exact answer, see `Bits`; None if it has noise, or the kind computes them
 
 
 def sums(
     learnt: str, parts: Sequence[Part], count: Count, show: Show, unit: Fraction = Fraction(1), **about: Any
 ) -> Question:
-    """Return a question whose answer is numbers that add up, each part opened with its noise; `unit` of the first.
+    """Return a question whose answer is sums, each part opened with its own noise.
 
-    `InputError` if one could be too large to be opened.
+    Args:
+        learnt: Description of the result.
+        parts: Groups of numbers, in their order.
+        count: Reader of own numbers from own rows.
+        show: Result from the opened numbers.
+        unit: Unit of the first part, for the noise in a result.
+        about: Further fields of the question.
+
+    Raises:
+        InputError: A sum could be too large to be opened.
     """
     for part in parts:
         part.check()
-    ends = list(accumulate((part.numbers for part in parts), initial=0))
+    offsets = list(accumulate((part.numbers for part in parts), initial=0))
 
     def opened(engine: Engine, numbers: Numbers) -> list[int]:
-        places = zip(parts, pairwise(ends), strict=True)
-        return [number for part, (start, end) in places for number in part.opened(engine, numbers[start:end])]
+        ranges = zip(parts, pairwise(offsets), strict=True)
+        return [number for part, (start, end) in ranges for number in part.opened(engine, numbers[start:end])]
 
     mechanisms = tuple(part.noise for part in parts if part.noise is not None)
     opens = "number with noise" if mechanisms else "exact number"
     fields = mechanisms[0].fields(unit) if mechanisms else {}
     about["noise"] = {**fields, **about.get("noise", {})}
     bits = sum(part.bits for part in parts)
-    return Question(learnt, ends[-1], count, opened, show, mechanisms, opens, parts=tuple(parts), bits=bits, **about)
+    return Question(learnt, offsets[-1], count, opened, show, mechanisms, opens, parts=tuple(parts), bits=bits, **about)
 
 
 def decision(
     learnt: str, widths: Sequence[int], count: Count, circuit: Callable[..., Wire], show: Show, **about: Any
 ) -> Question:
-    """Return a question whose answer is one bit, exact: that of a circuit on the sums of both parties' own numbers.
+    """Return a question whose answer is one exact bit, computed by a circuit on sums of both parties' own numbers.
 
-    These are from 0 up, of so many bits each; the sums come to the circuit as integers, one an argument.
+    Args:
+        learnt: Description of the result.
+        widths: Bits of each own number; all are nonnegative.
+        count: Reader of own numbers from own rows.
+        circuit: Function of the sums as integers, one argument each.
+        show: Result from the opened bit.
+        about: Further fields of the question.
     """
 
     def decide(engine: Engine, numbers: Numbers) -> list[int]:
@@ -128,7 +143,7 @@ def decision(
     return Question(learnt, len(widths), count, decide, show, opens="decision", bits=1, **about)
 
 
-@lru_cache(maxsize=16)  # of the last questions: a node keeps the question of every job, and a netlist has megabytes
+@lru_cache(maxsize=16)  # a node keeps the question of every job, and a netlist takes megabytes
 def _decision_netlist(circuit: Callable[..., Wire], widths: tuple[int, ...], form: Form) -> Netlist:
     from smc.circuit import Builder
 
@@ -142,7 +157,16 @@ def _decision_netlist(circuit: Callable[..., Wire], widths: tuple[int, ...], for
 def number(
     opened: int, reach: int | None, least: Fraction, greatest: Fraction, unit: Fraction = Fraction(1)
 ) -> dict[str, Any]:
-    """Return a number for a result: as opened, within its bounds, and the interval; nothing but it if it is exact."""
+    """Return a number in the form of a result: within its bounds, with the opened value and the interval if it is
+    noisy.
+
+    Args:
+        opened: The opened integer.
+        reach: Half the interval's length, in units; None if the number is exact.
+        least: Lower bound of the value.
+        greatest: Upper bound of the value.
+        unit: Value of 1.
+    """
     if reach is None:
         return {"value": plain(opened * unit)}
     low, value, high = (min(max(x * unit, least), greatest) for x in (opened - reach, opened, opened + reach))
@@ -150,10 +174,10 @@ def number(
 
 
 def plain(value: Fraction) -> int | float:
-    """Return a fraction as a number of JSON."""
+    """Return a fraction as a JSON number."""
     return int(value) if value.denominator == 1 else float(value)
 
 
 def own_vector(*tables: Any) -> Numbers:
-    """Return own counts of several tables one after the other, int64[numbers]."""
+    """Return the entries of several tables one after the other, int64[numbers]."""
     return np.concatenate([np.asarray(table, dtype=np.int64).reshape(-1) for table in tables])

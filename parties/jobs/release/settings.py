@@ -1,4 +1,4 @@
-"""The settings of questions with a noisy answer, and what in them goes together."""
+"""Settings of questions with a noisy answer, and their consistency."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from smc.errors import InputError
 
 Epsilon = Annotated[float, Field(strict=True, ge=LEAST_EPSILON, le=MOST_EPSILON, allow_inf_nan=False)]
 Where = Annotated[str, Field(max_length=20_000)]
-SHARE = 1000  # delta is at most one in so many times the greatest number of rows, if nobody says
+SHARE = 1000  # the default delta is at most 1 / (SHARE x the largest number of rows)
 Delta = Annotated[float, Field(strict=True, gt=0, lt=1, allow_inf_nan=False)]
 
 
 def neighbours() -> AnyField:
     """Return the field `adjacency`."""
-    words = "Neighbouring tables: one row added or removed, or one replaced (mostly twice the noise)"
-    return public("add-remove", "Neighbours", words, advanced=True)
+    help_text = "Neighbouring tables: one row added or removed, or one replaced (mostly twice the noise)"
+    return public("add-remove", "Neighbours", help_text, advanced=True)
 
 
 def loss(unless: str = "") -> AnyField:
     """Return the field `epsilon`."""
-    words = "Privacy loss: one row changes any answer's probability by at most e^epsilon"
-    return public(None, "Epsilon", words, unless=unless)
+    help_text = "Privacy loss: one row changes any answer's probability by at most e^epsilon"
+    return public(None, "Epsilon", help_text, unless=unless)
 
 
 def condition() -> AnyField:
@@ -45,7 +45,7 @@ def condition() -> AnyField:
 
 
 class DecisionSettings(BooleanSettings, TabularSettings):
-    """Those of a question whose answer is a decision, without a number and without noise."""
+    """Settings of a question whose answer is a decision, without a number and without noise."""
 
     where: Where | None = condition()
     max_rows: RowBound = row_bound()
@@ -53,7 +53,7 @@ class DecisionSettings(BooleanSettings, TabularSettings):
 
 
 class NoisySettings(BooleanSettings, TabularSettings):
-    """What questions with noise have in common."""
+    """Settings of every question with noise."""
 
     where: Where | None = condition()
     epsilon: Epsilon | None = loss()
@@ -63,7 +63,7 @@ class NoisySettings(BooleanSettings, TabularSettings):
 
 
 class ReleaseSettings(NoisySettings):
-    """What `smc release` commands have in common: they may be asked without noise, too."""
+    """Settings of the `smc release` commands, which may also be exact."""
 
     epsilon: Epsilon | None = loss(unless="exact")
     exact: Annotated[bool, Field(strict=True)] = public(
@@ -72,14 +72,14 @@ class ReleaseSettings(NoisySettings):
 
 
 class DrawnSettings(ReleaseSettings):
-    """What commands have besides whose answer is drawn."""
+    """Settings of commands that draw their answer."""
 
     svg: LocalPath | None = output("Draw the numbers with their intervals as SVG.")
     csv: LocalPath | None = output("Write the numbers with their intervals as CSV.", advanced=True)
 
 
 class GaussianSettings(ReleaseSettings):
-    """Those of a question that Gaussian noise suits: many numbers that one row changes together."""
+    """Settings of a question for which Gaussian noise is suited: one row changes many numbers together."""
 
     delta: Delta | None = public(
         None,
@@ -90,7 +90,7 @@ class GaussianSettings(ReleaseSettings):
 
 
 class GroupSettings(ReleaseSettings):
-    """Those of a question that may be answered for each of several groups of rows."""
+    """Settings of a question that may be answered for each of several groups of rows."""
 
     by: Columns | None = public(
         None, "Groups", "Columns whose values form the groups", none="all rows are one group", column=True
@@ -98,7 +98,7 @@ class GroupSettings(ReleaseSettings):
 
 
 def check_privacy(settings: Any) -> None:
-    """`InputError` unless the answer is either noisy, by an epsilon, or exact; or if a delta promises nothing."""
+    """Raise InputError unless the answer is either exact or noisy by an epsilon, or if delta is too large."""
     is_exact = isinstance(settings, ReleaseSettings) and settings.exact
     if is_exact and settings.epsilon is not None:
         raise InputError("exact: without noise there is no epsilon: give one or the other")
@@ -113,12 +113,12 @@ def check_privacy(settings: Any) -> None:
 
 
 def default_delta(max_rows: int) -> float:
-    """Return the greatest power of ten that is at most a thousandth of one over all rows."""
+    """Return the largest power of ten that is at most 1 / `SHARE` over the number of all rows."""
     return float(f"1e-{len(str(2 * max_rows * SHARE - 1))}")
 
 
 def check_columns(settings: Any, schema: Schema) -> None:
-    """`InputError` for a column that the schema does not have, or that one setting names twice."""
+    """Raise InputError for a column that the schema lacks, or that one setting names twice."""
     named = {key: names_in(getattr(settings, key, None)) for key in ("by", "column", "columns", "numeric", "target")}
     for key, columns in named.items():
         check_names(key, columns, schema.attributes)
@@ -127,17 +127,17 @@ def check_columns(settings: Any, schema: Schema) -> None:
 
 
 def names_in(value: str | tuple[str, ...] | None) -> tuple[str, ...]:
-    """Return the columns that a setting names: one, several, or none."""
+    """Return the columns in a setting as a tuple."""
     return (value,) if isinstance(value, str) else value or ()
 
 
 def with_features(settings: Any, schema: Schema) -> Any:
-    """Return the settings with target and columns by their names, in the schema's order. `InputError` if there are
-    none."""
+    """Return the settings with target and columns filled in, in the schema's order. Raise InputError if no column is
+    left."""
     target = schema.choose_target(settings.target)
-    named = schema.features(target) if settings.columns is None else settings.columns
-    if target in named or not named:
+    chosen = schema.features(target) if settings.columns is None else settings.columns
+    if target in chosen or not chosen:
         raise InputError("columns: name one at least, and not the target")
     order = list(schema.attributes)
-    ordered = sorted(named, key=lambda name: order.index(name) if name in order else -1)
+    ordered = sorted(chosen, key=lambda name: order.index(name) if name in order else -1)
     return settings.model_copy(update={"target": target, "columns": tuple(ordered)})

@@ -1,4 +1,4 @@
-"""How wide an interval of a normal variable is."""
+"""Width of the interval of a normal variable."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ from statistics import NormalDist
 
 from parties.jobs.release.noise import CONFIDENCE
 
-WIDE = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)  # standard deviations of an interval, to either side
+WIDE = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)  # half the interval's length, in standard deviations

@@ -1,8 +1,8 @@
-"""The utility of public candidates, an expression of columns each: `early: 2 if age = young; 0.5 * visits | late: 1`.
+"""Utility of public candidates, each an expression of columns: `early: 2 if age = young; 0.5 * visits | late: 1`.
 
-Candidates are told apart by `|`, the terms of one by `;`; a term is a number, or a number times a column of numbers,
-of the rows that meet a predicate after `if`, else of all. A row gives a candidate the sum of its terms; a missing
-number gives nothing. So what a row gives follows from the values of the columns named, of which the schema lists all.
+`|` separates candidates, `;` the terms of one. A term is a number, or a number times a numeric column, for the rows
+that meet a predicate after `if`, or for all rows. A row adds the sum of its terms to a candidate; a missing number adds
+nothing. So a row's addition follows from the values of the named columns, and the schema lists all of those.
 """
 
 from __future__ import annotations
@@ -18,20 +18,25 @@ from parties.jobs.release.values import decimal, read
 from parties.tables.schema import Schema
 from smc.errors import InputError
 
-_PIECE = r"""(?:'[^']*'|"[^"]*"|[^'"{sign}])+"""  # a sign in quotes is part of a word
+_PIECE = r"""(?:'[^']*'|"[^"]*"|[^'"{sign}])+"""  # a separator in quotes is part of a word
 _TERM = re.compile(r"(?P<factor>[+-]?[0-9.]+)(?:\s*\*\s*(?P<column>.+?))?(?:\s+if\s+(?P<where>.+))?", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class Term:
-    """A number, times that of a column if there is one, of the rows that meet a predicate's text if there is one."""
+    """A number, times a numeric column if one is named, for the rows that meet a predicate if there is one."""
 
     factor: Fraction
     column: str | None
     where: str | None
 
     def value(self, row: Mapping[str, str], predicate: Predicate) -> Fraction:
-        """Return what a row of these values gives."""
+        """Return the term's value for a row.
+
+        Args:
+            row: Value of each column.
+            predicate: The parsed predicate of the term.
+        """
         if any(row[column] not in values for column, values in predicate.wanted):
             return Fraction(0)
         number = Fraction(1) if self.column is None else decimal(row[self.column])
@@ -40,34 +45,42 @@ class Term:
 
 @dataclass(frozen=True)
 class Utility:
-    """What is written: the terms of each candidate."""
+    """Parsed utility: the terms of each candidate."""
 
     candidates: tuple[tuple[str, tuple[Term, ...]], ...]
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The candidates."""
+        """Names of the candidates."""
         return tuple(name for name, _ in self.candidates)
 
     @property
     def numbers(self) -> tuple[str, ...]:
-        """The columns whose numbers are asked, each once."""
+        """Numeric columns in the terms, each once."""
         terms = (term for _, terms in self.candidates for term in terms)
         return tuple(dict.fromkeys(term.column for term in terms if term.column is not None))
 
     def columns(self, schema: Schema) -> tuple[str, ...]:
-        """Return all columns that are asked, in the schema's order. `InputError` if one is none, or no number."""
-        named = set(self.numbers)
+        """Return all columns in the terms, in the schema's order.
+
+        Raise InputError if a column is missing from the schema, or a numeric one is not numeric.
+        """
+        asked = set(self.numbers)
         for column in self.numbers:
             if column not in schema.attributes:
                 raise InputError(f"utility: {quoted(column)} is not an attribute of the schema")
             read(column, schema.attributes[column], "a utility", "utility")
         for predicates in self._predicates(schema):
-            named |= {column for predicate in predicates for column in predicate.columns}
-        return tuple(column for column in schema.attributes if column in named)
+            asked |= {column for predicate in predicates for column in predicate.columns}
+        return tuple(column for column in schema.attributes if column in asked)
 
     def scores(self, rows: Sequence[Mapping[str, str]], schema: Schema) -> list[list[Fraction]]:
-        """Return what a row of these values gives to each candidate, [candidates][rows]."""
+        """Return the value of each row for each candidate, [candidates][rows].
+
+        Args:
+            rows: Value of each column, for each row.
+            schema: The schema.
+        """
         return [
             [
                 sum((term.value(row, where) for term, where in zip(terms, wheres, strict=True)), Fraction(0))
@@ -81,12 +94,12 @@ class Utility:
 
 
 def parsed(text: str) -> Utility:
-    """Return what is written. `InputError` names the first thing that cannot be read."""
+    """Return the parsed utility. Raise InputError at the first invalid part."""
     candidates = []
     for part in _split(text, "|"):
         name, colon, terms = part.partition(":")
         if not colon or not name.strip():
-            raise InputError(f"utility: {quoted(part)} is no 'candidate: term; term'")
+            raise InputError(f"utility: {quoted(part)} must be 'candidate: term; term'")
         candidates.append((name.strip(), tuple(map(_term, _split(terms, ";")))))
     return Utility(tuple(candidates))
 
@@ -95,7 +108,9 @@ def _term(text: str) -> Term:
     match = _TERM.fullmatch(text)
     factor = None if match is None else decimal(match["factor"])
     if match is None or factor is None:
-        raise InputError(f"utility: {quoted(text)} is no term: write NUMBER, or NUMBER * COLUMN, and perhaps 'if' ...")
+        raise InputError(
+            f"utility: {quoted(text)} is not a term; write NUMBER or NUMBER * COLUMN, perhaps with 'if' ..."
+        )
     return Term(factor, match["column"], match["where"])
 
 
@@ -108,6 +123,6 @@ def _predicate(text: str | None, schema: Schema) -> Predicate:
 
 
 def _split(text: str, sign: str) -> list[str]:
-    """Return the parts between the signs that are not in quotes, without what is empty."""
+    """Return the nonempty parts between the separators outside quotes."""
     parts = (part.strip() for part in re.findall(_PIECE.format(sign=re.escape(sign)), text))
     return [part for part in parts if part]

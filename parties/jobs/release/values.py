@@ -1,7 +1,7 @@
-"""The values of a column as numbers: its categories, read as decimal numbers. So their bounds are public.
+"""Values of a column as numbers: its categories, read as decimal numbers. So their bounds are public.
 
-All that is computed with is a whole multiple of one unit: the largest that makes every value whole. A missing value,
-`?`, is no number: a row that has it counts as one that is not meant.
+Computations use whole multiples of one unit: the largest unit that makes every value whole. A missing value, `?`, is no
+number: a row with it is not counted.
 """
 
 from __future__ import annotations
@@ -20,43 +20,43 @@ from parties.tables.delimited import MISSING
 from smc.errors import InputError
 
 _NUMBER = re.compile(r"[+-]?[0-9]{1,18}(\.[0-9]{1,18})?")
-MAX_UNITS = 1 << 40  # of a value
-MOST_KEPT = 16  # columns whose numbers are kept; a node keeps all tasks, and 10,000 numbers take megabytes
+MAX_UNITS = 1 << 40  # largest value, in units
+MOST_KEPT = 16  # cached columns; a node keeps all tasks, and 10,000 numbers take megabytes
 
 
 @dataclass(frozen=True)
 class Values:
-    """The numbers of a column's categories, in their order; None for a missing value."""
+    """Numbers of a column's categories, in their order; None for a missing value."""
 
     numbers: tuple[Fraction | None, ...]
 
     @cached_property
     def present(self) -> tuple[Fraction, ...]:
-        """The numbers that there are, at least one."""
+        """Numbers of the categories that are not missing; at least one."""
         return tuple(number for number in self.numbers if number is not None)
 
     @cached_property
     def least(self) -> Fraction:
-        """The lower bound."""
+        """Lower bound."""
         return min(self.present)
 
     @cached_property
     def greatest(self) -> Fraction:
-        """The upper bound."""
+        """Upper bound."""
         return max(self.present)
 
     @cached_property
     def middle(self) -> Fraction:
-        """Half way between the bounds."""
+        """Midpoint of the bounds."""
         return (self.least + self.greatest) / 2
 
     def moved(self, by: Fraction) -> Values:
-        """Return all of them, less this."""
+        """Return all numbers less `by`."""
         return Values(tuple(None if number is None else number - by for number in self.numbers))
 
     @cached_property
     def unit(self) -> Fraction:
-        """The largest number of which all are whole multiples; 1 if all are 0."""
+        """Largest number of which all are whole multiples; 1 if all are 0."""
         nonzero = [number for number in self.present if number]
         if not nonzero:
             return Fraction(1)
@@ -65,23 +65,23 @@ class Values:
 
     @cached_property
     def ordered(self) -> tuple[tuple[Fraction, int], ...]:
-        """The numbers that there are by size, each with its place among the categories."""
-        return tuple(sorted((number, place) for place, number in enumerate(self.numbers) if number is not None))
+        """Numbers in ascending order, each with the index of its category."""
+        return tuple(sorted((number, index) for index, number in enumerate(self.numbers) if number is not None))
 
     @cached_property
     def from_zero(self) -> Values:
-        """The numbers less the least of them."""
+        """Numbers less the lower bound."""
         return self.moved(self.least)
 
     @cached_property
     def whole(self) -> tuple[int, ...]:
-        """The numbers in units, 0 for a missing one."""
+        """Numbers in units; 0 for a missing one."""
         unit = self.unit
         return tuple(0 if number is None else int(number / unit) for number in self.numbers)
 
     @cached_property
     def vector(self) -> NDArray[np.int64]:
-        """The same as an array, int64[values]."""
+        """Numbers in units, int64[values]; 0 for a missing one."""
         return np.array(self.whole, dtype=np.int64)
 
     @cached_property
@@ -91,20 +91,27 @@ class Values:
 
     @cached_property
     def span(self) -> int:
-        """How many units of `from_zero` the bounds are apart, at least one."""
+        """Distance of the bounds in units of `from_zero`, at least 1."""
         return max(1, *self.from_zero.whole)
 
     @cached_property
     def below(self) -> NDArray[np.int64]:
-        """How many of these units each number is below the upper bound, int64[values], 0 for a missing one; those
-        above the lower one are `from_zero.vector`."""
+        """Distance of each number below the upper bound in these units, int64[values]; 0 for a missing one.
+
+        The distances above the lower bound are `from_zero.vector`.
+        """
         return self.ones * self.span - self.from_zero.vector
 
     def change(self, replaced: bool, groups: int) -> int:
-        """By how many units all sums of the groups together change at most for one row, which is in one group if any.
+        """Return the sensitivity: the largest change of all groups' sums together by one row, in units.
 
-        Added or removed: its own value. Replaced, by another row of a group, of another one, or of none: of one group
-        the difference of two values, or a value; of several groups two values.
+        A row is in one group at most. A row added or removed changes a sum by its own value. A replaced row changes the
+        sums by the difference of two values or by one value if there is one group, and by two values if there are
+        several.
+
+        Args:
+            replaced: Whether neighbouring tables may differ by a replaced row.
+            groups: Number of groups.
         """
         whole = self.whole
         if not replaced:
@@ -115,14 +122,23 @@ class Values:
 
 
 def decimal(text: str) -> Fraction | None:
-    """Return a decimal number as it is written, None if it is none."""
+    """Return the number in a decimal text, exactly; None for any other text."""
     return Fraction(text) if _NUMBER.fullmatch(text) else None
 
 
 @lru_cache(MOST_KEPT)
 def read(column: str, categories: tuple[str, ...], what: str, key: str = "column") -> Values:
-    """Return the numbers of a column's categories. `InputError`, of a setting: `what` needs bounds if one is no
-    number."""
+    """Return the numbers of a column's categories.
+
+    Args:
+        column: Name of the column.
+        categories: Categories of the schema.
+        what: The thing that needs bounds, for the message.
+        key: Name of the setting, for the message.
+
+    Raises:
+        InputError: A category is not a number, all are missing, or the numbers need too fine a unit.
+    """
     values = Values(tuple(map(decimal, categories)))
     for category, number in zip(categories, values.numbers, strict=True):
         if number is None and category != MISSING:

@@ -1,4 +1,4 @@
-"""Rules as a graph: an arrow from each condition to each rule, and from the rule to what follows."""
+"""Graph of rules: an arrow from each condition to its rule, and from the rule to its consequence."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 from parties.base.pictures import INK, MUTED, PALETTE, RULE, style, svg
 from parties.base.text import visible
 
-MOST = 60  # rules that are drawn
+MOST = 60  # rules in the drawing
 ROW, WIDE = 0.28, 9.0  # inches
 
 
 def draw_svg(document: Mapping[str, Any]) -> str:
-    """Draw a result as an SVG document, the same for the same result: conditions left, consequences right."""
+    """Return a result as an SVG document, conditions left, consequences right; equal results give equal documents."""
     from matplotlib.figure import Figure
 
     rules = document["rules"][:MOST]
@@ -45,5 +45,5 @@ def draw_svg(document: Mapping[str, Any]) -> str:
 
 
 def _at(number: int, of: int, lines: int) -> float:
-    """Return the height of one of several things that share the lines."""
+    """Return the height of item `number` of `of` items that share the lines."""
     return lines - 1 - (number + 0.5) * lines / max(of, 1) + 0.5

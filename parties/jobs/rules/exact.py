@@ -1,4 +1,4 @@
-"""Which values go together in the rows of both parties? Frequent sets and association rules, exactly."""
+"""Exact frequent sets and association rules of both parties' rows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Found:
-    """What is decided: which bound of a set is the larger, the frequent sets of each length, in the end the rules."""
+    """Decided part of the answer: the larger bound of a set, the frequent sets of each length, and at the end the
+    rules."""
 
     by_support: bool | None = None
     levels: tuple[tuple[Items, ...], ...] = ()
@@ -30,7 +31,7 @@ class Found:
 
 
 class ExactRules(RulesOfBoth, StoppingKind):
-    """Rules that are decided in secret, length by length (Apriori): both learn which hold, and no number."""
+    """Rules decided in secret, length by length (Apriori): both parties learn which hold, and no number."""
 
     enlarged, smaller = "the sets are", "raise --support"
 
@@ -63,19 +64,19 @@ class ExactRules(RulesOfBoth, StoppingKind):
 
     @override
     def check(self) -> None:
-        """See `RulesOfBoth.check`: noise that is not asked for, and too many pairs."""
+        """Also reject settings that need noise, and too many pairs."""
         from protocols.association import MOST_CANDIDATES
 
         super().check()
         if self.settings.first is not None:
-            raise InputError("first: sets are chosen with epsilon only: give one, or leave out first")
+            raise InputError("first needs epsilon; give epsilon, or remove first")
         if (items := len(self.items)) > (self.settings.most or MOST_CANDIDATES):
             raise InputError(f"most: the columns have {items:,} values already: give more, or name fewer columns")
         if self.pairs > MOST_CANDIDATES:
-            most = f"at most {MOST_CANDIDATES:,} are decided"
-            raise InputError(f"columns: their values make {self.pairs:,} pairs, {most}: name fewer columns")
+            limit = f"at most {MOST_CANDIDATES:,} are decided"
+            raise InputError(f"columns: their values make {self.pairs:,} pairs, {limit}: name fewer columns")
 
-    # What is said of it.
+    # Description.
 
     @property
     @override
@@ -98,7 +99,7 @@ class ExactRules(RulesOfBoth, StoppingKind):
 
     @property
     def least_of_all(self) -> int:
-        """From how many rows of both on the support is the greater bound."""
+        """Number of both parties' rows from which the support is the larger bound."""
         return math.ceil(self.problem.least_rows / self.problem.support)
 
     def _opened(self, state: State, step: int | None = None) -> dict[str, int]:
@@ -106,17 +107,17 @@ class ExactRules(RulesOfBoth, StoppingKind):
         return {"decision": sum(self._asked(self.states.cut(state, at)) + (at == 0) for at in steps)}
 
     def _asked(self, state: Found) -> int:
-        """Return how many bits the step opens that begins at this state."""
+        """Return the number of bits that the step from this state opens."""
         from protocols.association import number_of_rules
 
         sets = len(self.problem.candidates(state.levels))
         return sets or number_of_rules(state.levels)
 
-    # What it costs.
+    # Cost.
 
     @override
     def cost(self, inputs: Inputs, extra: Any = None) -> Counted:
-        """See `Kind.cost`: of as many sets and rules as are typical; at most of all candidates that there can be."""
+        """Return the cost of typical numbers of sets and rules; the upper bound is that of all candidates."""
         from protocols import association_costs
 
         *sets, rules = self.likely
@@ -130,23 +131,23 @@ class ExactRules(RulesOfBoth, StoppingKind):
 
     @cached_property
     def likely(self) -> list[int]:
-        """How many sets of each length a typical run decides on, and at the end how many rules."""
+        """Numbers of sets of each length that a typical run decides on, then the number of rules."""
         from protocols import association_costs
 
         return association_costs.typical(self.problem)
 
     @cached_property
     def largest(self) -> list[int]:
-        """The same of any run at most."""
+        """Largest numbers of sets and rules of any run, likewise."""
         from protocols import association_costs
 
         return association_costs.most(self.problem)
 
-    # How it is run.
+    # Execution.
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
-        """See `Kind.run`; `data` is what `own_rows` returns."""
+        """Find the rules; `data` are the results of `own_rows`."""
         from protocols import association
 
         count, rows = data
@@ -155,7 +156,7 @@ class ExactRules(RulesOfBoth, StoppingKind):
         while not self.states.is_done(state):
             try:
                 candidates = self.problem.candidates(state.levels)
-            except InputError as error:  # both know: the candidates follow from what is opened
+            except InputError as error:  # both parties raise it, because the candidates follow from opened values
                 raise JointRefusalError(str(error)) from None
             if candidates:
                 length = len(state.levels) + 1
@@ -174,9 +175,7 @@ class ExactRules(RulesOfBoth, StoppingKind):
             state = replace(state, rules=tuple(held))
         return state
 
-    # Its states.
-
-    # What it brings.
+    # Results.
 
     @override
     def document(self, state: Found) -> Document:

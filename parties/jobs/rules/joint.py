@@ -1,4 +1,4 @@
-"""Association rules of both parties' rows: what exact ones and those with noise have in common."""
+"""Base class of association rules of both parties' rows, exact or with noise."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Items = tuple[int, ...]
 
 
 class RulesOfBoth(BySchema):
-    """Which values go together, and which rules follow, in the rows of both parties?"""
+    """Association rules of both parties' rows: values that occur together, and rules that follow."""
 
     name, Settings = "rules", RulesSettings
     about = Description(
@@ -48,11 +48,11 @@ class RulesOfBoth(BySchema):
         if (key := settings.transaction) in schema.attributes:
             raise InputError(f"transaction: {quoted(key)} is an attribute of the schema: give it the type key there")
         if key is None and len(names) < 2:
-            raise InputError("columns: rules are of two columns at least, or of baskets: --transaction")
+            raise InputError("columns: rules need two columns, or baskets (--transaction)")
         if unclear := [name for name in names if "=" in name]:
             raise InputError(f"columns: {quoted(unclear[0])} has a =, and rules say column=value: give it another name")
-        used = schema.only([name for name in schema.attributes if name in names])
-        task = cls.of(settings.model_copy(update={"columns": tuple(used.attributes)}), used)
+        used_schema = schema.only([name for name in schema.attributes if name in names])
+        task = cls.of(settings.model_copy(update={"columns": tuple(used_schema.attributes)}), used_schema)
         task.check()
         return task
 
@@ -62,48 +62,49 @@ class RulesOfBoth(BySchema):
         return cls(settings, schema)
 
     def check(self) -> None:
-        """`InputError` if the settings make no sense together."""
+        """Raise InputError if the settings are inconsistent."""
         _ = self.problem
 
     @classmethod
     @override
     def alone(cls, settings: KindSettings, party: int) -> tuple[RulesOfBoth, Any, list[str]]:
-        """See `Kind.alone`: a word of what it spends."""
+        """Remark on the budget too."""
         task, data, remarks = super().alone(settings, party)
         return task, data, [*remarks, *([KEPT_BY_NODES] if task.disclosure.spends else [])]
 
     @cached_property
     def items(self) -> tuple[tuple[str, str], ...]:
-        """The column and value of every item."""
+        """Column and value of every item."""
         return tuple((name, value) for name, values in self.schema.attributes.items() for value in values)
 
     @property
     def exclusive(self) -> list[int]:
-        """Of items that follow each other, how many are never together: the values of a column, but in baskets."""
+        """Sizes of the runs of items that exclude each other: the values of a column; in baskets every item is
+        alone."""
         sizes = [len(values) for values in self.schema.attributes.values()]
         return sizes if self.settings.transaction is None else [1] * sum(sizes)
 
     @property
     def things(self) -> str:
-        """What has items and is counted, for sentences."""
+        """Name of the counted things, for sentences."""
         return "rows" if self.settings.transaction is None else "baskets"
 
     @property
     def pairs(self) -> int:
-        """How many pairs of values may be together."""
+        """Number of pairs of values that can occur together."""
         sizes = self.exclusive
         return (sum(sizes) ** 2 - sum(size**2 for size in sizes)) // 2
 
     @cached_property
     def sets(self) -> list[int]:
-        """How many sets of one item there are, of two, and so on to the longest."""
+        """Number of sets of one item, of two, and so on up to the longest."""
         from protocols.association_costs import sets
 
         return sets(self.problem)
 
     @cached_property
     def problem(self) -> association.Problem:
-        """What the protocol is asked."""
+        """Problem of the protocol."""
         from protocols.association import Problem
 
         settings = self.settings
@@ -114,7 +115,7 @@ class RulesOfBoth(BySchema):
             settings.most,
         )  # fmt: skip
 
-    # What is said of it.
+    # Description.
 
     @property
     @override
@@ -124,11 +125,11 @@ class RulesOfBoth(BySchema):
             f"which values of {listed(self.columns)} go together in the {where} of both tables, and which rules follow"
         )
 
-    # How it is run.
+    # Execution.
 
     @override
     def own_rows(self, source: Any) -> Any:
-        """See `BySchema.own_rows`: what counts the rows or baskets with all items of a set, and how many there are."""
+        """Return a function that counts rows or baskets with all items of a set, and their total."""
         from protocols.association import counted
         from protocols.baskets import Baskets
 
@@ -162,15 +163,15 @@ class RulesOfBoth(BySchema):
         with inputs.counts(self.target, self.columns, self.schema) as source:
             yield Opened(self.own_rows(source), partial(source.fingerprint_of_baskets, key))
 
-    # What it brings.
+    # Results.
 
     def named(self, items: Sequence[int]) -> list[str]:
-        """Return items as results have them."""
+        """Return items in the form of a result."""
         return [f"{column}={value}" for column, value in (self.items[item] for item in items)]
 
     @property
     def what_was_asked(self) -> Document:
-        """What was asked, for a result."""
+        """Settings of the question, for a result."""
         names = ("transaction", "support", "confidence", "lift", "k", "show", "at_most")
         return {name: value for name in names if (value := getattr(self.settings, name)) is not None}
 
@@ -181,18 +182,20 @@ class RulesOfBoth(BySchema):
             f"{presenting.amount(count['value'])} ({presenting.amount(count['low'])} to "
             f"{presenting.amount(count['high'])}): {visible(' and '.join(items))}"
             for items, count in zip(document["sets"], document.get("counts", ()), strict=False)
-        ]  # of noisy rules, in the order of the choice
+        ]  # counts of noisy rules, in the order of the choice
         lines += [_sentence(rule) for rule in document["rules"]]
-        about = f"{len(document['sets']):,} frequent sets, {document['of']:,} rules"
+        summary = f"{len(document['sets']):,} frequent sets, {document['of']:,} rules"
         if document["of"] != len(document["rules"]):
-            about += f", {len(document['rules']):,} of them {document['show']}"
-        about += f" (support {document['support']:g}, confidence {document['confidence']:g}, lift {document['lift']:g})"
+            summary += f", {len(document['rules']):,} of them {document['show']}"
+        summary += (
+            f" (support {document['support']:g}, confidence {document['confidence']:g}, lift {document['lift']:g})"
+        )
         noise = []
         if "rows" in document:
             rows = [presenting.amount(document["rows"][name]) for name in ("value", "low", "high")]
             things = "baskets" if "transaction" in document else "rows"
             noise = [f"all {things}: {rows[0]} ({rows[1]} to {rows[2]})", *presenting.about(document)]
-        return "\n".join([*lines, about, *map(presenting.shown, noise)]) + "\n"
+        return "\n".join([*lines, summary, *map(presenting.shown, noise)]) + "\n"
 
     @classmethod
     @override
@@ -216,23 +219,27 @@ def _sentence(rule: Document) -> str:
 def shown(
     sets: Sequence[tuple[int, ...]], rules: Sequence[tuple[tuple[int, ...], tuple[int, ...]]], which: str
 ) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Return some of the rules; nothing but what is opened decides on it.
+    """Return the rules to show; the selection depends on opened values only.
 
-    "maximal": of sets that no frequent set contains. "non-redundant": no rule with fewer conditions says the same or
-    more. (Whether a set is closed would tell of equal counts, which are not opened.)
+    Args:
+        sets: The frequent sets.
+        rules: The rules that hold, as conditions and consequences.
+        which: "maximal" for rules of sets that no frequent set contains; "non-redundant" for rules that no rule with
+            fewer conditions implies; "all" for all rules. Closed sets are not offered, since they would reveal equal
+            counts.
     """
     ordered = sorted(rules, key=lambda rule: (len(rule[0]), -len(rule[1]), rule))
     if which == "all":
         return ordered
-    everything = [frozenset(items) for items in sets]
+    all_sets = [frozenset(items) for items in sets]
     if which == "maximal":
-        maximal = {items for items in everything if not any(items < other for other in everything)}
+        maximal = {items for items in all_sets if not any(items < other for other in all_sets)}
         return [rule for rule in ordered if frozenset((*rule[0], *rule[1])) in maximal]
     wider: list[tuple[frozenset[int], frozenset[int]]] = []
     result = []
     for items_if, then in ordered:
-        wide = frozenset(items_if), frozenset(then)
-        if not any(a <= wide[0] and wide[1] <= b for a, b in wider):
-            wider.append(wide)
+        candidate = frozenset(items_if), frozenset(then)
+        if not any(a <= candidate[0] and candidate[1] <= b for a, b in wider):
+            wider.append(candidate)
             result.append((items_if, then))
     return result

@@ -1,4 +1,4 @@
-"""The most frequent sets of values in the rows of both parties, with noise, and the rules that follow from them."""
+"""Most frequent sets of both parties' rows, with noise, and the rules that follow from them."""
 
 from __future__ import annotations
 
@@ -24,49 +24,49 @@ if TYPE_CHECKING:
     from protocols.release.laws import Law
     from smc.engines import Engine
 
-MOST_SAMPLES = 1 << 16  # of noise: sets that may become candidates
+MOST_SAMPLES = 1 << 16  # noise samples: sets that may become candidates
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """What is opened: the sets in their order, and the noisy numbers of rows with each, and of all rows."""
+    """Opened values: the sets in their order, and the noisy row counts of each and of all rows."""
 
     sets: tuple[Items, ...]
     numbers: tuple[int, ...]
 
 
 class NoisyRules(RulesOfBoth):
-    """Rules that follow from noisy numbers of rows with the most frequent sets, which are chosen with noise.
+    """Rules from noisy row counts of the most frequent sets, which are chosen with noise.
 
-    Half of epsilon chooses, half counts. A row, a basket or a person changes the number of rows with every set that is
-    chosen, and that of all, however long it is or they are, and no others matter: `protocols.release.frequent_sets`.
-    A row that is replaced leaves a basket for another: each number changes by 1 at most, that of all baskets, too.
+    Half of epsilon chooses, half counts. A row, a basket or a person changes the count of every chosen set and of all
+    rows by a bounded amount, whatever the length of the sets or of the basket: `protocols.release.frequent_sets`. A
+    replaced row leaves one basket and enters another: each count changes by 1 at most, and so does that of all baskets.
     """
 
     @cached_property
     def first(self) -> int:
-        """How many sets are chosen: no more than there are."""
+        """Number of chosen sets, at most that of all sets."""
         return min(self.settings.first or FIRST, sum(self.sets))
 
     @override
     def check(self) -> None:
-        """See `RulesOfBoth.check`: also that there is not too much to draw."""
+        """Also reject settings that need too much noise, or that apply only without noise."""
         from protocols.release.frequent_sets import most_samples
 
         super().check()
         if self.settings.most is not None:
-            raise InputError("most is of decisions without noise: leave it out, or leave out epsilon")
+            raise InputError("most cannot be combined with epsilon; remove one of them")
         if self.settings.most_bytes is not None:
-            raise InputError("most_bytes is of decisions without noise: leave it out, or leave out epsilon")
+            raise InputError("most_bytes cannot be combined with epsilon; remove one of them")
         if (samples := most_samples(self.problem, self.first)) > MOST_SAMPLES:
-            most = f"noise is drawn for {MOST_SAMPLES:,} at most"
-            raise InputError(f"columns: {samples:,} sets may become candidates, {most}: name fewer columns")
+            limit = f"noise is drawn for {MOST_SAMPLES:,} at most"
+            raise InputError(f"columns: {samples:,} sets may become candidates, {limit}: name fewer columns")
 
-    # What is said of it.
+    # Description.
 
     @cached_property
     def mechanisms(self) -> tuple[Noise, Noise]:
-        """The noise of the choice, and that of the numbers."""
+        """Noise of the choice, and noise of the counts."""
         settings = self.settings
         half, replaced = exact(required(settings.epsilon, "rules.epsilon")) / 2, settings.adjacency == "replace"
         choice = noisy_max(half, self.first * (1 + replaced), settings.adjacency, settings.together)
@@ -90,14 +90,14 @@ class NoisyRules(RulesOfBoth):
         ]
 
     def _opened(self, state: Chosen | None, step: int | None = None) -> dict[str, int]:
-        many = 0 if state is None else len(state.sets)
-        return {"choice with noise": many, "number with noise": many + (state is not None)}
+        set_count = 0 if state is None else len(state.sets)
+        return {"choice with noise": set_count, "number with noise": set_count + (state is not None)}
 
-    # What it costs.
+    # Cost.
 
     @property
     def laws(self) -> tuple[Law, Law]:
-        """The laws of both."""
+        """Laws of both noises."""
         from protocols.release.frequent_sets import most_samples
 
         choice, numbers = self.mechanisms
@@ -105,16 +105,16 @@ class NoisyRules(RulesOfBoth):
 
     @override
     def cost(self, inputs: Inputs, extra: Any = None) -> Counted:
-        """See `Kind.cost`: of as many candidates as there can be."""
+        """Return the cost of the largest possible number of candidates."""
         from protocols.release.frequent_sets import count_at_most
 
         return Counted(lambda engine: count_at_most(engine, self.problem, self.first, self.laws), "at most")
 
-    # How it is run.
+    # Execution.
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
-        """See `Kind.run`; `data` is what `own_rows` returns."""
+        """Choose and count the sets; `data` are the results of `own_rows`."""
         from protocols.release.frequent_sets import noisy_sets
 
         count, rows = data
@@ -130,7 +130,7 @@ class NoisyRules(RulesOfBoth):
             decode=lambda value: value and Chosen(tuple(map(tuple, value["sets"])), tuple(value["numbers"])),
         )
 
-    # What it brings.
+    # Results.
 
     @override
     def document(self, state: Chosen) -> Document:
@@ -157,7 +157,7 @@ class NoisyRules(RulesOfBoth):
         return count >= exact(self.settings.support) * rows and count >= self.problem.least_rows
 
     def _rules(self, counts: dict[Items, int], rows: int) -> dict[tuple[Items, Items], Document]:
-        """Return the rules that hold by these numbers, with their own: local work on what is public."""
+        """Return the rules that hold by these counts, with their measures: local work on public numbers."""
         from protocols.association import rules_of
 
         settings, longest = self.settings, self.problem.max_length

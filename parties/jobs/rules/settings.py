@@ -1,4 +1,4 @@
-"""The settings of association rules."""
+"""Settings of association rules."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from parties.jobs.tabular_settings import Columns, Name, RowBound, TabularSettin
 
 Share = Annotated[float, Field(strict=True, gt=0, le=1, allow_inf_nan=False)]
 MOST_CANDIDATES = 1 << 20
-FIRST = 10  # sets, if nobody says
+FIRST = 10  # default number of sets
 
 
 class RulesSettings(ManyGatesSettings, TabularSettings):
-    """`smc rules`."""
+    """Settings of `smc rules`."""
 
     columns: Columns | None = public(
         None, "Columns", "Columns whose values may occur in rules", none="all of the schema", column=True

@@ -1,4 +1,4 @@
-"""What the small questions on one number have in common: where the number comes from, and how wide it may be."""
+"""Common base of the questions on one number of each party: the number's origin and its width."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from smc.errors import InputError
 if TYPE_CHECKING:
     from smc.counting import Program
 
-ROWS = "rows"  # all of a table's rows are counted
+ROWS = "rows"  # every row of the table counts
 
 
 class AmountSettings(BooleanSettings):
-    """A private number of at most `bits` bits: typed, or a number of rows."""
+    """Settings for a private number of at most `bits` bits: typed, or a count of rows."""
 
     value: Count | None = private("Own number", "Your number, private", metavar="NUMBER")
     bits: Annotated[int, Field(strict=True, ge=1, le=64)] = public(
@@ -42,23 +42,22 @@ class AmountSettings(BooleanSettings):
 
 
 class BatchExtra(Extra):
-    """The number of questions at once, for an estimate."""
+    """Number of simultaneous questions, for an estimate."""
 
-    batch: Annotated[int, Field(strict=True, ge=1, le=1 << 24)] = public(1, "Batch", "So many at once")
+    batch: Annotated[int, Field(strict=True, ge=1, le=1 << 24)] = public(1, "Batch", "Number of simultaneous questions")
 
 
 class Batched(Kind):
-    """A question of which an estimate counts so many at once."""
+    """A question for which an estimate may count several at once."""
 
     Extra = BatchExtra
 
     @abstractmethod
     def batch_program(self, batch: int, inputs: Inputs) -> Program:
-        """Return the conversation for so many at once."""
+        """Return the program of `batch` questions at once."""
 
     @override
     def cost(self, inputs: Inputs, extra: Any = None) -> Counted:
-        """See `Kind.cost`: of so many at once."""
         return Counted(self.batch_program(1 if extra is None else extra.batch, inputs))
 
 
@@ -66,18 +65,18 @@ class Amounts(Batched):
     """A question on one number of each party."""
 
     Settings = AmountSettings
-    opens: ClassVar[str]  # what kind of value a run opens
-    width: ClassVar[int] = 1  # its bits
+    opens: ClassVar[str]  # name of the value that a run opens
+    width: ClassVar[int] = 1  # bits of that value
     settings: AmountSettings
 
     def __init__(self, settings: KindSettings) -> None:
         super().__init__(settings)
-        self._counted_values()  # refused here if it cannot be read
+        self._counted_values()  # refuse an unreadable setting here
 
     @property
     @override
     def subject(self) -> str:
-        """See `Kind.subject`: what is counted."""
+        """Column or condition that is counted."""
         return self.settings.of or ""
 
     @property
@@ -92,7 +91,7 @@ class Amounts(Batched):
         return self.settings.of is not None
 
     def whose(self) -> str:
-        """Return the numbers in words."""
+        """Return a description of the numbers."""
         column, value = self._counted_values()
         if not self.reads_table:
             return "the number that each operator types"
@@ -100,7 +99,7 @@ class Amounts(Batched):
 
     @override
     def misfit(self, inputs: Inputs) -> str | None:
-        """See `Kind.misfit`: no such column or value, or a table too large for the width."""
+        """Return the reason if the table lacks the column or value, or is too large for the width."""
         if not self.reads_table:
             return None
         table, schema = inputs.required()
@@ -128,11 +127,11 @@ class Amounts(Batched):
 
     @abstractmethod
     def learnt(self) -> str:
-        """Return what both learn, a phrase."""
+        """Return the result that both parties learn, as a phrase."""
 
     @override
     def own(self, typed: Mapping[str, Any]) -> int:
-        """See `Kind.own`: a number that fits the width."""
+        """Return the typed number; raise InputError if it exceeds the width."""
         value: int = typed_value(type(self), typed, "value")
         if value >> self.settings.bits:
             bits = self.settings.bits
@@ -142,7 +141,7 @@ class Amounts(Batched):
     @contextmanager
     @override
     def open(self, inputs: Inputs) -> Iterator[Opened]:
-        """See `Kind.open`: what was typed, or what is counted."""
+        """Open the typed number, or the count of rows."""
         if not self.reads_table:
             yield Opened(self.own(inputs.typed))
             return
@@ -150,11 +149,12 @@ class Amounts(Batched):
         column, value = self._counted_values()
         target = column if column is not None else next(iter(schema.attributes))
         with inputs.value_counts(target) as counts:
-            of_value = counts.data if column is None else counts.data[schema.attributes[target].index(str(value))]
-            yield replace(counts, data=int(of_value.sum()))
+            row_counts = counts.data if column is None else counts.data[schema.attributes[target].index(str(value))]
+            yield replace(counts, data=int(row_counts.sum()))
 
     def _counted_values(self) -> tuple[str | None, str | None]:
-        """Return the column and the value whose rows are counted; None for all rows. `InputError` if it is neither."""
+        """Return the column and value whose rows are counted; None for all rows. Raise InputError if the text is
+        invalid."""
         text = self.settings.of
         if text is None or text == ROWS:
             return None, None

@@ -1,4 +1,4 @@
-"""Any program written against the engine, named as module:function, with arguments as texts."""
+"""Programs for the engine, named as MODULE:FUNCTION, with arguments given as texts."""
 
 from __future__ import annotations
 
@@ -16,28 +16,29 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 from parties.base.text import did_you_mean, quoted
 from smc.errors import InputError, SmcError
 
-Found = Callable[..., Any]
-LONGEST = 1000  # characters of an argument that are compared as they are
+ProgramFunction = Callable[..., Any]
+LONGEST = 1000  # longest argument that is compared as it is, in characters
 
 
-def load_program(text: str) -> Found:
-    """Return the function `text` names, of an installed module or one beside us. `InputError` says what is wrong.
+def load_program(text: str) -> ProgramFunction:
+    """Return the function that `text` names, of an installed module or one in the working directory.
 
-    What it raises when it is run is an `InputError` too, unless it comes from the link or the protocol.
+    An error of the function, unless it comes from the link or the protocol, is raised as an InputError when it runs.
+    Raise InputError if the name is invalid or the module cannot be loaded.
     """
     module, colon, name = text.partition(":")
     if not colon or not module or not name:
         raise InputError(f"the program {quoted(text)} must be MODULE:FUNCTION, such as protocols.equality:equal")
     if "" not in sys.path:
-        sys.path.insert(0, "")  # what lies in this directory, as for python -m
+        sys.path.insert(0, "")  # modules in this directory, as with python -m
     try:
         loaded = importlib.import_module(module)
-    except Exception as error:  # whatever the module does when it is loaded
+    except Exception as error:  # loading a module may raise anything
         raise InputError(f"{module} cannot be loaded: {type(error).__name__}: {error}") from None
     function = getattr(loaded, name, None)
     if not callable(function):
-        known = [other for other in vars(loaded) if callable(vars(loaded)[other])]
-        raise InputError(f"{module} has no function {quoted(name)}{did_you_mean(name, known)}")
+        functions = [other for other in vars(loaded) if callable(vars(loaded)[other])]
+        raise InputError(f"{module} has no function {quoted(name)}{did_you_mean(name, functions)}")
 
     @wraps(function)
     def guarded(*arguments: Any) -> Any:
@@ -45,7 +46,7 @@ def load_program(text: str) -> Found:
             return function(*arguments)
         except SmcError:
             raise
-        except Exception as error:  # it is not ours, so neither is the mistake
+        except Exception as error:  # the program's mistake, not the framework's
             single = isinstance(error, TypeError) and "is not iterable" in str(error)
             remedy = "; a list of one value needs a comma: 5," if single else ""
             raise InputError(f"{text} failed: {type(error).__name__}: {error}{remedy}") from error
@@ -53,28 +54,28 @@ def load_program(text: str) -> Found:
     return guarded
 
 
-def check_arguments(function: Found, values: Sequence[Any]) -> None:
-    """Check arguments against a program's signature, and against its hints where these say a list.
+def check_arguments(function: ProgramFunction, values: Sequence[Any]) -> None:
+    """Check arguments against a program's signature, and against its type hints where these require a list.
 
     Args:
         function: A program; its first parameter is the engine.
         values: The arguments after the engine.
 
     Raises:
-        InputError: There are too few or too many, or a list is hinted and a single value given.
+        InputError: There are too few or too many arguments, or a list is hinted and a single value given.
     """
     try:
         signature = inspect.signature(function)
-    except ValueError:  # of a function that is not Python's there is no signature
+    except ValueError:  # functions that are not Python's have no signature
         return
     try:
         bound = signature.bind(None, *values)
     except TypeError as error:
-        wanted = " ".join(str(p.replace(annotation=p.empty)) for p in list(signature.parameters.values())[1:])
-        raise InputError(f"the program's arguments: {error}; it takes {wanted or 'none'}") from None
+        parameters = " ".join(str(p.replace(annotation=p.empty)) for p in list(signature.parameters.values())[1:])
+        raise InputError(f"the program's arguments: {error}; it takes {parameters or 'none'}") from None
     try:
         hints = get_type_hints(inspect.unwrap(function))
-    except Exception:  # a hint may name what is there for type checkers only
+    except Exception:  # a hint may name an object that exists for type checkers only
         return
     for name, value in bound.arguments.items():
         if _is_list(hints.get(name)) and (value is None or isinstance(value, str | int | float | complex)):
@@ -86,24 +87,24 @@ def check_arguments(function: Found, values: Sequence[Any]) -> None:
 
 
 def _is_list(hint: Any) -> bool:
-    """Return whether a type hint stands for lists alone."""
+    """Return whether a type hint allows lists only."""
     if get_origin(hint) in (Union, UnionType):
         return all(map(_is_list, get_args(hint)))
     kind = get_origin(hint) or hint
     return isinstance(kind, type) and kind is not str and issubclass(kind, Iterable) and not issubclass(kind, Mapping)
 
 
-def public_arguments(function: Found, values: Sequence[Any], own_names: Sequence[str]) -> dict[str, Any]:
-    """Return the arguments that both parties must give alike, by their names, in JSON's types.
+def public_arguments(function: ProgramFunction, values: Sequence[Any], own_names: Sequence[str]) -> dict[str, Any]:
+    """Return the arguments that must be equal at both parties, by name, as JSON types.
 
     Args:
         function: A program; its first parameter is the engine.
         values: The arguments after the engine.
-        own_names: Further arguments of this party alone. The first argument is, and so are those of `*args`.
+        own_names: Names of further private arguments. The first argument and those of `*args` are always private.
     """
     try:
         parameters = list(inspect.signature(function).parameters.values())[1:]
-    except ValueError:  # of a function that is not Python's there is no signature
+    except ValueError:  # functions that are not Python's have no signature
         return {}
     single = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     for name in own_names:
@@ -114,7 +115,8 @@ def public_arguments(function: Found, values: Sequence[Any], own_names: Sequence
 
 
 def _as_json(value: Any) -> Any:
-    """Return a number, a short text or None as it is, anything else as Python writes it, in a digest if it is long."""
+    """Return a number, a short text or None unchanged; any other value as its Python text, or a digest if that is
+    long."""
     if value is None or isinstance(value, bool | int) or (isinstance(value, float) and math.isfinite(value)):
         return value
     text = value if isinstance(value, str) else repr(value)
@@ -124,7 +126,7 @@ def _as_json(value: Any) -> Any:
 
 
 def arguments_of(texts: Sequence[str]) -> list[Any]:
-    """Arguments as Python reads them: 5 a number, 1,2,3 a list of numbers, anything else a text."""
+    """Parse arguments as Python literals: 5 is a number, 1,2,3 a list of numbers; other texts stay texts."""
     return [_argument(text) for text in texts]
 
 

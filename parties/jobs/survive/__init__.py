@@ -1,1 +1,1 @@
-"""Survival of the rows of both parties: curves from one noisy histogram, and an exact test of two arms."""
+"""Survival of both parties' rows: curves from one noisy histogram, and an exact test of two arms."""

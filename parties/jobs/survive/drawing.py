@@ -1,4 +1,4 @@
-"""Survival curves as a picture: a line each with the band of its intervals. Lengths are inches."""
+"""Picture of survival curves: a line each with the band of its intervals. Lengths are inches."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MARGIN, HEAD, FOOT, WIDTH, HEIGHT = 0.6, 1.0, 0.7, 7.0, 3.6
 
 
 def draw_svg(document: Mapping[str, Any]) -> str:
-    """Draw a result as an SVG document, the same for the same result."""
+    """Return a result as an SVG document; equal results give equal documents."""
     from matplotlib.figure import Figure
 
     notes = [*about(document), f"bands: {INTERVAL} interval of each point by itself, the noise counted"]

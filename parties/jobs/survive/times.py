@@ -1,6 +1,6 @@
-"""Times of survival by a schema: bins of a column, whether the event came, and arms; own rows counted by all three.
+"""Survival times by a schema: bins of a column, events and arms; own rows are counted by all three.
 
-A row whose time, event or arm is missing is not meant. An event is a flag, or a column of two values.
+A row with a missing time, event or arm is not counted. An event is a flag, or a column of two values.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def arm_column(none: str = "") -> AnyField:
 
 
 class TimesSettings(BooleanSettings, TabularSettings):
-    """The columns that say when, and whether the event came."""
+    """Settings for the columns of times and events."""
 
     time: Name | None = public(None, "Time", "Column of the time to the event or to the end of follow-up", column=True)
     event: Name | None = public(None, "Event", "Column that marks whether the event happened", column=True)
@@ -42,23 +42,23 @@ class TimesSettings(BooleanSettings, TabularSettings):
 
 @dataclass(frozen=True)
 class Times:
-    """Where the counts of arms, events and bins stand among those of the schema's values."""
+    """Position of the counts of arms, events and bins among those of the schema's values."""
 
     cells: Cells
-    arms: tuple[str, ...]  # their values; one empty word if rows are not told apart
-    bins: tuple[str, ...]  # of time, in order
-    edges: tuple[Fraction, ...]  # where each bin begins, and the last one ends
-    unit: str  # of the edges: the column, or "bins" where its values are no numbers
-    places: tuple[tuple[int, ...], ...]  # of the counts: of arms, of events (censored first), of bins
+    arms: tuple[str, ...]  # values of the arms; one empty text if there is a single group
+    bins: tuple[str, ...]  # bins of time, in order
+    edges: tuple[Fraction, ...]  # beginning of each bin, and end of the last
+    unit: str  # unit of the edges: the column, or "bins" if its values are not numbers
+    places: tuple[tuple[int, ...], ...]  # indices of arms, events (censored first) and bins
 
     def count(self, rows: Any) -> Counts:
-        """Return how many own rows are in each arm, censored or not, in each bin: int64[arms, 2, bins]."""
+        """Return the own rows of each arm, censored or not, in each bin: int64[arms, 2, bins]."""
         counts = self.cells.count(rows, self.cells.by[-1])
         return counts.reshape(-1, *counts.shape[-2:])[np.ix_(*self.places)]
 
 
 def times(task: Release) -> Times:
-    """Return what the settings of a task say of its cells: of arm (if there is one), event and time, in this order."""
+    """Return the cells of a task by its settings: arm (if there is one), event and time, in this order."""
     settings = task.settings
     time, event = required(settings.time, f"{task.name}.time"), required(settings.event, f"{task.name}.event")
     columns = [name for name in (settings.arm, event, time) if name]

@@ -1,1 +1,1 @@
-"""Rows like those of both parties, made from noisy marginals."""
+"""Synthetic rows like those of both parties, made from noisy marginals."""

@@ -1,4 +1,4 @@
-"""Synthetic rows as a result: with the marginals that they come from, as text, and as CSV."""
+"""Synthetic rows as a result, with the marginals that they come from; also as text and as CSV."""
 
 from __future__ import annotations
 
@@ -22,13 +22,20 @@ if TYPE_CHECKING:
 def fields(
     settings: SynthesiseSettings, work: Workload, values: Mapping[str, Sequence[str]], state: Synthesis
 ) -> Document:
-    """Return what was measured, and the rows as places of the values that each column may have."""
+    """Return the measured marginals, and the rows as indices of each column's values.
+
+    Args:
+        settings: The settings.
+        work: The workload of marginals.
+        values: Values of each column.
+        state: The final state.
+    """
     assert state.rows is not None
     return {
         "select": settings.select,
         "generator": settings.generator,
         "seed": state.seed,
-        "values": {name: list(known) for name, known in values.items()},
+        "values": {name: list(names) for name, names in values.items()},
         "measured": [
             {"columns": list(marginal.columns), "sigma": marginal.sigma, "counts": marginal.counts.tolist()}
             for marginal in measurements(work, list(values), state.measured)
@@ -38,10 +45,10 @@ def fields(
 
 
 def text(document: Document) -> str:
-    """Return how many rows there are, and of which marginals."""
+    """Return a text with the number of rows and the marginals."""
     rows = cast("dict[str, Sequence[int]]", document["rows"])
-    many = len(next(iter(rows.values())))
-    lines = [f"{many:,} synthetic rows of {len(rows)} columns, from {len(document['measured'])} noisy marginals:"]
+    row_count = len(next(iter(rows.values())))
+    lines = [f"{row_count:,} synthetic rows of {len(rows)} columns, from {len(document['measured'])} noisy marginals:"]
     for marginal in document["measured"]:
         names = " x ".join(map(presenting.shown, marginal["columns"]))
         cells = prod(len(document["values"][name]) for name in marginal["columns"])

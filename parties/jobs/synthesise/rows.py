@@ -1,4 +1,4 @@
-"""Rows that are made of noisy marginals: by one party, and the same at both."""
+"""Generation of rows from noisy marginals: by party 0, equal at both."""
 
 from __future__ import annotations
 
@@ -31,42 +31,61 @@ def agreed(
     model: GraphicalModel,
     state: Synthesis,
 ) -> RowCodes:
-    """Return the rows, which party 0 makes and tells: equal ones at both, whatever their machines make of fractions."""
+    """Return the rows, which party 0 makes and sends. So they are equal even if the machines round fractions
+    differently.
+
+    Args:
+        engine: Engine of the run.
+        settings: The settings.
+        work: The workload of marginals.
+        names: Names of the columns.
+        model: Model that estimates the number of rows.
+        state: State with the measured marginals.
+
+    Raises:
+        ProtocolError: A received row has a value that does not exist.
+    """
     codes = None
     if engine.party == 0:
-        many = settings.rows or min(max(1, round(model.total(state.measured))), most(settings))
+        row_count = settings.rows or min(max(1, round(model.total(state.measured))), most(settings))
         domain = dict(zip(names, work.domains, strict=True))
         generated = GENERATORS[settings.generator]().generate(
-            domain, measurements(work, names, state.measured), many, state.seed
+            domain, measurements(work, names, state.measured), row_count, state.seed
         )
         codes = np.stack([generated[name] for name in names], axis=1)
     rows = _told(engine, settings, len(names), codes)
     if (rows >= np.array(work.domains)).any():
-        raise ProtocolError("a synthetic row has a value that does not exist: the peer's messages are wrong")
+        raise ProtocolError("the peer sent a synthetic row with a value that does not exist")
     return rows
 
 
 def most(settings: SynthesiseSettings) -> int:
-    """Return how many rows are made at most."""
+    """Return the largest number of rows."""
     return settings.rows or 2 * settings.max_rows
 
 
 def count_at_most(engine: CountingEngine, settings: SynthesiseSettings, names: Sequence[str]) -> None:
-    """Count how the most rows there can be are told."""
-    none = np.broadcast_to(np.zeros((), dtype=np.uint16), (most(settings), len(names)))  # takes no memory
-    _told(engine, settings, len(names), none, most(settings))
+    """Count the transfer of the largest number of rows.
+
+    Args:
+        engine: The counting engine.
+        settings: The settings.
+        names: Names of the columns.
+    """
+    placeholder = np.broadcast_to(np.zeros((), dtype=np.uint16), (most(settings), len(names)))  # takes no memory
+    _told(engine, settings, len(names), placeholder, most(settings))
 
 
 def _told(
     engine: Engine, settings: SynthesiseSettings, columns: int, codes: NDArray[Any] | None, counted: int | None = None
 ) -> RowCodes:
-    """Party 0's rows, at both; `counted` stands for their number where no peer says it."""
+    """Return party 0's rows at both parties; `counted` is their number on a counting engine."""
     from protocols.release.selection import tell
 
     with engine.session.phase("rows"):
         total = None if codes is None else np.array([len(codes)])
-        (many,) = tell(engine, "number of rows", total, (1,)).tolist()
-        many = counted or many
-        if not 1 <= many <= most(settings):
-            raise ProtocolError("there cannot be so many synthetic rows: the peer's messages are wrong")
-        return tell(engine, "rows", codes, (many, columns), np.uint16)
+        (row_count,) = tell(engine, "number of rows", total, (1,)).tolist()
+        row_count = counted or row_count
+        if not 1 <= row_count <= most(settings):
+            raise ProtocolError("the peer sent an impossible number of synthetic rows")
+        return tell(engine, "rows", codes, (row_count, columns), np.uint16)

@@ -1,4 +1,4 @@
-"""The settings of synthetic rows."""
+"""Settings of synthetic rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RowCount = Annotated[int, Field(strict=True, ge=1, le=2**31)]
 
 
 class SynthesiseSettings(ManyGatesSettings, NoisySettings):
-    """`smc synthesise`."""
+    """Settings of `smc synthesise`."""
 
     delta: Delta | None = public(None, "Delta", "Probability that epsilon fails; choose it far below 1 / rows")
     columns: Columns | None = public(

@@ -1,4 +1,4 @@
-"""What a synthetic table comes from, as a state: what was measured, and in the end the rows; and the model between."""
+"""State of a synthesis: measured marginals and finally the rows; and the model in between."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ RowCodes = NDArray[np.uint16]
 
 @dataclass(frozen=True, eq=False)
 class Synthesis:
-    """The state so far. `rows` are category codes, uint16[rows, columns]."""
+    """State of a synthesis. `rows` are category codes, uint16[rows, columns]."""
 
     measured: tuple[Measured, ...] = ()
     rows: RowCodes | None = None
@@ -37,7 +37,7 @@ class Synthesis:
         return hash(len(self.measured))
 
     def encode(self) -> Any:
-        """As JSON; null for the beginning."""
+        """Return the state as JSON; null for the initial state."""
         if not self.measured:
             return None
         return {
@@ -64,13 +64,20 @@ class Synthesis:
 
     @property
     def seed(self) -> int:
-        """The seed of the rows: a digest of what was measured, so public, and noisy enough to be nobody's choice."""
+        """Seed of the rows: a digest of the measured marginals. It is public, and their noise keeps parties from
+        choosing it."""
         text = "smc synthetic rows 1" + str(Synthesis(self.measured).encode())
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little")
 
 
 def measurements(work: Workload, names: Sequence[str], measured: Sequence[Measured]) -> list[Measurement]:
-    """Return what was measured, for a generator."""
+    """Return the measured marginals in a generator's form.
+
+    Args:
+        work: The workload of marginals.
+        names: Names of the columns.
+        measured: The measured marginals.
+    """
     results = []
     for measurement in measured:
         columns = work.sets[measurement.table]
@@ -86,27 +93,27 @@ def measurements(work: Workload, names: Sequence[str], measured: Sequence[Measur
 class GraphicalModel:
     """Estimates by `parties.alone.synthesis.graphical`; see `protocols.release.selection.MarginalModel`.
 
-    A model begins with the potentials and the tree of the one before, in the order of the measurements: so what it
-    estimates follows from these alone, whether the models before are at hand or are fitted again.
+    A model starts from the potentials and the tree of its predecessor, in the order of the measurements. So its
+    estimates depend on the measurements alone, whether the predecessors are cached or fitted again.
     """
 
     def __init__(self, work: Workload) -> None:
         self._work = work
         self._names = [str(column) for column in range(len(work.domains))]
         self._trees = GrowingTree(work.domains)
-        self._many = 0  # measurements that the last model has
+        self._many = 0  # measurements of the last model
         self._last: graphical.MarkovRandomField | None = None
 
     def sizes(self, measured: Sequence[Set], more: Sequence[Set]) -> list[int]:
-        """See `MarginalModel.sizes`."""
+        """Return the cells of the model with each further set, see `MarginalModel.sizes`."""
         return self._trees.sizes(measured, more)
 
     def estimate(self, measured: Sequence[Measured]) -> list[NDArray[np.float64]]:
-        """See `MarginalModel.estimate`."""
+        """Return the estimated marginals, see `MarginalModel.estimate`."""
         return [table.reshape(-1) for table in self._model(measured).project(self._work.sets)]
 
     def total(self, measured: Sequence[Measured]) -> float:
-        """Return the estimate of the number of rows."""
+        """Return the estimated number of rows."""
         return graphical.targets_of(self._names, measurements(self._work, self._names, measured))[1]
 
     def _model(self, measured: Sequence[Measured]) -> graphical.MarkovRandomField:

@@ -1,4 +1,4 @@
-"""The exact tree, ID3-delta: opened without noise, for it is made of decisions only."""
+"""Exact decision tree, ID3-delta: opened without noise, because it consists of decisions only."""
 
 from __future__ import annotations
 
@@ -27,12 +27,13 @@ if TYPE_CHECKING:
 
 LARGEST_COUNTED = 500_000  # counts: a quarter of a minute for all profiles
 MOST_WEIGHT = 1_000
-EDGES = 3  # of a column, that a node of a tree under rules compares: more cost as much again and find little more
-LARGEST_BOUND = 50_000  # the same, of a part from which the bound of the whole follows
+# edges of a column that a node of a tree under rules compares; twice as many cost twice as much and gain little
+EDGES = 3
+LARGEST_BOUND = 50_000  # limit for the part from which the bound of the whole follows
 
 
 class ExactTree(JointTree, StoppingKind):
-    """`protocols.id3`; a state is the tree so far."""
+    """Task of `protocols.id3`; the state is the unfinished tree."""
 
     enlarged, smaller = "the tree is", "ask for fewer --max-depth"
 
@@ -52,7 +53,7 @@ class ExactTree(JointTree, StoppingKind):
 
     @override
     def completed(self) -> Any:
-        """See `JointTree.completed`: k and a depth that keep leaves from pointing at people, unless it is plain."""
+        """Return the settings with k and a depth that keep leaves from describing one person; unchanged if plain."""
         from protocols.edges import compared
         from protocols.rules import NO_RULES, USUAL, usual_depth
 
@@ -71,12 +72,12 @@ class ExactTree(JointTree, StoppingKind):
 
     @property
     def edges(self) -> int | None:
-        """How many edges of a column a node compares at most; None: all, or there are none."""
+        """Largest number of a column's edges that a node compares; None for all edges, or no edges."""
         return EDGES if self.settings.splits == "binary" and not self.settings.plain else None
 
     @cached_property
     def problem(self) -> id3.Problem:
-        """The protocol's view."""
+        """Problem of the protocol."""
         return self._problem()
 
     def _problem(self) -> id3.Problem:
@@ -98,12 +99,12 @@ class ExactTree(JointTree, StoppingKind):
 
     @property
     def single(self) -> id3.Problem:
-        """The problem of one tree whose nodes choose from all attributes."""
+        """Problem of one tree whose nodes choose from all attributes."""
         return self.problem
 
     @cached_property
     def weights(self) -> tuple[int, ...]:
-        """How often a row of each class counts. `InputError` for what says none."""
+        """Weight of a row of each class. Raise InputError if a weight is invalid."""
         classes = self.schema.attributes[self.target]
         weights = dict.fromkeys(map(str, classes), 1)
         for text in self.settings.weights or ():
@@ -117,7 +118,7 @@ class ExactTree(JointTree, StoppingKind):
 
     @override
     def by_questions(self, source: Any) -> Any:
-        """See `JointTree.by_questions`: rows as often as their class says."""
+        """Repeat rows by the weight of their class."""
         from protocols.class_weights import Weighted
 
         counts, rows = super().by_questions(source), self.settings.max_rows * self.problem.trees
@@ -125,22 +126,24 @@ class ExactTree(JointTree, StoppingKind):
 
     @override
     def check(self) -> None:
-        """See `JointTree.check`: also if tolerance and bound do not fit the word size."""
+        """Raise InputError also if tolerance and bound exceed the word size."""
         self.check_noise()
         self.check_depth()
         self.problem.check()
 
     def check_noise(self) -> None:
-        """`InputError` for a setting that means something with epsilon only."""
+        """Raise InputError for a setting that needs epsilon."""
         defaults = Id3Settings()
         adjacency = () if "adjacency" in self.specified else ("adjacency",)
         for name in (*adjacency, "quality", "stop", "leaf_epsilon", "trees"):
             if getattr(self.settings, name) != getattr(defaults, name):
-                raise InputError(f"{name} is for a tree with noise: give epsilon, or leave it out")
+                raise InputError(f"{name} needs epsilon; give epsilon, or remove {name}")
         if self.settings.prune != "holdout" and self.settings.holdout != defaults.holdout:
             raise InputError("holdout: goes with prune holdout; give that too, or remove holdout")
         if max(self.weights) > 1 and self.settings.support_epsilon is not None:
-            raise InputError("weights: what the leaves' noisy counts count are single rows: leave out one of the two")
+            raise InputError(
+                "weights: cannot be combined with support_epsilon, which counts single rows; remove one of them"
+            )
 
     @property
     @override
@@ -178,13 +181,13 @@ class ExactTree(JointTree, StoppingKind):
 
         return self.problem.trees * cost_model.most_nodes(self.single)
 
-    # What it costs, and how it is run.
+    # Cost and execution.
 
     @property
     def scored(self) -> int:
-        """The number of nodes, at most, of which every attribute is scored for each node that is split.
+        """Upper bound on the nodes that score every attribute for each split node.
 
-        Rules that sum up both parties' rows do so for leaves too, and so does pruning.
+        Leaves score too under rules on sums of both parties' rows, and under pruning.
         """
         rules = self.problem.rules
         computed = rules.against == "public" and (rules.close or rules.diversity == "entropy")
@@ -193,7 +196,7 @@ class ExactTree(JointTree, StoppingKind):
 
     @override
     def typical_cost(self) -> Counted:
-        """The cost of a typical tree, counted by what was measured."""
+        """Return the cost of a typical tree, from measurements."""
         from protocols import cost_model
 
         splits = [str(number) for number in cost_model.typical_splits(self.problem) if number] or ["no"]
@@ -207,7 +210,7 @@ class ExactTree(JointTree, StoppingKind):
         )
 
     def _most(self, profile: Profile) -> int | None:
-        """Return the bytes of any tree at most: of shards none is known, as how a batch is cut depends on the tree."""
+        """Return the largest number of bytes of any tree; None for shards, whose batches depend on the tree."""
         from protocols import cost_model
 
         if profile.shards > 1:
@@ -225,7 +228,7 @@ class ExactTree(JointTree, StoppingKind):
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
-        """See `Kind.run`; `data` is a `protocols.counts.Counts`."""
+        """Grow the tree; `data` is a `protocols.counts.Counts`."""
         watched = self.stopping(engine, on_step)
 
         def on_level(level: Level) -> None:
@@ -234,7 +237,14 @@ class ExactTree(JointTree, StoppingKind):
         return self.grown(engine, data, start, on_level)
 
     def grown(self, engine: Engine, data: Any, start: State, on_level: OnLevel) -> State:
-        """Run the protocol, see `run`."""
+        """Run the protocol, see `run`.
+
+        Args:
+            engine: Engine of the run.
+            data: This party's counts.
+            start: State to start from.
+            on_level: Called before each level.
+        """
         from protocols import id3
 
         return id3.id3(engine, self.problem, data, on_level, start)
@@ -247,20 +257,19 @@ class ExactTree(JointTree, StoppingKind):
     @property
     @override
     def is_measured(self) -> bool:
-        """See `StoppingKind.is_measured`: not one tree that compares all edges of its columns; forests that do have
-        cost about half of it."""
+        """False for a single tree that compares all edges of its columns."""
         return not self.problem.runs or self.problem.drawn is not None or self.edges is not None
 
     @override
     def allowing(self, most_bytes: int) -> ExactTree:
         return type(self)(self.allowed_settings(most_bytes), self.schema, self.target)
 
-    # Its states.
+    # States.
 
     @property
     @override
     def states(self) -> States:
-        """The levels that are decided."""
+        """States with one step for each decided level."""
         from protocols.tree import Open, cut, decided_levels, decode, encode, open_depth
 
         return States(

@@ -1,4 +1,4 @@
-"""The exact tree that is pruned by rows held out, once it is grown: a step then judges a level, the deepest first."""
+"""Exact tree that is pruned with held-out rows after growth: each further step judges one level, the deepest first."""
 
 from __future__ import annotations
 
@@ -21,32 +21,34 @@ if TYPE_CHECKING:
     from smc.engines import Engine, Profile
 
 JUDGED, LABEL = "whether a split becomes a leaf", "class of a split that becomes a leaf"
-LARGEST_PART = 1 << 13  # counts that are foreseen at once
+LARGEST_PART = 1 << 13  # counts of one part in a forecast
 
 
 @dataclass(frozen=True)
 class Judged:
-    """A tree so far, and in the end the verdicts on its splits, level by level, the deepest first."""
+    """A tree, perhaps unfinished, and then the verdicts on its splits by level, the deepest first."""
 
     tree: Tree
     levels: tuple[Verdicts, ...] = ()
 
 
 class HoldoutTree(ExactTree):
-    """`protocols.id3`, then `protocols.holdout`."""
+    """Task of `protocols.id3`, then `protocols.holdout`."""
 
     specified = (*ExactTree.specified, "holdout")
 
     @override
     def check_noise(self) -> None:
-        """See `ExactTree.check_noise`: also what the rows held out do not go with."""
+        """Also reject settings that cannot be combined with held-out rows."""
         from protocols.holdout import MOST_ROWS
 
         super().check_noise()
         if self.settings.support_epsilon is not None:
-            raise InputError("support_epsilon counts the leaves of a tree of all rows: leave out it, or prune holdout")
+            raise InputError("support_epsilon cannot be combined with prune holdout; remove one of them")
         if self.settings.max_rows > MOST_ROWS:
-            raise InputError(f"max_rows: rows are held out of at most {MOST_ROWS:,}: leave out prune holdout")
+            raise InputError(
+                f"max_rows: prune holdout takes at most {MOST_ROWS:,} rows; lower max_rows or remove prune holdout"
+            )
 
     @property
     @override
@@ -86,10 +88,10 @@ class HoldoutTree(ExactTree):
         most = grown + sum(cost_model.most_splits(self.problem)) * of_split
         return Disclosure(reveals, opened, Bits(bits, most))
 
-    # What it costs, and how it is run.
+    # Cost and execution.
 
     def _count(self, engine: CountingEngine, levels: list[int]) -> None:
-        """Count the steps that judge so many splits each, large ones in parts."""
+        """Count the steps that judge these numbers of splits, large ones in parts."""
         from protocols.holdout import verdicts
 
         engine.answers = None
@@ -112,10 +114,10 @@ class HoldoutTree(ExactTree):
             self._count(engine, levels[::-1])
 
         def most(profile: Profile) -> int | None:
-            if (of_tree := tree.most(profile)) is None:
+            if (tree_bytes := tree.most(profile)) is None:
                 return None
-            every = cost_model.most_splits(self.problem)
-            return of_tree + forecast(lambda engine: self._count(engine, every), profile).bytes
+            splits = cost_model.most_splits(self.problem)
+            return tree_bytes + forecast(lambda engine: self._count(engine, splits), profile).bytes
 
         return replace(tree, program=program, most=most)
 
@@ -131,7 +133,7 @@ class HoldoutTree(ExactTree):
 
     @override
     def own_rows(self, source: Rows, secret: bytes = b"") -> Parts:
-        """See `JointTree.own_rows`: some are held out, by `secret`."""
+        """Hold out some rows, drawn with `secret`."""
         from protocols.holdout import Parts, parted
 
         parts = parted(self.domains, self.classes, source, self.settings.holdout, secret)
@@ -148,8 +150,8 @@ class HoldoutTree(ExactTree):
 
         def on_level(levels: tuple[Verdicts, ...], splits: int) -> None:
             depth = heights(tree) - 1 - len(levels)
-            words = f"pruning level {depth} with {splits:,} {'split' if splits == 1 else 'splits'}"
-            on_step(Step(decided_levels(tree) + len(levels), splits, Judged(tree, levels), words))
+            description = f"pruning level {depth} with {splits:,} {'split' if splits == 1 else 'splits'}"
+            on_step(Step(decided_levels(tree) + len(levels), splits, Judged(tree, levels), description))
 
         return Judged(tree, prune(engine, self.problem, data, tree, start.levels, on_level))
 
@@ -158,12 +160,12 @@ class HoldoutTree(ExactTree):
         (tree,) = trees
         return Judged(tree)
 
-    # Its states.
+    # States.
 
     @property
     @override
     def states(self) -> States:
-        """The levels of the tree, then those that are judged."""
+        """Levels of the tree, then judged levels."""
         from protocols.holdout import heights
 
         trees = super().states
@@ -195,4 +197,4 @@ class HoldoutTree(ExactTree):
 
     @override
     def state_of_trees(self, tree_file: TreeFile) -> State:
-        raise InputError("what a tree pruned by rows held out costs is not seen from it: leave out --tree")
+        raise InputError("--tree: a pruned tree does not show its cost; remove --tree")

@@ -1,4 +1,4 @@
-"""What the exact tree and the trees with noise have in common: a step is a level, the state what is decided."""
+"""Base class of decision trees: a step is a level, the state is the decided part."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from protocols.edges import Questions
     from smc.counting import Program
 
-OPTIONAL = ("at_most", "shards")  # what stands in a specification only if it is given
-BY_SCHEMA = ("target", "columns")  # what a specification says by its schema
+OPTIONAL = ("at_most", "shards")  # in a specification only if they are given
+BY_SCHEMA = ("target", "columns")  # a specification gives these through its schema
 
 
 class JointTree(BySchema):
-    """A decision tree of both parties' rows together, or several."""
+    """A decision tree, or several, of both parties' rows together."""
 
     name = "id3"
     about = Description(
@@ -49,9 +49,9 @@ class JointTree(BySchema):
     Settings: ClassVar[type[ExactSettings]] = Id3Settings
     Extra = Id3Extra
     picture = staticmethod(result.picture)
-    settings: Any  # of `Settings`
-    target = ""  # of a task, the class column
-    specified: ClassVar[tuple[str, ...]]  # its parameters in a specification, beside the schema and the profile
+    settings: Any  # of type `Settings`
+    target = ""  # class column of a task
+    specified: ClassVar[tuple[str, ...]]  # parameters in a specification, beside the schema and the profile
 
     def __init__(self, settings: ExactSettings, schema: Schema, target: str) -> None:
         super().__init__(settings, schema)
@@ -60,12 +60,24 @@ class JointTree(BySchema):
 
     @classmethod
     def of(cls, settings: Any, schema: Schema, target: str) -> JointTree:
-        """Return the task of these settings."""
+        """Return the task of these settings.
+
+        Args:
+            settings: The settings.
+            schema: Schema of the columns to use.
+            target: Column of the classes.
+        """
         return cls(settings, schema, target)
 
     @classmethod
     def checked(cls, settings: Any, schema: Schema, target: str) -> JointTree:
-        """Return the task of these settings. `InputError` if they do not go together."""
+        """Return the task of these settings. Raise InputError if they are inconsistent.
+
+        Args:
+            settings: The settings.
+            schema: Schema of the columns to use.
+            target: Column of the classes.
+        """
         if len(values := schema.attributes[target]) < 2:
             raise InputError(f"target: {quoted(target)} has one value, {listed(values)}: there is nothing to learn")
         task = cls.of(settings, schema, target)
@@ -75,7 +87,7 @@ class JointTree(BySchema):
     @classmethod
     @override
     def proposed(cls, settings: KindSettings, inputs: Inputs) -> JointTree:
-        """See `Kind.proposed`: some of the table's columns, and its public bound unless the job has another."""
+        """Use some of the table's columns, and its public bound unless the job has its own."""
         assert isinstance(settings, ExactSettings)
         table, schema = inputs.required()
         target = schema.choose_target(settings.target)
@@ -102,7 +114,7 @@ class JointTree(BySchema):
     @classmethod
     @override
     def alone(cls, settings: KindSettings, party: int) -> tuple[JointTree, Any, list[str]]:
-        """See `Kind.alone`: the rows are a file too."""
+        """Read the rows from a file too, and remark on chosen settings."""
         assert isinstance(settings, ExactSettings)
         task = cls.planned(settings)
         counts, ignored = task.rows_in_file(task.schema, task.target)
@@ -125,9 +137,10 @@ class JointTree(BySchema):
             return [*ranges_as_classes(self.target, self.schema.attributes[self.target]), *self.leaks(source)]
 
     def leaks(self, source: Rows) -> list[str]:
-        """Return which columns almost decide the target by own rows alone, a line each: for this party's operator.
+        """Return the columns that almost decide the target by own rows alone, one line each, for this party's
+        operator.
 
-        Nothing that the peer sees depends on it.
+        The peer sees nothing that depends on them.
         """
         from parties.alone.preparing.leaks import leak
         from protocols.tree import Open
@@ -137,27 +150,29 @@ class JointTree(BySchema):
         tables = source.level(Open(), attributes=True).values
         for name, table in zip(self.schema.features(self.target), tables, strict=True):
             rows = {str(value): dict(zip(classes, of, strict=True)) for value, of in enumerate(table[0].tolist())}
-            known = leak(rows)
-            if known.is_one:
-                what = f"{quoted(name)} alone tells {self.target} = {quoted(known.label)} right for {known.right:.0%}"
-                lines.append(f"{what} of your rows: is it known only after the outcome?")
+            found = leak(rows)
+            if found.is_one:
+                finding = (
+                    f"{quoted(name)} alone tells {self.target} = {quoted(found.label)} right for {found.right:.0%}"
+                )
+                lines.append(f"{finding} of your rows: is it known only after the outcome?")
         return lines
 
     @classmethod
     def _in_specifications(cls) -> set[str]:
-        """Return the names of the parameters that a specification has under their own names."""
+        """Return the parameters that a specification holds under their own names."""
         return {parameter.key for parameter in public_parameters(cls.Settings)} - set(BY_SCHEMA)
 
     @abstractmethod
     def completed(self) -> Any:
-        """Return the settings with what was left open chosen, from public numbers only."""
+        """Return the settings with open choices made, from public numbers only."""
 
     @abstractmethod
     def check(self) -> None:
-        """`InputError` if the settings cannot be met: rather before the run than in the middle of it."""
+        """Raise InputError before the run if the settings cannot be met."""
 
     def check_depth(self) -> None:
-        """`InputError` for a tree that could be written but not be read back."""
+        """Raise InputError for a tree too deep to be read back."""
         from parties.models.trees.tree import MAX_DEPTH
 
         depth = self.questions.deepest if self.settings.max_depth is None else self.settings.max_depth
@@ -175,16 +190,16 @@ class JointTree(BySchema):
             **self._engine_fields(),
         }
 
-    # What is said of it.
+    # Description.
 
     @property
     def domains(self) -> tuple[int, ...]:
-        """The number of values of each attribute to predict from."""
+        """Number of values of each attribute to predict from."""
         return tuple(len(self.schema.attributes[name]) for name in self.schema.features(self.target))
 
     @cached_property
     def questions(self) -> Questions:
-        """What a node can ask: each column, or its edges; of three values without an order all cuts."""
+        """Questions that a node can ask: a column, or its edges. Three values without an order have all cuts."""
         from protocols.edges import Questions
 
         types = [type_of(self.schema.attributes[name]) for name in self.schema.features(self.target)]
@@ -201,7 +216,7 @@ class JointTree(BySchema):
 
     @property
     def classes(self) -> int:
-        """The number of classes."""
+        """Number of classes."""
         return len(self.schema.attributes[self.target])
 
     @property
@@ -211,14 +226,14 @@ class JointTree(BySchema):
 
     @override
     def parameters(self) -> dict[str, Any]:
-        """See `Kind.parameters`: but for what the specification says by its schema."""
+        """Omit the parameters that the specification gives through its schema."""
         return {name: getattr(self.settings, name) for name in (*self.specified, *OPTIONAL, *ENGINE)}
 
-    # What it costs.
+    # Cost.
 
     @override
     def own_seconds(self) -> dict[str, float]:
-        """See `Kind.own_seconds`: the rows are counted for each level besides, of a forest's trees together."""
+        """Add the time for counting the rows at each level."""
         from smc.counting.rates import TALLY_SECONDS
 
         predictors, deepest = len(self.columns) - 1, self.settings.max_depth
@@ -228,7 +243,7 @@ class JointTree(BySchema):
 
     @override
     def cost(self, inputs: Inputs, extra: Any = None) -> Counted:
-        """See `Kind.cost`: with a tree exactly."""
+        """Return the exact cost if a tree is given."""
         if extra is None or extra.tree is None:
             return self._typical_cost
         from parties.models.trees.tree import TreeFile
@@ -245,22 +260,22 @@ class JointTree(BySchema):
 
     @abstractmethod
     def typical_cost(self) -> Counted:
-        """Return the cost of a typical tree: nobody knows the tree."""
+        """Return the cost of a typical tree, since the real tree is unknown."""
 
     @abstractmethod
     def with_result(self, state: State) -> Program:
-        """Return the conversation that ends in this state."""
+        """Return the program that ends in this state."""
 
-    # How it is run.
+    # Execution.
 
     @override
     def own_rows(self, source: Rows, secret: bytes = b"") -> Any:
-        """See `BySchema.own_rows`; `secret` is the key of this party's random choices."""
+        """Return this party's counts; `secret` keys its random choices."""
         del secret
         return self.by_questions(source)
 
     def by_questions(self, source: Any) -> Any:
-        """Return a source of counts by columns as one by what a node can ask."""
+        """Return a source of counts by columns as a source of counts by a node's questions."""
         from protocols.edges import Asked
 
         return Asked(source, self.questions) if self.questions.runs else source
@@ -273,28 +288,34 @@ class JointTree(BySchema):
 
     @staticmethod
     def step(depth: int, nodes: int, state: State) -> Step:
-        """Return the step that decides so many nodes at this depth."""
+        """Return the step that decides the nodes of one depth.
+
+        Args:
+            depth: The depth.
+            nodes: Number of nodes.
+            state: State before the step.
+        """
         return Step(depth, nodes, state, f"level {depth} with {nodes:,} {'node' if nodes == 1 else 'nodes'}")
 
-    # What it brings.
+    # Results.
 
     @abstractmethod
     def tree_file(self, state: State) -> TreeFile:
-        """Return the result, with the schema's names and what it is the answer to."""
+        """Return the result with the schema's names, and the schema's digest and target."""
 
     def state_of(self, tree_file: TreeFile) -> State:
-        """Return the inverse of `tree_file`. `InputError` if it is the answer to something else."""
+        """Return the inverse of `tree_file`. Raise InputError if schema or target differ."""
         if (tree_file.schema_digest, tree_file.target) != (self.schema.digest(), self.target):
             raise InputError(f"the tree is for another schema or target than this one with target {self.target}")
         return self.state_of_trees(tree_file)
 
     @abstractmethod
     def state_of_trees(self, tree_file: TreeFile) -> State:
-        """Return the same, of a tree for this schema and target."""
+        """Return the state of a tree for this schema and target."""
 
     @override
     def document(self, state: State) -> Document:
-        """See `Kind.document`: the content of tree.json."""
+        """Return the content of tree.json."""
         return self.tree_file(state).fields()
 
     @classmethod
@@ -309,7 +330,7 @@ class JointTree(BySchema):
 
 
 def _of_columns(settings: ExactSettings, schema: Schema, target: str) -> Schema:
-    """Return the schema of the columns that the settings name alone. `InputError` if they are none to predict from."""
+    """Return the schema of the columns in the settings. Raise InputError if no column is left to predict from."""
     columns = settings.columns
     if columns is None:
         return schema

@@ -1,4 +1,4 @@
-"""The rules for the leaves of an exact tree, as settings and in words."""
+"""Rules for the leaves of an exact tree, as settings and as sentences."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ KEYS = ("k", "l", "diversity", "t", "distance", "against")
 
 
 def rules_of(settings: ExactSettings) -> Rules:
-    """Return the protocol's rules. `InputError` if they do not go together."""
+    """Return the protocol's rules. Raise InputError if they are inconsistent."""
     from protocols.rules import Rules
 
-    assert settings.k is not None  # it has been chosen
+    assert settings.k is not None  # `completed` has chosen it
     return Rules(**{name: getattr(settings, name) for name in KEYS})
 
 
 def refuse(settings: Id3Settings) -> None:
-    """`InputError` if there is a rule: for a tree with noise, whose rows nobody counts exactly."""
+    """Raise InputError if a rule is set: exact row counts do not exist for a tree with noise."""
     defaults = Id3Settings()
     if settings.plain:
-        raise InputError("plain is the exact tree without rules: leave it out, or leave out epsilon")
+        raise InputError("plain cannot be combined with epsilon; remove one of them")
     for name in KEYS:
         if getattr(settings, name) != getattr(defaults, name):
-            raise InputError(f"{name} is a rule of the exact tree's leaves: leave it out, or leave out epsilon")
+            raise InputError(f"{name} cannot be combined with epsilon; remove one of them")
 
 
 def may_speak_of_one(settings: ExactSettings) -> bool:
-    """Return whether nothing keeps the leaves of an exact tree from having the rows of one person alone."""
+    """Return whether a leaf of an exact tree may hold the rows of a single person."""
     return settings.k in (None, 1) and settings.l <= 1
 
 
 def promises(settings: ExactSettings, peer: str) -> list[str]:
-    """Return what the rules keep from whom, a sentence each; or what having none shows."""
+    """Return the promises of the rules as sentences, or the consequence of having none."""
     rules = rules_of(settings)
     if rules.against == "peer":
         whose, other = f"of {peer} or of us alone", "all rows of that party"

@@ -1,4 +1,4 @@
-"""The tree with differential privacy, or several that vote: every choice in it is made with noise."""
+"""Decision tree with differential privacy, or several voting trees: every choice in them is noisy."""
 
 from __future__ import annotations
 
@@ -26,33 +26,33 @@ if TYPE_CHECKING:
     from smc.counting import Program
     from smc.engines import Engine, Profile
 
-MOST_NODES = 1 << 20  # of a level, where every node is split
-LARGEST_COUNTED = 100_000  # counts of rows, of all levels
+MOST_NODES = 1 << 20  # nodes of a level in which every node is split
+LARGEST_COUNTED = 100_000  # row counts of all levels together
 
 
 class PrivateTree(SeveralTrees):
-    """`protocols.release.tree`; a state is a tuple of trees so far."""
+    """Task of `protocols.release.tree`; the state is a tuple of unfinished trees."""
 
     specified = ("epsilon", "adjacency", "quality", "stop", "leaf_epsilon", "trees", "max_depth", "max_rows", "splits")
 
     @property
     def epsilon(self) -> Fraction:
-        """Epsilon as it was written."""
+        """Epsilon, exactly as written."""
         assert self.settings.epsilon is not None
         return exact(self.settings.epsilon)
 
     @property
     def replaced(self) -> bool:
-        """True if neighbours differ by a row replaced, not by one more or less."""
+        """Whether neighbouring tables may differ by a replaced row."""
         return self.settings.adjacency == "replace"
 
     @cached_property
     def problem(self) -> Problem:
-        """The protocol's view."""
+        """Problem of the protocol."""
         from protocols.release.tree_problem import Problem
 
         settings = self.settings
-        assert settings.max_depth is not None  # it has been chosen
+        assert settings.max_depth is not None  # `completed` has chosen it
         levels = max(0, min(settings.max_depth, len(self.questions.domains) - (settings.stop == "off")))
         share = self.epsilon / (levels + 1)  # see `protocols.release.defaults`
         return Problem(
@@ -72,7 +72,7 @@ class PrivateTree(SeveralTrees):
 
     @override
     def completed(self) -> Any:
-        """See `JointTree.completed`: ordered columns by their edges, and a depth, if none is given."""
+        """Return the settings with ordered splits, and a depth if none is given."""
         from protocols.release.defaults import chosen
 
         settings = self.settings
@@ -90,24 +90,24 @@ class PrivateTree(SeveralTrees):
         from protocols.release.partition_rows import DEALT
 
         if self.settings.min_rows:
-            raise InputError("min_rows asks for exact counts of rows: leave it out, or leave out epsilon")
+            raise InputError("min_rows cannot be combined with epsilon; remove one of them")
         if self.settings.support_epsilon is not None:
-            raise InputError("support_epsilon is the exact tree's: leave it out, or leave out epsilon")
+            raise InputError("support_epsilon cannot be combined with epsilon; remove one of them")
         if self.settings.most_bytes is not None:
-            raise InputError("most_bytes is the exact tree's: leave it out, or leave out epsilon")
+            raise InputError("most_bytes cannot be combined with epsilon; remove one of them")
         if self.settings.tolerance != Id3Settings().tolerance:
-            raise InputError("tolerance is the exact tree's: leave it out, or leave out epsilon")
+            raise InputError("tolerance cannot be combined with epsilon; remove one of them")
         for name in ("prune", "holdout", "weights"):
             if getattr(self.settings, name) != getattr(Id3Settings(), name):
-                raise InputError(f"{name} is the exact tree's: leave it out, or leave out epsilon")
+                raise InputError(f"{name} cannot be combined with epsilon; remove one of them")
         if self.settings.criterion != Id3Settings().criterion:
-            raise InputError("criterion is the exact tree's: leave it out, or say quality")
+            raise InputError("criterion cannot be combined with epsilon; remove it, or use quality")
         leaf_rules.refuse(self.settings)
         problem = self.problem
         self.check_depth()
         widest = sorted(problem.domains)[-problem.max_depth :] if problem.max_depth else []
         if not problem.stop and (nodes := problem.trees * prod(widest)) > MOST_NODES:
-            raise InputError(f"without stop the trees could have {nodes:,} leaves: choose a smaller max_depth")
+            raise InputError(f"without stop the trees could have {nodes:,} leaves; choose a smaller max_depth")
         if problem.trees > 1 and problem.max_rows > DEALT:
             raise InputError(f"trees: at most {DEALT:,} rows are dealt to several: lower max_rows, or take one tree")
         problem.check()
@@ -115,8 +115,10 @@ class PrivateTree(SeveralTrees):
     @property
     @override
     def question(self) -> str:
-        what = "a decision tree" if self.settings.trees == 1 else f"{self.settings.trees} decision trees that vote"
-        return f"{what} for {self.target} from the rows of both parties, with noise (epsilon {self.settings.epsilon:g})"
+        trees = "a decision tree" if self.settings.trees == 1 else f"{self.settings.trees} decision trees that vote"
+        return (
+            f"{trees} for {self.target} from the rows of both parties, with noise (epsilon {self.settings.epsilon:g})"
+        )
 
     @property
     @override
@@ -128,10 +130,10 @@ class PrivateTree(SeveralTrees):
 
     def _reveals(self, peer: str) -> list[str]:
         settings = self.settings
-        what = "the decision tree" if settings.trees == 1 else f"{settings.trees} decision trees"
+        trees = "the decision tree" if settings.trees == 1 else f"{settings.trees} decision trees"
         return [
-            f"We and {peer} both learn {what} for {self.target} of both tables' rows together, every choice in it with "
-            "noise that neither knows.",
+            f"We and {peer} both learn {trees} for {self.target} of both tables' rows together, every choice in it "
+            "with noise that neither knows.",
             f"{changed(self.at_most, self.replaced)} changes how likely any result is by a factor of at most "
             f"e^{settings.epsilon:g} (differential privacy).",
             f"{peer} learns nothing else of our rows, and we nothing else of {peer}'s, only that they are at most "
@@ -140,17 +142,17 @@ class PrivateTree(SeveralTrees):
 
     @property
     def _losses(self) -> tuple[Loss, ...]:
-        """The loss of each level that chooses, and of the classes of all leaves together."""
+        """One loss for all levels with choices, and one for the classes of all leaves."""
         problem, adjacency = self.problem, self.settings.adjacency
         leaves = PureLoss("leaf classes by noisy max", problem.leaf_epsilon, adjacency=adjacency)
         if not problem.levels:
             return (leaves,)
-        what = "choices of a tree level by noisy max"
-        return (PureLoss(what, problem.level_epsilon, adjacency=adjacency, times=problem.levels), leaves)
+        mechanism = "choices of a tree level by noisy max"
+        return (PureLoss(mechanism, problem.level_epsilon, adjacency=adjacency, times=problem.levels), leaves)
 
     @override
     def own_rows(self, source: Rows, secret: bytes = b"") -> Any:
-        """See `JointTree.own_rows`: for several trees, the rows are dealt."""
+        """Deal the rows to the trees if there are several."""
         from protocols.counts import Unpartitioned
         from protocols.release.partition_rows import Partitioned
 
@@ -160,7 +162,7 @@ class PrivateTree(SeveralTrees):
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
-        """See `Kind.run`; `data` is a `protocols.counts.ForestCounts`."""
+        """Grow the trees; `data` is a `protocols.counts.ForestCounts`."""
         from protocols.release import tree
 
         def on_level(level: Level) -> None:
@@ -176,7 +178,7 @@ class PrivateTree(SeveralTrees):
 
     @override
     def typical_cost(self) -> Counted:
-        """The cost of typical trees, counted by what was measured; of shards no bound is known."""
+        """Return the cost of typical trees, from measurements; no bound is known for shards."""
         from protocols.release import tree_costs
 
         problem = self.problem
@@ -189,10 +191,12 @@ class PrivateTree(SeveralTrees):
         def of() -> str:
             splits = [f"{number:,}" for _, number in tree_costs.typical_levels(problem) if number] or ["no"]
             trees = "a tree" if problem.trees == 1 else f"{problem.trees} trees together"
-            words = f"{trees} with {', '.join(splits)} splits on {'its' if problem.trees == 1 else 'their'} levels"
+            description = (
+                f"{trees} with {', '.join(splits)} splits on {'its' if problem.trees == 1 else 'their'} levels"
+            )
             if problem.stop and problem.levels and self.classes > 1:
-                words += f" ({size(self.least)} if noise leaves the root unsplit)"
-            return words
+                description += f" ({size(self.least)} if noise leaves the root unsplit)"
+            return description
 
         return Counted(
             lambda engine: tree_costs.typical(engine, problem, self._part), "typical", of, most, is_countable
@@ -200,7 +204,7 @@ class PrivateTree(SeveralTrees):
 
     @property
     def least(self) -> int:
-        """The bytes of leaves alone, both ways, by the profile of the specification, or the first for "auto"."""
+        """Bytes of the leaves alone in both directions, on the named profile, or on the first contender for "auto"."""
         from parties.jobs import profiles
         from protocols.tree import Leaf
         from smc.counting import forecast
@@ -210,7 +214,7 @@ class PrivateTree(SeveralTrees):
 
     @property
     def _part(self) -> int:
-        """Counts of rows that a level is counted in parts of."""
+        """Row counts of one part of a level."""
         return LARGEST_COUNTED // (1 + self.problem.max_depth)
 
     @override

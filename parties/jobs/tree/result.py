@@ -1,4 +1,4 @@
-"""A tree of indices with the schema's names, and the forms in which the result of an `id3` can be kept."""
+"""Conversion of trees between indices and the schema's names, and the file forms of a tree."""
 
 from __future__ import annotations
 
@@ -23,8 +23,15 @@ SHORTER = "(left out: {fewer:,} of {all:,} questions, with answers that all agre
 def named(
     tree: Tree, schema: Schema, target: str, questions: Questions, supports: Iterator[Support] | None = None
 ) -> Node:
-    """Return the protocol's tree of questions with the schema's names; with the support of each leaf in reading
-    order."""
+    """Return the protocol's tree with the schema's names.
+
+    Args:
+        tree: The tree of indices, without open nodes.
+        schema: The schema.
+        target: Column of the classes.
+        questions: Questions that a node can ask.
+        supports: Noisy counts of the leaves, in reading order.
+    """
     from parties.models.trees.tree import Leaf, Split
     from protocols import tree as indices
 
@@ -35,15 +42,19 @@ def named(
     column, edge = questions.asked[tree.attribute]
     attribute = schema.features(target)[column]
     values = schema.attributes[attribute]
-    words = sides(values, edge) if edge else values
+    labels = sides(values, edge) if edge else values
     children = [named(child, schema, target, questions, supports) for child in tree.children]
-    return Split(attribute, dict(zip(words, children, strict=True)), tuple(values) if edge else (), edge)
+    return Split(attribute, dict(zip(labels, children, strict=True)), tuple(values) if edge else (), edge)
 
 
 def sides(values: tuple[str, ...], edge: int) -> tuple[str, str]:
-    """Return the words for a column's values below an edge, and for the others; a missing value is the last.
+    """Return the labels of the column's values below an edge and of the others; a missing value comes last.
 
-    Values without an order are cut in that of the schema; the edge -1 has the second value alone for the others.
+    Values without an order are cut in the schema's order. The edge -1 separates the second value from the others.
+
+    Args:
+        values: Values of the column.
+        edge: Number of values below the edge.
 
     Examples:
         >>> sides(("high", "low", "med"), 1)
@@ -65,7 +76,14 @@ def sides(values: tuple[str, ...], edge: int) -> tuple[str, str]:
 
 
 def indexed(tree: Node, schema: Schema, target: str, questions: Questions) -> Tree:
-    """Return the inverse of `named`. `InputError` for a name or a question that the job does not have."""
+    """Return the inverse of `named`. Raise InputError for a name or question that the job lacks.
+
+    Args:
+        tree: Tree with the schema's names.
+        schema: The schema.
+        target: Column of the classes.
+        questions: Questions that a node can ask.
+    """
     from parties.models.trees.tree import Leaf
     from protocols import tree as indices
 
@@ -74,15 +92,21 @@ def indexed(tree: Node, schema: Schema, target: str, questions: Questions) -> Tr
         if isinstance(tree, Leaf):
             return indices.Leaf(schema.attributes[target].index(tree.label))
         values = schema.attributes[tree.attribute]
-        words = sides(values, tree.edge) if tree.edge else values
-        children = tuple(indexed(tree.branches[word], schema, target, questions) for word in words)
+        labels = sides(values, tree.edge) if tree.edge else values
+        children = tuple(indexed(tree.branches[word], schema, target, questions) for word in labels)
         return indices.Split(questions.asked.index((features.index(tree.attribute), tree.edge)), children)
     except (ValueError, KeyError):
         raise InputError("the tree does not fit the schema and --splits (--plain has multiway)") from None
 
 
 def indexed_counts(tree: Node, schema: Schema, target: str) -> tuple[tuple[int, ...], ...]:
-    """Return the counts of the leaves in reading order, by class. `InputError` if a leaf has none, or of others."""
+    """Return the counts of the leaves in reading order, by class. Raise InputError if a leaf lacks them.
+
+    Args:
+        tree: Tree with the schema's names.
+        schema: The schema.
+        target: Column of the classes.
+    """
     from parties.models.trees.tree import Leaf, places
 
     classes = schema.attributes[target]
@@ -91,31 +115,31 @@ def indexed_counts(tree: Node, schema: Schema, target: str) -> tuple[tuple[int, 
         if isinstance(place.node, Leaf):
             support = place.node.support
             if support is None or set(support.counts) != set(classes):
-                raise InputError("the tree has no counts of its leaves for these classes: leave out support_epsilon")
+                raise InputError("the tree has no leaf counts for these classes; remove support_epsilon")
             rows.append(tuple(support.counts[label] for label in classes))
     return tuple(rows)
 
 
 def text(document: Document) -> str:
-    """Return the tree as indented text, and how many questions whose answers all agree are left out of it."""
+    """Return the tree as indented text, and the number of omitted questions, whose answers all agree."""
     from parties.models.trees.reading import asking, simplified
     from parties.models.trees.text import to_text
 
     whole = _tree_file(document)
-    every = _questions(whole)
-    left_out = every - _questions(asking(whole))
-    return to_text(simplified(whole)) + (SHORTER.format(fewer=left_out, all=every) if left_out else "")
+    question_count = _questions(whole)
+    left_out = question_count - _questions(asking(whole))
+    return to_text(simplified(whole)) + (SHORTER.format(fewer=left_out, all=question_count) if left_out else "")
 
 
 def _questions(tree_file: TreeFile) -> int:
-    """Return how many questions the trees of a result ask."""
+    """Return the number of questions in the trees of a result."""
     from parties.models.trees.tree import size
 
     return sum(tree.nodes - tree.leaves for tree in map(size, tree_file.trees))
 
 
 def rules(document: Document) -> str:
-    """Return the tree as sentences; of a forest, each tree's after its number."""
+    """Return the tree as sentences; each tree of a forest follows its number."""
     from parties.models.trees.reading import to_rules
 
     trees = _tree_file(document).trees
@@ -151,7 +175,7 @@ FILES = (
 
 
 def _tree_file(document: Document) -> TreeFile:
-    """Return the checked tree of a result. `InputError` if it cannot be read."""
+    """Return the checked tree of a result. Raise InputError if it cannot be read."""
     from parties.models.trees.tree import TreeFile
 
     try:

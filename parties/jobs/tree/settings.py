@@ -1,4 +1,4 @@
-"""What can be asked of a joint decision tree: the settings of the kind `id3`."""
+"""Settings of joint decision trees."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ Splits = Literal["multiway", "binary", "ordered"]
 
 
 def criterion(default: Criterion, when: str = "") -> AnyField:
-    """Return the field `criterion`."""
-    words = "Split criterion: conditional entropy, Gini impurity, or C4.5's gain ratio"
-    return public(default, "Criterion", when + words, advanced=True)
+    """Return the field `criterion`; `when` precedes its help."""
+    help_text = "Split criterion: conditional entropy, Gini impurity, or C4.5's gain ratio"
+    return public(default, "Criterion", when + help_text, advanced=True)
 
 
 def splits(default: Splits | None, left_out: str = "") -> AnyField:
-    """Return the field `splits`."""
+    """Return the field `splits`; `left_out` is the effect of omission."""
     return public(
         default,
         "Splits",
@@ -44,7 +44,7 @@ WORTH = "Make a leaf where no split is worth it: description length, chi-square,
 
 
 class ExactSettings(TabularSettings):
-    """Those that exact trees have, one or a forest."""
+    """Settings of exact trees, one or a forest."""
 
     target: str | None = public(None, "Target", "Class column", none="target in the schema", column=True)
     columns: tuple[str, ...] | None = public(
@@ -97,12 +97,12 @@ class ExactSettings(TabularSettings):
     def _plain_has_no_rules(self) -> ExactSettings:
         rules = [name for name in ("k", "l", "t") if getattr(self, name) not in (None, 1)]
         if self.plain and rules:
-            raise ValueError(f"plain is the tree without rules for its leaves: leave out plain, or {rules[0]}")
+            raise ValueError(f"plain cannot be combined with {rules[0]}; remove one of them")
         return self
 
 
 class Id3Settings(ExactSettings):
-    """`smc id3`."""
+    """Settings of `smc id3`."""
 
     prune: Literal["off", "mdl", "chi2", "pessimistic", "holdout"] = public(  # type: ignore[assignment]
         "off", "Pruning", "Make a leaf where no split is worth it, by this test; holdout prunes the opened tree"
@@ -149,7 +149,7 @@ class Id3Settings(ExactSettings):
 
 
 class ForestSettings(ExactSettings):
-    """`smc forest`."""
+    """Settings of `smc forest`."""
 
     trees: Annotated[int, Field(strict=True, ge=1, le=1000)] = public(
         100, "Trees", "Number of trees that vote, each learnt from secretly drawn rows"
@@ -165,7 +165,7 @@ class ForestSettings(ExactSettings):
     criterion: Criterion = criterion("gini")
     splits: Splits = splits("binary")
     usual: ClassVar[str] = "lean"
-    t: Literal[1] = 1  # every tree has rows of its own: no leaf is compared with all
+    t: Literal[1] = 1  # every tree has rows of its own, so no leaf is compared with all rows
     distance: Literal["variational"] = "variational"
     out: LocalPath | None = output("Write the trees as JSON.")
     rules: LocalPath | None = output("Write the trees as rules in words, one per leaf.", advanced=True)
@@ -173,6 +173,6 @@ class ForestSettings(ExactSettings):
 
 
 class Id3Extra(Extra):
-    """`smc estimate id3`."""
+    """Settings of `smc estimate id3`."""
 
     tree: LocalPath | None = own_file("Tree", "The tree of an earlier run: then the costs are exact.")

@@ -1,4 +1,4 @@
-"""Several trees that grow together: a state is a tuple of trees so far."""
+"""Trees that grow together: the state is a tuple of unfinished trees."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 class SeveralTrees(JointTree):
-    """As many trees as `settings.trees` says."""
+    """Base class of tasks with `settings.trees` trees."""
 
     @property
     @override
     def states(self) -> States:
-        """As many steps as the deepest tree has levels."""
+        """States with as many steps as the deepest tree has levels."""
         from protocols.tree import Open, cut, decided_levels, decode, encode, open_depth
 
         beginning = (Open(),) * self.settings.trees

@@ -1,6 +1,7 @@
-"""The exact tree with noisy counts of its leaves: how many rows each speaks of, and how often it is right.
+"""Exact tree with noisy counts of its leaves: the rows of each leaf, and its accuracy.
 
-The counts are made after the tree is opened, in the same job: one more step, and one charge, before anything is opened.
+The counts are made after the tree is opened, in the same job: one more step. Their charge is made before anything is
+opened.
 """
 
 from __future__ import annotations
@@ -26,25 +27,25 @@ if TYPE_CHECKING:
     from smc.engines import Engine, Profile
 
 COUNTED = "noisy count of the rows of a class in a leaf"
-LARGEST_PART = 1 << 13  # counts that are foreseen at once
+LARGEST_PART = 1 << 13  # counts of one part in a forecast
 
 
 @dataclass(frozen=True)
 class Supported:
-    """A tree so far, and in the end the noisy counts of its leaves, in reading order, by class."""
+    """A tree, perhaps unfinished, and then the noisy counts of its leaves, in reading order, by class."""
 
     tree: Tree
     counts: tuple[tuple[int, ...], ...] | None = None
 
 
 class SupportedTree(ExactTree):
-    """`protocols.id3`, then `protocols.release.leaf_counts`."""
+    """Task of `protocols.id3`, then `protocols.release.leaf_counts`."""
 
     specified = (*ExactTree.specified, "support_epsilon", "adjacency")
 
     @cached_property
     def noise(self) -> Noise:
-        """The noise on every count."""
+        """Noise on every count."""
         assert self.settings.support_epsilon is not None
         epsilon, adjacency = exact(self.settings.support_epsilon), self.settings.adjacency
         return laplace(epsilon, 2 if adjacency == "replace" else 1, adjacency, self.settings.together)
@@ -78,10 +79,10 @@ class SupportedTree(ExactTree):
         loss = PureLoss("leaf counts, discrete Laplace", self.noise.epsilon, adjacency=adjacency)
         return Disclosure(reveals, opened, Bits(bits, of_tree.bits.at_most), (loss,), opens_exact_too=True)
 
-    # What it costs, and how it is run.
+    # Cost and execution.
 
     def _counts(self, engine: CountingEngine, leaves: int) -> None:
-        """Count the step that counts the rows of so many leaves, large ones in parts."""
+        """Count the step that counts the rows of the leaves, large ones in parts."""
         from protocols.release.leaf_counts import noisy_leaf_counts
 
         engine.answers = None
@@ -103,10 +104,10 @@ class SupportedTree(ExactTree):
             self._counts(engine, max(1, leaves))
 
         def most(profile: Profile) -> int | None:
-            if (of_tree := tree.most(profile)) is None:
+            if (tree_bytes := tree.most(profile)) is None:
                 return None
-            every = cost_model.most_nodes(self.problem)
-            return of_tree + forecast(lambda engine: self._counts(engine, every), profile).bytes
+            nodes = cost_model.most_nodes(self.problem)
+            return tree_bytes + forecast(lambda engine: self._counts(engine, nodes), profile).bytes
 
         return replace(tree, program=program, most=most)
 
@@ -138,17 +139,17 @@ class SupportedTree(ExactTree):
         if open_depth(tree) is not None:
             tree = super().run(engine, data, tree, on_step)
         leaves = leaves_of(tree)
-        words = f"counting the rows of {leaves:,} {'leaf' if leaves == 1 else 'leaves'}"
-        on_step(Step(decided_levels(tree), leaves, Supported(tree), words))
+        description = f"counting the rows of {leaves:,} {'leaf' if leaves == 1 else 'leaves'}"
+        on_step(Step(decided_levels(tree), leaves, Supported(tree), description))
         counts = leaf_counts(engine, self.problem, data, tree, self.noise.law(leaves * self.classes))
         return Supported(tree, tuple(tuple(row) for row in counts.tolist()))
 
-    # Its states.
+    # States.
 
     @property
     @override
     def states(self) -> States:
-        """The levels of the tree, then the counts of its leaves."""
+        """Levels of the tree, then the counts of its leaves."""
         trees = super().states
 
         def steps(state: Supported) -> int:

@@ -1,4 +1,4 @@
-"""A tree of any kind as choices by codes, and as arrays: many rows are led through it at once, a step a level."""
+"""Trees of any kind as choices by codes, and as arrays that route many rows at once, one level a step."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Indices = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """A question: for each code of a column, the position of the branch that a row takes.
+    """A question: for each code of a column, the index of the branch that a row takes.
 
-    A branch is another choice, or what the tree ends in: a leaf, or a number.
+    A branch is another choice, or the end of the tree: a leaf, or a number.
     """
 
     column: str
@@ -26,7 +26,7 @@ class Choice:
     branches: Sequence[Any]
 
     def sides(self, codes: Mapping[int, int]) -> list[tuple[Any, list[int]]]:
-        """Return each branch with the categories that lead there, from the code of every known category."""
+        """Return each branch with the categories that lead to it, given the code of every known category."""
         sides: list[list[int]] = [[] for _ in self.branches]
         for category, code in codes.items():
             sides[self.goes[code]].append(category)
@@ -34,7 +34,7 @@ class Choice:
 
 
 def choice(tree: Node) -> Choice | Leaf:
-    """Return a tree as choices; a value's code is its position in those of its attribute."""
+    """Return a tree as choices; a value's code is its position among the values of its attribute."""
     if isinstance(tree, Leaf):
         return tree
     branches = [choice(branch) for branch in tree.branches.values()]
@@ -46,11 +46,11 @@ def choice(tree: Node) -> Choice | Leaf:
 class Compiled:
     """A tree's nodes in reading order.
 
-    `attribute` is the position of a node's column in `columns`, -1 in a leaf; `children[first + i]` is the node for
-    the column's code i; `end` is the position in `ends` of what a leaf says.
+    `attribute` is the index of a node's column in `columns`, -1 in a leaf; `children[first + i]` is the node for the
+    column's code i; `end` is the index in `ends` of a leaf's content.
     """
 
-    columns: tuple[str, ...]  # that the tree asks for
+    columns: tuple[str, ...]  # columns in the tree
     ends: tuple[Any, ...]
     attribute: Indices
     first: Indices
@@ -63,32 +63,37 @@ class Compiled:
         rows: int,
         refused: Callable[[int, str], Exception] | None = None,
     ) -> Indices:
-        """Return for every row the position in `ends`, int64[rows], from the codes of each column, int[rows] each.
+        """Return each row's index in `ends`, int64[rows].
 
-        Only codes on a row's path are looked at; `refused` is the error of a row and a column whose code is -1.
+        Only codes on a row's path are used.
+
+        Args:
+            cells: Codes of each column, int[rows].
+            rows: Number of rows.
+            refused: Makes the error of a row and a column whose code is -1.
         """
         codes = np.array([cells[name] for name in self.columns], dtype=np.int64).reshape(len(self.columns), rows)
-        place = np.zeros(rows, dtype=np.int64)
+        node_index = np.zeros(rows, dtype=np.int64)
         moving = np.arange(rows) if self.attribute[0] >= 0 else np.arange(0)
-        lost: list[tuple[int, str]] = []
+        unknown_cells: list[tuple[int, str]] = []
         while moving.size:
-            at = place[moving]
+            at = node_index[moving]
             attributes = self.attribute[at]
             code = codes[attributes, moving]
-            known = code >= 0
-            if not known.all():
-                first = int(np.flatnonzero(~known)[0])
-                lost.append((int(moving[first]), self.columns[attributes[first]]))
-                moving, at, code = moving[known], at[known], code[known]
-            place[moving] = self.children[self.first[at] + code]
-            moving = moving[self.attribute[place[moving]] >= 0]
-        if lost and refused is not None:
-            raise refused(*min(lost))
-        return self.end[place]
+            is_known = code >= 0
+            if not is_known.all():
+                first = int(np.flatnonzero(~is_known)[0])
+                unknown_cells.append((int(moving[first]), self.columns[attributes[first]]))
+                moving, at, code = moving[is_known], at[is_known], code[is_known]
+            node_index[moving] = self.children[self.first[at] + code]
+            moving = moving[self.attribute[node_index[moving]] >= 0]
+        if unknown_cells and refused is not None:
+            raise refused(*min(unknown_cells))
+        return self.end[node_index]
 
 
 def compiled(tree: Any) -> Compiled:
-    """Return the arrays of choices."""
+    """Return the arrays of a tree of choices."""
     columns: dict[str, int] = {}
     ends: list[Any] = []
     attribute: list[int] = []

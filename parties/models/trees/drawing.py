@@ -1,8 +1,8 @@
-"""A tree as one SVG document, for a page, a file and a notebook alike: text stays text, and it can be moved and zoomed.
+"""A tree as an SVG document for pages, files and notebooks: text stays text, and viewers can move and zoom it.
 
-Every node says the way to it as its title, which viewers show beside the pointer. A viewer that runs scripts explores
-the picture (explore.js: by pointer, wheel, fingers and keys); any other shows all of it. Colours are attributes, so
-that a page's style sheet may set others by the classes of the elements.
+Every node has its path as title, which viewers show beside the pointer. A viewer that runs scripts can explore the
+picture (explore.js: by pointer, wheel, fingers and keys); others show all of it. Colours are attributes, so that a
+page's style sheet may replace them by the classes of the elements.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from parties.models.trees.layout import GAP, NODE_HEIGHT, NODE_POINTS, VALUE_POI
 from parties.models.trees.tree import Leaf, Node, Place, Split, places, size
 
 QUESTION = "#F1F4F8"
-LEAF_CORNER, QUESTION_CORNER = 0.15, 0.05  # inches: how round a box is
+LEAF_CORNER, QUESTION_CORNER = 0.15, 0.05  # inches: radius of a box's corners
 TITLE_POINTS = 14.0
-INCH = 96  # units of the SVG
+INCH = 96  # SVG units
 POINT = INCH / 72
 MARGIN = 0.35
 SWATCH = 0.15
 LEGEND_LINE = 0.27
 LEGEND_WIDTH = 7.0  # wider only if the tree is
-PATH_SHOWN = 12  # questions of a way that a node's title has
-FONT = "'DejaVu Sans', Verdana, sans-serif"  # for which the layout has measured the texts
+PATH_SHOWN = 12  # questions of a path in a node's title
+FONT = "'DejaVu Sans', Verdana, sans-serif"  # font that the layout measures
 
 
 @dataclass(frozen=True)
 class Class:
-    """A class of a tree's leaves: its colour, and how many leaves say it."""
+    """A class of a tree's leaves: its colour, and its number of leaves."""
 
     label: str
     colour: str
@@ -40,23 +40,27 @@ class Class:
 
 
 def legend(tree: Node) -> list[Class]:
-    """Return the classes of a tree by name. From the ninth on colours repeat; every leaf also says its class."""
+    """Return the classes of a tree by name. Colours repeat from the ninth class on; every leaf also shows its class."""
     counts = Counter(place.node.label for place in places(tree) if isinstance(place.node, Leaf))
     return [Class(label, PALETTE[i % len(PALETTE)], counts[label]) for i, label in enumerate(sorted(counts))]
 
 
 def draw_svg(tree: Node, target: str, title: str) -> str:
-    """Draw a tree as an SVG document, as large as the tree needs, the same for the same tree.
+    """Return a tree as an SVG document as large as the tree needs; equal trees give equal documents.
 
-    Leaves are coloured by class; a legend counts them. `title` stands above the tree and is the title of the
-    document. Names of more than 100 characters are cut.
+    Leaves are coloured by class; a legend counts them. Names of more than 100 characters are shortened.
+
+    Args:
+        tree: The tree.
+        target: Name of the target.
+        title: Heading above the tree, and title of the document.
     """
     nodes, classes, measure, count = places(tree), legend(tree), text_measure(), size(tree)
     picture = arrange(nodes, measure)
     splits, leaves = _count(count.nodes - count.leaves, "split"), _count(count.leaves, "leaf", "leaves")
     about = f"predicts {shown(target)}: {splits}, {leaves}, depth {count.depth}"
     entries = [(f"{shown(entry.label)} ({entry.leaves})", entry.colour) for entry in classes]
-    heading = max(measure(shown(title), 1.1 * TITLE_POINTS), measure(about, VALUE_POINTS))  # bold is wider
+    heading = max(measure(shown(title), 1.1 * TITLE_POINTS), measure(about, VALUE_POINTS))  # bold text is wider
     widest = sum(_legend_width(text, measure) for text, _ in entries)
     width = max(picture.width, heading, min(widest, LEGEND_WIDTH))
 
@@ -72,7 +76,7 @@ def draw_svg(tree: Node, target: str, title: str) -> str:
 
 
 def draw_bare(tree: Node) -> str:
-    """Return the tree alone, to stand in a page that has its heading, its legend and the script."""
+    """Return the tree alone, for a page that has the heading, the legend and the script."""
     nodes = places(tree)
     picture = arrange(nodes, text_measure())
     root = _document(2 * MARGIN + picture.width, 2 * MARGIN + picture.height, "", "")
@@ -81,7 +85,7 @@ def draw_bare(tree: Node) -> str:
 
 
 def script() -> str:
-    """Return what makes the picture explorable where scripts run."""
+    """Return the script that makes the picture explorable."""
     return (files("parties.models.trees") / "explore.js").read_text("utf-8")
 
 
@@ -124,7 +128,7 @@ def _draw_tree(
 
 
 def _ways(nodes: Sequence[Place]) -> list[str]:
-    """Return for every node the questions and answers that lead to it, and what it says itself, a line each."""
+    """Return for every node the questions and answers on its path, and its own content, a line each."""
     steps: list[tuple[str, ...]] = []
     texts = []
     for place in nodes:
@@ -136,15 +140,15 @@ def _ways(nodes: Sequence[Place]) -> list[str]:
             way = (*steps[place.parent], step)[-PATH_SHOWN:]
         steps.append(way)
         left_out = [f"({place.depth - PATH_SHOWN} questions before)"] if place.depth > PATH_SHOWN else []
-        itself = f"→ class {shown(place.node.words)}" if isinstance(place.node, Leaf) else f"→ {caption(place.node)}?"
-        texts.append("\n".join([*left_out, *way, itself]))
+        content = f"→ class {shown(place.node.words)}" if isinstance(place.node, Leaf) else f"→ {caption(place.node)}?"
+        texts.append("\n".join([*left_out, *way, content]))
     return texts
 
 
 def _draw_legend(
     root: ET.Element, entries: Sequence[tuple[str, str]], y: float, width: float, measure: Measure
 ) -> float:
-    """Return a swatch and a text a class, in lines of at most `width`; return where the last line ends."""
+    """Draw a swatch and a text for each class, in lines of at most `width`; return the end of the last line."""
     x = 0.0
     for text, colour in entries:
         room = _legend_width(text, measure)
@@ -158,7 +162,7 @@ def _draw_legend(
 
 
 def _legend_width(text: str, measure: Measure) -> float:
-    """Return the room of one legend entry."""
+    """Return the width of one legend entry."""
     return 1.6 * SWATCH + measure(text, VALUE_POINTS) + GAP
 
 
@@ -174,7 +178,7 @@ def _write(
     weight: str = "",
     halo: bool = False,
 ) -> None:
-    """Write one line of text, vertically centred; `halo` keeps it clear of the line that it stands on."""
+    """Write one line of text, vertically centred; `halo` separates it from a line behind it."""
     baseline = y + 0.36 * points / 72  # half the height of a capital letter
     place = {"class": role, "x": _units(x), "y": _units(baseline), "font-size": f"{points * POINT:.4g}", "fill": fill}
     look = {"text-anchor": anchor} | ({"font-weight": weight} if weight else {})
@@ -184,7 +188,7 @@ def _write(
 
 
 def _units(inches: float) -> str:
-    """Return a length as the SVG has it."""
+    """Return a length in SVG units."""
     return f"{inches * INCH:.2f}".rstrip("0").rstrip(".")
 
 
@@ -194,7 +198,7 @@ def _count(number: int, singular: str, plural: str | None = None) -> str:
 
 
 def ink_on(fill: str) -> str:
-    """Return the text colour that contrasts better with a fill (relative luminance, WCAG 2)."""
+    """Return the text colour with the better contrast to a fill (relative luminance, WCAG 2)."""
     parts = [int(fill[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
     return INK if 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] > 0.2 else PAPER

@@ -1,9 +1,8 @@
-"""Where the nodes of a tree go, each where its text has room.
+"""Layout of a tree: positions of nodes with room for their text.
 
-Small trees hang from their root; a tree too wide for a page grows from left to right instead, where a node
-needs one line of height only, however long its name. Where that is more lines than can be seen at once, a
-question stands in the line of its first answer: what belongs together is near the upper left corner.
-All lengths are inches, y points down.
+Small trees hang from their root. A tree too wide for a page grows from left to right instead, where a node needs one
+line of height only, however long its name is. If there are more lines than fit on a screen, a question stands in the
+line of its first answer, so that related nodes are near the upper left corner. All lengths are inches, y points down.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ NODE_POINTS, VALUE_POINTS = 10.0, 8.5
 NODE_HEIGHT = 0.30
 PADDING = 0.13  # between a node's text and the sides of its box
 GAP = 0.22  # between neighbours that hang side by side
-LEVEL = 0.64  # below a node, room for the bar and the values of its branches
+LEVEL = 0.64  # below a node: room for the bar and the values of its branches
 ROW_GAP = 0.07  # between neighbours that grow from left to right
 STUB = 0.16  # from a node to the bar, from the bar to a value, from a value to the next node
 PAGE_WIDTH = 11.0
-PAGE_LINES = 60  # of a tree that grows from left to right
+PAGE_LINES = 60  # lines of a tree that grows from left to right
 LONGEST = 100  # characters shown of a name
 
 Point = tuple[float, float]
@@ -33,17 +32,17 @@ Line = list[Point]
 
 @dataclass(frozen=True)
 class Picture:
-    """The layout of a tree: a box (left, top, width) a node, and a line and a value a branch."""
+    """Layout of a tree: a box (left, top, width) for each node, a line and a value for each branch."""
 
     boxes: list[tuple[float, float, float]]
     lines: list[Line]
-    values: list[tuple[float, float, str]]  # centre
+    values: list[tuple[float, float, str]]  # at their centres
     width: float
     height: float
 
 
 def arrange(nodes: Sequence[Place], measure: Measure) -> Picture:
-    """Place all nodes, hanging from the root if that fits the page, else growing from left to right."""
+    """Return the layout: hanging from the root if that fits the page, else growing from left to right."""
     across = tidy(nodes)
     widths = [measure(caption(place.node), NODE_POINTS) + 2 * PADDING for place in nodes]
     values = [0.0 if place.value is None else measure(shown(place.value), VALUE_POINTS) for place in nodes]
@@ -63,14 +62,14 @@ def listed(nodes: Sequence[Place]) -> list[float]:
 
 
 def tidy(nodes: Sequence[Place]) -> list[float]:
-    """Compute Reingold and Tilford's layout (1981): how far to the right each node goes, the first at 0.
+    """Return the horizontal positions of Reingold and Tilford's layout (1981), the leftmost at 0.
 
     Neighbours of one level are at least one unit apart, parents are centred over their children, and equal subtrees
-    are placed alike. A unit is then the room that one node needs.
+    have equal layouts. A unit is the room that one node needs.
     """
     below = dict(_families(nodes))
     beside_parent = [0.0] * len(nodes)
-    edges: dict[int, tuple[list[float], list[float]]] = {}  # of a subtree, from its node: left and right, a level each
+    edges: dict[int, tuple[list[float], list[float]]] = {}  # left and right contour of a subtree, by level
     for node in reversed(range(len(nodes))):
         children, moves = below.get(node, []), []
         lefts: list[float] = []
@@ -93,7 +92,7 @@ def tidy(nodes: Sequence[Place]) -> list[float]:
 
 
 def _hang(nodes: Sequence[Place], across: list[float], widths: list[float], unit: float) -> Picture:
-    """Return the root at the top, branches below."""
+    """Return the layout with the root at the top, branches below."""
     centres = [(x + 0.5) * unit for x in across]
     tops = [place.depth * (NODE_HEIGHT + LEVEL) for place in nodes]
     lines: list[Line] = []
@@ -110,7 +109,7 @@ def _hang(nodes: Sequence[Place], across: list[float], widths: list[float], unit
 
 
 def _grow(nodes: Sequence[Place], across: list[float], widths: list[float], values: list[float]) -> Picture:
-    """Return the root at the left, branches to the right; each level as wide as its widest node and value."""
+    """Return the layout with the root at the left; each level is as wide as its widest node and value."""
     node_room: dict[int, float] = defaultdict(float)
     value_room: dict[int, float] = defaultdict(float)
     for place, width, value in zip(nodes, widths, values, strict=True):
@@ -139,7 +138,7 @@ def _grow(nodes: Sequence[Place], across: list[float], widths: list[float], valu
 
 
 def _families(nodes: Sequence[Place]) -> Iterable[tuple[int, list[int]]]:
-    """Return every split with its branches, as positions in `nodes`."""
+    """Return every split with its branches, as indices in `nodes`."""
     families: dict[int, list[int]] = defaultdict(list)
     for i, place in enumerate(nodes):
         if place.parent is not None:
@@ -148,7 +147,7 @@ def _families(nodes: Sequence[Place]) -> Iterable[tuple[int, list[int]]]:
 
 
 def _bracket(stem: Point, bar: float, ends: list[Point]) -> list[Line]:
-    """Return the lines from `stem` down to a level `bar` and from there down to all `ends`, none drawn twice."""
+    """Return the lines from `stem` to a bar at level `bar` and from there to all `ends`, without duplicates."""
     first, *middle, last = ends if len(ends) > 1 else ends * 2
     outline = [first, (first[0], bar), (last[0], bar), last]
     return [[stem, (stem[0], bar)], outline, *[[(x, bar), (x, y)] for x, y in middle]]
@@ -160,6 +159,6 @@ def caption(node: Node) -> str:
 
 
 def shown(text: str) -> str:
-    """Return a name as it is drawn: on one line, not endless."""
+    """Return a name as it is drawn: on one line, and shortened."""
     line = printable(text)
     return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"

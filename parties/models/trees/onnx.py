@@ -1,4 +1,4 @@
-"""Models as ONNX, for programs that have never heard of smc: a graph that takes text, and trees that vote in it."""
+"""Models as ONNX, for programs without smc: a graph that takes text, with trees that vote."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from parties.models.trees.tree import Node
 
 
-OPSETS = {"": 17, "ai.onnx.ml": 3}  # of 2022: every runtime in use knows them
+OPSETS = {"": 17, "ai.onnx.ml": 3}  # of 2022; every runtime in use supports them
 IR_VERSION = 8
-NO_CLASS = ""  # the class of a row with a value that the model does not know
-UNKNOWN = -1  # the number of such a value
-MISSING = ("?", "", "nan", "NaN", "None")  # what a missing number may be as text
-Bins: TypeAlias = tuple["Sequence[float]", "Sequence[str]"]  # edges of a column of numbers, the bins' categories
-Search: TypeAlias = tuple[int, int, int]  # a node of the tree, and the least and the greatest number its value may have
+NO_CLASS = ""  # class of a row with a value that the model does not know
+UNKNOWN = -1  # code of a value that the model does not know
+MISSING = ("?", "", "nan", "NaN", "None")  # texts that may represent a missing number
+Bins: TypeAlias = tuple["Sequence[float]", "Sequence[str]"]  # edges of a numeric column, categories of the bins
+Search: TypeAlias = tuple[int, int, int]  # a node of the tree, and the bounds of its value's code
 
 
 class Step(NamedTuple):
-    """A node of a tree of two branches: is the number of a feature at most the limit (or equal to it); or a leaf."""
+    """A node of a binary tree: a comparison of a feature with a limit (at most, or equal), or a leaf."""
 
     feature: int = 0
     limit: float = 0.0
@@ -39,10 +39,11 @@ class Step(NamedTuple):
 
 
 class Graph:
-    """The steps of a model. Its input "X" is text[rows, columns]; each method adds steps and returns their output."""
+    """Operators of a model. Its input "X" is text[rows, columns]; each method adds operators and returns their
+    output."""
 
     def __init__(self, columns: Sequence[str]) -> None:
-        """`InputError` unless onnx is installed."""
+        """Raise InputError unless onnx is installed."""
         with needing("ONNX"):
             import onnx  # noqa: F401
         self._columns = list(columns)
@@ -51,7 +52,7 @@ class Graph:
         self._texts: dict[str, str] = {}
 
     def constant(self, values: Any, dtype: Any = np.int64) -> str:
-        """Return a constant; of texts by dtype object."""
+        """Return a constant; texts have dtype object."""
         from onnx import numpy_helper
 
         self._constants.append(numpy_helper.from_array(np.array(values, dtype=dtype), f"c{len(self._constants)}"))
@@ -72,27 +73,39 @@ class Graph:
         return self._texts[name]
 
     def category(self, name: str, values: Sequence[str]) -> str:
-        """Return the numbers of a column's cells among these values, int64[rows, 1]."""
+        """Return the codes of a column's cells among the values, int64[rows, 1]."""
         keys: dict[str, Any] = {"keys_strings": list(values), "values_int64s": list(range(len(values)))}
         return self.step("LabelEncoder", self.text(name), domain="ai.onnx.ml", default_int64=UNKNOWN, **keys)
 
     def number(self, name: str, texts: Mapping[str, int] | None = None) -> tuple[str, str, str]:
-        """Return which cells of a column are a missing number or these texts, bool[rows, 1]; what they stand for,
-        int64[rows, 1], 0 for a missing number; and the numbers of all others, double[rows, 1].
+        """Return the parts of a numeric column, [rows, 1] each.
+
+        Args:
+            name: Name of the column.
+            texts: Codes of texts that are not read as numbers; a missing number has code 0 unless it is among them.
+
+        Returns:
+            Whether each cell is such a text or a missing number, bool; its code, int64; and the number of any other,
+            double.
         """
         from onnx import TensorProto
 
-        known = dict.fromkeys(MISSING, 0) | dict(texts or {})
-        keys: dict[str, Any] = {"keys_strings": list(known), "values_int64s": list(known.values())}
+        codes = dict.fromkeys(MISSING, 0) | dict(texts or {})
+        keys: dict[str, Any] = {"keys_strings": list(codes), "values_int64s": list(codes.values())}
         meaning = self.step("LabelEncoder", self.text(name), domain="ai.onnx.ml", default_int64=UNKNOWN, **keys)
         is_text = self.step("GreaterOrEqual", meaning, self.constant(0))
-        # No runtime can be asked to read such a text as a number: it is read as 0.
+        # No runtime can skip such a text in the conversion, so it is replaced by "0".
         legible = self.step("Where", is_text, self.constant(["0"], object), self.text(name))
         return is_text, meaning, self.step("Cast", legible, to=TensorProto.DOUBLE)
 
     def bin(self, name: str, edges: Sequence[float], texts: Mapping[str, int]) -> str:
-        """Return how many edges are not above the number in a column's cells, in double precision, or what these texts
-        stand for, and a missing number (0 if it is not among them), int64[rows, 1].
+        """Return the bin of each cell, int64[rows, 1]: the number of edges not above its number, in double
+        precision.
+
+        Args:
+            name: Name of the column.
+            edges: Edges of the bins, ascending.
+            texts: Bins of texts that are not read as numbers; a missing number has bin 0 unless it is among them.
         """
         from onnx import TensorProto
 
@@ -103,7 +116,7 @@ class Graph:
         return self.step("Where", is_text, meaning, among)
 
     def filled(self, values: Any, dtype: Any) -> str:
-        """Return a constant for every row, [rows, ...]."""
+        """Return a constant repeated for every row, [rows, ...]."""
         rows = self.step("Shape", "X", start=0, end=1)
         array = np.array(values, dtype=dtype)
         return self.step(
@@ -111,10 +124,10 @@ class Graph:
         )
 
     def leaves(self, features: Sequence[str], trees: Sequence[Sequence[Step]]) -> str:
-        """Return the leaf that each tree leads a row to, by its number, int64[rows, trees]."""
+        """Return the leaf that each tree assigns to a row, int64[rows, trees]."""
         from onnx import TensorProto
 
-        # A single leaf asks nothing: it gets a feature of zeros.
+        # a tree of a single leaf needs some feature: zeros
         whole = self.step("Concat", *(features or [self.filled([0], np.int64)]), axis=1)
         nodes = [(place, number, step) for place, tree in enumerate(trees) for number, step in enumerate(tree)]
         ends = [(place, number, step.leaf) for place, number, step in nodes if step.mode == "LEAF"]
@@ -138,7 +151,13 @@ class Graph:
         return self.step("Cast", leaves, to=TensorProto.INT64)
 
     def model(self, output: str, about: Mapping[str, str], *, labels: Sequence[str] | None = None) -> ModelProto:
-        """Return the model: its output is a "label" of these by the output's place, or without them a "number"."""
+        """Return the model.
+
+        Args:
+            output: Result: the index of a label for each row, or the number.
+            about: Metadata.
+            labels: Texts of the "label" output; None for a "number" output.
+        """
         from onnx import TensorProto, checker, helper
 
         name, kind = ("number", TensorProto.DOUBLE) if labels is None else ("label", TensorProto.STRING)
@@ -163,23 +182,29 @@ class Graph:
 def to_onnx(
     trees: Sequence[Node], attributes: Sequence[str], about: Mapping[str, str], bins: Mapping[str, Bins] | None = None
 ) -> ModelProto:
-    """Return the model of trees over these columns, which vote; `about` goes into its metadata.
+    """Return the model of voting trees.
 
-    A cell of a column in `bins` is a number, written as text; a cell of any other is a category.
+    A cell of a column in `bins` is a number, written as text; a cell of any other column is a category.
+
+    Args:
+        trees: The trees.
+        attributes: Columns of the input, in order.
+        about: Metadata of the model.
+        bins: Edges and bin categories of the numeric columns.
     """
     graph = Graph(attributes)
-    known: dict[str, int] = {}
-    features: dict[tuple[str, tuple[str, ...]], int] = {}  # a column, and the values that trees know of it
+    class_indices: dict[str, int] = {}
+    features: dict[tuple[str, tuple[str, ...]], int] = {}  # column and its values in the trees
     steps = []
     for tree in trees:
         arrays = compiled(choice(tree))
-        labels = [known.setdefault(leaf.label, len(known)) for leaf in arrays.ends]
+        labels = [class_indices.setdefault(leaf.label, len(class_indices)) for leaf in arrays.ends]
         columns = [features.setdefault(domain, len(features)) for domain in domains([tree]).items()]
         sizes = [len(values) for values in domains([tree]).values()]
         steps.append(_steps(arrays, sizes, columns, labels))
     numbers = [_feature(graph, name, values, (bins or {}).get(name)) for name, values in features]
     votes = graph.leaves(numbers, steps)
-    return graph.model(_vote(graph, votes, len(trees), len(known)), about, labels=[*known, NO_CLASS])
+    return graph.model(_vote(graph, votes, len(trees), len(class_indices)), about, labels=[*class_indices, NO_CLASS])
 
 
 def _feature(graph: Graph, name: str, values: Sequence[str], bins: Bins | None) -> str:
@@ -194,28 +219,35 @@ def _feature(graph: Graph, name: str, values: Sequence[str], bins: Bins | None) 
 
 
 def _vote(graph: Graph, votes: str, trees: int, classes: int) -> str:
-    """Return the class that most trees say, int64[rows], of equals that of the earliest tree; `classes` if one of them
-    says that it does not know, which is UNKNOWN.
+    """Return the class with most votes, int64[rows]; a tie goes to the earliest tree.
+
+    If a tree returns UNKNOWN, the class is `classes`.
     """
     from onnx import TensorProto
 
     each = graph.step("Unsqueeze", votes, graph.constant([2]))
-    says = graph.step("Equal", each, graph.constant([[list(range(classes))]]))
-    says = graph.step("Cast", says, to=TensorProto.INT64)  # [rows, trees, classes]
-    count = graph.step("ReduceSum", says, graph.constant([1]), keepdims=0)
-    first = graph.step("ArgMax", says, axis=1, keepdims=0)
+    votes_for = graph.step("Equal", each, graph.constant([[list(range(classes))]]))
+    votes_for = graph.step("Cast", votes_for, to=TensorProto.INT64)  # [rows, trees, classes]
+    count = graph.step("ReduceSum", votes_for, graph.constant([1]), keepdims=0)
+    first = graph.step("ArgMax", votes_for, axis=1, keepdims=0)
     score = graph.step("Sub", graph.step("Mul", count, graph.constant([trees + 1])), first)
-    most = graph.step("ArgMax", score, axis=1, keepdims=0)
+    winner = graph.step("ArgMax", score, axis=1, keepdims=0)
     least = graph.step("ReduceMin", votes, axes=[1], keepdims=0)
-    return graph.step("Where", graph.step("Less", least, graph.constant(0)), graph.constant(classes), most)
+    return graph.step("Where", graph.step("Less", least, graph.constant(0)), graph.constant(classes), winner)
 
 
 def _steps(arrays: Compiled, sizes: Sequence[int], features: Sequence[int], labels: Sequence[int]) -> list[Step]:
-    """Return a tree with two branches a node, whose attributes are these features and leaves these numbers.
+    """Return a binary tree with these features as attributes and these labels' indices as leaves.
 
-    A split by k values becomes a search by halving: k comparisons "number <= limit", about log2 k of them on a way, the
-    leftmost of which finds the unknown value. Neighbours that lead to one node, as all on one side of an edge do, are
-    not told apart; and where one number stands between two that do, it alone is compared.
+    A split by k values becomes a binary search: k comparisons "number <= limit", about log2 k of them on a path; the
+    leftmost one detects the unknown value. Neighbours that lead to one node, such as all values on one side of an edge,
+    are not separated. If one number stands between two that lead to one node, only that number is compared.
+
+    Args:
+        arrays: The tree.
+        sizes: Number of values of each attribute.
+        features: Feature of each attribute.
+        labels: Index of each leaf's class.
     """
 
     def whole(position: int) -> Search:
@@ -223,7 +255,7 @@ def _steps(arrays: Compiled, sizes: Sequence[int], features: Sequence[int], labe
         return position, UNKNOWN, sizes[attribute] - 1 if attribute >= 0 else UNKNOWN
 
     def cuts(position: int, low: int, high: int) -> list[int]:
-        """Return the numbers in a search after which another node follows."""
+        """Return the numbers in a search interval after which another node follows."""
         first = int(arrays.first[position])
         after = [UNKNOWN] if low == UNKNOWN < high else []
         nodes = arrays.children[first + max(low, 0) : first + high + 1]

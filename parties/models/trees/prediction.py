@@ -1,4 +1,4 @@
-"""What a tree says of rows, and how often it is right."""
+"""Predictions of trees, and their accuracy."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from parties.models.trees.compiled import choice, compiled
 from parties.models.trees.tree import NoBranchError, Node, domains
 from parties.tables.delimited import MISSING, Columns
 
-PARTS = 5  # of the rows of a predicted class, by a linear model's score
+PARTS = 5  # groups of a predicted class's rows, by a linear model's score
 
 
 @dataclass(frozen=True)
@@ -28,44 +28,44 @@ class Score:
 
     @property
     def accuracy(self) -> float | None:
-        """The fraction of correct predictions; None if there was no row to compare."""
+        """Fraction of correct predictions; None if there was no row to compare."""
         return self.correct / self.rows if self.rows else None
 
     @property
     def majority(self) -> float | None:
-        """The fraction of the most frequent class: what is right without a model; None if there was no row."""
+        """Fraction of the most frequent class, the accuracy without a model; None if there was no row."""
         return max(sum(counts.values()) for counts in self.confusion.values()) / self.rows if self.rows else None
 
 
 @dataclass(frozen=True)
 class Predicted:
-    """Rows of which one class is predicted, and how many of them have it; of a linear model, with scores so large."""
+    """Rows for which one class is predicted, and the number of correct ones; with a linear model, also their scores."""
 
     label: str
     rows: int
     right: int
-    scores: tuple[float, float] | None = None  # the least and the greatest
+    scores: tuple[float, float] | None = None  # the smallest and the largest
 
     def fields(self) -> dict[str, Any]:
-        """Return it as plain JSON."""
+        """Return the group as plain JSON."""
         share = {"predicted": self.label, "rows": self.rows, "right": self.right, "share": self.right / self.rows}
         return share if self.scores is None else {**share, "scores": list(self.scores)}
 
 
 def predict(tree: Node, rows: Columns) -> list[str]:
-    """Return the class of every row. Only columns on the tree are needed, only values on a row's path looked at.
+    """Return the class of every row. Only the tree's columns are needed, and only the values on a row's path.
 
-    `InputError` if a column is missing, or names the line of a value that the tree has no branch for.
+    Raise InputError if a column is missing, or, with the line, if the tree has no branch for a value.
     """
-    known = domains([tree])
-    rows.require(list(known))
+    values_of = domains([tree])
+    rows.require(list(values_of))
     codes = {}
-    for name, values in known.items():
+    for name, values in values_of.items():
         index = {value: code for code, value in enumerate(values)}
         codes[name] = np.array([index.get(text, -1) for text in rows.values[name]], dtype=np.int64)
 
     def refused(row: int, name: str) -> NoBranchError:
-        text, values = rows.values[name][row], known[name]
+        text, values = rows.values[name][row], values_of[name]
         problem = f"the tree has no branch for {quoted(text)}{did_you_mean(text, values)}"
         return NoBranchError(f"{rows.where(row, name)}: {problem}; known: {listed(values)}")
 
@@ -74,18 +74,22 @@ def predict(tree: Node, rows: Columns) -> list[str]:
 
 
 def vote(trees: Sequence[Node], rows: Columns) -> list[str]:
-    """Return the class of every row that most trees say; among equals, the one that the first of the trees says.
+    """Return the class with most votes for every row; a tie goes to the class that the earliest tree votes for.
 
-    `InputError` as of `predict`.
+    Raise InputError as `predict` does.
     """
     ballots = zip(*(predict(tree, rows) for tree in trees), strict=True)
-    return [Counter(votes).most_common(1)[0][0] for votes in ballots]  # of equals the first that was met
+    return [Counter(votes).most_common(1)[0][0] for votes in ballots]  # in a tie, the first that occurred
 
 
 def score(predicted: Sequence[str], actual: Sequence[str]) -> Score:
-    """Compare predictions with the target column.
+    """Return the comparison of predictions with the target column.
 
-    Rows whose class is missing (`?`) are left out, unless `?` is a class that the tree predicts.
+    Rows whose class is missing (`?`) are left out, unless the tree predicts `?` as a class.
+
+    Args:
+        predicted: Predicted class of each row.
+        actual: Class of each row in the target column.
     """
     is_class = MISSING in predicted
     pairs = [(a, p) for a, p in zip(actual, predicted, strict=True) if is_class or a != MISSING]
@@ -98,16 +102,21 @@ def score(predicted: Sequence[str], actual: Sequence[str]) -> Score:
 def calibration(
     predicted: Sequence[str], actual: Sequence[str], scores: Sequence[float] | None = None
 ) -> list[Predicted]:
-    """Return how often each predicted class is right, by class; with scores, those of a class in up to `PARTS` parts.
+    """Return the accuracy of each predicted class, by class; with scores, for up to `PARTS` groups of a class.
 
-    The parts are of rows in the order of their scores, as many in each, but equal scores stay together. Rows without
-    a class are left out as `score` does.
+    The groups are of rows in the order of their scores, equally many in each, but equal scores stay together. Rows
+    without a class are left out as in `score`.
+
+    Args:
+        predicted: Predicted class of each row.
+        actual: Class of each row in the target column.
+        scores: Score of each row.
     """
     is_class = MISSING in predicted
-    known = [row for row, label in enumerate(actual) if is_class or label != MISSING]
+    labelled = [row for row, label in enumerate(actual) if is_class or label != MISSING]
     groups = []
-    for label in sorted({predicted[row] for row in known}):
-        rows = [row for row in known if predicted[row] == label]
+    for label in sorted({predicted[row] for row in labelled}):
+        rows = [row for row in labelled if predicted[row] == label]
         parts: dict[int, list[int]] = {0: rows}
         if scores is not None:
             order = sorted(scores[row] for row in rows)

@@ -1,4 +1,4 @@
-"""Trees as people read them: sister leaves that say the same are one, questions whose answers all agree are none."""
+"""Simplified trees for people: sister leaves of one class are merged, and questions whose answers agree are removed."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from parties.models.trees.tree import Leaf, Node, Split, TreeFile
 
 @dataclass(frozen=True)
 class _Question:
-    """A question, and what follows each group of its branches: leaves of one label are one group."""
+    """A question, and the subtree of each group of its branches; leaves of one label form one group."""
 
     split: Split
     branches: tuple[tuple[list[str], Leaf | _Question], ...]
 
 
 def settled(tree: Node) -> Node:
-    """Return the tree without questions whose answers all agree: what its columns are needed for is all that is left.
+    """Return the tree without questions whose answers all agree, so that only needed columns remain.
 
-    It says the same of every row, with the same branches at the questions that stay.
+    It gives the same class for every row, with the same branches at the remaining questions.
     """
     if isinstance(tree, Leaf):
         return tree
@@ -35,17 +35,17 @@ def settled(tree: Node) -> Node:
 
 
 def asking(tree_file: TreeFile) -> TreeFile:
-    """Return a result as rows are asked: each of its trees `settled`."""
+    """Return a result for prediction: each of its trees is `settled`."""
     return replace(tree_file, tree=settled(tree_file.tree), others=tuple(map(settled, tree_file.others)))
 
 
 def merged(tree: Node) -> Node:
-    """Return the tree that says the same of every row with fewer branches; values that share a leaf stand together."""
+    """Return an equivalent tree with fewer branches: values that share a leaf are joined."""
     return _plain(_grouped(settled(tree)))
 
 
 def simplified(tree_file: TreeFile) -> Node:
-    """Return a result as people read it; the trees of a forest as the branches of one."""
+    """Return a result for people; the trees of a forest become the branches of one."""
     if not tree_file.others:
         return merged(tree_file.tree)
     trees = {f"tree {number}": merged(tree) for number, tree in enumerate(tree_file.trees, 1)}
@@ -58,12 +58,12 @@ def to_rules(tree: Node) -> str:
 
 
 def _together(leaf: Leaf, other: Leaf) -> Leaf:
-    """Return two leaves of one label as one, with the support of both if each has some."""
+    """Return two leaves of one label as one, with the sum of their supports if both have one."""
     return Leaf(leaf.label, None if leaf.support is None or other.support is None else leaf.support + other.support)
 
 
 def _grouped(tree: Node) -> Leaf | _Question:
-    """Return a settled tree with sister leaves of one label together, where the first of them stands."""
+    """Return a settled tree with sister leaves of one label merged at the first of them."""
     if isinstance(tree, Leaf):
         return tree
     branches: list[tuple[list[str], Leaf | _Question]] = []
@@ -85,15 +85,16 @@ def _plain(tree: Leaf | _Question) -> Node:
     """Return the tree with each group as one branch."""
     if isinstance(tree, Leaf):
         return tree
-    by_edge = tree.split.edge  # then a branch's words are one side: ">= 65 or ?"
+    by_edge = tree.split.edge  # a branch of an edge has a single label, such as ">= 65 or ?"
     branches = {values[0] if by_edge else _joined(values): _plain(branch) for values, branch in tree.branches}
     return replace(tree.split, branches=branches)
 
 
 def _rules(tree: Leaf | _Question, conditions: dict[tuple[str, int], str]) -> Iterator[str]:
-    """Yield the sentences of a tree below these conditions, by column and side: of two edges the nearer one counts.
+    """Yield the sentences of a tree below these conditions, by column and side; the nearer of two edges replaces the
+    other.
 
-    Where a side is one value, no other condition of its column tells more.
+    A side of a single value replaces all other conditions of its column.
     """
     if isinstance(tree, Leaf):
         yield f"if {' and '.join(conditions.values())}: {tree.words}" if conditions else f"always: {tree.words}"
@@ -112,5 +113,6 @@ def _rules(tree: Leaf | _Question, conditions: dict[tuple[str, int], str]) -> It
 
 
 def _joined(values: list[str]) -> str:
-    """Return values of one branch joined by "or": commas would read like one range. A value with an "or" is quoted."""
+    """Return values of one branch joined by "or", since commas would look like a range. A value with an "or" is
+    quoted."""
     return " or ".join(repr(value) if " or " in value else value for value in values)

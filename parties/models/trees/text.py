@@ -1,4 +1,4 @@
-"""Trees for people: indented text, and DOT for Graphviz."""
+"""Trees as text for people, and as DOT for Graphviz."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from parties.models.trees.tree import Leaf, Node, Split, places
 
 
 def to_text(tree: Node) -> str:
-    """Return a tree for people, one line a branch, e.g. `├── outlook = overcast: yes`; ends with a newline."""
+    """Return a tree as text, one line a branch, e.g. `├── outlook = overcast: yes`; ends with a newline."""
     lines = [printable(tree.words)] if isinstance(tree, Leaf) else _branch_lines(tree)
     return "".join(line + "\n" for line in lines)
 
 
 def to_dot(tree: Node, target: str) -> str:
     """Return a tree in Graphviz's DOT language."""
-    import graphviz  # loaded where it is used: most runs draw nothing
+    import graphviz  # imported here, because most runs draw nothing
 
     dot = graphviz.Digraph("tree", comment=printable(f"Decision tree for {target}"))
-    dot.attr(ordering="out")  # branches from left to right as they stand
+    dot.attr(ordering="out")  # branches from left to right in their order
     dot.attr("node", shape="box", fontname="sans-serif")
     dot.attr("edge", fontname="sans-serif")
     for i, place in enumerate(places(tree)):
@@ -33,10 +33,10 @@ def to_dot(tree: Node, target: str) -> str:
 
 
 def _dot_label(text: str) -> str:
-    """Return the text as a DOT label that shows exactly this, whatever backslashes or tags are in it."""
+    """Return the text as a DOT label that is shown literally, with all backslashes and tags."""
     import graphviz
 
-    label: str = graphviz.escape(printable(text))  # its own kind of string: <i> is not HTML
+    label: str = graphviz.escape(printable(text))  # a string type of its own, so that <i> is not HTML
     return label
 
 

@@ -2,12 +2,12 @@
 
 `tree.json` is {"schema_digest": ..., "target": ..., "tolerance": ..., "tree": NODE}, where a NODE is either
 {"class": "yes"} or {"attribute": "outlook", "branches": {"sunny": NODE, ...}} with every value of the attribute.
-A leaf whose rows were counted, with noise, has {"counts": {"yes": 12, ...}, "within": {"rows": 4, "right": 3}} beside.
-A tree that was made with noise has {"epsilon": ..., "adjacency": ..., "quality": ...} instead of tolerance ("at_most",
-too, if it hides people); a forest, whose trees vote, has {"trees": [NODE, ...]} instead of one tree. A column that is
-asked by an edge has a NODE such as {"attribute": "age", "from": "40 to 64", "branches": {"< 40": NODE, ">= 40": NODE}}:
-the second branch is for this value and those after it in "ordered": {"age": ["under 18", "18 to 39", "40 to 64", "65
-and over"], ...} beside the trees; with "is" instead of "from" it is for this value alone, one between others.
+A leaf with noisy counts also has {"counts": {"yes": 12, ...}, "within": {"rows": 4, "right": 3}}.
+A tree with noise has {"epsilon": ..., "adjacency": ..., "quality": ...} instead of tolerance (and "at_most" if it
+protects people); a forest, whose trees vote, has {"trees": [NODE, ...]} instead of one tree. A split by an edge is a
+NODE such as {"attribute": "age", "from": "40 to 64", "branches": {"< 40": NODE, ">= 40": NODE}}: the second branch is
+for this value and those after it in "ordered": {"age": ["under 18", "18 to 39", "40 to 64", "65 and over"], ...}, which
+stands beside the trees. With "is" instead of "from" the second branch is for this value alone, one between others.
 """
 
 from __future__ import annotations
@@ -24,29 +24,29 @@ from parties.base import file_kinds, files
 from parties.base.text import printable, quoted
 from smc.errors import InputError
 
-MAX_DEPTH = 200  # well within Python's recursion limit for everything here that follows a tree down
+MAX_DEPTH = 200  # well below Python's recursion limit for everything here that descends a tree
 
 
 class NoBranchError(InputError):
-    """A row has a value that the tree has no branch for."""
+    """A row has a value for which the tree has no branch."""
 
 
 @dataclass(frozen=True)
 class Support:
-    """Noisy counts of the rows in a leaf by class: sums of them are within these bounds of the truth, 95 % each."""
+    """Noisy counts of the rows in a leaf by class; their sums are within these bounds of the truth, with 95 % each."""
 
     counts: Mapping[str, int]
     rows_within: int
     right_within: int
 
     def __add__(self, other: Support) -> Support:
-        """Return the support of two leaves together; of sums of such noise, root sums of squares bound no less."""
+        """Return the joint support of two leaves; root sums of squares are valid bounds for sums of such noise."""
         counts = {label: count + other.counts.get(label, 0) for label, count in self.counts.items()}
         rows = math.ceil(math.hypot(self.rows_within, other.rows_within))
         return Support(counts, rows, math.ceil(math.hypot(self.right_within, other.right_within)))
 
     def words(self, label: str) -> str:
-        """Return how many rows there are, and how often the class is right, in words."""
+        """Return the description of the number of rows and of the share of the class."""
         rows, right = sum(self.counts.values()), self.counts.get(label, 0)
         about = f"about {max(0, rows):,} rows ± {self.rows_within:,}"
         if rows <= 0:
@@ -59,14 +59,14 @@ class Support:
 
 @dataclass(frozen=True)
 class Leaf:
-    """A class, and with how much support, if that was counted."""
+    """A class, with its support if its rows were counted."""
 
     label: str
     support: Support | None = None
 
     @property
     def words(self) -> str:
-        """The class, and its support in words."""
+        """The class, with the description of its support."""
         return self.label if self.support is None else f"{self.label}, {self.support.words(self.label)}"
 
 
@@ -74,8 +74,8 @@ class Leaf:
 class Split:
     """A question, and the subtree for each value of the attribute, in schema order.
 
-    With an `edge` there are two subtrees, for so many of the first values in `order`, and for the others; with a
-    negative one for all but the value at -edge, and for this.
+    With an `edge` there are two subtrees: one for the first `edge` values in `order`, one for the others. A negative
+    edge separates the value at index -edge, which leads to the second subtree.
     """
 
     attribute: str
@@ -85,12 +85,12 @@ class Split:
 
     @property
     def values(self) -> tuple[str, ...]:
-        """The values that lead to a subtree."""
+        """Values that lead to a subtree."""
         return self.order or tuple(self.branches)
 
     @property
     def second(self) -> range:
-        """The places in `order` of the values that lead to the second of two subtrees."""
+        """Indices in `order` of the values that lead to the second of two subtrees."""
         return range(self.edge, len(self.order)) if self.edge > 0 else range(-self.edge, 1 - self.edge)
 
     def below(self, value: str) -> Node:
@@ -101,7 +101,7 @@ class Split:
         return second if self.order.index(value) in self.second else first
 
     def statement(self, branch: str) -> str:
-        """Return what is true of rows in a branch, such as `wind = weak` or `age < 40`."""
+        """Return the condition of the rows in a branch, such as `wind = weak` or `age < 40`."""
         return f"{self.attribute} {branch}" if self.edge else f"{self.attribute} = {branch}"
 
 
@@ -110,7 +110,7 @@ Node: TypeAlias = Leaf | Split
 
 @dataclass(frozen=True)
 class Size:
-    """The size of a tree. `depth` counts the splits on the longest path; `nodes` includes the leaves."""
+    """Size of a tree. `depth` counts the splits on the longest path; `nodes` includes the leaves."""
 
     nodes: int
     leaves: int
@@ -119,9 +119,9 @@ class Size:
 
 @dataclass(frozen=True)
 class Noise:
-    """The privacy that a tree was made with: differential, for neighbours of that kind, and how attributes compared.
+    """Privacy parameters of a tree with noise: epsilon, adjacency, and the quality measure of splits.
 
-    It hides `at_most` rows of a person together; None: one row.
+    It protects `at_most` rows of a person together; None means one row.
     """
 
     epsilon: float
@@ -130,15 +130,15 @@ class Noise:
     at_most: int | None = None
 
     def fields(self) -> dict[str, object]:
-        """Return it as it stands in a file."""
+        """Return the parameters in the form of a file."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 @dataclass(frozen=True)
 class TreeFile:
-    """A tree with what it is the answer to: the schema (by digest), the target, and the tolerance or noise.
+    """A tree with the question that it answers: the schema (by digest), the target, and the tolerance or noise.
 
-    A forest has `others` beside the first tree.
+    A forest has `others` besides the first tree.
     """
 
     schema_digest: str
@@ -157,24 +157,24 @@ class TreeFile:
         """Return the content of `tree.json`."""
         noise = {"tolerance": self.tolerance} if self.noise is None else self.noise.fields()
         trees = [to_json(tree) for tree in self.trees]
-        what = {"trees": trees} if self.others else {"tree": trees[0]}
+        tree_fields = {"trees": trees} if self.others else {"tree": trees[0]}
         splits = [place.node for tree in self.trees for place in places(tree) if isinstance(place.node, Split)]
         orders = {split.attribute: list(split.order) for split in splits if split.edge}
         ordered = {"ordered": orders} if orders else {}
-        return {"schema_digest": self.schema_digest, "target": self.target, **noise, **ordered, **what}
+        return {"schema_digest": self.schema_digest, "target": self.target, **noise, **ordered, **tree_fields}
 
     def dump(self, path: Path) -> None:
-        """Write `tree.json`. `InputError` if the file cannot be written."""
+        """Write `tree.json`. Raise InputError if the file cannot be written."""
         files.write_json(path, self.fields())
 
     @classmethod
     def parse(cls, fields: object) -> TreeFile:
-        """Check the content of `tree.json`. `ValueError` names the place in it."""
+        """Return the tree in the content of `tree.json`. Raise ValueError with the JSON path of an error."""
         return _tree_file(fields)
 
     @classmethod
     def load(cls, path: Path) -> TreeFile:
-        """Read and check `tree.json`. `InputError` names the file and the place in it."""
+        """Return the tree in a `tree.json`. Raise InputError with the file and the JSON path of an error."""
         remedy = "give a file that smc id3 --out or smc forest --out wrote"
         with file_kinds.expecting(path, (file_kinds.TREE, file_kinds.FOREST, file_kinds.JSON), remedy):
             try:
@@ -186,7 +186,7 @@ class TreeFile:
 
 @dataclass(frozen=True)
 class Place:
-    """A node in its tree: the position of its parent in `places`, the value that leads to it, its depth."""
+    """A node in its tree: index of its parent in `places`, value that leads to it, depth."""
 
     node: Node
     parent: int | None
@@ -208,7 +208,7 @@ def places(tree: Node) -> list[Place]:
 
 
 def domains(trees: Sequence[Node]) -> dict[str, tuple[str, ...]]:
-    """Return the values of each attribute that trees ask for, in reading order."""
+    """Return the values of each attribute in the trees, in reading order."""
     values: dict[str, tuple[str, ...]] = {}
     for place in (place for tree in trees for place in places(tree)):
         if isinstance(place.node, Split):
@@ -217,14 +217,14 @@ def domains(trees: Sequence[Node]) -> dict[str, tuple[str, ...]]:
 
 
 def size(tree: Node) -> Size:
-    """Count nodes, leaves and levels."""
+    """Return the numbers of nodes, leaves and levels."""
     nodes = places(tree)
     leaves = sum(isinstance(place.node, Leaf) for place in nodes)
     return Size(len(nodes), leaves, max(place.depth for place in nodes))
 
 
 def to_json(tree: Node) -> dict[str, Any]:
-    """Return a tree as it stands in `tree.json`."""
+    """Return a tree in the form of `tree.json`."""
     if isinstance(tree, Leaf):
         if tree.support is None:
             return {"class": tree.label}
@@ -240,7 +240,7 @@ def to_json(tree: Node) -> dict[str, Any]:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a JSON object, refused if a key stands twice (the standard parser would keep the last)."""
+    """Return a JSON object. Raise ValueError for a repeated key; the standard parser would keep the last one."""
     fields = dict(pairs)
     if len(fields) < len(pairs):
         repeated = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
@@ -249,15 +249,15 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _tree_file(fields: object) -> TreeFile:
-    """Check the outermost object of `tree.json`. `ValueError` names the place."""
+    """Return the result in the outermost object of `tree.json`. Raise ValueError with the JSON path of an error."""
     present = fields if isinstance(fields, dict) else {}
     with_noise = ("epsilon", "adjacency", "quality", *(("at_most",) if "at_most" in present else ()))
     privacy = with_noise if "epsilon" in present else ("tolerance",)
-    many = isinstance(fields, dict) and "trees" in fields
+    is_forest = isinstance(fields, dict) and "trees" in fields
     ordered = fields.get("ordered") if isinstance(fields, dict) else None
     orders = _orders(ordered) if ordered is not None else {}
-    known = ("schema_digest", "target", *privacy, "trees" if many else "tree")
-    digest, target, *how, content = _fields(fields, "$", known, ("ordered",) if orders else ())
+    keys = ("schema_digest", "target", *privacy, "trees" if is_forest else "tree")
+    digest, target, *how, content = _fields(fields, "$", keys, ("ordered",) if orders else ())
     if not isinstance(digest, str) or not re.fullmatch("[0-9a-f]{64}", digest):
         raise ValueError("$.schema_digest: must be 64 hexadecimal digits")
     noise = _noise(*how) if len(how) > 1 else None
@@ -265,15 +265,20 @@ def _tree_file(fields: object) -> TreeFile:
     if noise is None and (not isinstance(tolerance, float) or not 0 < tolerance <= 1):
         raise ValueError("$.tolerance: must be a number > 0 and <= 1")
     target = _text(target, "$.target")
-    if many and (not isinstance(content, list) or len(content) < 2):
+    if is_forest and (not isinstance(content, list) or len(content) < 2):
         raise ValueError("$.trees: must be a list of two trees or more")
-    parser, places = _Parser(target, orders), [f"$.trees[{i}]" for i in range(len(content))] if many else ["$.tree"]
-    trees = [parser.node(tree, place, ()) for tree, place in zip(content if many else [content], places, strict=True)]
+    parser, places = (
+        _Parser(target, orders),
+        [f"$.trees[{i}]" for i in range(len(content))] if is_forest else ["$.tree"],
+    )
+    trees = [
+        parser.node(tree, place, ()) for tree, place in zip(content if is_forest else [content], places, strict=True)
+    ]
     return TreeFile(digest, target, tolerance, trees[0], noise, tuple(trees[1:]))
 
 
 def _orders(value: object) -> dict[str, tuple[str, ...]]:
-    """Return the values, in order, of the columns that are asked in two."""
+    """Return the ordered values of the columns that are split in two."""
     if not isinstance(value, dict) or not value:
         raise ValueError("$.ordered: must be an object with the values of a column at least")
     orders: dict[str, tuple[str, ...]] = {}
@@ -288,7 +293,7 @@ def _orders(value: object) -> dict[str, tuple[str, ...]]:
 
 
 def _noise(epsilon: object, adjacency: object, quality: object, at_most: object = None) -> Noise:
-    """Return what a tree was made with."""
+    """Return the privacy parameters of a tree."""
     if not isinstance(epsilon, int | float) or isinstance(epsilon, bool) or not 0 < epsilon < math.inf:
         raise ValueError("$.epsilon: must be a number > 0")
     if at_most is not None and not (isinstance(at_most, int | float) and at_most >= 1 and at_most == int(at_most)):
@@ -298,7 +303,7 @@ def _noise(epsilon: object, adjacency: object, quality: object, at_most: object 
 
 
 class _Parser:
-    """Checks nodes, and that an attribute has the same values wherever the tree asks for it."""
+    """Parser of nodes that also checks that an attribute has equal values throughout the tree."""
 
     def __init__(self, target: str, orders: dict[str, tuple[str, ...]]) -> None:
         self._target = target
@@ -306,7 +311,16 @@ class _Parser:
         self._domains: dict[str, tuple[str, ...]] = {}
 
     def node(self, fields: object, where: str, above: tuple[tuple[str, int], ...]) -> Node:
-        """Return the node at the JSON path `where`, below splits by the attributes and edges `above`."""
+        """Return the node at the JSON path `where`, below splits by the attributes and edges `above`.
+
+        Args:
+            fields: The JSON value.
+            where: JSON path of the value.
+            above: Attributes and edges on the path from the root.
+
+        Raises:
+            ValueError: The value is not a valid node; the message has the JSON path.
+        """
         if isinstance(fields, dict) and "class" in fields:
             if "counts" not in fields:
                 (label,) = _fields(fields, where, ("class",))
@@ -336,7 +350,7 @@ class _Parser:
         return Split(attribute, nodes, order, edge)
 
     def _edge(self, attribute: str, key: str, start: object, where: str) -> tuple[tuple[str, ...], int]:
-        """Return the values of a column that is asked in two, and the edge of a split: see `Split`."""
+        """Return the values of a column that is split in two, and the edge of a split; see `Split`."""
         order = self._orders.get(attribute, ())
         if start not in (order[1:] if key == "from" else order[1:-1]):
             which = "not the first" if key == "from" else "neither the first nor the last"
@@ -360,14 +374,14 @@ def _is_whole(value: object) -> bool:
 
 
 def _fields(fields: object, where: str, keys: tuple[str, ...], more: tuple[str, ...] = ()) -> list[Any]:
-    """Return the values of these keys of a JSON object that has no others but `more`."""
+    """Return the values of these keys of a JSON object that has no other keys than `more`."""
     if not isinstance(fields, dict) or set(fields) != {*keys, *more}:
         raise ValueError(f"{where}: must be an object with {' and '.join(keys)}, and nothing else")
     return [fields[key] for key in keys]
 
 
 def _text(value: object, where: str) -> str:
-    """Return a name, value or class: one line of text."""
+    """Return a name, value or class. Raise ValueError unless it is one line of text."""
     if not isinstance(value, str) or not value or printable(value) != value:
         raise ValueError(f"{where}: must be a line of text")
     return value

@@ -55,7 +55,7 @@ BAD = [
     ),
     (
         "evaluate report --model tree.json --epsilon 1",
-        "--model: the model is of another schema: there is no column 'wind'",
+        "--model: the model is for another schema: there is no column 'wind'",
     ),
     ("quantile --column stage --at 1.5 --epsilon 1", "--at: must be <= 1, not 1.5"),
 ]

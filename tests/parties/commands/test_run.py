@@ -186,7 +186,7 @@ def test_which_arguments_are_public() -> None:
             "argument values: -5 is one value, and the program takes a list: give -5,",
         ),
         (["mine:listed", "--engine", "none"], "Invalid value for '--engine'"),
-        (["mine:listed", "--engine", "auto", "--ot", "ferret"], "engine auto chooses ot by itself"),
+        (["mine:listed", "--engine", "auto", "--ot", "ferret"], "engine auto chooses ot"),
         (["mine:listed"], "--listen HOST:PORT"),
     ],
     ids=str,

@@ -71,20 +71,20 @@ def rows_of(values: dict[str, list[str]]) -> Columns:
 def test_a_file_that_is_no_model(change: dict[str, Any], message: str, tmp_path: Path) -> None:
     path = tmp_path / "model.json"
     path.write_text(json.dumps(GOOD | change))
-    with pytest.raises(InputError, match=f"no naive Bayes model: .*{message}"):
+    with pytest.raises(InputError, match=f"not a naive Bayes model: .*{message}"):
         load_model(path)
 
 
 @pytest.mark.parametrize("content", [{"bytes": 5, "columns": ["wind"]}, {}, [], 1])
 def test_a_file_of_something_else_is_not_taken_for_a_naive_bayes_model(content: Any, tmp_path: Path) -> None:
     (tmp_path / "cost.json").write_text(json.dumps(content))
-    with pytest.raises(InputError, match=r"cost\.json: this is no model that is known here$"):
+    with pytest.raises(InputError, match=r"cost\.json: not a known kind of model$"):
         load_model(tmp_path / "cost.json")
 
 
 def test_a_tree_is_given_as_such(tmp_path: Path) -> None:
     (tmp_path / "tree.json").write_text(json.dumps({"tree": {"class": "yes"}}))
-    with pytest.raises(InputError, match=r"tree\.json: this is a tree: give it by --tree"):
+    with pytest.raises(InputError, match=r"tree\.json: this is a tree; use --tree"):
         load_model(tmp_path / "tree.json")
 
 
@@ -107,5 +107,5 @@ def test_what_is_wrong_with_the_command_is_a_line(tmp_path: Path, capsys: pytest
 def test_half_a_character_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "model.json"
     path.write_text('{"target": "\\ud800", "classes": {"a": 1}, "columns": {}}')
-    with pytest.raises(InputError, match="half a character"):
+    with pytest.raises(InputError, match="unpaired surrogate"):
         load_model(path)

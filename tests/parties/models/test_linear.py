@@ -41,8 +41,8 @@ def test_a_row_is_of_the_second_class_above_zero(tmp_path: Path) -> None:
     ("line", "message"),
     [
         ("week,1", r"does not know 'week' \(did you mean 'weak'\?\)"),
-        ("weak,one", "'one' is no number"),
-        ("weak,nan", "no number"),
+        ("weak,one", "'one' is not a number"),
+        ("weak,nan", "not a number"),
     ],
 )
 def test_a_cell_that_the_model_does_not_know(line: str, message: str, tmp_path: Path) -> None:
@@ -53,7 +53,7 @@ def test_a_cell_that_the_model_does_not_know(line: str, message: str, tmp_path: 
 
 def test_the_first_line_with_an_unknown_cell_is_named(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text("wind,hours\nweak,1\nweak,one\nweek,two\n")
-    with pytest.raises(InputError, match=r"line 3, column 'hours': 'one' is no number"):
+    with pytest.raises(InputError, match=r"line 3, column 'hours': 'one' is not a number"):
         loaded(tmp_path).predict(columns(tmp_path / "rows.csv"))
 
 
@@ -73,5 +73,5 @@ def test_the_first_line_with_an_unknown_cell_is_named(tmp_path: Path) -> None:
     ],
 )
 def test_a_file_that_is_no_model(change: dict[str, Any], message: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=f"no linear model: .*{message}"):
+    with pytest.raises(InputError, match=f"not a linear model: .*{message}"):
         loaded(tmp_path, **change)

@@ -385,9 +385,9 @@ def test_rules_and_noise_are_those_of_the_command() -> None:
     assert noisy.noise is not None
     assert noisy.noise.epsilon == 8
     for given_, message in (
-        ({"plain": True, "k": 5}, "plain is the tree without rules"),
-        ({"epsilon": 1.0, "k": 5}, "k is a rule of the exact tree's leaves"),
-        ({"epsilon": 1.0, "plain": True}, "plain is the exact tree without rules"),
+        ({"plain": True, "k": 5}, "plain cannot be combined with k"),
+        ({"epsilon": 1.0, "k": 5}, "k cannot be combined with epsilon"),
+        ({"epsilon": 1.0, "plain": True}, "plain cannot be combined with epsilon"),
     ):
         with pytest.raises(InputError, match=message):
             JointID3Classifier(**given_).fit(frame, classes)  # type: ignore[arg-type]

@@ -338,5 +338,5 @@ def test_a_model_file_is_checked(tmp_path: Path) -> None:
     ]
     for fields, line in wrong:
         path.write_text(json.dumps(document | fields))
-        with pytest.raises(InputError, match=f"no model of boosted trees: .*{line}"):
+        with pytest.raises(InputError, match=f"not a model of boosted trees: .*{line}"):
             load_model(path)

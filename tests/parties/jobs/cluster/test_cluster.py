@@ -239,8 +239,8 @@ def test_what_is_shown() -> None:
 WRONG = [
     ({"bounds": None}, "bounds: are missing: give LOW:HIGH for each of 'x', 'y'"),
     ({"bounds": ("0:1",)}, "bounds: there are 1 for 2 columns"),
-    ({"bounds": ("1:1", "0:1")}, "bounds: '1:1' is no LOW:HIGH"),
-    ({"bounds": ("0:inf", "0:1")}, "bounds: '0:inf' is no LOW:HIGH"),
+    ({"bounds": ("1:1", "0:1")}, "bounds: '1:1' must be LOW:HIGH"),
+    ({"bounds": ("0:inf", "0:1")}, "bounds: '0:inf' must be LOW:HIGH"),
     ({"columns": ("x", "sex")}, "columns: the values that the schema gives 'sex' must be numbers, and 'male' is none"),
     ({"columns": ("x", "z")}, "columns: 'z' is not an attribute of the schema"),
     ({"where": "x = '?'"}, "columns: no number of 'x' is left"),

@@ -248,7 +248,7 @@ def test_the_model_predicts_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     ("fields", "message"),
     [
         ({"target": "town"}, "target: a number needs bounds"),
-        ({"steps": 3}, "steps: has no meaning for least-squares"),
+        ({"steps": 3}, "steps: does not apply to least-squares"),
         ({"lambda": 0.1}, "lambda: is for ridge"),
         ({"least_rows": 3}, "least_rows: has no meaning"),
     ],

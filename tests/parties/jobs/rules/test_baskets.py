@@ -188,7 +188,7 @@ def test_noise_hides_a_basket_or_a_person(adjacency: str, people: int | None, no
     ("said", "why"),
     [
         ({"transaction": "shop"}, "transaction: 'shop' is an attribute of the schema: give it the type key"),
-        ({"transaction": None, "columns": ("item",)}, "of two columns at least, or of baskets: --transaction"),
+        ({"transaction": None, "columns": ("item",)}, r"rules need two columns, or baskets \(--transaction\)"),
         ({"transaction": ""}, "transaction"),
     ],
 )

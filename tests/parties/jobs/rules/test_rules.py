@@ -289,9 +289,9 @@ def test_a_run_stops_where_candidates_are_more_than_agreed() -> None:
         state_of(task, (lines, lines))
     with pytest.raises(InputError, match="most: the columns have 9 values already"):
         task_of(most=8)
-    with pytest.raises(InputError, match="most is of decisions without noise"):
+    with pytest.raises(InputError, match="most cannot be combined with epsilon"):
         task_of(most=20, epsilon=1.0)
-    with pytest.raises(InputError, match="first: sets are chosen with epsilon only"):
+    with pytest.raises(InputError, match="first needs epsilon"):
         task_of(first=3)
 
 

@@ -70,7 +70,7 @@ def test_the_bound_is_four_times_the_forecast(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_noise_has_its_own_bound() -> None:
-    with pytest.raises(InputError, match="most_bytes is of decisions without noise"):
+    with pytest.raises(InputError, match="most_bytes cannot be combined with epsilon"):
         task(epsilon=1.0, most_bytes=1000)
 
 

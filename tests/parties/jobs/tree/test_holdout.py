@@ -141,7 +141,7 @@ def test_states_are_written_cut_and_gone_on_from() -> None:
     total, parts = of.disclosure.opened(state), [of.disclosure.opened(state, at) for at in range(number)]
     assert {name: sum(part[name] for part in parts) for name in total} == total
     assert TreeFile.parse(of.tree_file(state).fields()).tree == of.tree_file(state).tree
-    with pytest.raises(InputError, match="leave out --tree"):
+    with pytest.raises(InputError, match="remove --tree"):
         of.state_of(of.tree_file(state))
     assert of.states.cut(Judged(state.tree), 1) == of.states.cut(state, 1)
 
@@ -167,10 +167,10 @@ def test_consent_says_that_the_whole_tree_is_opened_first() -> None:
     ("settings", "why"),
     [
         ({"prune": "mdl", "holdout": 0.2}, "holdout: goes with prune holdout"),
-        ({"epsilon": 1.0, "plain": False}, "prune is the exact tree's"),
-        ({"epsilon": 1.0, "plain": False, "prune": "off", "holdout": 0.2}, "holdout is the exact tree's"),
-        ({"support_epsilon": 1.0}, "support_epsilon counts the leaves of a tree of all rows"),
-        ({"max_rows": 1 << 28}, "rows are held out of at most 134,217,728"),
+        ({"epsilon": 1.0, "plain": False}, "prune cannot be combined with epsilon"),
+        ({"epsilon": 1.0, "plain": False, "prune": "off", "holdout": 0.2}, "holdout cannot be combined with epsilon"),
+        ({"support_epsilon": 1.0}, "support_epsilon cannot be combined with prune holdout"),
+        ({"max_rows": 1 << 28}, "prune holdout takes at most 134,217,728 rows"),
     ],
 )
 def test_what_does_not_go_together_is_refused_in_a_line(settings: dict[str, Any], why: str) -> None:

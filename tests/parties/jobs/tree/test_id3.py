@@ -120,13 +120,13 @@ def test_every_parameter_of_the_noise_enters_the_job(change: dict[str, object]) 
 @pytest.mark.parametrize(
     ("settings", "why"),
     [
-        ({"quality": "gini"}, "quality is for a tree with noise: give epsilon"),
-        ({"trees": 3}, "trees is for a tree with noise"),
-        ({"epsilon": 1.0, "weights": ("yes:2",)}, "weights is the exact tree's: leave it out, or leave out epsilon"),
-        ({"epsilon": 1.0, "prune": "chi2"}, "prune is the exact tree's: leave it out, or leave out epsilon"),
-        ({"epsilon": 1.0, "plain": True}, "plain is the exact tree without rules: leave it out, or leave out epsilon"),
-        (NOISY | {"min_rows": 5}, "min_rows asks for exact counts"),
-        (NOISY | {"tolerance": 0.5}, "tolerance is the exact tree's"),
+        ({"quality": "gini"}, "quality needs epsilon; give epsilon"),
+        ({"trees": 3}, "trees needs epsilon"),
+        ({"epsilon": 1.0, "weights": ("yes:2",)}, "weights cannot be combined with epsilon; remove one of them"),
+        ({"epsilon": 1.0, "prune": "chi2"}, "prune cannot be combined with epsilon; remove one of them"),
+        ({"epsilon": 1.0, "plain": True}, "plain cannot be combined with epsilon; remove one of them"),
+        (NOISY | {"min_rows": 5}, "min_rows cannot be combined with epsilon"),
+        (NOISY | {"tolerance": 0.5}, "tolerance cannot be combined with epsilon"),
         (NOISY | {"leaf_epsilon": 2.0}, "at most epsilon"),
         (NOISY | {"leaf_epsilon": 1.0}, "leaves nothing"),
         (NOISY | {"max_depth": 201}, "--max-depth"),
@@ -142,7 +142,7 @@ def test_what_does_not_go_with_noise_is_refused_in_a_line(settings: dict[str, ob
 
 def test_a_tree_that_never_stops_is_refused_if_it_would_be_too_large() -> None:
     wide = Schema({f"a{i}": tuple("abcdefghij") for i in range(8)}, "a0")
-    with pytest.raises(InputError, match="10,000,000 leaves: choose a smaller max_depth"):
+    with pytest.raises(InputError, match="10,000,000 leaves; choose a smaller max_depth"):
         Id3.of(Id3Settings(epsilon=1, max_depth=7, stop="off"), wide, "a0").check()
     Id3.of(Id3Settings(epsilon=1, max_depth=7), wide, "a0").check()
 
@@ -248,7 +248,7 @@ def test_the_default_is_the_same_by_a_command_a_job_file_and_a_specification(tmp
 @pytest.mark.parametrize("rule", [{"k": 5}, {"l": 2.0}, {"t": 0.5}])
 def test_plain_goes_with_no_rule(rule: dict[str, Any]) -> None:
     (name,) = rule
-    line = f"plain is the tree without rules for its leaves: leave out plain, or {name}"
+    line = f"plain cannot be combined with {name}; remove one of them"
     with pytest.raises(InputError) as flags:
         merge(Id3Settings(), {"plain": True, **rule})
     with pytest.raises(InputError) as file:

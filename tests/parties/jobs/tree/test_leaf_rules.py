@@ -109,10 +109,10 @@ def test_what_is_promised() -> None:
         ({"t": 0.123456789, "against": "public"}, "does not fit 64-bit words"),
         (
             {"epsilon": 1.0, "max_depth": 2, "k": 5},
-            "k is a rule of the exact tree's leaves: leave it out, or leave out epsilon",
+            "k cannot be combined with epsilon; remove one of them",
         ),
-        ({"epsilon": 1.0, "max_depth": 2, "t": 0.5}, "t is a rule of the exact tree's leaves"),
-        ({"epsilon": 1.0, "max_depth": 2, "against": "public"}, "against is a rule of the exact tree's leaves"),
+        ({"epsilon": 1.0, "max_depth": 2, "t": 0.5}, "t cannot be combined with epsilon"),
+        ({"epsilon": 1.0, "max_depth": 2, "against": "public"}, "against cannot be combined with epsilon"),
     ],
 )
 def test_what_does_not_go_together_is_refused_in_one_line(given: dict[str, Any], message: str) -> None:

@@ -155,7 +155,7 @@ def test_it_spends_for_the_counts_but_the_tree_is_past_any_budget() -> None:
         == task(adjacency="replace").specification()
     )
     assert isinstance(task(), SupportedTree)
-    with pytest.raises(InputError, match="support_epsilon is the exact tree's"):
+    with pytest.raises(InputError, match="support_epsilon cannot be combined with epsilon"):
         task(epsilon=1.0, plain=False)
 
 
