@@ -1,4 +1,4 @@
-"""A comparison for people: each figure of the synthetic table beside that of own rows, as text, picture and page."""
+"""Presentation of a comparison: figures of the synthetic table and of own rows, as text, picture and page."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ Data = Mapping[str, Any]
 Lines = list[tuple[str, str, str]]
 COLUMNS = {"": "", "synthetic": ">", "own": ">"}
 SYNTHETIC, OWN = PALETTE[6], PALETTE[1]
-WIDTH = 0.38  # of a bar, where 1 is the place of a pair
-FAR = 6  # distances from here on are one bar
-NEAR = 3  # distances that have a line of their own
+WIDTH = 0.38  # of a bar; a pair of bars has width 1
+FAR = 6  # greater distances share one bar
+NEAR = 3  # number of distances with a line of their own
 
 EXACT = "These figures are exact: they are for this party, not for publication."
 ABOUT = {
@@ -30,7 +30,7 @@ ABOUT = {
 
 
 def report_of(data: Data) -> Report:
-    """Return the figures in a table with a column for the synthetic rows and one for own rows."""
+    """Return the figures as a table with a column for synthetic rows and one for own rows."""
     report, rows = Report(data), Lines()
     for title, _, lines in figures(data):
         indented = [(f"  {name}", synthetic, own) for name, synthetic, own in lines]
@@ -41,7 +41,7 @@ def report_of(data: Data) -> Report:
 
 
 def to_html(data: Data, name: str) -> str:
-    """Return a comparison with the synthetic rows called `name` as an HTML document."""
+    """Return a comparison as an HTML document; `name` is the synthetic table's."""
     page = Report(data)
     page.section("", key="picture")
     label = "Accuracy of models and distances to the nearest own row; the tables below have the figures"
@@ -53,12 +53,12 @@ def to_html(data: Data, name: str) -> str:
 
 
 def figures(report: Data) -> Iterator[tuple[str, str, Lines]]:
-    """Yield the parts of a comparison.
+    """Yield the sections of a comparison.
 
-    Each is a title, a sentence about it, and lines of a name, the synthetic table's figure and the own one's.
+    Each has a title, an explanation, and lines of a name, the synthetic table's figure and that of own rows.
     """
-    many = report["rows"]
-    yield "", EXACT, [("rows", f"{many['synthetic']:,}", f"{many['own']:,}")]
+    row_counts = report["rows"]
+    yield "", EXACT, [("rows", f"{row_counts['synthetic']:,}", f"{row_counts['own']:,}")]
     part = report["copies"]
     lines = [("own rows like no other", "", f"{part['alone']:,}")]
     lines += [("of these copied", f"{part['copied']:,}", "COPIES" if part["found"] else "no more than chance")]
@@ -83,12 +83,12 @@ def figures(report: Data) -> Iterator[tuple[str, str, Lines]]:
 
 
 def name_of(distance: int) -> str:
-    """Return a distance in words."""
+    """Return a distance as text."""
     return {0: "none: the same row", 1: "1 column"}.get(distance, f"{distance} columns")
 
 
 def draw_svg(report: Data) -> str:
-    """Draw a report as an SVG document, the same for the same report."""
+    """Draw a comparison as an SVG document, deterministically."""
     from matplotlib.figure import Figure
 
     models = report.get("models")

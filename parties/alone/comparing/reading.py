@@ -1,4 +1,4 @@
-"""The two tables of a comparison from their files, as numbers of the schema's values."""
+"""The two tables of a comparison, read from their files as category codes of the schema."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_ROWS = 10_000_000
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """Both tables in the columns that both have, the number of values of each, and the target, if it is one of them."""
+    """Both tables in their common columns, the number of values of each column, and the target if there is one."""
 
     domain: dict[str, int]
     original: CodedRows

@@ -1,4 +1,4 @@
-"""Values as a table or a terminal has them, made into reports."""
+"""Reports of values as they come from a table or a terminal."""
 
 from __future__ import annotations
 
@@ -14,11 +14,20 @@ from parties.alone.local.mechanism import Mechanism, Reports
 from parties.base.text import listed, quoted
 from smc.errors import InputError
 
-AT_ONCE = 1 << 12  # rows of a batch: what their coins take stays in the processor's cache
+AT_ONCE = 1 << 12  # rows of a batch, so that their coins fit into the processor's cache
 
 
 def answer(mechanism: Mechanism, values: Sequence[Any], coins: Coins) -> Reports:
-    """Return a report of each value, uint8[rows, width]. `InputError` names a value that is none of the question's."""
+    """Return a report of each value, uint8[rows, width].
+
+    Args:
+        mechanism: the mechanism of the plan
+        values: categories, numbers or texts, one a person
+        coins: the coins of these persons
+
+    Raises:
+        InputError: a value is missing, or is not a possible answer to the question
+    """
     if any(value is None or value == "" for value in values):
         raise InputError("a value is missing: a person without one answers another question")
     if mechanism.about == "texts":
@@ -35,12 +44,12 @@ def answer(mechanism: Mechanism, values: Sequence[Any], coins: Coins) -> Reports
 
 
 def same(mechanism: Mechanism, value: str) -> str:
-    """Return a text that two values share if they are one to the mechanism: numbers that are equal, texts alike."""
+    """Return the text that identifies a value to the mechanism: 1 and 1.0 have the same one if it reports numbers."""
     return repr(_number(value) + 0.0) if mechanism.about == "numbers" else value
 
 
 def people(persons: Sequence[Any]) -> Any:
-    """Return numbers of persons from what names them, uint64[rows]."""
+    """Return a 64-bit digest of each person's identifier, uint64[rows]."""
     return digests_of([str(person) for person in persons])
 
 
