@@ -77,7 +77,7 @@ UtilityName = Literal["discernibility", "ncp", "class-size", "entropy"]
 
 
 class ColumnPlan(Rule):
-    """The role of a column, and how it is generalised."""
+    """Role of a column, and its generalisation."""
 
     role: Role
     numeric: bool = False
@@ -100,31 +100,31 @@ class ColumnPlan(Rule):
 
     @property
     def shown(self) -> bool:
-        """True if recoded rows have it: all but identifiers, and these if they are masked."""
+        """Whether recoded rows have the column: every one except unmasked identifiers."""
         return self.role != "identifier" or self.mask is not None
 
 
 class ModelPlan(Settings):
-    """A model by its name; which numbers it has, its class says."""
+    """A privacy model by its name; its class declares the further settings."""
 
     model_config = ConfigDict(extra="allow")
     model: str
 
     def made(self) -> PrivacyModel:
-        """Return the model. `InputError` if there is none of this name, or if what is given does not fit it."""
+        """Return the model; raise InputError if the name is unknown or the settings do not fit it."""
         with at_key("models"):
             return MODELS.find(self.model).of(self.model_extra or {})
 
 
 class MethodPlan(Settings):
-    """A method of disclosure control by its name; its settings are its class's."""
+    """A method of disclosure control by its name; its class declares the settings."""
 
     model_config = ConfigDict(extra="allow")
     method: str
 
 
 class HistoryPlan(Settings):
-    """Where publications are put down, and the column that says whose row each is."""
+    """File of earlier publications, the column that identifies rows, and that of persons."""
 
     file: LocalPath
     row: Name
@@ -133,7 +133,7 @@ class HistoryPlan(Settings):
 
 
 class PublishPlan(PlaceSettings):
-    """The plan of a table. Make it with `load`, which checks what no field can say alone."""
+    """Publish plan of a table; `load` returns a checked one."""
 
     max_suppressed: Annotated[float, Field(strict=True, ge=0, le=1)] = 0.0
     algorithm: Algorithm | None = None
@@ -147,11 +147,11 @@ class PublishPlan(PlaceSettings):
     history: HistoryPlan | None = None
 
     def named(self, role: Role) -> list[str]:
-        """Return the columns that have a role."""
+        """Return the columns with a role."""
         return [name for name, column in self.columns.items() if column.role == role]
 
     def check(self) -> list[PrivacyModel]:
-        """Return the models. `InputError` if they do not fit the columns, or if there is nothing to do."""
+        """Return the models; raise InputError if they do not fit the columns, or there is nothing to generalise."""
         models = [model.made() for model in self.models]
         if self.methods:
             raise InputError("methods: they are for smc publish protect: make a plan of its own for them")
@@ -173,7 +173,7 @@ class PublishPlan(PlaceSettings):
 
 
 def load(path: Path) -> PublishPlan:
-    """Read a plan and check that it can be anonymised by. `InputError` names the file and the key."""
+    """Read a plan and check it for anonymisation; the InputError names the file and the key."""
     plan = read(path)
     try:
         plan.check()
@@ -183,7 +183,7 @@ def load(path: Path) -> PublishPlan:
 
 
 def read(path: Path) -> PublishPlan:
-    """Read a plan, which need not generalise anything. `InputError` names the file and the key."""
+    """Read a plan, which need not generalise anything; the InputError names the file and the key."""
     content = files.read_toml(path)
     try:
         return PublishPlan.model_validate(content, context={"directory": path.parent})
@@ -192,7 +192,7 @@ def read(path: Path) -> PublishPlan:
 
 
 def unrecorded(path: Path) -> PublishPlan:
-    """Read a plan of rows that have no classes. `InputError` as of `read`, and if publications are to be put down."""
+    """Read a plan for rows without classes; raise InputError if it is invalid, or has a history."""
     plan = read(path)
     if plan.history is not None:
         raise InputError(

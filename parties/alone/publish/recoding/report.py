@@ -1,4 +1,4 @@
-"""The report of a publication for people: as text, and as a page."""
+"""Report of a publication for people, as text and as an HTML page."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from parties.base.pictures import style, svg
 from parties.base.report import Report
 
-NAMES = 27  # columns for the names of figures
+NAMES = 27  # characters for the names of figures
 # Stand-ins for the page's colours: matplotlib knows numbers only.
 INK, RULE, LINE = "#010203", "#040506", "#070809"
 PAGE = {INK: "var(--muted)", RULE: "var(--rule)", LINE: "var(--link)"}
@@ -38,7 +38,7 @@ CLASSES = "Rows that look alike are a class: the larger it is, the less a row in
 
 
 def report_of(data: Mapping[str, Any]) -> Report:
-    """Return a line a figure; of what an attacker could do, one a figure and sensitive column."""
+    """Return the report with a line for each figure, and for each attack and sensitive column."""
     report = Report(data, width=NAMES)
     for model in data["models"]:
         verdict = "holds" if model["holds"] else "FAILS"
@@ -99,14 +99,14 @@ def _range(part: Mapping[str, Any]) -> str:
 
 
 def particulars(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the figures about the table as a whole, each with its name."""
+    """Yield the name and value of the figures about the whole table."""
     for name, value in report.items():
         if name not in ("models", "risks", "lost", "levels", "minimal", "class_sizes", "dimensions"):
             yield name.replace("_", " "), figure(value)
 
 
 def attacks(risks: Mapping[str, Any]) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """Yield each attack, with the sensitive column in brackets if it is on one, and its figures, each with its name."""
+    """Yield each attack, with its sensitive column in brackets, if any, and the name and value of its figures."""
     for attack, figures in risks.items():
         if attack != "sensitive":
             yield from _figures(attack, figures)
@@ -128,7 +128,7 @@ def _figures(name: str, figures: Mapping[str, Any]) -> Iterator[tuple[str, list[
 
 
 def figure(value: Any) -> str:
-    """Return a figure in a few digits; two as a range; yes or no."""
+    """Return a figure in a few digits, two figures as a range, or yes or no."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):
@@ -139,7 +139,7 @@ def figure(value: Any) -> str:
 
 
 def curve_svg(points: Sequence[dict[str, Any]]) -> str:
-    """Return the points of `dimensions.curve` as an SVG element for a page that knows the variables of `PAGE`."""
+    """Return the points of `dimensions.curve` as an SVG element for a page with the variables of `PAGE`."""
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator, PercentFormatter
 
@@ -149,8 +149,8 @@ def curve_svg(points: Sequence[dict[str, Any]]) -> str:
         axes = figure.add_subplot()
         axes.patch.set_alpha(0)
         axes.spines[["top", "right"]].set_visible(False)
-        known = [(point["number"], point["lost"]) for point in points if point["lost"] is not None]
-        axes.plot(*zip(*known, strict=True), color=LINE, marker="o", markersize=5, linewidth=2, clip_on=False)
+        known_points = [(point["number"], point["lost"]) for point in points if point["lost"] is not None]
+        axes.plot(*zip(*known_points, strict=True), color=LINE, marker="o", markersize=5, linewidth=2, clip_on=False)
         axes.set_xlim(0.75, points[-1]["number"] + 0.25)
         axes.set_ylim(0, 1)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
