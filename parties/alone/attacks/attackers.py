@@ -44,7 +44,12 @@ class Secret:
 
     @classmethod
     def of(cls, published: Sequence[str], known: Sequence[str]) -> Secret:
-        """Return the secret of cells given as text; if all are numbers, a guess within `INTERVAL` is right."""
+        """Return the secret of cells given as text; if all are numbers, a guess within `INTERVAL` is right.
+
+        Args:
+            published: sensitive value of every published row
+            known: true sensitive value of every known person
+        """
         theirs, mine = (np.array(cells, dtype=object).astype(str) for cells in (published, known))
         numbers, truth = _numbers(theirs), _numbers(mine)
         codes = np.unique(theirs, return_inverse=True)[1].astype(np.int64)

@@ -33,7 +33,12 @@ class Links:
 
 
 def link(columns: Sequence[Agreement], on_progress: OnProgress = lambda done, total: None) -> Links:
-    """Link every known row to a published one; there must be columns, and rows of both kinds."""
+    """Link every known row to a published one; there must be columns, and rows of both kinds.
+
+    Args:
+        columns: agreement of each known column
+        on_progress: called with the numbers of known rows done and in total
+    """
     lines, first, place, counts = np.unique(
         np.stack([column.published for column in columns]),
         axis=1,

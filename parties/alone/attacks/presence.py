@@ -26,7 +26,7 @@ def bounds(rate: float, share: float, gain: float, exclusion: float) -> tuple[fl
         InputError: more people are in the table than have the property, or everybody has it
     """
     if rate >= 1:
-        raise InputError("everybody has the property at a rate of 1: that somebody is in the table tells nothing")
+        raise InputError("at a rate of 1, everybody has the property, so presence in the table discloses nothing")
     if share > rate:
         raise InputError(f"the share of people in the table, {share:g}, is more than the rate, {rate:g}: all have it")
     outside = (rate - share) / (1 - share)

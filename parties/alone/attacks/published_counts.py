@@ -15,6 +15,10 @@ def alone(model: NaiveBayesModel, members: Columns) -> dict[str, Any]:
     """Return how many members have a value that the model shows with one row, or with few, ready for JSON.
 
     The counts are exact if no member is missing from them; noise would remove some.
+
+    Args:
+        model: the published model
+        members: rows from which it was learnt
     """
     members.require([*model.columns, model.target])
     classes = list(model.classes)

@@ -284,5 +284,10 @@ def ranked(drawn: Counts) -> list[tuple[int, int, float]]:
 
 
 def rebuilt(drawn: Counts, true: Counts) -> float:
-    """Return the mean number of the true rows, int64[unknowns], in a solution."""
+    """Return the mean number of the true rows in a solution.
+
+    Args:
+        drawn: solutions, int64[draws, unknowns]
+        true: number of true rows of each combination, int64[unknowns]
+    """
     return float(np.minimum(drawn, true).sum(axis=1).mean())

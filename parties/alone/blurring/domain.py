@@ -25,7 +25,13 @@ class Domain:
 
     @classmethod
     def intervals(cls, low: float, high: float, rows: int) -> Domain:
-        """Return equal intervals from low to high; their number grows with the number of rows."""
+        """Return equal intervals; their number grows with the number of rows.
+
+        Args:
+            low: lower end of the range
+            high: upper end of the range
+            rows: number of rows
+        """
         edges = np.linspace(low, high, int(np.clip(rows // ROWS_EACH, FEWEST, MOST)) + 1)
         return cls(edges[:-1], edges[1:])
 
@@ -39,7 +45,12 @@ class Domain:
 
     @classmethod
     def of_values(cls, values: Floats, rows: int) -> Domain:
-        """Return the distinct values of an unblurred column, or quantile intervals if there are more than `MOST`."""
+        """Return the distinct values of an unblurred column, or quantile intervals if there are more than `MOST`.
+
+        Args:
+            values: the column, float64[rows]
+            rows: number of rows, which determines the number of intervals
+        """
         distinct = np.unique(values)
         most = int(np.clip(rows // ROWS_EACH, FEWEST, MOST))
         if len(distinct) <= MOST:
@@ -88,7 +99,12 @@ class Observation:
 
     @classmethod
     def of(cls, domain: Domain, noise: Noise) -> Observation:
-        """Return bins about as wide as the intervals, over the range of published values; the outermost are open."""
+        """Return bins about as wide as the intervals, over the range of published values; the outermost are open.
+
+        Args:
+            domain: intervals or points of the true values
+            noise: the noise
+        """
         low, high = float(domain.lower[0]), float(domain.upper[-1])
         if isinstance(noise, Cells):
             edges = noise.edges()

@@ -86,7 +86,7 @@ def attack(rows: RowQuery, plan: BlurPlan, truth: RowQuery | None) -> dict[str, 
     """
     names = [name for name, column in plan.columns.items() if column.noise in ("uniform", "gaussian")]
     if not names:
-        raise InputError("the plan has no column with uniform or gaussian noise: there is none to remove")
+        raise InputError("the plan has no column with uniform or gaussian noise to remove")
     published = read(rows, plan, names)
     matrix = np.stack([published[name] for name in names])
     variances = np.array([_variance(plan, name) for name in names])

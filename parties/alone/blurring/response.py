@@ -43,7 +43,12 @@ class Response:
         return self.keep * np.eye(self.size) + (1 - self.keep) / self.size
 
     def blur(self, codes: NDArray[np.int32], rng: np.random.Generator) -> NDArray[np.int32]:
-        """Return an answer for each true category, int32[rows]."""
+        """Return an answer for each true category, int32[rows].
+
+        Args:
+            codes: true categories, int32[rows] below `size`
+            rng: source of randomness
+        """
         answers = rng.integers(0, self.size, len(codes), dtype=np.int32)
         return np.where(rng.random(len(codes)) < self.keep, codes, answers)
 
@@ -53,7 +58,7 @@ class Response:
         Before this correction they are unbiased. InputError if keep is 0: answers then contain no information.
         """
         if not self.keep:
-            raise InputError("keep is 0: what was said has nothing to do with what is true")
+            raise InputError("keep is 0, so answers do not depend on the truth")
         probabilities = (counts / counts.sum() - (1 - self.keep) / self.size) / self.keep
         probabilities = np.maximum(probabilities, 0)
         return np.asarray(probabilities / probabilities.sum())

@@ -169,7 +169,7 @@ def _coded(name: str, how: ColumnBlur, answers: Any) -> tuple[Column, Any]:
     """Return the column, and the value's index in each row."""
     if how.noise == "response":
         if not how.response.keep:
-            raise InputError(f"column {quoted(name)}: keep is 0: what was said has nothing to do with what is true")
+            raise InputError(f"column {quoted(name)}: keep is 0, so answers do not depend on the truth")
         return Column(name, how.values or (), how.response.keep), answers.astype(np.int64)
     values, codes = np.unique(np.array(answers, dtype=object), return_inverse=True)
     return Column(name, tuple(values.tolist()), 1.0), codes

@@ -40,7 +40,12 @@ class Column(Protocol):
         """Return the interval or category of each value without reconstruction, int32[rows]."""
 
     def codes(self, published: Floats, rng: np.random.Generator) -> IntervalCodes:
-        """Return the interval or category of each row, reconstructed from all these rows, int32[rows]."""
+        """Return the interval or category of each row, reconstructed from all these rows, int32[rows].
+
+        Args:
+            published: published values, float64[rows]
+            rng: source of randomness
+        """
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,7 +178,12 @@ def _by_group(column: Column, published: Floats, groups: Places, rng: np.random.
 
 
 def assign(published: Floats, probabilities: Floats) -> NDArray[np.int32]:
-    """Return the interval of each row, int32[rows], assigned in the order of published values (stable)."""
+    """Return the interval of each row, int32[rows], assigned in the order of published values (stable).
+
+    Args:
+        published: published values, float64[rows]
+        probabilities: distribution of the true values, float64[intervals]
+    """
     ends = np.rint(np.cumsum(probabilities) * len(published)).astype(np.int64)
     ends[-1] = len(published)
     intervals = np.empty(len(published), dtype=np.int32)

@@ -85,7 +85,15 @@ def read(rows: RowQuery, plan: BlurPlan, names: Sequence[str]) -> dict[str, Any]
 
 
 def numbers(column: pa.ChunkedArray, place: str) -> Floats:
-    """Return a column of numbers, or of their texts, float64[rows]; the InputError begins with `place`."""
+    """Return a column of numbers, or of their texts, as float64[rows].
+
+    Args:
+        column: the column
+        place: name of the source and column, for errors
+
+    Raises:
+        InputError: a value is missing or not a finite number
+    """
     if column.null_count:
         raise InputError(f"{place}: a value is missing, and cannot be blurred")
     try:
@@ -117,5 +125,5 @@ def _categories(column: pa.ChunkedArray, how: ColumnBlur, place: str) -> Any:
     codes = codes_of(texts, values)
     if (codes < 0).any():
         wrong = texts[int(np.argmax(codes < 0))]
-        raise InputError(f"{place}: {quoted(wrong)} is none of the plan's values {listed(values)}")
+        raise InputError(f"{place}: {quoted(wrong)} is not among the plan's values {listed(values)}")
     return codes

@@ -28,14 +28,28 @@ _LONG = 3600.0  # seconds; the second party of ID3 is a thread of this process
 
 
 def majority(domains: Sequence[int], classes: int, rows: Codes, labels: Codes) -> Predict:
-    """Return a model that predicts the most frequent class for every row."""
+    """Return a model that predicts the most frequent class for every row.
+
+    Args:
+        domains: number of values of each column
+        classes: number of classes
+        rows: int64[rows, columns]
+        labels: class of each row, int64[rows]
+    """
     del domains, rows
     label = int(np.bincount(labels, minlength=classes).argmax())
     return lambda others: np.full(len(others), label)
 
 
 def tree(domains: Sequence[int], classes: int, rows: Codes, labels: Codes) -> Predict:
-    """Return the tree of `smc id3 --plain`, of depth 5 at most, grown by the same program on the clear engine."""
+    """Return the tree of `smc id3 --plain`, of depth 5 at most, grown by the same program on the clear engine.
+
+    Args:
+        domains: number of values of each column
+        classes: number of classes
+        rows: int64[rows, columns]
+        labels: class of each row, int64[rows]
+    """
     problem = Problem(tuple(domains), classes, max(1, len(labels)), min_rows=MIN_ROWS, max_depth=DEPTH)
     return classifier(in_the_clear(domains, classes, rows, labels, lambda engine, counts: id3(engine, problem, counts)))
 
@@ -95,7 +109,14 @@ class NaiveBayes:
 
 
 def naive_bayes(domains: Sequence[int], classes: int, rows: Codes, labels: Codes) -> Predict:
-    """Learn naive Bayes with every count raised by 1, like `smc release naive-bayes`."""
+    """Return naive Bayes with every count raised by 1, like `smc release naive-bayes`.
+
+    Args:
+        domains: number of values of each column
+        classes: number of classes
+        rows: int64[rows, columns]
+        labels: class of each row, int64[rows]
+    """
     each = np.bincount(labels, minlength=classes) + 1
     tables = []
     for values, size in zip(rows.T, domains, strict=True):
@@ -105,7 +126,14 @@ def naive_bayes(domains: Sequence[int], classes: int, rows: Codes, labels: Codes
 
 
 def logistic_regression(domains: Sequence[int], classes: int, rows: Codes, labels: Codes) -> Predict:
-    """Learn logistic regression on one indicator for each value."""
+    """Return logistic regression on one indicator for each value.
+
+    Args:
+        domains: number of values of each column
+        classes: number of classes
+        rows: int64[rows, columns]
+        labels: class of each row, int64[rows]
+    """
     return logistic.fit(domains, classes, rows, labels).predict
 
 

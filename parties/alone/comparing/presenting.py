@@ -13,19 +13,19 @@ Lines = list[tuple[str, str, str]]
 COLUMNS = {"": "", "synthetic": ">", "own": ">"}
 SYNTHETIC, OWN = PALETTE[6], PALETTE[1]
 WIDTH = 0.38  # of a bar; a pair of bars has width 1
-FAR = 6  # greater distances share one bar
+FAR = 6  # this and greater distances share one bar
 NEAR = 3  # number of distances with a line of their own
 
 EXACT = "These figures are exact: they are for this party, not for publication."
 ABOUT = {
-    "copies": "Own rows that are like no other own row, and stand among the synthetic rows. Rows of the same law hit "
-    "some by chance; more than chance makes are copies of people.",
-    "marginals": "How far shares of rows are from each other, all cells of a marginal together: 0 where they agree, 1 "
-    "where no cell has rows of both. Two halves of the own rows differ by as much as chance makes them.",
-    "accuracy": "The share of own rows whose class is found by a model that has learnt from the synthetic rows; beside "
-    "it one that has learnt from four fifths of the own rows and is asked about the last fifth.",
-    "distances": "In how many columns the nearest own row differs. If synthetic rows were nearer to own rows than "
-    "other own rows are, they might be copies. That they are not proves nothing: only the noise does.",
+    "copies": "Unique own rows that also occur among the synthetic rows. Independent rows of the same distribution hit "
+    "some by chance. More hits than by chance are copies of people.",
+    "marginals": "Total variation distance between the shares of rows in a marginal's cells: 0 if the tables agree, 1 "
+    "if no cell has rows of both. The distance of two halves of the own rows shows the effect of chance.",
+    "accuracy": "Share of own rows whose class is predicted rightly by a model learnt from the synthetic rows. In "
+    "comparison, a model learnt from four fifths of the own rows predicts the last fifth.",
+    "distances": "Number of columns in which the nearest own row differs. If synthetic rows are nearer to own rows "
+    "than other own rows are, they may be copies. If not, that does not prove privacy: only the noise does.",
 }
 
 
@@ -101,7 +101,7 @@ def draw_svg(report: Data) -> str:
             _bars(panels[0], names, heights)
             panels[0].axhline(models["majority"], color=MUTED, linewidth=1, linestyle=":", label="most frequent class")
             panels[0].set_ylim(0, 1)
-            panels[0].set_title("share of own rows whose class is found", parse_math=False)
+            panels[0].set_title("share of own rows predicted rightly", parse_math=False)
         shares = [_folded(report["distances"][key]["shares"]) for key in ("synthetic", "own")]
         names = [str(k) for k in range(len(shares[0]))]
         if len(report["distances"]["own"]["shares"]) > FAR + 1:

@@ -124,18 +124,18 @@ def load(key_file: Path, device: Device) -> Account:
     if device.total is None:
         raise InputError(f"{key_file}: the key has no total (smc local key --total makes one that has)")
     if not path.exists():
-        raise InputError(f"{path}: is missing, and what was spent is not known: restore it beside its key")
+        raise InputError(f"{path}: is missing, so the spent budget is unknown: restore it beside its key")
     files.ensure_private(path)
     try:
         account = Account.model_validate_json(json.dumps(files.read_json(path)))
     except ValidationError as error:
-        raise InputError(f"{path}: is no account: {explained(error, Account)}") from None
+        raise InputError(f"{path}: is not an account: {explained(error, Account)}") from None
     if account.device != _mark(device, "device"):
         raise InputError(f"{path}: is the account of another key")
     if any(entry.epsilon is None and entry.lasting is None for entry in account.entries):
-        raise InputError(f"{path}: is no account: an entry has no bound")
+        raise InputError(f"{path}: is not an account: an entry has no bound")
     if len({(entry.plan, entry.value) for entry in account.entries}) < len(account.entries):
-        raise InputError(f"{path}: is no account: a value has two entries")
+        raise InputError(f"{path}: is not an account: a value has two entries")
     return account
 
 
@@ -177,7 +177,7 @@ def charge(key_file: Path, device: Device, plan: LocalPlan, mechanism: Mechanism
             if with_it > max(total, spent):
                 raise InputError(
                     f"{plan.question!r}: the answer would spend {what} {_up(with_it - spent, digits):.15g}, and "
-                    f"{_down(total - spent, digits):.15g} of {float(total):.15g} is left: nothing is told"
+                    f"{_down(total - spent, digits):.15g} of {float(total):.15g} is left; no report was made"
                 )
         files.write_bytes(place(key_file), _text(charged), private=True)
         files.settle(key_file.parent)

@@ -117,7 +117,7 @@ def verdict(advice: dict[str, Any]) -> str:
             f"{best['mechanism']} has the least error: {best['error']:.4g}, one standard deviation, at its worst number"
         )
     if best["found_from"] >= 1:
-        return f"{reports:,} reports are too few: no share of {values:,} values is told from none"
+        return f"{reports:,} reports are too few: no share of {values:,} values can be distinguished from 0"
     even = best["reports_for_even_share"]
     more = "" if even <= reports else f"; that all are found if they are even takes {even:,} reports"
     shorter = [

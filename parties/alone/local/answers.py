@@ -38,13 +38,18 @@ def answer(mechanism: Mechanism, values: Sequence[Any], coins: Coins) -> Reports
         codes = np.array([index.get(str(value), -1) for value in values], dtype=np.int64)
         if (codes < 0).any():
             wrong = str(values[int(np.argmax(codes < 0))])
-            raise InputError(f"{quoted(wrong)} is none of the plan's values {listed(names)}")
+            raise InputError(f"{quoted(wrong)} is not among the plan's values {listed(names)}")
         return mechanism.report(codes, coins)
     return mechanism.report(np.array([_number(value) for value in values]), coins)
 
 
 def same(mechanism: Mechanism, value: str) -> str:
-    """Return the text that identifies a value to the mechanism: 1 and 1.0 have the same one if it reports numbers."""
+    """Return the text that identifies a value to the mechanism: equal numbers have one text.
+
+    Args:
+        mechanism: the mechanism of the plan
+        value: the value, as text
+    """
     return repr(_number(value) + 0.0) if mechanism.about == "numbers" else value
 
 
@@ -57,7 +62,7 @@ def _number(value: Any) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError):
-        raise InputError(f"{quoted(str(value))} is no number") from None
+        raise InputError(f"{quoted(str(value))} is not a number") from None
     if not math.isfinite(number):
-        raise InputError(f"{quoted(str(value))} is no finite number")
+        raise InputError(f"{quoted(str(value))} is not a finite number")
     return number

@@ -37,7 +37,12 @@ def threshold(probability: float) -> int:
 
 
 def falls(words: Words, thresholds: int | NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Return whether each coin falls below its threshold: one threshold for all, or an array of them."""
+    """Return whether each coin falls below its threshold.
+
+    Args:
+        words: the coins
+        thresholds: one threshold for all coins, or an array of them
+    """
     if isinstance(thresholds, int):
         if thresholds >= ONE:
             return np.ones(words.shape, dtype=np.bool_)
@@ -104,7 +109,12 @@ class Coins:
 
 
 def encrypted(key: bytes, blocks: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Encrypt distinct blocks of 128 bits, uint64[n, 2]; codebook mode is the pseudo-random function itself."""
+    """Encrypt distinct blocks of 128 bits; codebook mode is then the pseudo-random function itself.
+
+    Args:
+        key: AES key
+        blocks: uint64[n, 2]
+    """
     out = np.empty(blocks.nbytes + 16, dtype=np.uint8)
     Cipher(algorithms.AES(key), modes.ECB()).encryptor().update_into(blocks.view(np.uint8).reshape(-1).data, out.data)
     return out[: blocks.nbytes].view(np.uint64).reshape(blocks.shape)

@@ -48,7 +48,7 @@ def document(
     if projected and (mechanism.unit == "mean" or mechanism.about == "texts"):
         raise InputError(f"--projected is for shares that add up to 1: those of {plan.mechanism} need not")
     if projected and not np.isfinite(estimates.values).all():
-        raise InputError("--projected needs an estimate of every share, and of one nobody spoke: decode more reports")
+        raise InputError("--projected needs an estimate of every share, and one has no reports: decode more reports")
     shares = on_simplex(estimates.values) if projected else ()
     rows = zip(estimates.names, estimates.values, estimates.deviations, intervals, strict=True)
     return {
@@ -80,10 +80,10 @@ def report_of(data: dict[str, Any]) -> Report:
     report.line(f"{data['question']}: {data['reports']:,} reports by {data['mechanism']}")
     report.lines([*_privacy(data), ""])
     if not data["estimates"]:
-        report.line("no candidate is proved to be there")
+        report.line("no candidate is proved to be present")
     for row in data["estimates"]:
         if row["value"] is None:
-            report.fact(row["name"], " nobody spoke of it")
+            report.fact(row["name"], " no reports")
             continue
         projected = f", projected {figure(data, row['projected'])}" if "projected" in row else ""
         between = f"between {figure(data, row['low'])} and {figure(data, row['high'])}"
@@ -107,19 +107,17 @@ def page(report: dict[str, Any]) -> str:
     page.line(f"{report['reports']:,} reports by {report['mechanism']}; {' '.join(_privacy(report))}.")
     for row in report["estimates"]:
         known = row["value"] is not None
-        figures = (
-            [figure(report, row[key]) for key in ("value", "low", "high")] if known else ["nobody spoke of it", "", ""]
-        )
+        figures = [figure(report, row[key]) for key in ("value", "low", "high")] if known else ["no reports", "", ""]
         rows.append((row["name"], *figures))
     if any(row["value"] is not None for row in report["estimates"]):
-        page.section("Estimates", "The intervals hold the truth 95 times in 100, each for itself.")
+        page.section("Estimates", "Each interval has a confidence of 95%.")
         page.picture(intervals_svg(report), "The estimates with their intervals; the table below has the figures")
     page.section("Figures")
     if rows:
         heads = {"mean" if report["unit"] == "mean" else "what": "", "estimate": ">", "from": ">", "to": ">"}
         page.table(heads, rows)
     else:
-        page.line("No candidate is proved to be there.")
+        page.line("No candidate is proved to be present.")
     return page.html(report["question"])
 
 
@@ -161,7 +159,7 @@ def _privacy(report: dict[str, Any]) -> list[str]:
     texts = [f"a report: {each_bound}; all reports of a person on one value: {lasts}"]
     if "shuffled" in report:
         known = report["shuffled"]["epsilon"]
-        bound = "nothing is known of so few reports" if known is None else f"epsilon {known:.4g}"
+        bound = "unknown for this few reports" if known is None else f"epsilon {known:.4g}"
         delta = f"at a delta of {report['shuffled']['delta']:g}"
         texts.append(f"shuffled, {delta}: {bound}, if {report['shuffled']['if']}")
     return [*texts, *much(each if ever is None else ever)]

@@ -32,9 +32,9 @@ PARTS = 1 << 16  # sigma is a multiple of 1/65536 of the range
 class GaussMean(NoisyMean):
     """Estimator of the mean of numbers between public bounds, from discrete Gaussian noise on a grid of `steps`."""
 
-    requested_delta: Annotated[
-        Finite, Field(alias="delta", ge=1e-12, le=0.01, description="the chance that epsilon does not hold")
-    ] = field(kw_only=True)
+    requested_delta: Annotated[Finite, Field(alias="delta", ge=1e-12, le=0.01, description="the delta of a report")] = (
+        field(kw_only=True)
+    )
     name: ClassVar[str] = "gauss"
 
     @cached_property
@@ -102,6 +102,11 @@ def least_parts(steps: int, epsilon: float, delta: float) -> int:
     """Return the least sigma, in parts of the range, whose delta is at most `delta`.
 
     If it needs too many positions, return a greater one, which needs too many as well.
+
+    Args:
+        steps: steps of the grid
+        epsilon: epsilon of a report
+        delta: greatest delta of a report
     """
 
     def approximate_delta(parts: int) -> float:

@@ -1,4 +1,4 @@
-"""Base class of local mechanisms: randomised reports, estimates from reports, and the privacy of a report.
+"""Base class of local mechanisms: randomised reports, estimates from reports, and the epsilon of a report.
 
 A mechanism is one class, in a file of this folder or of another package (entry point `smc.local-mechanisms`).
 """
@@ -37,7 +37,7 @@ Names: TypeAlias = Annotated[
     tuple[str, ...], AfterValidator(_apart), Field(alias="values", description="the categories, two or more")
 ]
 Requested: TypeAlias = Annotated[
-    Finite, Field(alias="epsilon", gt=0, le=LARGEST_EPSILON, description="the privacy of a report")
+    Finite, Field(alias="epsilon", gt=0, le=LARGEST_EPSILON, description="the epsilon of a report")
 ]
 Low: TypeAlias = Annotated[Finite, Field(description="the least number")]
 High: TypeAlias = Annotated[Finite, Field(description="the greatest number")]

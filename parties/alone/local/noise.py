@@ -100,8 +100,8 @@ class NoisyMean(GridMean):
         super().check()
         if self.outcomes > MOST_PLACES:
             raise InputError(
-                f"{self.steps} steps at this epsilon take {self.outcomes:,} places, at most {MOST_PLACES:,} are told "
-                "apart: choose fewer steps"
+                f"{self.steps} steps at this epsilon take {self.outcomes:,} positions, and at most {MOST_PLACES:,} are "
+                "allowed: choose fewer steps"
             )
 
     @property

@@ -53,7 +53,7 @@ class OneBitMean(Mechanism):
     low: Low
     high: High
     requested_epsilon: Requested
-    memoise: Annotated[bool, Field(strict=True, description="whether an answer lasts")] = False
+    memoise: Annotated[bool, Field(strict=True, description="whether answers are memoised")] = False
     name: ClassVar[str] = "mean"
     about: ClassVar[Literal["numbers"]] = "numbers"
     unit: ClassVar[Literal["mean"]] = "mean"
@@ -122,7 +122,7 @@ class BitHistogram(Mechanism):
     low: Low
     high: High
     buckets: Annotated[Size, Field(description="equal parts of low to high")]
-    per_report: Annotated[int, Field(strict=True, ge=1, alias="told", description="buckets that a person speaks about")]
+    per_report: Annotated[int, Field(strict=True, ge=1, alias="told", description="buckets that a person reports on")]
     requested_epsilon: Requested
     name: ClassVar[str] = "histogram"
     about: ClassVar[Literal["numbers"]] = "numbers"

@@ -29,14 +29,30 @@ def pack(bits: NDArray[np.bool_]) -> Reports:
 
 
 def unpack(reports: Reports, width: int) -> NDArray[np.uint8]:
-    """Unpack the result of `pack` to uint8[rows, width] of 0 and 1; raise InputError if a bit beyond `width` is set."""
+    """Unpack the result of `pack` to uint8[rows, width] of 0 and 1.
+
+    Args:
+        reports: packed bits
+        width: bits of a row
+
+    Raises:
+        InputError: a bit beyond `width` is set
+    """
     if width % 8 and (reports[:, width // 8] >> (width % 8)).any():
         raise InputError("a report has bits beyond its last: it is damaged, or made by another plan")
     return np.unpackbits(reports, axis=1, count=width, bitorder="little")
 
 
 def known(values: NDArray[Any], bound: int) -> NDArray[Any]:
-    """Return the values; raise InputError unless all are below `bound`, as in every report made by this plan."""
+    """Return the values if all are possible in reports made by this plan.
+
+    Args:
+        values: non-negative integers
+        bound: the values must be below it
+
+    Raises:
+        InputError: a value is too large
+    """
     if len(values) and int(values.max()) >= bound:
-        raise InputError("a report says what this plan does not know: it is damaged, or made by another plan")
+        raise InputError("a report is impossible under this plan: it is damaged, or made by another plan")
     return values

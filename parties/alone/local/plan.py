@@ -49,13 +49,13 @@ class LocalPlan(Settings):
         lasting = {"memoise": self.memoise} if "memoise" in kind.named() else {}
         mechanism = kind.of((self.model_extra or {}) | lasting)
         if not self.memoise and self.reports is None:
-            raise InputError("memoise = false needs reports, how many a device sends at most: each is charged")
+            raise InputError("memoise = false needs reports, the most reports that a device sends: each is charged")
         if not self.memoise and math.isinf(mechanism.epsilon):
-            raise InputError("a report gives something away, and memoise = false keeps nothing: choose other settings")
+            raise InputError("a report has no finite epsilon, which memoise = false requires: choose other settings")
         if self.memoise and math.isinf(mechanism.lasting):
             raise InputError(
-                f"these settings of {self.mechanism} leave nothing that lasts: whoever hears often enough learns the "
-                "value; choose others, or memoise = false and reports"
+                f"these settings of {self.mechanism} memoise no answer, so repeated reports disclose the value; choose "
+                "other settings, or memoise = false and reports"
             )
         return mechanism
 

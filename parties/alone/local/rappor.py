@@ -41,17 +41,21 @@ class Rappor(GroupedBits):
 
     bits: Annotated[Size, Field(description="bits of a report")]
     hashes: Annotated[int, Field(strict=True, ge=1, le=16, description="bits that a text sets")]
-    cohorts: Annotated[int, Field(strict=True, ge=1, le=1 << 16, description="groups of devices, each with other bits")]
-    f: Annotated[Finite, Field(ge=0, lt=1, description="the noise that lasts")]
-    p: Annotated[Finite, Field(ge=0, le=1, description="how often a bit that is 0 is sent as 1")]
-    q: Annotated[Finite, Field(ge=0, le=1, description="how often a bit that is 1 is sent as 1")]
+    cohorts: Annotated[
+        int, Field(strict=True, ge=1, le=1 << 16, description="groups of devices, each with its own hash functions")
+    ]
+    f: Annotated[
+        Finite, Field(ge=0, lt=1, description="probability that the permanent response replaces a bit by a coin")
+    ]
+    p: Annotated[Finite, Field(ge=0, le=1, description="probability that a bit 0 is sent as 1")]
+    q: Annotated[Finite, Field(ge=0, le=1, description="probability that a bit 1 is sent as 1")]
     name: ClassVar[str] = "rappor"
     about: ClassVar[Literal["texts"]] = "texts"
 
     @override
     def check(self) -> None:
         if not self.p < self.q:
-            raise InputError(f"p must be below q, not {self.p:g} and {self.q:g}: reports would say nothing")
+            raise InputError(f"p must be below q, not {self.p:g} and {self.q:g}: otherwise reports have no information")
 
     @property
     @override

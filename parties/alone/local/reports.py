@@ -102,7 +102,7 @@ def candidates(path: Path) -> tuple[str, ...]:
     """Read candidate texts, one a line, without empty lines and repetitions."""
     texts = tuple(dict.fromkeys(line.strip() for line in files.read_text(path).splitlines() if line.strip()))
     if not texts:
-        raise InputError(f"{path}: there is no candidate, one a line")
+        raise InputError(f"{path}: it has no candidates; write one a line")
     return texts
 
 
@@ -115,7 +115,7 @@ def _tallied(stream: IO[bytes], path: Path, mechanism: Mechanism) -> Iterator[ND
         bad = (digits > 15).any(axis=1) | (text[:, -1] != ord("\n"))
         if bad.any() or len(data) % length:
             line = number + (int(np.argmax(bad)) if bad.any() else count)
-            raise InputError(f"{path}: line {line}: is no report of {length - 1} hexadecimal digits")
+            raise InputError(f"{path}: line {line}: is not a report of {length - 1} hexadecimal digits")
         try:
             yield mechanism.tally((digits[:, ::2] << 4 | digits[:, 1::2]).astype(np.uint8))
         except InputError as error:
@@ -128,16 +128,16 @@ def _tally(path: Path, plan: LocalPlan, mechanism: Mechanism) -> NDArray[np.int6
     try:
         digest, numbers = content["plan"], content["tally"]
     except (KeyError, TypeError):
-        raise InputError(f"{path}: is no tally") from None
+        raise InputError(f"{path}: is not a tally") from None
     if digest != plan.digest():
         raise InputError(f"{path}: its reports were made by another plan")
     empty = total((), mechanism)
     whole: Sequence[object] = numbers if isinstance(numbers, list) else ()
     if len(whole) != len(empty) or not all(type(n) is int and 0 <= n < 1 << 53 for n in whole):
-        raise InputError(f"{path}: is no tally of this plan")
+        raise InputError(f"{path}: is not a tally of this plan")
     tally = np.array(whole, dtype=np.int64)
     if not mechanism.possible(tally):
-        raise InputError(f"{path}: is a tally that no reports have: it is damaged, or made by another plan")
+        raise InputError(f"{path}: is an impossible tally: it is damaged, or made by another plan")
     if mechanism.count(tally) > MOST_REPORTS:
         raise InputError(f"{path}: is a tally of more than {MOST_REPORTS:,} reports")
     return tally

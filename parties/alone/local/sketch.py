@@ -36,7 +36,7 @@ from parties.alone.local.packing import pack, to_bytes
 class CountMeanSketch(GroupedBits):
     """A sketch of `rows` rows, two or more, of `bits` bits."""
 
-    rows: Annotated[Size, Field(description="rows of the sketch, each with other places")]
+    rows: Annotated[Size, Field(description="rows of the sketch, each with its own hash function")]
     bits: Annotated[Size, Field(description="bits of a row")]
     requested_epsilon: Requested
     name: ClassVar[str] = "sketch"

@@ -44,7 +44,12 @@ class Cells:
 
 
 def reduced(columns: ValueCodes, counts: Counts | None = None) -> tuple[ValueCodes, Counts]:
-    """Return the distinct columns of int[columns, rows], in lexical order, and the count of each."""
+    """Return the distinct columns of int[columns, rows], in lexical order, and the count of each.
+
+    Args:
+        columns: the codes
+        counts: rows of each column; None: one each
+    """
     if counts is None:
         counts = np.ones(columns.shape[1], dtype=np.int64)
     if not columns.shape[1]:

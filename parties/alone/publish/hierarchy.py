@@ -64,7 +64,12 @@ class Hierarchy:
         return tuple(penalties)
 
     def parents(self, lower: int, upper: int) -> ValueCodes:
-        """Return the group at the upper level of each group at the lower level, int32[groups]."""
+        """Return the group at the upper level of each group at the lower level, int32[groups].
+
+        Args:
+            lower: number of the lower level
+            upper: number of the upper level
+        """
         parents: ValueCodes = np.zeros(len(self.labels[lower]), dtype=np.int32)
         parents[self.groups[lower]] = self.groups[upper]
         return parents

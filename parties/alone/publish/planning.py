@@ -128,7 +128,7 @@ def propose(
             notes += [f"{name}: {misfits[i]}"] if i in misfits else []
             quasi.append(i)
     if not quasi:
-        raise InputError(f"{rows.engine.place}: every column tells nearly all rows apart, so none could be published")
+        raise InputError(f"{rows.engine.place}: every column identifies nearly all rows, so none could be published")
     if sounding := [names[i] for i in quasi if SENSITIVE.search(names[i])]:
         notes.append(f'{", ".join(sounding)}: sensitive, by the name? If so, say role = "sensitive" and give a model')
     if len(quasi) > MANY:

@@ -56,7 +56,7 @@ def value_of(keys: Mapping[int, ColumnKey], text: str, ring: Keyring) -> str | N
     """
     version, sealed = read(text)
     if version not in keys:
-        raise ValueError("a version that there is none of")
+        raise ValueError("an unknown version")
     key = keys[version]
     plain = key.cipher.open(sealed, key.associated)
     if plain[:1] == _ALONE:
@@ -163,7 +163,7 @@ def few(name: str, distinct: int, total: int, most: int) -> Iterator[str]:
     if 0 < distinct <= FEW and total >= 2 * distinct:
         yield (
             f"{name}: only {distinct} values in {total} rows, the most frequent in {most / total:.0%} of them: "
-            "who knows how frequent they are can tell which is which; randomised pseudonyms hide it"
+            "knowledge of their frequencies identifies them; use randomised pseudonyms"
         )
 
 
@@ -262,7 +262,14 @@ def restore(rows: RowQuery, columns: Mapping[str, str], ring: Keyring, out: Path
 
 
 def restored(keys: Mapping[int, ColumnKey], column: Any, ring: Keyring, place: str) -> tuple[pa.Array, int]:
-    """Return the original values of a column, and the number of cells of forgotten subjects."""
+    """Return the original values of a column, and the number of cells of forgotten subjects.
+
+    Args:
+        keys: versions of the column's key
+        column: the pseudonyms
+        ring: keyring with the subjects' keys
+        place: name of the source and column, for errors
+    """
     texts, codes = encode(column)
     values: list[str | None] = []
     for text in texts:

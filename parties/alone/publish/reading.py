@@ -36,7 +36,15 @@ class Texts:
 
 
 def texts(rows: RowQuery, names: Sequence[str]) -> Texts:
-    """Return the distinct rows of some columns; raise InputError without rows, or for a column without categories."""
+    """Return the distinct rows of some columns.
+
+    Args:
+        rows: the table
+        names: the columns
+
+    Raises:
+        InputError: there are no rows, or a column does not exist or has no categories
+    """
     spelled = [cell_of(rows, name).as_(f"c{i}") for i, name in enumerate(names)]
     cells = [exp.column(name, quoted=True) for name in dict.fromkeys(names)]
     number = "n" + "_" * max(map(len, names))  # differs from every column's name

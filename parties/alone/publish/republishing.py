@@ -54,7 +54,7 @@ def publication(plan: PublishPlan, source: RowQuery, history: History, random: n
     changed = sum(known is not None and value not in known for value, known in zip(values, signatures, strict=True))
     location = f"{source.engine.place}, column {quoted(sensitive)}"
     if changed:
-        raise InputError(f"{location}: {changed:,} rows have another value than before, and their signature lacks it")
+        raise InputError(f"{location}: {changed:,} rows have a new value that is not in their signature")
     every = sorted({*domain, *values})
     if len(every) < m:
         raise InputError(f"{location}: there are {len(every)} values, and m = {m} takes as many")

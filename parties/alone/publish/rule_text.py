@@ -119,7 +119,7 @@ def _tree(column: str, tokens: Sequence[Token]) -> Paths:
         if len(steps) < 2 or any(len(step) != 1 or step[0][1] for step in steps):
             path_text = quoted(_shown(path), 40)
             raise InputError(
-                f"rules: column {quoted(column)}: {path_text} must be a value and what it becomes: a < b < *"
+                f"rules: column {quoted(column)}: {path_text} must be a value and its ancestors: a < b < *"
             )
         paths.append([step[0][0] for step in steps])
     return paths

@@ -44,7 +44,9 @@ def _dividing(widths: tuple[float, ...]) -> tuple[float, ...]:
     """Check that each width divides the next, so that each range lies in one of the next level."""
     for lower, upper in pairwise(widths):
         if upper <= lower or not math.isclose(math.remainder(upper, lower), 0, abs_tol=1e-9 * upper):
-            raise ValueError(f"each width must be a multiple of the one before, and {upper:g} is none of {lower:g}")
+            raise ValueError(
+                f"each width must be a multiple of the one before, and {upper:g} is not a multiple of {lower:g}"
+            )
     return widths
 
 
@@ -92,7 +94,13 @@ def hierarchy(column: str, rule: Rule, values: Sequence[str]) -> Hierarchy:
 
 
 def path(column: str, rule: Rule, value: str) -> list[str]:
-    """Return a value and its ancestors up to the top, by any rule except a tree."""
+    """Return a value and its ancestors up to the top, by any rule except a tree.
+
+    Args:
+        column: name of the column, for errors
+        rule: its rule
+        value: the value
+    """
     if rule.ranges is not None:
         return [value, *_ranges(column, rule.ranges, value), TOP]
     if rule.prefixes is not None:
@@ -106,7 +114,7 @@ def read_tree(file: Path) -> list[list[str]]:
     """Return the paths in a file without a header; raise InputError for another format."""
     lines = files.read_text(file).splitlines()
     if not any(line.strip() for line in lines):
-        raise InputError(f"{file}: the file is empty; each line is a value and what it becomes")
+        raise InputError(f"{file}: the file is empty; each line must be a value and its ancestors")
     try:
         readings = [[list(csv.reader(lines, delimiter=mark, strict=True)), mark] for mark in ";,"]
     except csv.Error as error:
@@ -133,7 +141,7 @@ def _ranges(column: str, widths: Sequence[float], value: str) -> list[str]:
         return [MISSING] * len(widths)
     x = number(value)
     if x is None:
-        raise InputError(f"column {quoted(column)}: ranges need numbers, and {quoted(value)} is none")
+        raise InputError(f"column {quoted(column)}: ranges need numbers, and {quoted(value)} is not a number")
     if abs(x) / widths[0] >= 1 << 53:  # floats cannot separate the ends of such ranges
         raise InputError(f"column {quoted(column)}: {quoted(value)} is too large for ranges of {widths[0]:g}")
     first = math.floor(x / widths[0])  # in widths of the lowest level, so that levels cannot disagree
@@ -151,7 +159,7 @@ def _dates(column: str, form: Dates, value: str) -> list[str]:
     match = re.fullmatch(DATES[form], value)
     if match is None:
         hint = did_you_mean(form, [name for name, pattern in DATES.items() if re.fullmatch(pattern, value)])
-        raise InputError(f"column {quoted(column)}: {quoted(value)} is no date as {form} means it{hint}")
+        raise InputError(f"column {quoted(column)}: {quoted(value)} is not a date in the form {form}{hint}")
     year = match["y"]
     decade = f"{year[:-1]}0s"
     if form == "iso":

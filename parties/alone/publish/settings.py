@@ -1,23 +1,23 @@
-"""The plan of a table, `publish.toml`: what its columns are, what its classes must be like, how to get there.
+"""Publish plan of a table, `publish.toml`: roles of columns, models of privacy, and the algorithm.
 
 source = "patients.csv"          # or Parquet, a DuckDB file, postgresql://, spark://, as for [tables.NAME]
-max_suppressed = 0.02            # at most this share of the rows may be left out
-algorithm = "flash"              # or samarati, incognito, mondrian, mondrian-relaxed, top-down; left out: flash, or
+max_suppressed = 0.02            # largest share of suppressed rows
+algorithm = "flash"              # or samarati, incognito, mondrian, mondrian-relaxed, top-down; default: flash, or
                                  # mondrian if there are too many quasi-identifiers for it
-utility = "discernibility"       # or ncp, class-size, entropy: what flash, samarati and incognito choose by
-subject = "patient"              # whom a row is about: pseudonyms are under a key of theirs, to be destroyed
-local = false                    # each class as specific as its own rows allow, instead of one level for all
+utility = "discernibility"       # or ncp, class-size, entropy: loss minimised by flash, samarati and incognito
+subject = "patient"              # column of a row's person, whose own key for pseudonyms can be destroyed
+local = false                    # true: smallest box for each class, instead of one level for all
 
 [columns.name]
 role = "identifier"              # dropped
 [columns.patient]
 role = "identifier"
 pseudonym = "deterministic"      # or randomised: encrypted by `smc publish pseudonyms`, dropped elsewhere
-key = "patient"                  # columns of one key can be joined; left out: the column's name
+key = "patient"                  # columns of one key can be joined; default: the column's name
 [columns.card]
-role = "identifier"              # not dropped by `smc publish mask` and in views, but masked (see `masks`)
+role = "identifier"              # masked, not dropped, by `smc publish mask` and in views (see `masks`)
 mask = { kind = "custom", padding = "xxxx-xxxx-xxxx-x", last = 3 }
-unmask = ["cashier"]             # the roles whose views show it in clear
+unmask = ["cashier"]             # roles whose views show it in clear
 [columns.zip]
 role = "quasi-identifier"        # generalised, by a rule (see `rules`)
 prefixes = [4, 3]
@@ -26,9 +26,9 @@ role = "quasi-identifier"
 tree = "age.csv"
 numeric = true                   # mondrian and top-down cut it as numbers
 [columns.disease]
-role = "sensitive"               # published as it is; models are about it
+role = "sensitive"               # published in clear; models protect it
 [columns.visit]
-role = "other"                   # published as it is; a column that is not named is dropped
+role = "other"                   # published in clear; a column that is not named is dropped
 
 [[models]]
 model = "k-anonymity"
@@ -38,19 +38,19 @@ model = "l-diversity"
 column = "disease"
 l = 2
 
-[[methods]]                      # instead of models: what `smc publish protect` does, in this order (see `protecting`)
+[[methods]]                      # instead of models: steps of `smc publish protect`, in this order (see `protecting`)
 method = "rank-swapping"
 columns = ["income"]
 p = 5
 
-[public]                         # for presence: a table of all who could be in this one
+[public]                         # for presence: a table of all people who could be in this one
 source = "register.csv"
 
-[history]                        # every publication is held against those before, and put down here; none without it
+[history]                        # every publication is recorded here, and checked against earlier ones
 file = "patients.history"
-row = "visit"                    # the column that tells rows apart
-person = "patient"               # whose row each is, if a person has several; left out: each is of another
-m = 3                            # for `smc publish invariant`: the sensitive values that each row could always have
+row = "visit"                    # column that identifies rows
+person = "patient"               # column of a row's person; default: each row is another person's
+m = 3                            # for `smc publish invariant`: least number of possible sensitive values
 """
 
 from __future__ import annotations

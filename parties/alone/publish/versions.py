@@ -217,7 +217,16 @@ def put_down(history: History, version: Version) -> Iterator[None]:
 
 
 def rows_by_name(history: History, table: Texts, place: str) -> list[str]:
-    """Return the identifier of each row, which the last column has; raise InputError if one is missing or repeated."""
+    """Return the identifier of each row.
+
+    Args:
+        history: the history, for the column's name
+        table: the rows; the last column has the identifiers
+        place: name of the source, for errors
+
+    Raises:
+        InputError: an identifier is missing or repeated
+    """
     where = f"{place}, column {quoted(history.column)}"
     names = [table.values[-1][code] for code in table.codes[-1]]
     if MISSING in names:
@@ -378,7 +387,7 @@ def required(
     if failed := [verdict for verdict in verdicts if not verdict["holds"]]:
         words = "; ".join(f"{v['model']} (reached: {v['reached']:.4g}, rows below: {v['rows_below']})" for v in failed)
         raise InputError(
-            f"{history.path}: these rows and those published before tell too much: {words}; nothing was written: "
+            f"{history.path}: together with earlier publications, these rows fail: {words}; nothing was written: "
             "publish rows that came later by themselves, once they are enough, and others in the same classes as before"
         )
     return verdicts

@@ -88,7 +88,12 @@ def write(
 
 
 def labels_of(partition: Partition, place: int) -> pa.Array:
-    """Return the label of each class in a quasi-identifier, NULL for a missing value."""
+    """Return the label of each class in a quasi-identifier, NULL for a missing value.
+
+    Args:
+        partition: the classes
+        place: index of the quasi-identifier
+    """
     labels = [box[place].label for box in partition.boxes]
     return pa.array([None if label == MISSING else label for label in labels], pa.string())
 

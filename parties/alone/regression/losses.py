@@ -98,9 +98,11 @@ def loss(name: LossName, h: float) -> Loss:
 
 
 def radius(of: Loss, regularisation: float) -> float:
-    """Return a bound of |w| for the minimiser of J, for any rows.
+    """Return a bound of |w| for the minimiser of J, for any rows: lambda w is a mean of slopes, and J(w) <= J(0).
 
-    lambda w is a mean of slopes, and J(w) <= J(0).
+    Args:
+        of: the loss
+        regularisation: lambda
     """
     return min(1 / regularisation, math.sqrt(2 * of.at_zero / regularisation))
 

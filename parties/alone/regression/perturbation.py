@@ -123,7 +123,12 @@ def perturbed(
 
 
 def sensitivity(rows: int, regularisation: float) -> float:
-    """Return the sensitivity of the computed minimiser: 2 / (n lambda), plus the error that its certificate allows."""
+    """Return the sensitivity of the computed minimiser: 2 / (n lambda), plus the error that its certificate allows.
+
+    Args:
+        rows: number of rows, n
+        regularisation: lambda
+    """
     return (2 / rows + 2 * TOLERANCE) / regularisation
 
 

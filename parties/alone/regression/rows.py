@@ -100,17 +100,35 @@ class TrainingRows:
         return slopes
 
     def objective(self, loss: Loss, regularisation: float, weights: Floats) -> float:
-        """Return the objective J."""
+        """Return the objective J.
+
+        Args:
+            loss: the loss
+            regularisation: lambda
+            weights: the weights, float64[features]
+        """
         losses = float(self.counts @ loss.value(self.margins(weights))) / max(1, self.total)
         return regularisation / 2 * float(weights @ weights) + losses
 
     def gradient(self, loss: Loss, regularisation: float, weights: Floats) -> Floats:
-        """Return the gradient of J."""
+        """Return the gradient of J.
+
+        Args:
+            loss: the loss
+            regularisation: lambda
+            weights: the weights, float64[features]
+        """
         each = loss.slope(self.margins(weights)) * self.signs * self.counts
         return regularisation * weights + self.gathered(each) / ONE / max(1, self.total)
 
     def curvature(self, loss: Loss, regularisation: float, weights: Floats) -> Floats:
-        """Return the second derivatives of J, float64[features, features]."""
+        """Return the second derivatives of J, float64[features, features].
+
+        Args:
+            loss: the loss
+            regularisation: lambda
+            weights: the weights, float64[features]
+        """
         each = loss.curvature(self.margins(weights)) * self.counts
         number = self.features.number
         hessian = np.zeros((number, number))

@@ -56,7 +56,12 @@ class MarkovRandomField:
         return [self.total * table for table in projected(self.domains, self.tree, self.beliefs, sets)]
 
     def rows(self, count: int, seed: int) -> NDArray[np.int64]:
-        """Draw rows of category codes, int64[many, columns]."""
+        """Draw rows of category codes, int64[count, columns].
+
+        Args:
+            count: number of rows
+            seed: seed of all randomness
+        """
         random = np.random.Generator(np.random.PCG64(seed))
         rows = np.zeros((count, len(self.domains)), dtype=np.int64)
         for index, (clique, separator) in enumerate(zip(self.tree.cliques, self.tree.separators, strict=True)):

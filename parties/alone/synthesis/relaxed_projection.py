@@ -46,7 +46,13 @@ class RelaxedProjection:
     def fit(
         self, domain: Mapping[str, int], measurements: Sequence[Measurement], rng: np.random.Generator
     ) -> dict[str, Floats]:
-        """Return the relaxed table: probabilities of each column, float64[size, categories]."""
+        """Return the relaxed table: probabilities of each column, float64[size, categories].
+
+        Args:
+            domain: number of categories of each column
+            measurements: the noisy marginals
+            rng: source of randomness
+        """
         goals = goals_of(domain, measurements)
         free = _begun(domain, goals, self.size, rng)
         mean = {column: np.zeros_like(numbers) for column, numbers in free.items()}
@@ -73,7 +79,12 @@ class Goal:
 
 
 def goals_of(domain: Mapping[str, int], measurements: Sequence[Measurement]) -> list[Goal]:
-    """Return one goal for each measured set of columns; the greatest weight is 1."""
+    """Return one goal for each measured set of columns; the greatest weight is 1.
+
+    Args:
+        domain: number of categories of each column
+        measurements: the noisy marginals
+    """
     if not measurements:
         return []
     names = list(domain)
@@ -89,7 +100,12 @@ def goals_of(domain: Mapping[str, int], measurements: Sequence[Measurement]) -> 
 
 
 def loss(free: Mapping[str, Floats], goals: Sequence[Goal]) -> tuple[float, dict[str, Floats]]:
-    """Return the weighted sum of squared errors of all marginals, and its gradient in the free numbers."""
+    """Return the weighted sum of squared errors of all marginals, and its gradient in the free numbers.
+
+    Args:
+        free: free numbers of each column, float64[size, categories]
+        goals: the marginals
+    """
     names = dict.fromkeys(name for goal in goals for name in goal.columns)
     table = {name: softmax(free[name]) for name in names}
     slopes = {name: np.zeros_like(table[name]) for name in names}

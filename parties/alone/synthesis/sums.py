@@ -30,7 +30,13 @@ def ordered(columns: Iterable[int], domains: Sequence[int]) -> Set:
 
 
 def turned(table: Table, axes: Set, new_axes: Set) -> Table:
-    """Return the table with its axes in another order."""
+    """Return the table with its axes in another order.
+
+    Args:
+        table: the table
+        axes: its columns in order
+        new_axes: the columns in the new order
+    """
     return table.transpose([axes.index(column) for column in new_axes])
 
 

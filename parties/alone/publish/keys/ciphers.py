@@ -95,7 +95,15 @@ class Randomised(CellCipher):
 
 
 def cell_cipher(mode: Mode, key: bytes) -> CellCipher:
-    """Return a cipher with a key; raise InputError if this machine's OpenSSL lacks the mode."""
+    """Return a cipher with a key.
+
+    Args:
+        mode: deterministic or randomised
+        key: key of a length for the mode
+
+    Raises:
+        InputError: this machine's OpenSSL lacks the mode
+    """
     try:
         return Deterministic(key) if mode == "deterministic" else Randomised(key)
     except UnsupportedAlgorithm:
@@ -130,7 +138,12 @@ def unpad(padded: bytes) -> str:
 
 
 def spell(version: int, sealed: bytes) -> str:
-    """Return a pseudonym as text: the version of its key and the sealed cell, in base64 for URLs."""
+    """Return a pseudonym as text, in base64 for URLs.
+
+    Args:
+        version: version of the key
+        sealed: the sealed cell
+    """
     return base64.urlsafe_b64encode(version.to_bytes(VERSION_BYTES) + sealed).decode().rstrip("=")
 
 

@@ -43,7 +43,12 @@ class KeyFile:
         return rows
 
     def run(self, change: str, values: Sequence[Any] = ()) -> int:
-        """Execute a change, and return the number of changed rows."""
+        """Execute a change, and return the number of changed rows.
+
+        Args:
+            change: SQL
+            values: parameters of the change
+        """
         with _usable(self.path):
             return self._connection.execute(change, values).rowcount
 

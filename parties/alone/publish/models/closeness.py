@@ -21,20 +21,35 @@ from parties.base.settings import Finite
 
 
 def variational(p: Floats, q: Floats) -> Measure:
-    """Return half the sum of |p - q|: the earth mover's distance if all values are equally far apart."""
+    """Return half the sum of |p - q|: the earth mover's distance if all values are equally far apart.
+
+    Args:
+        p: distributions, float64[classes, values]
+        q: distribution of the whole table, float64[1, values]
+    """
     distance: Measure = 0.5 * np.abs(p - q).sum(axis=1)
     return distance
 
 
 def kullback_leibler(p: Floats, q: Floats) -> Measure:
-    """Return the sum of p ln(p / q)."""
+    """Return the sum of p ln(p / q).
+
+    Args:
+        p: distributions, float64[classes, values]
+        q: distribution of the whole table, float64[1, values]
+    """
     ratio = np.where(p > 0, p / np.where(q > 0, q, 1.0), 1.0)
     distance: Measure = (p * np.log(ratio)).sum(axis=1)
     return distance
 
 
 def ordered(p: Floats, q: Floats) -> Measure:
-    """Return the earth mover's distance for ordered values, with m - 1 steps of 1 / (m - 1) from end to end."""
+    """Return the earth mover's distance for ordered values, with m - 1 steps of 1 / (m - 1) from end to end.
+
+    Args:
+        p: distributions, float64[classes, values]
+        q: distribution of the whole table, float64[1, values]
+    """
     if p.shape[1] < 2:
         return np.zeros(len(p))
     distance: Measure = np.abs(np.cumsum(p - q, axis=1)[:, :-1]).sum(axis=1) / (p.shape[1] - 1)
@@ -77,8 +92,8 @@ class TCloseness(PrivacyModel):
     """t-closeness by a distance; `ordered` uses the hierarchy's order of values."""
 
     column: Column
-    t: Annotated[Finite, Field(ge=0, description="how far a class may be from the whole table")]
-    distance: Annotated[Distance, Field(description="how distributions differ")] = "equal"
+    t: Annotated[Finite, Field(ge=0, description="greatest distance of a class from the whole table")]
+    distance: Annotated[Distance, Field(description="distance between distributions")] = "equal"
     name: ClassVar[str] = "t-closeness"
     larger: ClassVar[bool] = False
 

@@ -21,7 +21,7 @@ class PositiveDisclosure(PrivacyModel):
     """Bound on positive disclosure: no value of the column has more than this share of any class."""
 
     column: Column
-    most: Annotated[Finite, Field(gt=0, le=1, description="the share of a class that a value may have")]
+    most: Annotated[Finite, Field(gt=0, le=1, description="greatest share of a class that a value may have")]
     name: ClassVar[str] = "positive-disclosure"
     larger: ClassVar[bool] = False
 
@@ -45,7 +45,7 @@ class NegativeDisclosure(PrivacyModel):
     """Bound on negative disclosure: every value that occurs in the table has at least this share of every class."""
 
     column: Column
-    least: Annotated[Finite, Field(gt=0, le=1, description="the share of a class that each value has")]
+    least: Annotated[Finite, Field(gt=0, le=1, description="least share of a class that each value must have")]
     name: ClassVar[str] = "negative-disclosure"
 
     def measure(self, classes: Classes) -> Measure:

@@ -18,7 +18,7 @@ class LDiversity(PrivacyModel):
     """Distinct l-diversity: every class has at least l values of the column."""
 
     column: Column
-    l: Annotated[int, Field(strict=True, ge=1, description="values of a class, at least")]  # noqa: E741 (its name)
+    l: Annotated[int, Field(strict=True, ge=1, description="least number of values in a class")]  # noqa: E741 (its name)
     name: ClassVar[str] = "l-diversity"
     lifts: ClassVar[bool] = True
 
@@ -41,7 +41,7 @@ class EntropyLDiversity(PrivacyModel):
     """Entropy l-diversity: the entropy of the column in every class is at least log l."""
 
     column: Column
-    l: Annotated[Finite, Field(ge=1, description="values of a class, were they equally frequent")]  # noqa: E741
+    l: Annotated[Finite, Field(ge=1, description="least effective number of values: e to the power of the entropy")]  # noqa: E741
     name: ClassVar[str] = "entropy-l-diversity"
 
     def measure(self, classes: Classes) -> Measure:
@@ -65,8 +65,10 @@ class RecursiveLDiversity(PrivacyModel):
     """Recursive (c, l)-diversity: r_1 < c (r_l + r_(l+1) + ...) for the rows by value r_1 >= r_2 >= ..."""
 
     column: Column
-    c: Annotated[Finite, Field(gt=0, description="the most frequent value's rows over those of the l-th and rarer")]
-    l: Annotated[int, Field(strict=True, ge=1, description="the place of the first rare value")]  # noqa: E741
+    c: Annotated[
+        Finite, Field(gt=0, description="bound of the most frequent value's rows over those of the l-th and rarer")
+    ]
+    l: Annotated[int, Field(strict=True, ge=1, description="rank of the first rare value")]  # noqa: E741
     name: ClassVar[str] = "recursive-l-diversity"
     larger: ClassVar[bool] = False
 

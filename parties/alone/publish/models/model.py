@@ -74,7 +74,7 @@ Column: TypeAlias = Annotated[str, Field(description="a sensitive column")]
 class KAnonymity(PrivacyModel):
     """k-anonymity: every class has at least k rows (L. Sweeney, "k-anonymity", 2002)."""
 
-    k: Annotated[int, Field(strict=True, ge=1, description="rows of a class, at least")]
+    k: Annotated[int, Field(strict=True, ge=1, description="least rows of a class")]
     name: ClassVar[str] = "k-anonymity"
     lifts: ClassVar[bool] = True
     column = None
@@ -105,6 +105,10 @@ def suppressed(classes: Classes, models: Sequence[PrivacyModel]) -> int:
     """Return the number of rows in classes that do not fit, which would be suppressed.
 
     If suppression cannot help, because a model counts missing people, return the number of all rows plus one.
+
+    Args:
+        classes: the classes
+        models: the models
     """
     fits = fitting(classes, models)
     if any(model.keeps_all for model in models) and not fits.all():
@@ -113,7 +117,12 @@ def suppressed(classes: Classes, models: Sequence[PrivacyModel]) -> int:
 
 
 def monotone(models: Sequence[PrivacyModel], most: int) -> list[PrivacyModel]:
-    """Return the models whose suppressed rows never increase as classes are joined, given `most` suppressed rows."""
+    """Return the models whose suppressed rows never increase as classes are joined.
+
+    Args:
+        models: the models
+        most: most suppressed rows; 0 makes every model monotone
+    """
     if most == 0 or any(model.keeps_all for model in models):
         return list(models)
     return [model for model in models if model.lifts]

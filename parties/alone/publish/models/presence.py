@@ -22,8 +22,8 @@ class Presence(PrivacyModel):
     If `least` is positive, no row can be suppressed: it would disclose that people of its class are absent.
     """
 
-    least: Annotated[Finite, Field(ge=0, le=1, description="the share of a class's people that is published, at least")]
-    most: Annotated[Finite, Field(ge=0, le=1, description="that share, at most")]
+    least: Annotated[Finite, Field(ge=0, le=1, description="least share of a class's people that is published")]
+    most: Annotated[Finite, Field(ge=0, le=1, description="greatest share of a class's people that is published")]
     name: ClassVar[str] = "presence"
     larger: ClassVar[bool] = False
     needs_public: ClassVar[bool] = True

@@ -53,8 +53,8 @@ class TopBottomCoding(Method):
                 if self.replacement == "mean":
                     if counts[tail] < FEWEST:
                         raise InputError(
-                            f"column {name}: {counts[tail]} value(s) lie beyond the {tail}, and their mean would tell "
-                            f"them: at least {FEWEST} are needed, or the bound as replacement"
+                            f"column {name}: {counts[tail]} value(s) lie beyond the {tail}, so their mean would "
+                            f'disclose them; {FEWEST} are required, or set replacement = "bound"'
                         )
                     value = float(numbers[beyond].mean())
                 column[beyond] = spelled(np.array([value]))[0]

@@ -63,7 +63,12 @@ class LevelOfDetail(Method):
 
 
 def too_small(sizes: Floats, least: float) -> Any:
-    """Return the categories to merge, bool[categories]: the fewest smallest ones that are large enough together."""
+    """Return the categories to merge, bool[categories]: the fewest smallest ones that are large enough together.
+
+    Args:
+        sizes: people in each category
+        least: least number of people in a published category
+    """
     order = np.argsort(sizes, kind="stable")
     joined = sizes < least
     if joined.any():

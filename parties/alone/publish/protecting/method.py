@@ -22,4 +22,12 @@ class Method(Settings):
 
     @abstractmethod
     def run(self, rows: Rows, random: np.random.Generator) -> tuple[Rows, dict[str, Any]]:
-        """Return the changed rows, and figures for the report; raise InputError if the rows do not suit the method."""
+        """Return the changed rows, and figures for the report.
+
+        Args:
+            rows: the rows
+            random: source of randomness
+
+        Raises:
+            InputError: the rows do not suit the method
+        """

@@ -58,7 +58,12 @@ def standardised(values: Floats) -> Floats:
 
 
 def means(values: Floats, groups: Counts) -> Floats:
-    """Return the mean of each row's group, float[rows]."""
+    """Return the mean of each row's group, float[rows].
+
+    Args:
+        values: float[rows]
+        groups: group of each row, int64[rows]
+    """
     averages: Floats = (np.bincount(groups, values) / np.bincount(groups))[groups]
     return averages
 

@@ -79,14 +79,24 @@ class Pram(Method):
 
 
 def first_stage(number: int, keep: float) -> Floats:
-    """Return float[n, n]: a value stays with probability `keep`, and becomes each other one with equal probability."""
+    """Return float[n, n]: a value stays with probability `keep`, and becomes each other one with equal probability.
+
+    Args:
+        number: number of values, n
+        keep: probability that a value stays
+    """
     if number == 1:
         return np.ones((1, 1))
     return np.full((number, number), (1 - keep) / (number - 1)) + np.eye(number) * (keep - (1 - keep) / (number - 1))
 
 
 def made_invariant(matrix: Floats, shares: Floats) -> Floats:
-    """Return a matrix R of the same shape with shares R = shares: the first stage, then its reversal by Bayes' rule."""
+    """Return a matrix R of the same shape with shares R = shares: the first stage, then its reversal by Bayes' rule.
+
+    Args:
+        matrix: matrix of the first stage
+        shares: share of each value
+    """
     joint = shares[:, None] * matrix
     after = joint.sum(axis=0)
     reversal = np.divide(joint, after, out=np.zeros_like(joint), where=after > 0).T
@@ -94,7 +104,13 @@ def made_invariant(matrix: Floats, shares: Floats) -> Floats:
 
 
 def draw(matrix: Floats, codes: Any, random: np.random.Generator) -> Any:
-    """Return a new code for each row, int64[rows], drawn by the matrix row of its present code."""
+    """Return a new code for each row, int64[rows], drawn by the matrix row of its present code.
+
+    Args:
+        matrix: probabilities of the new codes, float[codes, new codes]
+        codes: present codes, int64[rows]
+        random: source of randomness
+    """
     bounds = matrix.cumsum(axis=1)
     bounds[:, -1] = np.inf  # rounding must not leave a gap
     drawn, result = random.random(len(codes)), np.zeros(len(codes), dtype=np.int64)

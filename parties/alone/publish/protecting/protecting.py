@@ -126,7 +126,16 @@ def protect(source: Rows, plan: PublishPlan) -> tuple[Rows, dict[str, Any]]:
 
 
 def write(rows: Rows, path: Path, escape_formulas: bool) -> None:
-    """Write the rows in random order, with missing values empty; raise InputError if the file cannot be written."""
+    """Write the rows in random order, with missing values empty.
+
+    Args:
+        rows: the rows
+        path: the file
+        escape_formulas: escape cells that a spreadsheet would compute
+
+    Raises:
+        InputError: the file cannot be written
+    """
     order = private().permutation(len(rows))
     arrays = [
         pa.array([None if text == MISSING else text for text in column[order]], pa.string())

@@ -127,7 +127,13 @@ def recoded_locally(
 
 
 def report(cells: Cells, partition: Partition, models: Sequence[PrivacyModel]) -> dict[str, Any]:
-    """Return information loss and remaining risk, ready for JSON."""
+    """Return information loss and remaining risk, ready for JSON.
+
+    Args:
+        cells: the table
+        partition: its classes
+        models: the models of the plan
+    """
     classes = partition.count(cells, layout_of(cells))
     sizes = classes.sizes[classes.sizes > 0]
     return {
@@ -179,9 +185,14 @@ def _by_size(sizes: Counts) -> list[dict[str, int]]:
 
 
 def cells_of(plan: PublishPlan, opened: ExitStack) -> tuple[RowQuery, Cells]:
-    """Return the plan's table, open until `opened` ends, and its cells.
+    """Return the plan's table and its cells.
 
-    Raise InputError as `read` does, and if a column in clear identifies rows.
+    Args:
+        plan: the plan
+        opened: stack that closes the table
+
+    Raises:
+        InputError: as in `read`, or a column in clear identifies rows
     """
     rows = opened.enter_context(rows_of(plan))
     public = None if plan.public is None else opened.enter_context(rows_of(plan.public))

@@ -27,7 +27,15 @@ from smc.errors import InputError
 
 
 def check(plan: PublishPlan, data: str | None) -> dict[str, Any]:
-    """Return the report on a published table, or on the plan's own source; raise InputError if it has no rows."""
+    """Return the report on a published table, or on the plan's own source.
+
+    Args:
+        plan: the plan
+        data: source of the published table; None: the plan's source
+
+    Raises:
+        InputError: the table has no rows
+    """
     models = plan.check()
     quasi = plan.named("quasi-identifier")
     rules = {name: Rule() for name in quasi} | {name: plan.columns[name] for name in plan.named("sensitive")}
@@ -98,7 +106,5 @@ def spans_of(hierarchy: Hierarchy, labels: Sequence[str]) -> list[Span]:
         elif match is not None and (low := number(match[1])) is not None and (high := number(match[2])) is not None:
             spans.append(Span(label, 0, low, high, True))
         else:
-            raise InputError(
-                f"column {quoted(hierarchy.column)}: nobody in the public table can be meant by {quoted(label)}"
-            )
+            raise InputError(f"column {quoted(hierarchy.column)}: no value of the public table matches {quoted(label)}")
     return spans

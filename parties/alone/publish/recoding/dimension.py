@@ -53,7 +53,12 @@ class Dimension:
         return np.minimum.reduceat(numbers, boxes.starts), np.maximum.reduceat(numbers, boxes.starts)
 
     def widths(self, low: ValueCodes, high: ValueCodes) -> Floats:
-        """Return the share of the dimension that each box covers, float64[boxes]."""
+        """Return the share of the dimension that each box covers, float64[boxes].
+
+        Args:
+            low: lowest number of each box
+            high: highest number of each box
+        """
         if self.values is not None:
             shares: Floats = (self.values[high] - self.values[low]) / self._width
             return shares
@@ -81,7 +86,12 @@ class Dimension:
         return groups
 
     def spans(self, low: ValueCodes, high: ValueCodes) -> list[Span]:
-        """Return the spans of boxes with these extents; equal spans are one object."""
+        """Return the spans of boxes with these extents; equal spans are one object.
+
+        Args:
+            low: lowest number of each box
+            high: highest number of each box
+        """
         size = self._hierarchy.values
         pairs, places = np.unique(low.astype(np.int64) * len(size) + high, return_inverse=True)
         lows, highs = pairs // len(size), pairs % len(size)

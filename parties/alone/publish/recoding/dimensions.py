@@ -47,7 +47,7 @@ def curve(
         if number == len(names):
             means[number] = float(np.mean(list(lost.values())))
             continue
-        doing(f"what is lost with {number} of {len(names)} columns")
+        doing(f"information loss with {number} of {len(names)} columns")
         try:
             means[number] = float(np.mean(list(anonymised(first(cells, number), plan, models).report["lost"].values())))
         except InputError:

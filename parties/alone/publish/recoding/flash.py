@@ -12,7 +12,12 @@ from parties.alone.publish.recoding.lattice import Lattice, Node, Solutions, Tes
 
 
 def flash(lattice: Lattice, passes: Test) -> Solutions:
-    """Return the nodes that pass a monotone test."""
+    """Return the nodes that pass a monotone test.
+
+    Args:
+        lattice: the lattice
+        passes: the test
+    """
     classified = np.zeros(lattice.shape, dtype=bool)
     solutions = np.zeros(lattice.shape, dtype=bool)
     for nodes in lattice.by_height():

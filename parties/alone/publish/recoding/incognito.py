@@ -14,7 +14,12 @@ from parties.alone.publish.recoding.lattice import Lattice, Node, Solutions, Tes
 
 
 def incognito(lattice: Lattice, passes: Test) -> Solutions:
-    """Return the nodes that pass a monotone test; columns outside a subset are tested at their top level."""
+    """Return the nodes that pass a monotone test; columns outside a subset are tested at their top level.
+
+    Args:
+        lattice: the lattice
+        passes: the test
+    """
     number = len(lattice.heights)
     passed: dict[tuple[int, ...], Solutions] = {}
     for size in range(1, number + 1):

@@ -33,7 +33,12 @@ class Span:
     values: tuple[str, ...] = ()
 
     def holds(self, hierarchy: Hierarchy, value: str) -> bool:
-        """Return whether the span includes a value."""
+        """Return whether the span includes a value.
+
+        Args:
+            hierarchy: hierarchy of the column
+            value: the value
+        """
         if self.numeric:
             x = number(value)
             return x is not None and self.low <= x <= self.high
@@ -43,7 +48,12 @@ class Span:
         return hierarchy.labels[self.level][hierarchy.groups[self.level][code]] == self.label
 
     def share(self, hierarchy: Hierarchy, width: float) -> float:
-        """Return the normalised certainty penalty: the span's share of the column, whose numbers span `width`."""
+        """Return the normalised certainty penalty: the span's share of the column.
+
+        Args:
+            hierarchy: hierarchy of the column
+            width: range of all numbers of the column
+        """
         if self.numeric:
             return (self.high - self.low) / width if width else 0.0
         if self.values:
@@ -71,7 +81,12 @@ class Partition:
     public: Counts | None = None
 
     def count(self, cells: Cells, layout: Layout) -> Classes:
-        """Return the counts of the classes, without suppressed rows."""
+        """Return the counts of the classes, without suppressed rows.
+
+        Args:
+            cells: the table
+            layout: layout of the counts
+        """
         published = self.classes != SUPPRESSED
         part = Cells(
             cells.hierarchies,
@@ -131,7 +146,7 @@ def tightened(cells: Cells, partition: Partition) -> Partition:
     Raise InputError with a public table: local recoding would disclose that its other people are absent.
     """
     if cells.public is not None:
-        raise InputError("local recoding tells who is missing, so presence cannot be bounded: set local = false")
+        raise InputError("local recoding discloses who is absent, so presence cannot be bounded: set local = false")
     members: list[list[int]] = [[] for _ in partition.boxes]
     for cell, place in zip(partition.cells.tolist(), partition.classes.tolist(), strict=True):
         if place != SUPPRESSED:

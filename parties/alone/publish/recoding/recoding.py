@@ -57,7 +57,13 @@ class Recoding:
 
     @classmethod
     def of(cls, plan: PublishPlan, levels: Sequence[int] | None, boxes: list[Box] | None) -> Recoding:
-        """Return the recoding of a plan with its levels or boxes."""
+        """Return the recoding of a plan.
+
+        Args:
+            plan: the plan
+            levels: level of each quasi-identifier; None with boxes
+            boxes: published values of each class; None with levels
+        """
         columns = {}
         for name, column in plan.columns.items():
             settings = column.model_dump(mode="json", exclude_defaults=True, exclude={"tree"})
@@ -107,6 +113,10 @@ class Recoding:
         """Return the partition of other rows; rows in no box, or in a class that does not fit, are suppressed.
 
         With a public table, its people in no box form a class of their own, of which no row is published.
+
+        Args:
+            cells: the other rows
+            models: the models to be satisfied
         """
         number, quasi = len(cells.counts), cells.quasi
         if cells.public is not None:
@@ -234,7 +244,13 @@ class _Side:
 
 
 def broken(cells: Cells, partition: Partition, models: Sequence[PrivacyModel]) -> list[str]:
-    """Return descriptions of the models that no longer hold after suppression: those that count missing people."""
+    """Return descriptions of the models that no longer hold after suppression: those that count missing people.
+
+    Args:
+        cells: the table
+        partition: its classes
+        models: the models of the plan
+    """
     classes = partition.count(cells, layout_of(cells))
     return [model.words for model in models if model.keeps_all and not model.fits(classes).all()]
 
@@ -292,7 +308,7 @@ def load(path: Path) -> Recoding:
         raise InputError(what)
     if content["smc_recoding"] != FORMAT:
         version = quoted(str(content["smc_recoding"]))
-        raise InputError(f"{path}: format {version} of a recoding, and this program knows {FORMAT}")
+        raise InputError(f"{path}: format {version} of a recoding is not supported, only {FORMAT}")
     try:
         file = _File.model_validate(content)
         recoding = Recoding(

@@ -163,5 +163,5 @@ def utility_of(name: str, cells: Cells, most: int) -> Utility:
     """Return the measure of this name; raise InputError for another name."""
     if name not in UTILITIES:
         hint = instead(name, UTILITIES)
-        raise InputError(f"{quoted(name)} is no measure of utility{hint}")
+        raise InputError(f"{quoted(name)} is not a measure of utility{hint}")
     return UTILITIES[name](cells, most)
