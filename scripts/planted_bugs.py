@@ -64,9 +64,9 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         "parties/alone/attacks/linking.py",
         ("tests/parties/alone/attacks/test_linking.py",),
         [
-            ("highest if often[top] > 1 or total == 1 else scores.max()", "scores.max()"),
+            ("highest if counts[top] > 1 or total == 1 else scores.max()", "scores.max()"),
             ("1 / np.log(np.maximum(column.frequencies, 2))", "1 / np.maximum(column.frequencies, 2)"),
-            ("((scores - mean) ** 2 * often).sum() / total", "((scores - mean) ** 2).sum() / len(often)"),
+            ("((scores - mean) ** 2 * counts).sum() / total", "((scores - mean) ** 2).sum() / len(counts)"),
             ("links.eccentricity >= step if step else links.eccentricity > 0", "links.eccentricity >= step"),
         ],
     ),
@@ -84,7 +84,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         [
             ("np.log((table + 1) / (whole + len(table)))", "np.log(table + 1)"),
             ("scores = np.log(whole + 1) + sum(", "scores = sum("),
-            ("column[there] for column in labels", "column for column in labels"),
+            ("column[nonempty] for column in labels", "column for column in labels"),
         ],
     ),
     (
@@ -131,7 +131,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
             ("- np.log(variance) / 2", "- np.log(variance)"),
             ("return (2 + 2 * delta * math.exp(-epsilon))", "return (2 + 2 * delta)"),
             ("random.random((models, len(labels))) < 0.5", "random.random((models, 1)) < np.ones(len(labels)) / 2"),
-            ("there = observed.inside == side", "there = observed.inside"),
+            ("selected = observed.inside == side", "selected = observed.inside"),
             ("order = np.argsort(-exposure", "order = np.argsort(exposure"),
         ],
     ),
@@ -778,8 +778,8 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         "parties/alone/regression/perturbation.py",
         ("tests/parties/alone/regression/test_perturbation.py",),
         [
-            ("left = epsilon - 2 * math.log1p(", "left = epsilon - math.log1p("),
-            ("noises(1, number, 2 / left, rng)[0] / total", "noises(1, number, 1 / left, rng)[0] / total"),
+            ("remaining = epsilon - 2 * math.log1p(", "remaining = epsilon - math.log1p("),
+            ("noises(1, number, 2 / remaining, rng)[0] / total", "noises(1, number, 1 / remaining, rng)[0] / total"),
             ("return (2 / rows + 2 * TOLERANCE) / reg", "return (1 / rows + 2 * TOLERANCE) / reg"),
             ("rng.gamma(number, scale, size=copies)", "rng.gamma(1, scale, size=copies)"),
         ],
@@ -965,7 +965,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         "parties/alone/local/noise.py",
         ("tests/parties/alone/local/test_noise.py",),
         [
-            ("drawn < ends[-1], near, place", "drawn <= ends[-1], near, place"),
+            ("drawn < ends[-1], near, anywhere_drawn", "drawn <= ends[-1], near, anywhere_drawn"),
             ('ends[:-1], drawn, side="right"', 'ends[:-1], drawn, side="left"'),
             ("np.uint64(self.outcomes - 1)", "np.uint64(self.outcomes)"),
             ("above = half[:-1] - half[-1]", "above = half[:-1]"),
@@ -985,7 +985,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         [
             ("one_weight * WHOLE - other * grown", "one_weight * WHOLE - other * grown * 2"),
             ("return math.nextafter(more / WHOLE**2, 1)", "return math.nextafter(more / WHOLE**2 / 2, 1)"),
-            ("if about(middle) > delta else", "if about(middle) > delta / 2 else"),
+            ("if approximate_delta(middle) > delta else", "if approximate_delta(middle) > delta / 2 else"),
         ],
     ),
     (
@@ -1004,7 +1004,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
             ("falls(words[:, 0], self._truth)", "falls(words[:, 1], self._truth)"),
             ("values // self.blocks + 1", "values // self.blocks"),
             ("other += other >= block", "other += 0"),
-            ("(place == 0)", "(place < 0)"),
+            ("(half_index == 0)", "(half_index < 0)"),
             ("by_block[block, 0] / np.float64(total)", "1"),
         ],
     ),

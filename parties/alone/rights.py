@@ -1,4 +1,4 @@
-"""All rows of one person in a party's table, whole: what the person may see (GDPR art. 15) and take along (art. 20)."""
+"""All rows of one person in a party's table, for access (GDPR art. 15) and portability (art. 20)."""
 
 from __future__ import annotations
 
@@ -10,10 +10,17 @@ from parties.sources.settings import TableSettings
 
 
 def answer(table: TableSettings, column: str, person: str) -> tuple[list[str], list[list[str | None]]]:
-    """Return the columns of a table's source, or of its query, and the rows where `column` is the person, as text.
+    """Return the column names of a table's source, or of its query, and the person's rows as text.
 
-    Rows that `where`, consent and objections leave out are among them: they are about the person all the same.
-    `InputError` if the rows cannot be read, or there is no such column.
+    Rows that `where`, consent and objections exclude are included: they are personal data too.
+
+    Args:
+        table: the party's table
+        column: column that identifies persons
+        person: the person's value in that column
+
+    Raises:
+        InputError: the rows cannot be read, or the column does not exist
     """
     whole = table.model_copy(
         update={"where": None, "consent": None, "objections": None, "person": None, "at_most": None}

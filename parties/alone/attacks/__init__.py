@@ -1,1 +1,1 @@
-"""Attacks on one's own publications, as their readers could make them: nothing leaves this machine."""
+"""Attacks that readers could make on one's own publications, run locally for assessment."""

@@ -1,6 +1,6 @@
-"""How well what is known of somebody agrees with a published cell: of one column, every known value with every label.
+"""Agreement between known cells and published cells of one column: each known value with each label.
 
-A label may be a value, a value with an error, a group of a hierarchy, a range of numbers or `*`: what publications say.
+A label may be a value, a value with an error, a group of a hierarchy, a range of numbers or `*`.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from parties.tables.delimited import MISSING
 from smc.errors import InputError
 
 MOST_PAIRS = 50_000_000  # of a known value and a label
-LIKELY = 0.5  # the least similarity that counts as agreement
+LIKELY = 0.5  # least similarity that counts as agreement
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _LOW, _HIGH = rf"(?P<low>{_NUMBER})", rf"(?P<high>{_NUMBER})"
-RANGES = (  # labels of ranges; with `half` the high end does not belong to it
+RANGES = (  # labels of ranges; with `half`, the high end is excluded
     rf"[\[(\]]{_LOW}[,;] *{_HIGH}(?:\]|(?P<half>[\[)]))",
     rf"{_LOW}(?P<half> to under ){_HIGH}",
     rf"{_LOW} ?(?:-|–|\.\.|to) ?{_HIGH}",
@@ -33,18 +33,24 @@ RANGES = (  # labels of ranges; with `half` the high end does not belong to it
     rf"(?:>=|≥|>|over|above|from) ?{_LOW}",
     rf"{_LOW}(?: ?\+| and more| or more)",
 )
-UNKNOWN = 0.5  # the distance to a hidden cell: it may be any value
+UNKNOWN = 0.5  # distance to a hidden cell, which may have any value
 
 Similarities = NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)
 class Agreement:
-    """Agreement of a column, from 0 to 1: `similar` float32[values, labels].
+    """Agreement of a column's known values with its published labels, from 0 to 1.
 
-    `known` int64[known rows] are places of values, `published` int64[published rows] places of labels. `numbers`
-    float64[values], `lows` and `highs` float64[labels] are what both say in numbers, NaN where that is none; `scale` is
-    the standard deviation of the published ones. `unknown` bool[labels] are hidden cells.
+    Attributes:
+        similar: float32[values, labels]
+        known: index of each known row's value, int64[known rows]
+        published: index of each published row's label, int64[published rows]
+        numbers: values as numbers, float64[values]; NaN if not numeric
+        lows: least number of each label, float64[labels]; NaN if not numeric
+        highs: greatest number of each label, float64[labels]
+        scale: standard deviation of the published numbers
+        unknown: hidden cells, bool[labels]
     """
 
     similar: Similarities
@@ -66,7 +72,7 @@ class Agreement:
 
     @property
     def frequencies(self) -> Floats:
-        """Of how many published rows the label agrees with each known value, float64[values]."""
+        """Number of published rows whose label agrees with each known value, float64[values]."""
         rows = np.bincount(self.published, minlength=self.similar.shape[1])
         frequencies: Floats = (self.similar >= LIKELY).astype(np.float64) @ rows
         return frequencies
@@ -79,11 +85,21 @@ def agreement(
     hierarchy: Hierarchy | None = None,
     tolerance: float | None = None,
 ) -> Agreement:
-    """Return the agreement of a column's cells. Of a missing value nothing is known, so it agrees with no label.
+    """Return the agreement of a column's cells.
 
-    With a hierarchy a group agrees with the values in it, a range with its numbers always. With a tolerance numbers
-    agree by e^(-|difference| / tolerance), as in A. Narayanan, V. Shmatikov, "Robust de-anonymization of large sparse
-    datasets" (S&P 2008). `InputError` for too many different values.
+    A missing known value agrees with no label. A range agrees with its numbers. With a tolerance, numbers agree by
+    e^(-|difference| / tolerance), as in A. Narayanan, V. Shmatikov, "Robust de-anonymization of large sparse datasets"
+    (S&P 2008).
+
+    Args:
+        column: name of the column, for errors
+        known: cell of each known row
+        published: cell of each published row
+        hierarchy: hierarchy whose groups agree with their values
+        tolerance: scale of errors in numbers; None: numbers agree if equal
+
+    Raises:
+        InputError: there are too many different values
     """
     values, known_places = np.unique(np.array(known, dtype=object).astype(str), return_inverse=True)
     labels, published_places = np.unique(np.array(published, dtype=object).astype(str), return_inverse=True)
@@ -125,13 +141,16 @@ def agreement(
 
 
 def measured(known: Sequence[str], published: Sequence[str], ranges: bool = True) -> bool:
-    """Return whether numbers are held against numbers, or against `ranges`: they may all differ, and still tell."""
+    """Return whether numbers are compared with numbers, or with `ranges`.
+
+    Such columns link rows even if all cells differ.
+    """
     near = any(number(label) is not None or (ranges and _range(label) is not None) for label in set(published))
     return near and any(number(value) is not None for value in set(known))
 
 
 def _numbers(texts: NDArray[np.str_]) -> Floats:
-    """Return texts as numbers, NaN where they are none."""
+    """Return texts as numbers; NaN for other texts."""
     parsed = (number(str(text)) for text in texts)
     return np.array([np.nan if value is None else value for value in parsed], dtype=np.float64)
 
@@ -143,7 +162,7 @@ class _Range(NamedTuple):
 
 
 def _range(label: str) -> _Range | None:
-    """Return the ends of a label such as `[20, 30[`, `20-29`, `20 to under 30`, `below 20` or `90+`; None of others."""
+    """Return the ends of a label such as `[20, 30[`, `20-29`, `20 to under 30`, `below 20` or `90+`; otherwise None."""
     for pattern in RANGES:
         if (match := re.fullmatch(pattern, label.strip())) is not None:
             ends = {"low": "-inf", "high": "inf", "half": None} | match.groupdict()
@@ -153,7 +172,7 @@ def _range(label: str) -> _Range | None:
 
 
 def _middle(low: float, high: float) -> float:
-    """Return the middle of a range; its only end if it has one."""
+    """Return the middle of a range; its finite end if the other is infinite."""
     if np.isinf(low) or np.isinf(high):
         return high if np.isinf(low) else low
     return (low + high) / 2
@@ -162,7 +181,7 @@ def _middle(low: float, high: float) -> float:
 def _add_groups(
     similar: Similarities, hierarchy: Hierarchy, values: NDArray[np.str_], labels: NDArray[np.str_]
 ) -> None:
-    """Let labels that are groups of the hierarchy agree with the values in them."""
+    """Set the similarity of labels that are groups of the hierarchy with the values in them."""
     names = {name for level in hierarchy.labels for name in level}
     places = np.array([hierarchy.index.get(str(value), -1) for value in values])
     groups = [j for j, label in enumerate(labels) if label in names]

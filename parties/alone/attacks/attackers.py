@@ -1,7 +1,7 @@
-"""The attackers that every report tries: each names a published row for every known person, and how sure it is.
+"""Attackers of every report: each names a published row for every known person, with a certainty.
 
-Whether the row is the person's judges linking; whether its sensitive value is right judges inference. Synthetic rows
-that are nearer to members than to others judge membership.
+Linking is judged by whether the row is the person's. Inference is judged by whether its sensitive value is right.
+Membership is judged by whether synthetic rows are nearer to members than to others.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from parties.base.arrays import Codes, Floats
 from parties.tables.delimited import MISSING
 
 NEAR_ROWS = 10  # rows that vote
-INTERVAL = 0.05  # of a standard deviation: a number so near to the truth is right
+INTERVAL = 0.05  # of a standard deviation: a number this near to the truth is right
 
 
 class Named(NamedTuple):
-    """The published row that each known person is taken for, int64[known], and how sure that is, float64[known]."""
+    """Named published row of each known person, int64[known], and its certainty, float64[known]."""
 
     rows: Codes
     sure: Floats
@@ -34,9 +34,9 @@ class Named(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Secret:
-    """A sensitive column. `published` int64[published rows] are its values, numbers that are near each other together.
+    """A sensitive column: its published values, int64[published rows], where near numbers count as equal.
 
-    `is_right(rows)` bool[known] says whether the value of these rows is that of each known person, or near it.
+    `is_right(rows)`, bool[known], is whether the rows' values equal the known persons' values, or are near them.
     """
 
     published: Codes
@@ -44,7 +44,12 @@ class Secret:
 
     @classmethod
     def of(cls, published: Sequence[str], known: Sequence[str]) -> Secret:
-        """Return the secret of cells as text. Where all are numbers, right is what is within `INTERVAL`."""
+        """Return the secret of cells given as text; if all are numbers, a guess within `INTERVAL` is right.
+
+        Args:
+            published: sensitive value of every published row
+            known: true sensitive value of every known person
+        """
         theirs, mine = (np.array(cells, dtype=object).astype(str) for cells in (published, known))
         numbers, truth = _numbers(theirs), _numbers(mine)
         codes = np.unique(theirs, return_inverse=True)[1].astype(np.int64)
@@ -65,7 +70,13 @@ class Release:
         values: Codes | None = None,
         on_progress: linking.OnProgress = lambda done, total: None,
     ) -> None:
-        """Take how the known columns agree, and each row's sensitive value, int64[rows]; without, the row itself."""
+        """Create the view of attackers.
+
+        Args:
+            columns: agreement of each known column
+            values: sensitive value of each row, int64[rows]; None: each row is a value of its own
+            on_progress: called with the numbers of known persons done and in total
+        """
         self.columns, self.on_progress = columns, on_progress
         self.values = np.arange(len(columns[0].published)) if values is None else values
         self.lines, of = np.unique(np.stack([c.published for c in columns]), axis=1, return_inverse=True)
@@ -75,7 +86,7 @@ class Release:
 
     @cached_property
     def people(self) -> tuple[Codes, Codes]:
-        """What is known, int64[columns, different people], and which of these each known person is."""
+        """Different known persons, int64[columns, persons], and the index of each known person among them."""
         people, person = np.unique(np.stack([c.known for c in self.columns]), axis=1, return_inverse=True)
         return people.astype(np.int64), person.ravel().astype(np.int64)
 
@@ -86,7 +97,7 @@ class Release:
         return np.concatenate([self.order[self.ends[line] : self.ends[line + 1]] for line in lines.tolist()])
 
     def vote(self, rows: Codes) -> tuple[int, float]:
-        """Return a row with the value that is most frequent among these, and how much more frequent than in all."""
+        """Return a row with the most frequent value among these, and the log of that frequency's lift over all rows."""
         counts = np.bincount(self.values[rows], minlength=len(self.whole))
         value = int(counts.argmax())
         those = rows[self.values[rows] == value]
@@ -94,7 +105,7 @@ class Release:
         return int(those[len(those) // 2]), lift
 
     def named(self, choose: Callable[[Codes], tuple[int, float]]) -> Named:
-        """Return what an attacker names who chooses a row for what is known of a person."""
+        """Return the named rows of an attacker who chooses a row for each known person's cells."""
         people, person = self.people
         chosen = []
         for i, known in enumerate(people.T):
@@ -105,7 +116,7 @@ class Release:
         return Named(rows.astype(np.int64)[person], sure.astype(np.float64)[person])
 
     def distances(self, known: Codes) -> Floats:
-        """Return the squared distance of every combination to what is known of a person, float64[combinations]."""
+        """Return the squared distance of every combination to a person's known cells, float64[combinations]."""
         far = np.zeros(self.lines.shape[1])
         for column, value, labels in zip(self.columns, known.tolist(), self.lines, strict=True):
             far += (column.distance_to(value).astype(np.float64) ** 2)[labels]
@@ -113,13 +124,13 @@ class Release:
 
 
 def most_frequent(release: Release) -> Named:
-    """Name everybody a row with the most frequent value: what is guessed without knowing anything."""
+    """Name a row with the most frequent value for everybody: the guess without knowledge."""
     row, sure = release.vote(release.order)
     return release.named(lambda known: (row, sure))
 
 
 def possible_rows(release: Release) -> Named:
-    """Name the most frequent value of the rows that agree in all columns; of all rows, if none does."""
+    """Name the most frequent value of the rows that agree in all columns; of all rows, if none agrees."""
 
     def choose(known: Codes) -> tuple[int, float]:
         could = np.full(release.lines.shape[1], True)
@@ -131,8 +142,10 @@ def possible_rows(release: Release) -> Named:
 
 
 def naive_bayes(release: Release) -> Named:
-    """Name a row of the value that naive Bayes finds likeliest: a label's rows are spread evenly over the values that
-    it stands for, and every value of a class has one row more."""
+    """Name a row with the value that naive Bayes finds likeliest.
+
+    A label's rows are spread evenly over the values that agree with it. Every value of a class has one row more.
+    """
     whole = release.whole
     scores = np.tile(np.log(whole + 1), (len(release.columns[0].known), 1))
     for column in release.columns:
@@ -149,7 +162,7 @@ def naive_bayes(release: Release) -> Named:
 
 
 def nearest_row(release: Release) -> Named:
-    """Name the nearest row; among equally near ones one with their most frequent value."""
+    """Name the nearest row; among equally near ones, one with their most frequent value."""
 
     def choose(known: Codes) -> tuple[int, float]:
         far = release.distances(known)
@@ -158,7 +171,8 @@ def nearest_row(release: Release) -> Named:
         rows = release.rows_of(np.flatnonzero(tied))
         row, lift = release.vote(rows)
         beyond = far[~tied].min(initial=np.inf)
-        if len(rows) > 1 and len(release.whole) == len(release.values):  # each row is looked for: none stands out
+        # each row is a value of its own: no row stands out
+        if len(rows) > 1 and len(release.whole) == len(release.values):
             return row, 0.0
         return row, lift if np.isinf(beyond) else lift * (1 - math.sqrt(least / beyond))
 
@@ -179,7 +193,7 @@ def near_rows(release: Release) -> Named:
 
 
 def rare_match(release: Release) -> Named:
-    """Name the row that agrees best, what is rare counting most."""
+    """Name the row that agrees best; rare values have the greatest weight."""
     links = linking.link(release.columns, release.on_progress)
     return Named(links.best, links.eccentricity)
 
@@ -192,13 +206,13 @@ ATTACKERS: dict[str, Callable[[Release], Named]] = {
     "rare match": rare_match,
 }
 STANDS_OUT = 0.5  # the nearest row is at most half as far as the next
-LINKERS = ("possible rows", "nearest row", "rare match")  # those that look for a person, not for a value
+LINKERS = ("possible rows", "nearest row", "rare match")  # attackers who look for a person, not for a value
 
 
 def _numbers(texts: NDArray[np.str_]) -> Floats | None:
-    """Return cells as numbers, NaN for no value; None if one is no number."""
-    values, places = np.unique(texts, return_inverse=True)
+    """Return cells as numbers, NaN for a missing one; None if a cell is not a number."""
+    values, inverse = np.unique(texts, return_inverse=True)
     parsed = [np.nan if text == MISSING else number(text) for text in values.tolist()]
     if any(value is None for value in parsed):
         return None
-    return np.array(parsed, dtype=np.float64)[places.ravel()]
+    return np.array(parsed, dtype=np.float64)[inverse.ravel()]

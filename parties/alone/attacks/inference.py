@@ -1,8 +1,9 @@
-"""What a publication tells of a sensitive value: how much better it is guessed with it than without.
+"""Disclosure of a sensitive value: how much better it is guessed with a publication than without.
 
-Beside the most frequent published value (prior) stands each of the attackers. By the rows that could be this person's
-(class) homogeneity and skewness show, where the person is in the table; by naive Bayes also people who are not there
-are guessed. What naive Bayes gains is what the publication teaches; what others gain beyond it is about those in it.
+Each attacker is compared with the most frequent published value (prior). Guessing from the rows that could be the
+person's (class) shows homogeneity and skewness, if the person is in the table. Naive Bayes also guesses values of
+people outside the table. Its gain is general knowledge from the publication; the further gain of other attackers
+concerns those inside it.
 """
 
 from __future__ import annotations
@@ -26,12 +27,14 @@ KEYS = {
 
 
 def infer(columns: Sequence[Agreement], published: Sequence[str], known: Sequence[str]) -> dict[str, Any]:
-    """Return the shares of known people whose value is guessed rightly, ready for JSON. There must be rows of both.
+    """Return the shares of known people whose value is guessed rightly, ready for JSON.
+
+    There must be known people and published rows.
 
     Args:
-        columns: How each known column agrees.
-        published: The sensitive value of every published row.
-        known: The true one of every known person.
+        columns: agreement of each known column
+        published: sensitive value of every published row
+        known: true sensitive value of every known person
     """
     secret = attackers.Secret.of(published, known)
     release = attackers.Release(columns, secret.published)
@@ -40,9 +43,11 @@ def infer(columns: Sequence[Agreement], published: Sequence[str], known: Sequenc
     prior = float(secret.is_right(attackers.most_frequent(release).rows).mean())
     shares = {KEYS[name]: float(np.mean(hits)) for name, hits in right.items()}
     sure = {name: guess.sure for name, guess in named.items()}
-    often = 2 * release.whole / len(release.values)  # a number is right if it is near: in its group, or in the next
+    frequencies = 2 * release.whole / len(release.values)  # near numbers are right: those of the same group or the next
     return {
-        **headline(right, sure, prior, {name: often[release.values[guess.rows]] for name, guess in named.items()}),
+        **headline(
+            right, sure, prior, {name: frequencies[release.values[guess.rows]] for name, guess in named.items()}
+        ),
         "prior": prior,
         **shares,
         "gain_of_classifier": shares["classifier"] - prior,

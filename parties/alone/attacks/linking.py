@@ -1,8 +1,8 @@
-"""Who is found in a publication by somebody who knows a few things about them, exactly or with errors.
+"""Linking of known people to published rows, by a few known values, exact or with errors.
 
 The scoring of A. Narayanan, V. Shmatikov, "Robust de-anonymization of large sparse datasets" (S&P 2008): a published
-row scores the sum over the columns of w(value) * agreement, and w is 1 / ln(the published rows that agree with the
-value), so that what is rare counts most; fewer than two rows count as two. The best row is taken if it stands out: the
+row scores the sum over the columns of w(value) * agreement. w is 1 / ln(number of published rows that agree with the
+value), so that rare values weigh most; fewer than two rows count as two. The best row is taken if it stands out: its
 eccentricity, (best - second best) / standard deviation of all scores, is at least a threshold, 1.5 in the paper.
 """
 
@@ -18,23 +18,28 @@ from parties.alone.attacks.agreement import Agreement
 from parties.base.arrays import Codes, Floats
 
 ECCENTRICITY = 1.5
-STEPS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0)  # thresholds that a report tells of; above the first, not at it
-MOST = 2_000  # known rows that are tried
+STEPS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0)  # thresholds of a report; for the first, the eccentricity must be greater
+MOST = 2_000  # most known rows tried
 
-OnProgress = Callable[[int, int], object]  # how many known rows were tried, of how many
+OnProgress = Callable[[int, int], object]  # numbers of known rows done and in total
 
 
 @dataclass(frozen=True, eq=False)
 class Links:
-    """The best published row of each known one, int64[known], and how far it stands out, float64[known]."""
+    """Best published row of each known one, int64[known], and its eccentricity, float64[known]."""
 
     best: Codes
     eccentricity: Floats
 
 
 def link(columns: Sequence[Agreement], on_progress: OnProgress = lambda done, total: None) -> Links:
-    """Look for every known row among the published ones. There must be rows of both, and columns."""
-    lines, first, place, often = np.unique(
+    """Link every known row to a published one; there must be columns, and rows of both kinds.
+
+    Args:
+        columns: agreement of each known column
+        on_progress: called with the numbers of known rows done and in total
+    """
+    lines, first, place, counts = np.unique(
         np.stack([column.published for column in columns]),
         axis=1,
         return_index=True,
@@ -43,10 +48,10 @@ def link(columns: Sequence[Agreement], on_progress: OnProgress = lambda done, to
     )
     del place
     weights = [1 / np.log(np.maximum(column.frequencies, 2)) for column in columns]
-    known = len(columns[0].known)
-    best, eccentricity = np.zeros(known, dtype=np.int64), np.zeros(known)
-    total = int(often.sum())
-    for row in range(known):
+    known_count = len(columns[0].known)
+    best, eccentricity = np.zeros(known_count, dtype=np.int64), np.zeros(known_count)
+    total = int(counts.sum())
+    for row in range(known_count):
         scores = np.zeros(lines.shape[1])
         for column, weight, labels in zip(columns, weights, lines, strict=True):
             value = column.known[row]
@@ -54,19 +59,25 @@ def link(columns: Sequence[Agreement], on_progress: OnProgress = lambda done, to
         top = int(scores.argmax())
         highest = scores[top]
         scores[top] = -np.inf
-        second = highest if often[top] > 1 or total == 1 else scores.max()
+        second = highest if counts[top] > 1 or total == 1 else scores.max()
         scores[top] = highest
-        mean = (scores * often).sum() / total
-        deviation = np.sqrt(((scores - mean) ** 2 * often).sum() / total)
+        mean = (scores * counts).sum() / total
+        deviation = np.sqrt(((scores - mean) ** 2 * counts).sum() / total)
         best[row] = first[top]
         eccentricity[row] = (highest - second) / deviation if deviation > 0 else 0.0
         if row % 100 == 0:
-            on_progress(row, known)
+            on_progress(row, known_count)
     return Links(best, eccentricity)
 
 
 def report(links: Links, right: Codes | None, threshold: float) -> dict[str, Any]:
-    """Return the figures of an attack, ready for JSON. `right` bool[known] says which links are of the same person."""
+    """Return the figures of an attack, ready for JSON.
+
+    Args:
+        links: the links
+        right: whether each link is of one person, bool[known]; None: unknown
+        threshold: least eccentricity of a link
+    """
     document: dict[str, Any] = {
         "known": len(links.best),
         "threshold": threshold,

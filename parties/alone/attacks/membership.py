@@ -1,15 +1,15 @@
-"""Was a row among those that a model was learnt from? Shadow models answer; a promise of epsilon is held against it.
+"""Membership inference by shadow models: was a row among those that a model was learnt from?
 
-Every model is learnt from some of the rows: each is among them by a coin of its own, so that with a row and without it
-are neighbours. The attack is the likelihood ratio of N. Carlini et al., "Membership inference attacks from first
-principles" (S&P 2022): of the first half of the models the attacker keeps, for each row, the mean and variance of how
-sure the models were of its true class, with the row and without; a model of the other half is taken to have had the row
-if that is the likelier of the two normal laws. Where a model tells classes only, sure is right (1) or wrong (0).
+Every model is learnt from a random half of the rows, each drawn by an independent coin, so that models with a row and
+without it are neighbours. The attack is the likelihood ratio of N. Carlini et al., "Membership inference attacks from
+first principles" (S&P 2022). From the first half of the models, the attacker keeps for each row the mean and variance
+of the certainty of its true class, with the row and without. A model of the other half is guessed to include the row if
+that is the likelier of the two normal laws. If a model returns classes only, certainty is right (1) or wrong (0).
 
-p is the share of members taken for members, q of others taken for others. With (epsilon, delta)-differential privacy
-p + q <= (2 e^epsilon + 2 delta) / (1 + e^epsilon) for every row (P. Kairouz, S. Oh, P. Viswanath, ICML 2015), 1 being a
-guess. Rows are not equally exposed: those that the first half of the models tells apart best are judged by themselves,
-on the other half, so that nothing is chosen by what it is judged by.
+p is the share of members guessed members, q that of others guessed others. With (epsilon, delta)-differential privacy p
++ q <= (2 e^epsilon + 2 delta) / (1 + e^epsilon) for every row (P. Kairouz, S. Oh, P. Viswanath, ICML 2015); pure
+guessing has 1. Rows are not equally exposed. The rows that the first half of the models separates best are also judged
+alone, on the other half, so that selection and judgement are independent.
 """
 
 from __future__ import annotations
@@ -26,19 +26,24 @@ from parties.alone.publish.models.strongest import CHANCE
 from parties.base.arrays import Codes, Floats
 
 LEAST_MODELS = 8
-EXPOSED = 0.01  # of the rows: those that are most exposed, one at least
-SHOWN = 10  # of them
+EXPOSED = 0.01  # share of rows that count as most exposed, at least one row
+SHOWN = 10  # most exposed rows listed
 MOST_THRESHOLDS = 200
-_SPREAD = 0.1  # added to the variance, as of one observation more: no law is a point
+_SPREAD = 0.1  # added to the variance, as of one observation more, so that it is positive
 
-Sure: TypeAlias = Callable[[Codes, Codes], Floats]  # of rows and their classes: how sure of these, from 0 to 1
+Sure: TypeAlias = Callable[[Codes, Codes], Floats]  # certainty of the classes given to rows, from 0 to 1
 Learn: TypeAlias = Callable[[Codes, Codes], Sure]
 OnProgress = Callable[[int, int], object]
 
 
 @dataclass(frozen=True, eq=False)
 class Shadows:
-    """`inside` bool[models, rows]: who was learnt from; `sure` float64[models, rows]: of everybody's true class."""
+    """Shadow models and their certainty.
+
+    Attributes:
+        inside: whether each model was learnt from each row, bool[models, rows]
+        sure: certainty of each row's true class, float64[models, rows]
+    """
 
     inside: NDArray[np.bool_]
     sure: Floats
@@ -52,7 +57,16 @@ def shadows(
     random: np.random.Generator,
     on_progress: OnProgress = lambda done, total: None,
 ) -> Shadows:
-    """Learn models from some of the rows int64[rows, columns] and their classes int64[rows], each by a coin."""
+    """Learn models, each from a random half of the rows.
+
+    Args:
+        learn: learns a model
+        rows: int64[rows, columns]
+        labels: class of each row, int64[rows]
+        models: number of models
+        random: source of randomness
+        on_progress: called with the numbers of models done and in total
+    """
     inside = random.random((models, len(labels))) < 0.5
     sure = np.zeros((models, len(labels)))
     for model in range(models):
@@ -62,9 +76,15 @@ def shadows(
 
 
 def attack(observed: Shadows, epsilon: float | None, delta: float = 0.0) -> dict[str, Any]:
-    """Return the success of the attack, ready for JSON, beside the most that epsilon permits.
+    """Return the success of the attack, ready for JSON.
 
-    ValueError for fewer models than `LEAST_MODELS`.
+    Args:
+        observed: the shadow models
+        epsilon: epsilon of the models, to add the greatest success it allows; None: leave it out
+        delta: delta of the models
+
+    Raises:
+        ValueError: there are fewer than `LEAST_MODELS` models
     """
     models, rows = observed.inside.shape
     if models < LEAST_MODELS:
@@ -92,10 +112,18 @@ def attack(observed: Shadows, epsilon: float | None, delta: float = 0.0) -> dict
 
 
 def by_threshold(members: Floats, others: Floats, random: np.random.Generator) -> dict[str, float]:
-    """Return the success of the guess that a row is a member if the model is surer of it than a threshold.
+    """Return the success of guessing that a row is a member if its certainty exceeds a threshold.
 
-    `members`, `others` float64[rows] are how sure it is of each; a half of either chooses the threshold, the other half
-    is judged by it (S. Yeom et al., "Privacy risk in machine learning", CSF 2018). ValueError for fewer than two rows.
+    Half of either kind chooses the threshold, the other half judges it (S. Yeom et al., "Privacy risk in machine
+    learning", CSF 2018).
+
+    Args:
+        members: certainty of each member, float64[rows]
+        others: certainty of each other row, float64[rows]
+        random: source of randomness
+
+    Raises:
+        ValueError: there are fewer than two rows of either kind
     """
     if min(len(members), len(others)) < 2:
         raise ValueError("the attack takes at least two rows of either kind")
@@ -110,11 +138,17 @@ def by_threshold(members: Floats, others: Floats, random: np.random.Generator) -
 
 
 def strongest(sure: Mapping[str, tuple[Floats, Floats]], random: np.random.Generator) -> dict[str, Any]:
-    """Return the success of the best of several ways to be sure, and the worst-hit people: ready for JSON.
+    """Return the success of the best of several attacks, and the worst-hit people, ready for JSON.
 
-    A threshold that suits all people passes over a few that are copied. So of the rows that each way is surest of, as
-    many as differ most, it is counted how many are members. `sure` has float64[rows] of members and others for each
-    attack. ValueError for fewer than two rows of either.
+    A threshold that suits all people misses a few people who are copied. So members are also counted among each
+    attack's most certain rows, at the most telling number of rows.
+
+    Args:
+        sure: certainty of members and of others for each attack, float64[rows] each
+        random: source of randomness
+
+    Raises:
+        ValueError: there are fewer than two rows of either kind
     """
     sums = {name: by_threshold(*pair, random) for name, pair in sure.items()}
     best = max(sums, key=lambda name: sums[name]["sum"])
@@ -134,8 +168,10 @@ def strongest(sure: Mapping[str, tuple[Floats, Floats]], random: np.random.Gener
 
 
 def _most_members(members: Floats, others: Floats) -> tuple[int, int, float]:
-    """Return, of the rows that are surest, how many members and others there are where that is the least likely by
-    chance, and a bound on the logarithm of how likely it is: the hypergeometric law's, for all thresholds."""
+    """Return the numbers of members and others among the most certain rows, where they are least likely by chance.
+
+    The third result bounds the logarithm of that chance: the hypergeometric law's, for all thresholds.
+    """
     thresholds = np.unique(np.concatenate([members, others]))[::-1][:MOST_THRESHOLDS]
     best = (0, 0, 0.0)
     for threshold in thresholds:
@@ -149,7 +185,7 @@ def _most_members(members: Floats, others: Floats) -> tuple[int, int, float]:
 
 
 def _log_choose(n: int, k: Codes) -> Floats:
-    """Return ln (n over k), minus infinity where there is no way."""
+    """Return ln (n over k), minus infinity for k outside 0..n."""
     inside = (k >= 0) & (k <= n)
     logs = [math.lgamma(n + 1) - math.lgamma(i + 1) - math.lgamma(n - i + 1) for i in k[inside].tolist()]
     result = np.full(len(k), -np.inf)
@@ -158,19 +194,19 @@ def _log_choose(n: int, k: Codes) -> Floats:
 
 
 def allowed(epsilon: float, delta: float = 0.0) -> float:
-    """Return the most that p + q can be."""
+    """Return the greatest p + q that (epsilon, delta) allows."""
     return (2 + 2 * delta * math.exp(-epsilon)) / (1 + math.exp(-epsilon))
 
 
 def _law(observed: Shadows, side: bool) -> tuple[Floats, Floats]:
-    """Return mean and variance of how sure the models with (or without) each row were, float64[rows] both.
+    """Return mean and variance of the certainty of the models with (or without) each row, float64[rows] both.
 
-    Half a right and half a wrong answer are added, so that a few models do not make a law certain.
+    Half a right and half a wrong answer are added, so that a few models do not give certainty.
     """
-    there = observed.inside == side
-    number = there.sum(axis=0) + 1
-    mean = ((observed.sure * there).sum(axis=0) + 0.5) / number
-    variance = (((observed.sure - mean) ** 2 * there).sum(axis=0) + _SPREAD) / number
+    selected = observed.inside == side
+    number = selected.sum(axis=0) + 1
+    mean = ((observed.sure * selected).sum(axis=0) + 0.5) / number
+    variance = (((observed.sure - mean) ** 2 * selected).sum(axis=0) + _SPREAD) / number
     return mean, variance
 
 
@@ -180,7 +216,7 @@ def _log_density(values: Floats, mean: Floats, variance: Floats) -> Floats:
 
 
 def _success(guesses: Floats, members: NDArray[np.bool_]) -> dict[str, float]:
-    """Return p, q and their sum, of guesses float64[models, rows], which are 1 for a member, 0.5 for a coin."""
+    """Return p, q and their sum from guesses float64[models, rows]: 1 for a member, 0.5 for undecided."""
     p = float((guesses * members).sum() / max(1, members.sum()))
     q = float(((1 - guesses) * ~members).sum() / max(1, (~members).sum()))
     return {"members_found": p, "others_found": q, "sum": p + q}

@@ -1,12 +1,11 @@
-"""How sure somebody may be that a person is in a table, from what it costs if that is misused.
+"""Bounds of the probability of presence in a table, from the tolerated cost of misuse.
 
 M. E. Nergiz, M. Atzori, C. Clifton, "Hiding the presence of individuals from shared databases" (SIGMOD 2007), section
-on choosing delta: a table has all its people in common a property (a disease) of which the rate r among everybody is
-known. Of T people so many as pi T are in the table, who all have it; so of those who are not there
-(r - pi) / (1 - pi) have it. Whoever believes with probability p that somebody is there believes with
-b(p) = p + (1 - p) (r - pi) / (1 - pi) that the person has it. If that knowledge is worth d, a gain of b(p) - r is worth
-(b(p) - r) d: less than a cost c that does not matter. The other way round, to know that somebody is not there must not
-be worth more than a cost of its own.
+on choosing delta: all people in a table have a property (a disease), whose rate r among everybody is known. Of T
+people, pi T are in the table, all with the property; so (r - pi) / (1 - pi) of the others have it. An attacker who
+believes with probability p that a person is present believes with b(p) = p + (1 - p) (r - pi) / (1 - pi) that the
+person has it. If that knowledge is worth d, a gain of b(p) - r is worth (b(p) - r) d, which must be below a tolerable
+cost c. Conversely, the knowledge that a person is absent must not be worth more than a cost of its own.
 """
 
 from __future__ import annotations
@@ -15,13 +14,19 @@ from smc.errors import InputError
 
 
 def bounds(rate: float, share: float, gain: float, exclusion: float) -> tuple[float, float]:
-    """Return the least and the most probability of presence, between 0 and 1.
+    """Return the least and the greatest tolerable probability of presence, between 0 and 1.
 
-    `rate` is r, `share` pi; `gain` and `exclusion` are the tolerated costs c / d of believing too much and too little.
-    `InputError` if more people are in the table than have the property, or if everybody has it.
+    Args:
+        rate: share r of everybody with the property
+        share: share pi of everybody in the table
+        gain: tolerated cost c / d of believing too much
+        exclusion: tolerated cost c / d of believing too little
+
+    Raises:
+        InputError: more people are in the table than have the property, or everybody has it
     """
     if rate >= 1:
-        raise InputError("everybody has the property at a rate of 1: that somebody is in the table tells nothing")
+        raise InputError("at a rate of 1, everybody has the property, so presence in the table discloses nothing")
     if share > rate:
         raise InputError(f"the share of people in the table, {share:g}, is more than the rate, {rate:g}: all have it")
     outside = (rate - share) / (1 - share)

@@ -1,7 +1,7 @@
-"""The attacks on rows that methods of disclosure control have changed, by who knows everybody's quasi-identifiers.
+"""Attacks on rows changed by disclosure control, by an attacker who knows everybody's quasi-identifiers.
 
-Linking: whether the published row that an attacker names is theirs. Inference: how often a sensitive value is guessed,
-of which the true one counts, not the published one. Each begins with the strongest attack and the worst-hit people.
+Linking: is the published row that an attacker names the person's? Inference: how often is a sensitive value guessed?
+The true value counts, not the published one. Each figure begins with the strongest attack and the worst-hit people.
 """
 
 from __future__ import annotations
@@ -17,15 +17,21 @@ from parties.alone.publish.models.strongest import headline
 from parties.alone.publish.protecting.rows import Rows
 from parties.base.text import listed
 
-MOST = 500  # people that are tried
+MOST = 500  # most people tried
 
 
 def attacks(
     source: Rows, published: Rows, sensitive: Sequence[str], random: np.random.Generator
 ) -> dict[str, dict[str, Any]]:
-    """Return the figures of each attack, ready for JSON; nothing if there are no rows or quasi-identifiers.
+    """Return the figures of each attack, ready for JSON; empty without rows or quasi-identifiers.
 
-    Quasi-identifiers of too many different values to be compared are left out, and named.
+    Quasi-identifiers with too many different values are left out of the comparison, and named.
+
+    Args:
+        source: the true rows
+        published: the changed rows
+        sensitive: names of the sensitive columns
+        random: source of randomness
     """
     people = np.sort(random.permutation(len(source))[:MOST])
     known = {name: source.columns[name][people].tolist() for name in source.quasi}
@@ -38,10 +44,10 @@ def attacks(
     named = {name: attackers.ATTACKERS[name](view) for name in attackers.LINKERS}
     right = {name: published.origins[guess.rows] == people for name, guess in named.items()}
     links = linking.Links(*named["rare match"])
-    alone, *_ = linking.report(links, right["rare match"].astype(np.int64), linking.ECCENTRICITY)["thresholds"]
+    standing_out, *_ = linking.report(links, right["rare match"].astype(np.int64), linking.ECCENTRICITY)["thresholds"]
     summary = headline(right, {name: guess.sure for name, guess in named.items()}, 1 / len(published))
     figures: dict[str, dict[str, Any]] = {
-        "linking": {**summary, "known": len(people), "linked": alone["linked"], "right": alone["right"]}
+        "linking": {**summary, "known": len(people), "linked": standing_out["linked"], "right": standing_out["right"]}
     }
     if left_out := [name for name in source.quasi if name not in compared]:
         figures["linking"]["not_compared"] = listed(left_out)

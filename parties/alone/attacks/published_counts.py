@@ -1,4 +1,4 @@
-"""What the counts of a model tell of single people: whoever is alone in a count is known with all that it says."""
+"""Disclosure by the counts of a model: a person alone in a count is disclosed with the whole count."""
 
 from __future__ import annotations
 
@@ -8,13 +8,17 @@ from typing import Any
 from parties.models.bayes import NaiveBayesModel
 from parties.tables.delimited import Columns
 
-FEW = 2  # rows with a value: each of them knows the other's class
+FEW = 2  # rows with a value; either person can derive the other's class
 
 
 def alone(model: NaiveBayesModel, members: Columns) -> dict[str, Any]:
-    """Return how many members have a value that the model shows with one row, or with few: ready for JSON.
+    """Return how many members have a value that the model shows with one row, or with few, ready for JSON.
 
-    The counts are exact if no member is missing from them; noise would take some away.
+    The counts are exact if no member is missing from them; noise would remove some.
+
+    Args:
+        model: the published model
+        members: rows from which it was learnt
     """
     members.require([*model.columns, model.target])
     classes = list(model.classes)

@@ -1,12 +1,12 @@
-"""Rows rebuilt from published tables: whole numbers of every combination of values that give all the counts.
+"""Reconstruction of rows from published tables: integer numbers of each combination of values that give all counts.
 
 T. Dick, C. Dwork, M. Kearns, T. Liu, A. Roth, G. Vietri, Z. S. Wu, "Confidence-ranked reconstruction of census
-microdata from published statistics" (PNAS 2023), with integer programmes (HiGHS) instead of their gradient steps: many
-solutions are drawn, each the least by other random prices, and a row is the more certain the more of them have it. A
-row that no solution can lack is certain: a programme asks for the least number of each, and its bound holds also when
-time is up.
+microdata from published statistics" (PNAS 2023), with integer programmes (HiGHS) instead of their gradient steps. Many
+solutions are drawn, each the minimum for other random prices. A row is the more certain the more solutions contain it.
+A row in every solution is certain: a programme minimises its number, and the bound holds even if time runs out.
 
-Counts that were rounded or carry noise are off by a `slack` at most; then solutions are those that are off least.
+Counts that were rounded or carry noise are off by a `slack` at most. Solutions are then those with the least total
+deviation.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from smc.errors import InputError
 
 MOST_COMBINATIONS = 1_000_000
 MOST_UNKNOWNS = 50_000
-SECONDS = 20.0  # of a programme
-GAP = 0.02  # a drawn solution need not be the very least by its random prices
+SECONDS = 20.0  # time limit of a programme
+GAP = 0.02  # a drawn solution need not be the exact minimum
 ROUNDING = 1e-6
 
 OnProgress: TypeAlias = Callable[[str], object]
@@ -38,7 +38,7 @@ OnProgress: TypeAlias = Callable[[str], object]
 
 @dataclass(frozen=True)
 class Count:
-    """Of the rows with these values, by column, there are `number`: None if that is hidden."""
+    """A published count of the rows with these values, by column; `number` None: hidden."""
 
     values: tuple[tuple[str, str], ...]
     number: int | None
@@ -46,10 +46,15 @@ class Count:
 
 @dataclass(frozen=True, eq=False)
 class Programme:
-    """Unknown numbers of combinations. `combinations` int64[columns, unknowns] are places in the columns' `axes`.
+    """Unknown numbers of combinations, and their constraints.
 
-    `sums` is sparse float[counts, unknowns], `numbers` float64[counts]; `slack` is the most that a sum may be off.
-    `hidden` bool[unknowns] for each hidden count says which combinations it is of.
+    Attributes:
+        axes: values of each column
+        combinations: indices into the axes, int64[columns, unknowns]
+        sums: unknowns that each count adds, sparse float[counts, unknowns]
+        numbers: the counts, float64[counts]
+        slack: greatest deviation of a count
+        hidden: combinations of each hidden count, bool[unknowns]
     """
 
     axes: dict[str, list[str]]
@@ -65,8 +70,16 @@ class Programme:
 
 
 def programme(counts: Sequence[Count], slack: int = 0, most: int = MOST_UNKNOWNS) -> Programme:
-    """Return the programme of published counts. `InputError` if there would be more unknowns than `most`, or
-    none."""
+    """Return the integer programme of published counts.
+
+    Args:
+        counts: the counts
+        slack: greatest deviation of a count
+        most: most unknowns
+
+    Raises:
+        InputError: there are more unknowns than `most`, or none
+    """
     with needing("rebuilding rows"):
         import scipy.sparse
     axes: dict[str, list[str]] = {}
@@ -78,35 +91,45 @@ def programme(counts: Sequence[Count], slack: int = 0, most: int = MOST_UNKNOWNS
     shape = tuple(map(len, axes.values()))
     if prod(shape) > MOST_COMBINATIONS:
         raise InputError(f"{prod(shape):,} combinations of values are too many: at most {MOST_COMBINATIONS:,}")
-    places = np.indices(shape).reshape(len(shape), -1)
+    indices = np.indices(shape).reshape(len(shape), -1)
     possible = np.full(prod(shape), True)
     for count in counts:
         if count.number is not None and count.number + slack <= 0:
-            possible &= ~_holds(places, axes, count)
+            possible &= ~_holds(indices, axes, count)
     unknowns = int(possible.sum())
     if not 0 < unknowns <= most:
         raise InputError(f"{unknowns:,} combinations could have rows: from 1 to {most:,} can be solved for")
-    places = places[:, possible]
-    known = [count for count in counts if count.number is not None]
-    rows = [np.flatnonzero(_holds(places, axes, count)) for count in known]
+    indices = indices[:, possible]
+    shown = [count for count in counts if count.number is not None]
+    rows = [np.flatnonzero(_holds(indices, axes, count)) for count in shown]
     ends = np.cumsum([0, *map(len, rows)])
     columns = np.concatenate([np.zeros(0, dtype=np.int64), *rows])
-    sums = scipy.sparse.csr_array((np.ones(ends[-1]), columns, ends), shape=(len(known), unknowns))
-    hidden = {count.values: _holds(places, axes, count) for count in counts if count.number is None}
-    numbers = np.array([float(count.number or 0) for count in known])
-    return Programme(axes, places, sums, numbers, slack, hidden)
+    sums = scipy.sparse.csr_array((np.ones(ends[-1]), columns, ends), shape=(len(shown), unknowns))
+    hidden = {count.values: _holds(indices, axes, count) for count in counts if count.number is None}
+    numbers = np.array([float(count.number or 0) for count in shown])
+    return Programme(axes, indices, sums, numbers, slack, hidden)
 
 
-def _holds(places: Codes, axes: dict[str, list[str]], count: Count) -> Any:
-    """Return which combinations a count is of, bool[combinations]."""
-    where = np.full(places.shape[1], True)
+def _holds(indices: Codes, axes: dict[str, list[str]], count: Count) -> Any:
+    """Return whether a count includes each combination, bool[combinations]."""
+    where = np.full(indices.shape[1], True)
     for column, value in count.values:
-        where &= places[[*axes].index(column)] == axes[column].index(value)
+        where &= indices[[*axes].index(column)] == axes[column].index(value)
     return where
 
 
 def solutions(problem: Programme, draws: int, random: np.random.Generator, on_progress: OnProgress) -> Counts:
-    """Return solutions, int64[draws, unknowns]. `InputError` if there is none, or none is found in time."""
+    """Return solutions, int64[draws, unknowns].
+
+    Args:
+        problem: the programme
+        draws: number of solutions
+        random: source of randomness
+        on_progress: called with a description before each step
+
+    Raises:
+        InputError: there is no solution, or none was found in time
+    """
     with aside():
         off = None
         if problem.slack:
@@ -121,8 +144,10 @@ def solutions(problem: Programme, draws: int, random: np.random.Generator, on_pr
 
 
 def _solve(problem: Programme, prices: Floats, price_off: float, off: float | None) -> Counts:
-    """Return the cheapest solution, int64[unknowns]; with slack a unit off costs `price_off`, and all are `off` at
-    most."""
+    """Return the cheapest solution, int64[unknowns].
+
+    With slack, a unit of deviation costs `price_off`, and the total deviation is `off` at most.
+    """
     solution = _minimise(problem, prices, price_off, off)
     if solution.x is None:
         if solution.status == 2:
@@ -158,15 +183,26 @@ def _minimise(problem: Programme, prices: Floats, price_off: float, off: float |
 
 
 def true_counts(problem: Programme, rows: Sequence[Sequence[str]]) -> Counts:
-    """Return how many of these rows, each with a value for every axis, have each combination, int64[unknowns]."""
-    often = Counter(map(tuple, rows))
+    """Return the number of these rows with each combination, int64[unknowns].
+
+    Args:
+        problem: the programme
+        rows: rows with a value for every axis
+    """
+    row_counts = Counter(map(tuple, rows))
     unknowns = range(problem.combinations.shape[1])
-    return np.array([often[tuple(problem.values(unknown))] for unknown in unknowns], dtype=np.int64)
+    return np.array([row_counts[tuple(problem.values(unknown))] for unknown in unknowns], dtype=np.int64)
 
 
 def by_chance(problem: Programme, rows: Sequence[Sequence[str]], draws: int, random: np.random.Generator) -> float:
-    """Return how many of these rows are hit, in the mean, by as many that are drawn from the distributions of single
-    columns."""
+    """Return the mean number of these rows that are hit by as many random rows, drawn from each column independently.
+
+    Args:
+        problem: the programme
+        rows: rows with a value for every axis
+        draws: number of repetitions
+        random: source of randomness
+    """
     true = Counter(map(tuple, rows))
     columns = [np.array(column) for column in zip(*rows, strict=True)]
     hits = 0
@@ -177,9 +213,15 @@ def by_chance(problem: Programme, rows: Sequence[Sequence[str]], draws: int, ran
 
 
 def certain(problem: Programme, drawn: Counts, seconds: float, on_progress: OnProgress) -> Counts:
-    """Return how many rows of each combination every solution has, int64[unknowns], at least: what was proved in time.
+    """Return how many rows of each combination are proved, in time, to be in every solution, int64[unknowns].
 
-    `drawn` int64[draws, unknowns] are some solutions, which bound it from above. With slack nothing is certain.
+    With slack, no row is certain.
+
+    Args:
+        problem: the programme
+        drawn: some solutions, which are upper bounds, int64[draws, unknowns]
+        seconds: time limit
+        on_progress: called with a description before each step
     """
     bounds = drawn.min(axis=0)
     proved = np.zeros_like(bounds)
@@ -204,9 +246,14 @@ def certain(problem: Programme, drawn: Counts, seconds: float, on_progress: OnPr
 def bounds_of_hidden(
     problem: Programme, seconds: float, on_progress: OnProgress
 ) -> dict[tuple[tuple[str, str], ...], tuple[int, int | None]]:
-    """Return the least and the most rows of each hidden count, as far as it is proved in time; None is no bound.
+    """Return the least and the most rows of each hidden count, as far as proved in time; None: no bound.
 
-    With slack no bound holds.
+    With slack, no bound holds.
+
+    Args:
+        problem: the programme
+        seconds: time limit
+        on_progress: called with a description before each step
     """
     end = time.monotonic() + seconds
     bounds: dict[tuple[tuple[str, str], ...], tuple[int, int | None]] = {}
@@ -225,7 +272,10 @@ def bounds_of_hidden(
 
 
 def ranked(drawn: Counts) -> list[tuple[int, int, float]]:
-    """Return combinations, how many rows of each, and the share of solutions with so many, the surest first."""
+    """Return combinations, a number of rows of each, and the share of solutions with at least that number.
+
+    The surest ones come first.
+    """
     rows = []
     for unknown in np.flatnonzero(drawn.max(axis=0)).tolist():
         column = drawn[:, unknown]
@@ -234,5 +284,10 @@ def ranked(drawn: Counts) -> list[tuple[int, int, float]]:
 
 
 def rebuilt(drawn: Counts, true: Counts) -> float:
-    """Return how many of the true rows, int64[unknowns], a solution has, in the mean."""
+    """Return the mean number of the true rows in a solution.
+
+    Args:
+        drawn: solutions, int64[draws, unknowns]
+        true: number of true rows of each combination, int64[unknowns]
+    """
     return float(np.minimum(drawn, true).sum(axis=1).mean())

@@ -1,4 +1,4 @@
-"""Published tables of counts, from their files: as `smc publish table` writes them, or a line for every count."""
+"""Published tables of counts, read from files written by `smc publish table`, or with one count a line."""
 
 from __future__ import annotations
 
@@ -16,19 +16,25 @@ from smc.errors import InputError
 
 
 def counts_of(names: list[str], path: Path) -> list[Count]:
-    """Return the counts of a table of these columns; hidden ones have no number, totals are of fewer columns.
+    """Return the counts of a table by these columns; hidden ones have no number, totals have fewer columns.
 
-    With one column or two a row of the file is a value of the first, a column a value of the second. A file whose
-    header is the columns' names and one more has a line for every count. `InputError` for another file, or a cell that
-    is neither a number of rows nor hidden.
+    With one or two columns, a line of the file is a value of the first, a column a value of the second. If the header
+    is the column names and one more, each line is one count.
+
+    Args:
+        names: columns of the table
+        path: the file
+
+    Raises:
+        InputError: the file has another form, or a cell is neither a number of rows nor hidden
     """
     table = cells(path)
     header = [*table.values]
     lines = _listed(table, names) if header[:-1] == names and len(names) != 1 else _crossed(table, names)
     counts = []
     for values, text, place in lines:
-        known = tuple((name, value) for name, value in zip(names, values, strict=True) if value != TOTAL)
-        counts.append(Count(known, None if text == HIDDEN else _number(text, place)))
+        named_values = tuple((name, value) for name, value in zip(names, values, strict=True) if value != TOTAL)
+        counts.append(Count(named_values, None if text == HIDDEN else _number(text, place)))
     return counts
 
 
@@ -52,5 +58,5 @@ def _crossed(table: Columns, names: list[str]) -> Iterator[tuple[tuple[str, ...]
 
 def _number(text: str, place: str) -> int:
     if not text.lstrip("-").isdecimal():
-        raise InputError(f"{place}: {quoted(text)} is no number of rows, and {quoted(HIDDEN)} stands for a hidden one")
+        raise InputError(f"{place}: {quoted(text)} is not a number of rows; {quoted(HIDDEN)} stands for a hidden one")
     return int(text)

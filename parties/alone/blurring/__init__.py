@@ -1,12 +1,12 @@
-"""Mining of values that people blurred themselves: no true value is sent, distributions come back.
+"""Mining of blurred values: people publish values with noise, the collector reconstructs distributions.
 
-noise        what is added to a number, or which cell it is rounded to, and how wide the interval of a confidence is
-response     what is said instead of a category: the truth, or any of k
-domain       the intervals, or the points, that a number is taken to lie in
+noise        noise added to a number, or the cell it is rounded to, and the width of its confidence interval
+response     randomised response of a category: the truth, or any of k
+domain       the intervals, or the points, of a number's possible values
 estimation   the distribution of the true values: Bayes' rule, iterated until the chi-square test sees no difference
 assignment   blurred rows in order, given the intervals of a reconstructed distribution
 tree         a binary tree on intervals, pruned by description length; strategies: Global, ByClass, Local
-attack       what the interval metric does not admit: spectral filtering, privacy as entropy
-plan         `blur.toml`: what is blurred how, which both sides know; table: rows of a source, blurred or read
-reports      what the commands say
+attack       leakage that the interval metric does not measure: spectral filtering, privacy as entropy
+plan         `blur.toml`: the blurring of each column, public; table: rows of a source, blurred or read
+reports      results of the commands, as JSON and text
 """

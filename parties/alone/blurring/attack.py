@@ -1,10 +1,11 @@
-"""What blurred rows tell that the interval metric does not admit.
+"""Leakage of blurred rows that the interval metric does not measure.
 
-Spectral filtering: columns that depend on each other lie near few directions, independent noise lies in all of them, so
-a projection on the strong directions removes most of it from single rows (H. Kargupta, S. Datta, Q. Wang, K. Sivakumar,
-"On the privacy preserving properties of random data perturbation techniques", ICDM 2003). Entropy: 2^h(X) is the length
-of the interval over which a uniform value would be as uncertain, and 1 - 2^-I(X; W) the share of it that publishing
-takes away (D. Agrawal, C. Aggarwal, PODS 2001).
+Spectral filtering: correlated columns lie near few directions, independent noise lies in all of them. A projection on
+the strong directions therefore removes most of the noise from single rows (H. Kargupta, S. Datta, Q. Wang, K.
+Sivakumar, "On the privacy preserving properties of random data perturbation techniques", ICDM 2003).
+
+Entropy: 2^h(X) is the length of the interval over which a uniform value would be as uncertain. 1 - 2^-I(X; W) is the
+share of it that publishing removes (D. Agrawal, C. Aggarwal, PODS 2001).
 """
 
 from __future__ import annotations
@@ -20,18 +21,22 @@ from parties.base.arrays import Floats
 
 @dataclass(frozen=True, eq=False)
 class Filtered:
-    """`values`: estimates of the true values, float64[columns, rows]; `strong` of so many directions were strong."""
+    """Estimates of the true values, float64[columns, rows], and the number of strong directions."""
 
     values: Floats
     strong: int
 
 
 def filtered(published: Floats, variances: Floats) -> Filtered:
-    """Remove independent noise of known variances, float64[columns], from rows, float64[columns, rows].
+    """Remove independent noise of known variances from rows by spectral filtering.
 
-    Columns are scaled so that the noise of each has variance 1: the noise's own directions then have eigenvalues of at
-    most (1 + sqrt(columns / rows))^2 (Marchenko, Pastur), and what is stronger is data. Along a strong direction with
-    eigenvalue v a share (v - 1) / v of what is seen is data.
+    Columns are scaled so that the noise of each has variance 1. The noise's own directions then have eigenvalues of at
+    most (1 + sqrt(columns / rows))^2 (Marchenko, Pastur); a direction with a greater one contains data. Along a strong
+    direction with eigenvalue v, the share (v - 1) / v of the published values is data.
+
+    Args:
+        published: blurred rows, float64[columns, rows]
+        variances: variance of each column's noise, float64[columns]
     """
     columns, rows = published.shape
     scales = np.sqrt(variances)[:, None]
@@ -47,21 +52,26 @@ def filtered(published: Floats, variances: Floats) -> Filtered:
 
 @dataclass(frozen=True)
 class Entropies:
-    """In units of the column: how uncertain a true value is before and after it was published; the share lost."""
+    """Uncertainty of a true value before and after publication, in units of the column."""
 
     before: float
     after: float
 
     @property
     def lost(self) -> float:
-        """1 - 2^-I(X; W): 0 if what is published tells nothing."""
+        """Share of the uncertainty that publication removes, 1 - 2^-I(X; W)."""
         return 1 - self.after / self.before if self.before else 0.0
 
 
 def entropies(domain: Domain, observed: Observation, probabilities: Floats) -> Entropies:
-    """Return the privacy of a column with this distribution, float64[k]: 2^h(X), and 2^h(X | W).
+    """Return the entropy-based privacy of a column: 2^h(X), and 2^h(X | W).
 
-    Within an interval values are taken as uniform; points count as intervals of width 1.
+    Values are taken as uniform within an interval. Points count as intervals of width 1.
+
+    Args:
+        domain: intervals or points of the true values
+        observed: bins of the published values
+        probabilities: distribution of the true values, float64[k]
     """
     widths = np.where(domain.upper > domain.lower, domain.upper - domain.lower, 1.0)
     before = _entropy(probabilities) + float((probabilities * np.log2(widths)).sum())

@@ -1,4 +1,4 @@
-"""What a number is taken to be: in one of some intervals, or one of some points."""
+"""Possible values of a number: intervals or points, and bins of its published values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from parties.base.arrays import Floats
 from smc.errors import InputError
 
 FEWEST, MOST, ROWS_EACH = 10, 100, 100  # intervals of a column: about 100 rows each, within these bounds
-OBSERVED = 400  # bins of published values, at most
+OBSERVED = 400  # most bins of published values
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,13 +25,19 @@ class Domain:
 
     @classmethod
     def intervals(cls, low: float, high: float, rows: int) -> Domain:
-        """Return equal intervals, as many as so many rows bear."""
+        """Return equal intervals; their number grows with the number of rows.
+
+        Args:
+            low: lower end of the range
+            high: upper end of the range
+            rows: number of rows
+        """
         edges = np.linspace(low, high, int(np.clip(rows // ROWS_EACH, FEWEST, MOST)) + 1)
         return cls(edges[:-1], edges[1:])
 
     @classmethod
     def points(cls, values: Sequence[float] | Floats) -> Domain:
-        """Return single values. `InputError` if there is none."""
+        """Return single values as a domain; raise InputError without values."""
         distinct = np.unique(np.asarray(values, dtype=np.float64))
         if not len(distinct):
             raise InputError("a column needs at least one value")
@@ -39,7 +45,12 @@ class Domain:
 
     @classmethod
     def of_values(cls, values: Floats, rows: int) -> Domain:
-        """Return the values of a column that is not blurred, or intervals with as many rows each if there are many."""
+        """Return the distinct values of an unblurred column, or quantile intervals if there are more than `MOST`.
+
+        Args:
+            values: the column, float64[rows]
+            rows: number of rows, which determines the number of intervals
+        """
         distinct = np.unique(values)
         most = int(np.clip(rows // ROWS_EACH, FEWEST, MOST))
         if len(distinct) <= MOST:
@@ -49,34 +60,37 @@ class Domain:
 
     @property
     def size(self) -> int:
-        """Their number."""
+        """Number of intervals."""
         return len(self.lower)
 
     @property
     def points_only(self) -> bool:
-        """True if none has a width."""
+        """Whether no interval has a width."""
         return bool((self.lower == self.upper).all())
 
     @property
     def cuts(self) -> Floats:
-        """Between two neighbours, float64[k - 1]: where a tree may split."""
+        """Boundaries between neighbours, float64[k - 1]: where a tree may split."""
         return np.asarray((self.upper[:-1] + self.lower[1:]) / 2)
 
     @property
     def middles(self) -> Floats:
-        """The middle of each."""
+        """Middle of each interval, float64[k]."""
         return np.asarray((self.lower + self.upper) / 2)
 
     def codes(self, values: Floats) -> NDArray[np.int32]:
-        """Return the interval of each true value, int32[rows]; what lies outside is counted at the ends."""
+        """Return the interval of each true value, int32[rows]; a value outside counts at the nearer end."""
         return np.searchsorted(self.cuts, values, side="right").astype(np.int32)
 
 
 @dataclass(frozen=True, eq=False)
 class Observation:
-    """Bins of published values and how a true value falls into them: `chances` float64[bins, k], columns sum to 1.
+    """Bins of published values, and their probabilities for each interval of true values.
 
-    `settled`: when a reconstruction ends, as of the noise.
+    Attributes:
+        cuts: boundaries between bins, float64[bins - 1]; the outermost bins are open
+        chances: P(published in bin i | true in interval j), float64[bins, k]; columns sum to 1
+        settled: stopping threshold of the reconstruction, see `Noise`
     """
 
     cuts: Floats
@@ -85,7 +99,12 @@ class Observation:
 
     @classmethod
     def of(cls, domain: Domain, noise: Noise) -> Observation:
-        """Return bins about as wide as the intervals, over all that is published; the outermost are open."""
+        """Return bins about as wide as the intervals, over the range of published values; the outermost are open.
+
+        Args:
+            domain: intervals or points of the true values
+            noise: the noise
+        """
         low, high = float(domain.lower[0]), float(domain.upper[-1])
         if isinstance(noise, Cells):
             edges = noise.edges()
@@ -100,6 +119,6 @@ class Observation:
         return cls(cuts, chances, noise.settled)
 
     def counts(self, published: Floats) -> Floats:
-        """Count the published values that fall into each bin, float64[bins]."""
+        """Count the published values in each bin, float64[bins]."""
         bins = np.searchsorted(self.cuts, published, side="right")
         return np.bincount(bins, minlength=len(self.cuts) + 1).astype(np.float64)

@@ -1,7 +1,7 @@
-"""The distribution of true values from published ones: Bayes' rule on intervals, iterated.
+"""Reconstruction of the distribution of true values from published ones: Bayes' rule on intervals, iterated.
 
 Source: Agrawal, Srikant 2000, in the form of expectation maximisation (Agrawal, Aggarwal, PODS 2001), which converges
-to the maximum likelihood; the density of the noise is integrated over each interval, not taken at its middle.
+to the maximum likelihood. The density of the noise is integrated over each interval, not evaluated at its middle.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import numpy as np
 
 from parties.base.arrays import Floats
 
-SHARE = 0.001  # of the chi-square test's threshold at 5%: two estimates nearer than this are the same
+SHARE = 0.001  # of the chi-square test's threshold at 5%; the iteration stops at a smaller change
 ROUNDS = 10_000
-SMOOTHED = 100  # intervals from which a quarter goes to each neighbour
+SMOOTHED = 100  # with this many intervals, smoothing gives a quarter to each neighbour
 
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """Probabilities, float64[k]; `rounds` of the iteration; `converged`, or cut short."""
+    """Estimated distribution, float64[k]: `converged`, or stopped after `rounds` of the iteration."""
 
     probabilities: Floats
     rounds: int
@@ -33,10 +33,15 @@ def reconstruct(
 ) -> Estimate:
     """Return the distribution over k true values from counts of m published ones.
 
-    `counts` float64[m]; `chances[i, j]` = P(published i | true j), float64[m, k]. Starts from the uniform distribution;
-    stops when the chi-square statistic between two rounds is below `share` of the test's threshold at 5%. `smooth`
-    is for intervals: each round ends by smoothing over neighbours (B. Silverman et al., JRSS B 1990), without which
-    the iteration ends in peaks that are noise. Published values that no true value explains are left out.
+    The iteration starts from the uniform distribution. Smoothing (B. Silverman et al., JRSS B 1990) is for intervals:
+    without it, the iteration ends in peaks that are noise. Published values that no true value explains are ignored.
+
+    Args:
+        counts: published values, float64[m]
+        chances: P(published i | true j), float64[m, k]
+        share: stop when the chi-square statistic between two rounds is below this share of the test's threshold at 5%
+        rounds: most rounds
+        smooth: smooth over neighbours at the end of each round
     """
     size = chances.shape[1]
     estimate = np.full(size, 1 / size)
@@ -52,8 +57,8 @@ def reconstruct(
         after = estimate * (back @ np.divide(shares, mixture, out=np.zeros_like(shares), where=mixture > 0))
         after = _smoothed(after) if smooth else after
         after /= after.sum()
-        known = estimate > 0
-        change = total * float(((after - estimate)[known] ** 2 / estimate[known]).sum())
+        positive = estimate > 0
+        change = total * float(((after - estimate)[positive] ** 2 / estimate[positive]).sum())
         estimate = after
         if change < threshold:
             return Estimate(estimate, turn, True)
@@ -61,10 +66,10 @@ def reconstruct(
 
 
 def _smoothed(estimate: Floats) -> Floats:
-    """Return each probability spread over itself and its neighbours; at the ends what has no neighbour stays.
+    """Return the estimate smoothed over neighbours; a missing neighbour's part stays at the end.
 
-    1/4, 1/2, 1/4 for 100 intervals; with fewer, less goes to neighbours that lie farther away, so that the spread is
-    the same share of the range.
+    Weights are 1/4, 1/2, 1/4 for 100 intervals. With fewer, wider intervals the neighbours' weights are smaller, so
+    that the spread is a constant share of the range.
     """
     share = min(len(estimate) / SMOOTHED, 1) ** 2 / 4
     around = np.concatenate([estimate[:1], estimate, estimate[-1:]])
@@ -72,7 +77,7 @@ def _smoothed(estimate: Floats) -> Floats:
 
 
 def chi_square(degrees: int, level: float = 0.05) -> float:
-    """Return what a chi-square variable exceeds with probability `level`, within 1% from two degrees on.
+    """Return the value that a chi-square variable exceeds with probability `level`, within 1% from two degrees on.
 
     Source: E. Wilson, M. Hilferty, PNAS 1931.
     """

@@ -1,7 +1,7 @@
 """Value distortion: a number is published with noise added, or as the middle of its cell.
 
-Source: R. Agrawal, R. Srikant, "Privacy-preserving data mining", SIGMOD 2000. Its metric: if the true value can be told
-to lie in an interval of width d with confidence c, d is the privacy at confidence c; here it is a share of the range.
+Source: R. Agrawal, R. Srikant, "Privacy-preserving data mining", SIGMOD 2000. Its metric: if the true value lies in an
+interval of width d with confidence c, d is the privacy at confidence c. Here d is a share of the range.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from smc.errors import InputError
 
 NoiseKind: TypeAlias = Literal["uniform", "gaussian", "cells"]
 
-LARGEST = 1e100  # of values: their squares are numbers, too
+LARGEST = 1e100  # greatest absolute value, so that squares do not overflow
 LEAST, MOST = (
     1e-6,
     1e6,
-)  # of noise as a share of the range: beyond, it hides nothing or all, or there are too many cells
+)  # bounds of noise as a share of the range: beyond, all or nothing is hidden, or there are too many cells
 
 _erf = np.frompyfunc(math.erf, 1, 1)
 
 
 class Noise(Protocol):
-    """A way to blur a number.
+    """A method of blurring numbers.
 
-    `settled`: how little a round of the reconstruction changes when it ends, as a share of the chi-square threshold.
-    Agrawal and Srikant's 1% for noise so smooth that fine detail is lost for good, and more rounds invent some (J. Fan,
-    Annals of Statistics 1991); 0.1% for noise with edges, by which more rounds find more.
+    `settled` is the stopping threshold of the reconstruction: the change of a round as a share of the chi-square
+    threshold. It is 1% (Agrawal, Srikant) for noise so smooth that fine detail is lost, where more rounds only fit
+    noise (J. Fan, Annals of Statistics 1991). It is 0.1% for noise with edges, where more rounds find more detail.
     """
 
     settled: ClassVar[float]
@@ -41,16 +41,21 @@ class Noise(Protocol):
         """Return the width of the narrowest interval that holds the true value with this confidence."""
 
     def blur(self, values: Floats, rng: np.random.Generator) -> Floats:
-        """Blur the values as they are published, float64[rows]."""
+        """Return the values with noise, float64[rows]."""
 
     def below(self, bounds: Floats, lower: Floats, upper: Floats) -> Floats:
         """Return P(published <= bound | true value uniform in [lower, upper]), float64[bounds, intervals].
 
         An interval may be a point.
+
+        Args:
+            bounds: float64[bounds]
+            lower: lower ends of the intervals, float64[intervals]
+            upper: upper ends of the intervals, float64[intervals]
         """
 
     def reach(self) -> float:
-        """Return how far outside the range published values lie, all but a few."""
+        """Return the distance outside the range within which nearly all published values lie."""
 
 
 @dataclass(frozen=True)
@@ -65,11 +70,11 @@ class Uniform:
         return 2 * self.alpha * confidence
 
     def blur(self, values: Floats, rng: np.random.Generator) -> Floats:
-        """Add to each value its own noise."""
+        """Return the values, each with its own noise."""
         return values + rng.uniform(-self.alpha, self.alpha, len(values))
 
     def below(self, bounds: Floats, lower: Floats, upper: Floats) -> Floats:
-        """Return the distribution function, averaged over the interval."""
+        """Return the distribution function, averaged over each interval."""
 
         def law(t: Floats) -> Floats:
             return np.asarray(np.clip((t + self.alpha) / (2 * self.alpha), 0, 1))
@@ -97,11 +102,11 @@ class Gaussian:
         return 2 * NormalDist().inv_cdf((1 + confidence) / 2) * self.sigma
 
     def blur(self, values: Floats, rng: np.random.Generator) -> Floats:
-        """Add to each value its own noise."""
+        """Return the values, each with its own noise."""
         return values + rng.normal(0, self.sigma, len(values))
 
     def below(self, bounds: Floats, lower: Floats, upper: Floats) -> Floats:
-        """Return the distribution function, averaged over the interval."""
+        """Return the distribution function, averaged over each interval."""
 
         def law(t: Floats) -> Floats:
             return _normal(t / self.sigma)
@@ -113,13 +118,13 @@ class Gaussian:
         return _averaged(law, integral, bounds, lower, upper)
 
     def reach(self) -> float:
-        """Return four sigma: one value in 16,000 lies farther out, and is counted at the end."""
+        """Return four sigma; one value in 16,000 lies farther outside and counts in the outermost bin."""
         return 4 * self.sigma
 
 
 @dataclass(frozen=True)
 class Cells:
-    """Discretisation: the middle of the cell of this width, counted from `low`; the last cell ends at `high`."""
+    """Rounding to the middle of a cell of this size, counted from `low`; the last cell ends at `high`."""
 
     size: float
     low: float
@@ -127,22 +132,22 @@ class Cells:
     settled: ClassVar[float] = 0.001
 
     def width(self, confidence: float) -> float:
-        """Return the cell's width times the confidence, if the true value is as likely anywhere in it."""
+        """Return the cell's width times the confidence, as the true value is uniform in the cell."""
         return self.size * confidence
 
     def edges(self) -> Floats:
-        """Return the ends of the cells."""
+        """Return the boundaries of the cells, float64[cells + 1]."""
         number = max(1, math.ceil((self.high - self.low) / self.size - 1e-9))
         return np.minimum(self.low + self.size * np.arange(number + 1), self.high)
 
     def blur(self, values: Floats, rng: np.random.Generator) -> Floats:
-        """Return the middles of the values' cells; nothing is random."""
+        """Return the middles of the values' cells; no randomness is used."""
         edges = self.edges()
         cells = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, len(edges) - 2)
         return np.asarray((edges[cells] + edges[cells + 1]) / 2)
 
     def below(self, bounds: Floats, lower: Floats, upper: Floats) -> Floats:
-        """Return the share of the interval that lies in cells whose middle is at most the bound."""
+        """Return the share of each interval that lies in cells whose middle is at most the bound."""
         edges = self.edges()
         middles = (edges[1:] + edges[:-1]) / 2
         ends = np.where(bounds >= middles[-1], np.inf, edges[np.searchsorted(middles, bounds, side="right")])[:, None]
@@ -156,9 +161,19 @@ class Cells:
 
 
 def at_privacy(kind: NoiseKind, privacy: float, low: float, high: float, confidence: float = 0.95) -> Noise:
-    """Return the noise whose interval at this confidence is as wide as `privacy` times the range.
+    """Return the noise whose interval at this confidence is `privacy` times the range wide.
 
-    Salary from 20K to 150K, 50% at 95%, uniform: 2 alpha = 68.4K. `InputError` if a number makes no sense.
+    Example: range 20K to 150K, privacy 0.5, confidence 95%, uniform: 2 alpha = 68.4K.
+
+    Args:
+        kind: kind of noise
+        privacy: width of the interval as a share of the range
+        low: lower end of the range
+        high: upper end of the range
+        confidence: probability that the interval holds the true value
+
+    Raises:
+        InputError: a number is outside its range
     """
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise InputError(f"a range must have a low end below its high end, not {low:g} to {high:g}")
@@ -168,14 +183,14 @@ def at_privacy(kind: NoiseKind, privacy: float, low: float, high: float, confide
         raise InputError(f"privacy must be over 0, not {privacy:g}")
     if not 0 < confidence < 1:
         raise InputError(f"confidence must be over 0 and below 1, not {confidence:g}")
-    wanted = privacy * (high - low)
+    interval = privacy * (high - low)
     if not LEAST < privacy / confidence < MOST:
         raise InputError(f"privacy {privacy:g} at confidence {confidence:g}: choose numbers nearer to 1")
     if kind == "uniform":
-        return Uniform(wanted / confidence / 2)
+        return Uniform(interval / confidence / 2)
     if kind == "gaussian":
-        return Gaussian(wanted / Gaussian(1.0).width(confidence))
-    return Cells(wanted / confidence, low, high)
+        return Gaussian(interval / Gaussian(1.0).width(confidence))
+    return Cells(interval / confidence, low, high)
 
 
 def _normal(z: Floats) -> Floats:
@@ -188,7 +203,7 @@ class _Function(Protocol):
 
 
 def _averaged(law: _Function, integral: _Function, bounds: Floats, lower: Floats, upper: Floats) -> Floats:
-    """Return the mean of law(bound - x) over x in [lower, upper], by the integral of the law."""
+    """Return the mean of law(bound - x) over x in [lower, upper], from the integral of the law."""
     points = lower == upper
     width = np.where(points, 1.0, upper - lower)
     b = np.clip(bounds, lower.min() - 1e18, upper.max() + 1e18)[:, None]

@@ -1,17 +1,17 @@
-"""What is blurred how, `blur.toml`: both who blurs and who mines must have it, so it is public.
+"""Plan of a blurred table, `blur.toml`: public, and needed by those who blur and by those who mine.
 
     [columns.salary]
     noise = "gaussian"       # uniform, gaussian, cells; none: published as it is
     low = 20000
     high = 150000
-    privacy = 0.5            # the interval that holds the true value, as a share of the range
+    privacy = 0.5            # width of the interval that holds the true value, as a share of the range
     confidence = 0.95        # with this confidence
     [columns.age]
     noise = "uniform"
     low = 20
     high = 80
     privacy = 1.0
-    whole = true             # the true values are whole numbers
+    whole = true             # the true values are integers
     [columns.city]
     noise = "response"       # the truth with probability keep, otherwise any of the values
     values = ["Padua", "Trent", "Verona"]
@@ -40,11 +40,11 @@ from parties.base.text import quoted
 from smc.errors import InputError
 
 Real = Annotated[float, Field(allow_inf_nan=False)]
-MOST_POINTS = 1000  # whole numbers that are reconstructed one by one
+MOST_POINTS = 1000  # most integers that are reconstructed one by one
 
 
 class ColumnBlur(Settings):
-    """The blurring of a column."""
+    """Blurring of one column."""
 
     noise: Literal["uniform", "gaussian", "cells", "response", "none"]
     low: Real | None = None
@@ -57,12 +57,12 @@ class ColumnBlur(Settings):
 
     @property
     def numeric(self) -> bool:
-        """True if it is a number that noise is added to, or that is rounded."""
+        """Whether the column holds numbers that are blurred."""
         return self.noise in ("uniform", "gaussian", "cells")
 
     @property
     def made(self) -> Noise:
-        """The noise of a number. `InputError` if its numbers make no sense."""
+        """Noise of a numeric column; InputError if its settings are missing or impossible."""
         if self.noise == "response" or self.noise == "none":
             raise InputError(f"noise {self.noise} is not for numbers")
         if self.privacy is None:
@@ -71,14 +71,14 @@ class ColumnBlur(Settings):
 
     @property
     def range(self) -> tuple[float, float]:
-        """The range of the true values. `InputError` if the plan does not say."""
+        """Range of the true values; InputError if the plan has none."""
         if self.low is None or self.high is None:
             raise InputError(f"noise {self.noise} needs low, high and privacy")
         return self.low, self.high
 
     @property
     def response(self) -> Response:
-        """The randomised response of a category. `InputError` likewise."""
+        """Randomised response of a categorical column; InputError if its settings are missing or impossible."""
         if self.values is None or self.keep is None:
             raise InputError("noise response needs values and keep")
         if len(set(self.values)) < len(self.values):
@@ -86,7 +86,7 @@ class ColumnBlur(Settings):
         return Response(len(self.values), self.keep)
 
     def number(self, rows: int) -> Number:
-        """Return a number of so many rows, with the intervals or points that it is reconstructed on."""
+        """Return the numeric column for this number of rows, with its intervals or points."""
         noise = self.made
         low, high = self.range
         if self.whole and high - low < MOST_POINTS:
@@ -97,12 +97,12 @@ class ColumnBlur(Settings):
 
 
 class BlurPlan(Settings):
-    """The columns of a table, in the order in which they are published."""
+    """The columns of a blurred table, in the order of publication."""
 
     columns: dict[str, ColumnBlur]
 
     def check(self) -> None:
-        """Raise an `InputError` that names the column that cannot be blurred so."""
+        """Raise an InputError that names the column whose settings are missing or impossible."""
         if not self.columns:
             raise InputError("columns: name at least one; a column that is not named is dropped")
         for name, column in self.columns.items():
@@ -116,7 +116,7 @@ class BlurPlan(Settings):
 
 
 def load(path: Path) -> BlurPlan:
-    """Read and check a plan. `InputError` names the file and the key."""
+    """Read and check a plan; the InputError names the file and the key."""
     content = files.read_toml(path)
     try:
         plan = BlurPlan.model_validate(content)

@@ -1,4 +1,4 @@
-"""What `smc reconstruct` and `smc blur attack` say, as JSON and as text."""
+"""Results of `smc reconstruct` and `smc blur attack`, as JSON and as text."""
 
 from __future__ import annotations
 
@@ -16,18 +16,27 @@ from parties.base.text import instead, printable, quoted
 from parties.sources.opened import RowQuery
 from smc.errors import InputError
 
-SHOWN = 20  # lines of a distribution as text
+SHOWN = 20  # most lines of a distribution as text
 BAR = 40  # characters of the longest bar
 
 
 def distributions(rows: RowQuery, plan: BlurPlan, by: str | None) -> list[dict[str, Any]]:
-    """Return the distribution of each blurred column, by group; `InputError` if none is to reconstruct."""
+    """Return the reconstructed distribution of each blurred column, for each group.
+
+    Args:
+        rows: the published rows
+        plan: their plan
+        by: unblurred column whose values are the groups; None: one group
+
+    Raises:
+        InputError: the plan blurs no column, or has no unblurred column `by`
+    """
     names = [name for name, column in plan.columns.items() if column.noise != "none"]
     if not names:
         raise InputError("no column of the plan is blurred: there is nothing to reconstruct")
     if by is not None and (by not in plan.columns or plan.columns[by].noise != "none"):
-        known = [name for name, column in plan.columns.items() if column.noise == "none"]
-        there = instead(by, known)
+        unblurred = [name for name, column in plan.columns.items() if column.noise == "none"]
+        there = instead(by, unblurred)
         raise InputError(f"--by: the plan has no column {quoted(by)} without noise{there}")
     columns = read(rows, plan, names if by is None else [*names, by])
     groups = np.array(["all"] if by is None else columns[by])
@@ -42,7 +51,7 @@ def distributions(rows: RowQuery, plan: BlurPlan, by: str | None) -> list[dict[s
 
 
 def distributions_report(data: list[dict[str, Any]]) -> Report:
-    """Return the distributions, a bar for each value or interval; many intervals are taken together."""
+    """Return the distributions as text, with a bar for each value; many intervals are merged."""
     report = Report(data)
     for each in data:
         group = "" if each["group"] is None else f", {each['group']}"
@@ -65,13 +74,19 @@ def distributions_report(data: list[dict[str, Any]]) -> Report:
 
 
 def attack(rows: RowQuery, plan: BlurPlan, truth: RowQuery | None) -> dict[str, Any]:
-    """Report errors by column before and after filtering, in its units; entropy-based privacy beside the interval's.
+    """Return the errors of each column before and after filtering, in its units, and its entropy-based privacy.
 
-    `InputError` if the plan has no column with such noise, or the true rows are not as many.
+    Args:
+        rows: the published rows
+        plan: their plan
+        truth: the true rows, in the same order; None: errors are left out
+
+    Raises:
+        InputError: the plan has no column with uniform or Gaussian noise, or the true rows are more or fewer
     """
     names = [name for name, column in plan.columns.items() if column.noise in ("uniform", "gaussian")]
     if not names:
-        raise InputError("the plan has no column with uniform or gaussian noise: there is none to remove")
+        raise InputError("the plan has no column with uniform or gaussian noise to remove")
     published = read(rows, plan, names)
     matrix = np.stack([published[name] for name in names])
     variances = np.array([_variance(plan, name) for name in names])
@@ -84,7 +99,7 @@ def attack(rows: RowQuery, plan: BlurPlan, truth: RowQuery | None) -> dict[str, 
         how, number = plan.columns[name], plan.columns[name].number(matrix.shape[1])
         assert number.observed is not None
         lost = entropies(number.domain, number.observed, number.distribution(matrix[i]).probabilities)
-        about = {
+        column_report = {
             "column": name,
             "interval": how.made.width(how.confidence),
             "confidence": how.confidence,
@@ -94,14 +109,14 @@ def attack(rows: RowQuery, plan: BlurPlan, truth: RowQuery | None) -> dict[str, 
             "lost": lost.lost,
         }
         if true is not None:
-            about["error_published"] = _error(matrix[i], true[i])
-            about["error_filtered"] = _error(cleaned.values[i], true[i])
-        columns.append(about)
+            column_report["error_published"] = _error(matrix[i], true[i])
+            column_report["error_filtered"] = _error(cleaned.values[i], true[i])
+        columns.append(column_report)
     return {"rows": matrix.shape[1], "directions": len(names), "strong": cleaned.strong, "columns": columns}
 
 
 def attack_report(data: dict[str, Any]) -> Report:
-    """Return the attack in words."""
+    """Return the result of an attack as text."""
     report = Report(data)
     report.line(
         f"{data['rows']:,} rows; {data['strong']} of {data['directions']} directions are stronger than noise alone"
@@ -151,5 +166,5 @@ def _variance(plan: BlurPlan, name: str) -> float:
 
 
 def _error(values: Floats, true: Floats) -> float:
-    """Return the root of the mean squared error."""
+    """Return the root mean squared error."""
     return float(np.sqrt(((values - true) ** 2).mean()))

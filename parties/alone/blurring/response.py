@@ -1,8 +1,8 @@
-"""Categorical distortion: k-ary randomised response, and how often each category is true.
+"""Categorical distortion: k-ary randomised response, and estimates of the true shares.
 
-A person tells the truth with probability `keep`, and otherwise any of the k categories with equal chances (the true one
-among them). Source: S. Warner, JASA 1965, for two; W. Du, Z. Zhan, KDD 2003, for trees. Each answer is differentially
-private, with epsilon = ln((keep + (1 - keep) / k) / ((1 - keep) / k)).
+A person reports the truth with probability `keep`, and otherwise any of the k categories with equal chances (the true
+one among them). Source: S. Warner, JASA 1965, for two; W. Du, Z. Zhan, KDD 2003, for trees. Each answer is
+differentially private, with epsilon = ln((keep + (1 - keep) / k) / ((1 - keep) / k)).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from smc.errors import InputError
 
 @dataclass(frozen=True)
 class Response:
-    """Randomised response over `size` categories. `InputError` unless 0 <= keep <= 1 and there are two or more."""
+    """Randomised response over `size` >= 2 categories, with 0 <= keep <= 1; otherwise InputError."""
 
     size: int
     keep: float
@@ -34,40 +34,50 @@ class Response:
 
     @property
     def epsilon(self) -> float:
-        """The local differential privacy of an answer; infinite if all tell the truth."""
+        """Local differential privacy of an answer; infinite if every answer is true."""
         return math.inf if self.keep == 1 else math.log1p(self.keep * self.size / (1 - self.keep))
 
     @property
     def chances(self) -> Floats:
-        """P(said i | true j), float64[k, k]."""
+        """P(answer i | true category j), float64[k, k]."""
         return self.keep * np.eye(self.size) + (1 - self.keep) / self.size
 
     def blur(self, codes: NDArray[np.int32], rng: np.random.Generator) -> NDArray[np.int32]:
-        """Return what is said, int32[rows], for the true categories, int32[rows] below `size`."""
+        """Return an answer for each true category, int32[rows].
+
+        Args:
+            codes: true categories, int32[rows] below `size`
+            rng: source of randomness
+        """
         answers = rng.integers(0, self.size, len(codes), dtype=np.int32)
         return np.where(rng.random(len(codes)) < self.keep, codes, answers)
 
     def inverse(self, counts: Floats) -> Floats:
-        """Return unbiased probabilities by the inverse matrix; what comes out negative is 0, and the rest adds up to 1.
+        """Return the shares of the true categories by the inverse matrix, negative ones set to 0, then normalised.
 
-        `InputError` if nobody tells the truth: answers then say nothing.
+        Before this correction they are unbiased. InputError if keep is 0: answers then contain no information.
         """
         if not self.keep:
-            raise InputError("keep is 0: what was said has nothing to do with what is true")
+            raise InputError("keep is 0, so answers do not depend on the truth")
         probabilities = (counts / counts.sum() - (1 - self.keep) / self.size) / self.keep
         probabilities = np.maximum(probabilities, 0)
         return np.asarray(probabilities / probabilities.sum())
 
     def estimate(self, counts: Floats) -> Estimate:
-        """Return probabilities of greatest likelihood, by the same iteration as numbers; never negative."""
+        """Return the maximum-likelihood shares, by the iteration used for numbers; never negative."""
         return reconstruct(counts, self.chances)
 
 
 def reassign(answers: NDArray[np.int32], probabilities: Floats, rng: np.random.Generator) -> NDArray[np.int32]:
-    """Reassign categories to rows, int32[rows], as often as the probabilities say, float64[k].
+    """Return categories of rows, int32[rows], changed so that their shares match the probabilities.
 
-    Categories have no order that rows could be sorted in: each row keeps what it said unless too many said that. Of
-    those, chosen at random, the surplus goes to the categories that too few said.
+    Categories have no order that rows could be sorted in. Each row keeps its answer unless the answer is too frequent.
+    Rows chosen at random from the surplus get categories that are too rare.
+
+    Args:
+        answers: answer of each row, int32[rows]
+        probabilities: share of each category, float64[k]
+        rng: source of randomness
     """
     shares = np.bincount(answers, minlength=len(probabilities)) / max(len(answers), 1)
     surplus, lack = shares - probabilities, np.maximum(probabilities - shares, 0)
@@ -80,6 +90,6 @@ def reassign(answers: NDArray[np.int32], probabilities: Floats, rng: np.random.G
 
 
 def codes_of(values: Sequence[str], categories: Sequence[str]) -> NDArray[np.int32]:
-    """Return places of values among the categories, int32[rows]; -1 for what is none of them."""
+    """Return the index of each value among the categories, int32[rows]; -1 for another value."""
     index = {category: i for i, category in enumerate(categories)}
     return np.array([index.get(value, -1) for value in values], dtype=np.int32)

@@ -1,15 +1,16 @@
-"""Association rules behind blurred rows: how many rows truly have all values of a set, from what they say.
+"""Association rules from blurred rows: estimated shares of rows that truly have all items of a set.
 
-A column by randomised response with k values says v with probability keep + (1 - keep) / k where v is true, and with
-probability b = (1 - keep) / k where it is not. So (1{said = v} - b) / keep is 1 or 0 on average, as v is true or not;
-and as columns are blurred independently of each other, the product over a set's columns is, on average over the noise,
-1 for a row that truly has the whole set and 0 for any other. Its mean over all rows is an unbiased estimate of the
-set's share (Rizvi, Haritsa, "Maintaining Data Privacy in Association Rule Mining", VLDB 2002). It is a sum over the
-set's parts of how many rows say a part; so is the mean of its squares, and with it the standard error (Evfimievski,
-Srikant, Agrawal, Gehrke, KDD 2002, who bound sets by it). The error grows with the product of 1 / keep: long sets need
-many rows.
+A column with randomised response over k values has value v with probability keep + (1 - keep) / k if v is true, and
+with probability b = (1 - keep) / k if not. So (1{answer = v} - b) / keep is 1 or 0 on average, as v is true or not.
+Columns are blurred independently. The product over a set's columns is therefore, on average over the noise, 1 for a row
+that truly has the whole set and 0 for any other row. Its mean over all rows is an unbiased estimate of the set's share
+(Rizvi, Haritsa, "Maintaining Data Privacy in Association Rule Mining", VLDB 2002).
 
-What comes out is computed from what was published, so it costs nobody more privacy.
+The mean is a sum over the set's subsets of the number of rows with each subset. So is the mean of its squares, and with
+it the standard error (Evfimievski, Srikant, Agrawal, Gehrke, KDD 2002, who bound sets by it). The error grows with the
+product of 1 / keep: long sets need many rows.
+
+Results are computed from published rows, so they cost no further privacy.
 """
 
 from __future__ import annotations
@@ -31,12 +32,12 @@ from parties.sources.opened import RowQuery
 from protocols.association import ItemSet, Levels, Problem, counted, rules_of
 from smc.errors import InputError
 
-NORMAL_95 = 1.959964  # standard deviations on either side that hold 95 %
+NORMAL_95 = 1.959964  # standard deviations on either side that hold 95%
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """From when a set is frequent, and a rule holds; see `smc rules`."""
+    """Thresholds of frequent sets and of rules; see `smc rules`."""
 
     support: float
     confidence: float
@@ -46,7 +47,7 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Column:
-    """What a column may say, and P(it says a value that is not true); `keep` is 1 if it is not blurred."""
+    """A categorical column: its values, and the probability `keep` of a true answer (1 if not blurred)."""
 
     name: str
     values: tuple[str, ...]
@@ -54,12 +55,12 @@ class Column:
 
     @property
     def by_chance(self) -> float:
-        """The probability b."""
+        """Probability b of a given value by chance."""
         return (1 - self.keep) / len(self.values)
 
 
 class Estimates:
-    """Shares of rows with sets of items, from `codes`, int64[rows, columns], what each row says."""
+    """Estimated shares of rows with sets of items, from the answers `codes`, int64[rows, columns]."""
 
     def __init__(self, columns: Sequence[Column], codes: Any) -> None:
         self.columns, self._rows = columns, len(codes)
@@ -68,32 +69,32 @@ class Estimates:
 
     @cached_property
     def places(self) -> list[tuple[int, int]]:
-        """The column and the value of each item."""
+        """Column and value of each item."""
         return [(at, value) for at, column in enumerate(self.columns) for value in range(len(column.values))]
 
     def named(self, items: ItemSet) -> list[str]:
-        """Return items as results have them."""
+        """Return the items' names in results, column=value."""
         return [f"{self.columns[at].name}={self.columns[at].values[value]}" for at, value in map(self._place, items)]
 
     def count(self, sets: Sequence[ItemSet]) -> None:
-        """Count the rows that say these sets; all their parts have been counted before."""
+        """Count the rows that have each of these sets; their subsets must have been counted before."""
         sizes = [len(column.values) for column in self.columns]
         totals = counted(self._pieces, sizes, np.array(self.places), sets)
         self._says.update(zip(sets, totals.tolist(), strict=True))
 
     def share(self, items: ItemSet) -> float:
-        """Return the estimated share of rows that have all of them; noise may carry it below 0 or above 1."""
+        """Return the estimated share of rows with all items; noise may make it negative or above 1."""
         return self._mean(items, lambda column: (1 / column.keep, -column.by_chance / column.keep))
 
     def reach(self, items: ItemSet) -> float:
-        """Return how far the share is off at most in 95 % of all draws of rows and noise."""
+        """Return the half-width of the share's 95% interval, over draws of rows and noise."""
         squares = self._mean(
             items, lambda c: ((1 - 2 * c.by_chance) / c.keep**2, c.by_chance**2 / c.keep**2)
-        )  # the square of (1{said = v} - b) / keep, as a multiple of 1{said = v} and a constant
+        )  # the square of (1{answer = v} - b) / keep, as a multiple of 1{answer = v} and a constant
         return NORMAL_95 * math.sqrt(max(0.0, squares - self.share(items) ** 2) / self._rows)
 
     def _mean(self, items: ItemSet, terms: Callable[[Column], tuple[float, float]]) -> float:
-        """Return the mean over rows of the product over items of slope 1{said} + constant."""
+        """Return the mean over rows of the product over items of slope 1{answer} + constant."""
         of_item = {item: terms(self.columns[self._place(item)[0]]) for item in items}
         total = 0.0
         for size in range(len(items) + 1):
@@ -106,10 +107,16 @@ class Estimates:
 
 
 def mined(rows: RowQuery, plan: BlurPlan, names: Sequence[str] | None, bounds: Bounds) -> tuple[Estimates, Levels]:
-    """Return estimates from the rows, and the sets that are frequent by them, by length.
+    """Return estimates from the rows, and the frequent sets, by length.
 
-    `names` are columns of the plan that are categories, all of them if none are named. `InputError` if one is not, or
-    says nothing of the truth, or too many sets may be frequent.
+    Args:
+        rows: the published rows
+        plan: their plan
+        names: categorical columns of the plan; None: all of them
+        bounds: thresholds
+
+    Raises:
+        InputError: a column is not categorical or has keep 0, or too many sets may be frequent
     """
     chosen = _categories(plan, names)
     table = read(rows, plan, chosen)
@@ -127,7 +134,13 @@ def mined(rows: RowQuery, plan: BlurPlan, names: Sequence[str] | None, bounds: B
 
 
 def held(estimates: Estimates, levels: Levels, bounds: Bounds) -> dict[tuple[ItemSet, ItemSet], dict[str, float]]:
-    """Return the rules that hold by the estimates, with their support, confidence and lift."""
+    """Return the rules that hold by the estimates, with their support, confidence and lift.
+
+    Args:
+        estimates: counted estimates
+        levels: frequent sets, by length
+        bounds: thresholds
+    """
     rules = {}
     for condition, then in rules_of(levels):
         both, of_if, of_then = map(estimates.share, (tuple(sorted((*condition, *then))), condition, then))
@@ -138,13 +151,13 @@ def held(estimates: Estimates, levels: Levels, bounds: Bounds) -> dict[tuple[Ite
 
 
 def _categories(plan: BlurPlan, names: Sequence[str] | None) -> list[str]:
-    known = [name for name, column in plan.columns.items() if not column.numeric]
+    categorical = [name for name, column in plan.columns.items() if not column.numeric]
     for name in names or ():
         if name in plan.columns and plan.columns[name].numeric:
             raise InputError(f"--columns: {quoted(name)} is blurred as a number, and rules are of categories")
-        if name not in known:
-            raise InputError(f"--columns: the plan has no column {quoted(name)}{instead(name, known)}")
-    chosen = [name for name in known if names is None or name in names]
+        if name not in categorical:
+            raise InputError(f"--columns: the plan has no column {quoted(name)}{instead(name, categorical)}")
+    chosen = [name for name in categorical if names is None or name in names]
     if len(chosen) < 2:
         raise InputError("rules are of two columns of categories at least (noise response or none)")
     if unclear := [name for name in chosen if "=" in name]:
@@ -153,10 +166,10 @@ def _categories(plan: BlurPlan, names: Sequence[str] | None) -> list[str]:
 
 
 def _coded(name: str, how: ColumnBlur, answers: Any) -> tuple[Column, Any]:
-    """Return the column, and what each row says as the place among its values."""
+    """Return the column, and the value's index in each row."""
     if how.noise == "response":
         if not how.response.keep:
-            raise InputError(f"column {quoted(name)}: keep is 0: what was said has nothing to do with what is true")
+            raise InputError(f"column {quoted(name)}: keep is 0, so answers do not depend on the truth")
         return Column(name, how.values or (), how.response.keep), answers.astype(np.int64)
     values, codes = np.unique(np.array(answers, dtype=object), return_inverse=True)
     return Column(name, tuple(values.tolist()), 1.0), codes

@@ -1,7 +1,8 @@
-"""Trees from blurred rows: where distributions are reconstructed (Agrawal, Srikant 2000).
+"""Strategies of building trees from blurred rows: where distributions are reconstructed (Agrawal, Srikant 2000).
 
-Global: once a column. ByClass: once a column and class. Local: in every node, once a column and class; a column that
-was split above keeps what it was given there, as the noise of the rows on one side of a split is not that of all.
+Global: once for each column. ByClass: once for each column and class. Local: in every node, once for each column and
+class. A column already split on keeps its assignment, since the noise of the rows on one side of a split is not that of
+all rows.
 """
 
 from __future__ import annotations
@@ -21,30 +22,35 @@ from parties.base.arrays import Floats
 
 Strategy: TypeAlias = Literal["global", "byclass", "local", "none"]
 STRATEGIES: tuple[Strategy, ...] = ("global", "byclass", "local", "none")
-RELIABLE = 5000  # rows of a node from which Local reconstructs anew
+RELIABLE = 5000  # least rows of a node in which Local reconstructs again
 
 
 class Column(Protocol):
-    """A column of published values, float64[rows]; categories are their places in the list of them."""
+    """A column of published values, float64[rows]; categories are indices into the list of categories."""
 
     @property
     def axis(self) -> Axis:
-        """As the tree knows it."""
+        """The column's size and order, for the tree."""
 
     @property
     def blurred(self) -> bool:
-        """True if anything is to be reconstructed."""
+        """Whether values must be reconstructed."""
 
     def plain(self, values: Floats) -> IntervalCodes:
-        """Return intervals or categories of values taken as they are, int32[rows]."""
+        """Return the interval or category of each value without reconstruction, int32[rows]."""
 
     def codes(self, published: Floats, rng: np.random.Generator) -> IntervalCodes:
-        """Return those reconstructed from rows taken together, int32[rows]."""
+        """Return the interval or category of each row, reconstructed from all these rows, int32[rows].
+
+        Args:
+            published: published values, float64[rows]
+            rng: source of randomness
+        """
 
 
 @dataclass(frozen=True, eq=False)
 class Number:
-    """A number's intervals, and how it was blurred; None: it was not."""
+    """A numeric column: its intervals, and its bins if it is blurred."""
 
     domain: Domain
     observed: Observation | None
@@ -56,11 +62,11 @@ class Number:
 
     @property
     def blurred(self) -> bool:
-        """True if there is noise."""
+        """Whether the column has noise."""
         return self.observed is not None
 
     def plain(self, values: Floats) -> IntervalCodes:
-        """Return the intervals that values lie in."""
+        """Return the interval of each value."""
         return self.domain.codes(values)
 
     def distribution(self, published: Floats) -> Estimate:
@@ -71,7 +77,7 @@ class Number:
         return reconstruct(counts, chances, self.observed.settled, smooth=smooth)
 
     def codes(self, published: Floats, rng: np.random.Generator) -> IntervalCodes:
-        """Return codes by sorted assignment."""
+        """Return the interval of each row, by sorted assignment."""
         if self.observed is None:
             return self.domain.codes(published)
         return assign(published, self.distribution(published).probabilities)
@@ -79,7 +85,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Category:
-    """Categories, and how they were said; None: truly."""
+    """A categorical column, and its randomised response if it is blurred."""
 
     size: int
     response: Response | None
@@ -91,15 +97,15 @@ class Category:
 
     @property
     def blurred(self) -> bool:
-        """True if not all was true."""
+        """Whether answers are randomised."""
         return self.response is not None
 
     def plain(self, values: Floats) -> IntervalCodes:
-        """Return the categories said."""
+        """Return the published categories."""
         return values.astype(np.int32)
 
     def codes(self, published: Floats, rng: np.random.Generator) -> IntervalCodes:
-        """Return codes by Bayes' rule; as many rows as need be change what they said."""
+        """Return categories with the estimated shares; as few rows as possible change."""
         answers = published.astype(np.int32)
         if self.response is None:
             return answers
@@ -116,9 +122,16 @@ def learn(
     how: Growth,
     rng: np.random.Generator,
 ) -> Node:
-    """Return the tree of blurred rows, float64[columns, rows], and their classes, int64[rows] below `number`.
+    """Return the tree of blurred rows.
 
-    "none" takes what was published for the truth.
+    Args:
+        columns: the columns
+        published: published values, float64[columns, rows]
+        classes: class of each row, int64[rows] below `number`
+        number: number of classes
+        strategy: where distributions are reconstructed; "none" takes published values as true
+        how: parameters of growth
+        rng: source of randomness
     """
     axes = [column.axis for column in columns]
     if strategy == "none":
@@ -133,7 +146,7 @@ def learn(
 
 @dataclass(frozen=True, eq=False)
 class _Local:
-    """The rows of a node, their intervals, and the columns that were split on the way."""
+    """The rows of a node, their intervals, and the columns already split on."""
 
     columns: Sequence[Column]
     published: Floats
@@ -156,7 +169,7 @@ class _Local:
 
 
 def _by_group(column: Column, published: Floats, groups: Places, rng: np.random.Generator) -> IntervalCodes:
-    """Return intervals or categories, reconstructed among the rows of each group."""
+    """Return intervals or categories, reconstructed separately for the rows of each group."""
     codes = np.empty(len(groups), dtype=np.int32)
     for group in np.unique(groups).tolist():
         rows = groups == group
@@ -165,10 +178,15 @@ def _by_group(column: Column, published: Floats, groups: Places, rng: np.random.
 
 
 def assign(published: Floats, probabilities: Floats) -> NDArray[np.int32]:
-    """Return the interval of each row, int32[rows]: in the order of published values, equal ones in theirs."""
+    """Return the interval of each row, int32[rows], assigned in the order of published values (stable).
+
+    Args:
+        published: published values, float64[rows]
+        probabilities: distribution of the true values, float64[intervals]
+    """
     ends = np.rint(np.cumsum(probabilities) * len(published)).astype(np.int64)
     ends[-1] = len(published)
     intervals = np.empty(len(published), dtype=np.int32)
-    places = np.searchsorted(ends, np.arange(len(published)), side="right")
-    intervals[np.argsort(published, kind="stable")] = places
+    assigned = np.searchsorted(ends, np.arange(len(published)), side="right")
+    intervals[np.argsort(published, kind="stable")] = assigned
     return intervals

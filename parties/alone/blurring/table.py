@@ -1,4 +1,4 @@
-"""A table's rows, blurred on their way to a file, or read as they were published."""
+"""Rows of a table: blurred into a file, or read as published."""
 
 from __future__ import annotations
 
@@ -18,13 +18,23 @@ from parties.base.text import listed, quoted
 from parties.sources.opened import RowQuery
 from smc.errors import InputError
 
-MOST_ROWS = 10_000_000  # that are read at once
+MOST_ROWS = 10_000_000  # most rows held in memory
 
 
 def blur(rows: RowQuery, path: Path, plan: BlurPlan, rng: np.random.Generator, tell: Callable[[int], None]) -> int:
-    """Write the plan's columns of all rows, blurred; returns how many rows. `tell` hears how many there are so far.
+    """Write the plan's columns of all rows, blurred, and return the number of rows.
 
-    Nothing is written if a value is missing, is no number, or lies outside what the plan says (`InputError`).
+    Nothing is written after an error.
+
+    Args:
+        rows: the true rows
+        path: the file to write
+        plan: the plan
+        rng: source of randomness
+        tell: called with the number of rows written so far
+
+    Raises:
+        InputError: a value is missing, is not a number, or lies outside the plan's range or values
     """
     names, written = list(plan.columns), 0
     with files.replacing(path) as stream, writer_of(path, stream, names) as out:
@@ -41,9 +51,15 @@ def blur(rows: RowQuery, path: Path, plan: BlurPlan, rng: np.random.Generator, t
 
 
 def read(rows: RowQuery, plan: BlurPlan, names: Sequence[str]) -> dict[str, Any]:
-    """Read columns as they stand: numbers float64[rows], categories int32[rows], others text of each row.
+    """Return columns as published: numbers float64[rows], categories int32[rows], others the text of each row.
 
-    `InputError` for more than `MOST_ROWS` rows: all are in memory at once.
+    Args:
+        rows: the published rows
+        plan: their plan
+        names: columns to read
+
+    Raises:
+        InputError: there are no rows, or more than `MOST_ROWS`, or a value does not fit its column
     """
     total, batches = 0, []
     for batch in rows.engine.batches(rows.select(names)):
@@ -69,7 +85,15 @@ def read(rows: RowQuery, plan: BlurPlan, names: Sequence[str]) -> dict[str, Any]
 
 
 def numbers(column: pa.ChunkedArray, place: str) -> Floats:
-    """Return a column of numbers, or of text that says numbers, float64[rows]. `InputError` if a value is none."""
+    """Return a column of numbers, or of their texts, as float64[rows].
+
+    Args:
+        column: the column
+        place: name of the source and column, for errors
+
+    Raises:
+        InputError: a value is missing or not a finite number
+    """
     if column.null_count:
         raise InputError(f"{place}: a value is missing, and cannot be blurred")
     try:
@@ -96,10 +120,10 @@ def _blurred(column: pa.ChunkedArray, place: str, how: ColumnBlur, rng: np.rando
 
 
 def _categories(column: pa.ChunkedArray, how: ColumnBlur, place: str) -> Any:
-    known = how.values or ()
+    values = how.values or ()
     texts = ["" if value is None else str(value) for value in column.to_pylist()]
-    codes = codes_of(texts, known)
+    codes = codes_of(texts, values)
     if (codes < 0).any():
         wrong = texts[int(np.argmax(codes < 0))]
-        raise InputError(f"{place}: {quoted(wrong)} is none of the plan's values {listed(known)}")
+        raise InputError(f"{place}: {quoted(wrong)} is not among the plan's values {listed(values)}")
     return codes

@@ -1,4 +1,4 @@
-"""A binary tree on intervals and categories: Gini index, pruned by description length (Mehta et al., KDD 1995)."""
+"""Binary tree on intervals and categories: Gini index, pruned by description length (Mehta et al., KDD 1995)."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ Places: TypeAlias = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Leaf:
-    """Rows by class, int64[classes]."""
+    """A leaf with its rows by class, int64[classes]."""
 
     counts: Places
 
 
 @dataclass(frozen=True, eq=False)
 class Branch:
-    """Rows whose column is in one of the intervals or categories `below`, bool[k], go to `low`, others to `high`."""
+    """A split: rows with an interval or category in `below`, bool[k], go to `low`, others to `high`."""
 
     counts: Places
     column: int
@@ -39,7 +39,7 @@ Node: TypeAlias = Leaf | Branch
 
 @dataclass(frozen=True)
 class Axis:
-    """A column as the tree knows it: so many intervals in order, or categories, which have none."""
+    """A column's number of intervals in order, or of categories, which have no order."""
 
     size: int
     ordered: bool = True
@@ -49,10 +49,10 @@ class View(Protocol):
     """The rows of a node as intervals."""
 
     def codes(self) -> IntervalCodes:
-        """Return int32[columns, rows of the node]."""
+        """Return the intervals, int32[columns, rows of the node]."""
 
     def part(self, column: int, rows: NDArray[np.bool_]) -> View:
-        """Return those of the rows that go one way at a split of a column."""
+        """Return the view of the selected rows, bool[rows], after a split on a column."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,13 +66,13 @@ class Fixed:
         return self.matrix
 
     def part(self, column: int, rows: NDArray[np.bool_]) -> Fixed:
-        """Return the same intervals of fewer rows."""
+        """Return the same intervals for the selected rows."""
         return Fixed(self.matrix[:, rows])
 
 
 @dataclass(frozen=True)
 class Growth:
-    """Parameters of a tree's growth: no leaf with fewer rows, nor deeper; pruned unless told otherwise."""
+    """Parameters of growth: least rows of a leaf, greatest depth, and whether the tree is pruned."""
 
     min_rows: int = 1
     max_depth: int | None = None
@@ -80,13 +80,26 @@ class Growth:
 
 
 def grow(view: View, classes: Places, number: int, axes: Sequence[Axis], how: Growth) -> Node:
-    """Return the tree of rows whose classes are `classes`, int64[rows] below `number`."""
+    """Return the tree of the rows of a view.
+
+    Args:
+        view: intervals of the rows
+        classes: class of each row, int64[rows] below `number`
+        number: number of classes
+        axes: the columns
+        how: parameters of growth
+    """
     node = _grown(view, classes, number, axes, how, 0)
     return _pruned(node, axes)[0] if how.prune else node
 
 
 def predict(node: Node, codes: IntervalCodes) -> Places:
-    """Return rows by class of each row's leaf, int64[rows, classes], for intervals int32[columns, rows]."""
+    """Return the class counts of each row's leaf, int64[rows, classes].
+
+    Args:
+        node: root of the tree
+        codes: intervals of the rows, int32[columns, rows]
+    """
     counts = np.empty((codes.shape[1], len(node.counts)), dtype=np.int64)
     waiting: list[tuple[Node, Places]] = [(node, np.arange(codes.shape[1]))]
     while waiting:
@@ -100,12 +113,12 @@ def predict(node: Node, codes: IntervalCodes) -> Places:
 
 
 def leaves(node: Node) -> int:
-    """Count the leaves of a tree."""
+    """Return the number of leaves of a tree."""
     return 1 if isinstance(node, Leaf) else leaves(node.low) + leaves(node.high)
 
 
 def depth(node: Node) -> int:
-    """Return the splits on the longest path."""
+    """Return the number of splits on the longest path."""
     return 0 if isinstance(node, Leaf) else 1 + max(depth(node.low), depth(node.high))
 
 
@@ -131,13 +144,19 @@ def _grown(view: View, classes: Places, number: int, axes: Sequence[Axis], how: 
 
 
 def _ranked(table: Places) -> Places:
-    """Sort categories by the share of the node's most frequent class: of two classes the best subset is then a cut."""
+    """Sort categories by their share of the node's most frequent class.
+
+    With two classes, the best subset is then one of the cuts.
+    """
     most = int(np.argmax(table.sum(axis=0)))
     return np.argsort(table[:, most] / np.maximum(table.sum(axis=1), 1), kind="stable")
 
 
 def _cut(low: Floats, counts: Places, least: int) -> tuple[float, int]:
-    """Return the best cut by rows below it, float64[cuts, classes]: the Gini index of both sides, times their rows."""
+    """Return the Gini index of the best cut, both sides weighted by rows, and the cut's index.
+
+    `low` are the rows below each cut by class, float64[cuts, classes].
+    """
     high = counts - low
     scores = _impurity(low) + _impurity(high)
     scores[np.minimum(low.sum(axis=1), high.sum(axis=1)) < least] = math.inf
@@ -145,7 +164,7 @@ def _cut(low: Floats, counts: Places, least: int) -> tuple[float, int]:
     score = float(scores[at])
     if not math.isfinite(score):
         return math.inf, -1
-    # Empty intervals make equal cuts: the middle one is as far from both sides as can be.
+    # Empty intervals make equal cuts: take the middle one, the farthest from both sides.
     same = np.flatnonzero((low == low[at]).all(axis=1))
     return score, int(same[(len(same) - 1) // 2])
 
@@ -156,13 +175,13 @@ def _impurity(counts: Floats) -> Floats:
 
 
 def _pruned(node: Node, axes: Sequence[Axis]) -> tuple[Node, float]:
-    """Return the tree of least description length below a node, and that length in bits."""
+    """Return the subtree of least description length, and that length in bits."""
     alone = 1 + _bits(node.counts)
     if isinstance(node, Leaf):
         return node, alone
     low, first = _pruned(node.low, axes)
     high, second = _pruned(node.high, axes)
-    # A split says that it is one, of which column, and where; of categories all subsets would be as many bits.
+    # A split encodes that it is a split, its column and its cut; for categories, any subset.
     axis = axes[node.column]
     split = 1 + math.log2(len(axes)) + (math.log2(axis.size - 1) if axis.ordered else axis.size - 1)
     if alone <= split + first + second:
@@ -171,7 +190,7 @@ def _pruned(node: Node, axes: Sequence[Axis]) -> tuple[Node, float]:
 
 
 def _bits(counts: Places) -> float:
-    """Return the stochastic complexity of classes: what they take to be said, with their probabilities."""
+    """Return the stochastic complexity of classes: bits to encode them, with their probabilities."""
     total, number = float(counts.sum()), len(counts)
     if not total or number < 2:
         return 0.0

@@ -1,1 +1,1 @@
-"""A synthetic table beside a party's own rows: read from files, shown as text, as a picture and as a page."""
+"""Comparison of a synthetic table with a party's own rows: read from files, shown as text, picture and page."""

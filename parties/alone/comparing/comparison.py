@@ -1,8 +1,8 @@
-"""A synthetic table held against a party's own rows: marginals, models that are learnt from it, distances of rows.
+"""Comparison of a synthetic table with a party's own rows: marginals, models learnt from it, distances of rows.
 
-Every figure stands beside what own rows give, or nobody could tell what it means: the marginals of one half of them
-beside the other half's, models learnt from four fifths and tested on the last fifth, the distance of a fifth's rows to
-the nearest of the others. The figures are exact, without noise: they are for this party, and not for publication.
+Each figure is shown with the corresponding figure of own rows, as a scale. Marginals: of one half of own rows against
+the other half. Models: learnt from four fifths and tested on the last fifth. Distances: of a fifth's rows to the
+nearest of the others. The figures are exact, without noise: they are for this party, not for publication.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from parties.alone.comparing.learners import LEARNERS, Learner, majority
 from parties.base.arrays import Codes
 
 CodedRows = Mapping[str, Codes]  # category codes, int64[rows] for each column
-OnProgress = Callable[[str], object]  # before each step: what is done
+OnProgress = Callable[[str], object]  # called before each step with its description
 
 FOLDS = 5
-ORDER = 3  # columns of a marginal
-WORST = 5  # marginals that are named
-_SEED = 1  # how own rows are dealt into folds: the same report for the same rows
+ORDER = 3  # most columns of a marginal
+WORST = 5  # number of marginals listed
+_SEED = 1  # of the assignment of own rows to folds: equal rows give an equal report
 
 
 def compare(
@@ -32,19 +32,27 @@ def compare(
     target: str | None,
     on_progress: OnProgress = lambda what: None,
 ) -> dict[str, Any]:
-    """Return the comparison as plain JSON; without a target no models are learnt.
+    """Return the comparison as plain JSON.
 
-    `domain` is the number of categories of each column. ValueError for fewer than `FOLDS` rows in either table.
+    Args:
+        domain: number of categories of each column
+        original: the party's own rows
+        synthetic: the synthetic rows
+        target: the class column; None: no models are learnt
+        on_progress: called before each step with its description
+
+    Raises:
+        ValueError: a table has fewer than `FOLDS` rows
     """
-    many = {name: len(next(iter(rows.values()))) for name, rows in (("own", original), ("synthetic", synthetic))}
-    for name, count in many.items():
+    row_counts = {name: len(next(iter(rows.values()))) for name, rows in (("own", original), ("synthetic", synthetic))}
+    for name, count in row_counts.items():
         if count < FOLDS:
             raise ValueError(f"a comparison takes at least {FOLDS} rows, the {name} table has {count}")
     rng = np.random.default_rng(_SEED)
-    folds = {name: rng.permutation(np.arange(count) % FOLDS) for name, count in many.items()}
+    folds = {name: rng.permutation(np.arange(count) % FOLDS) for name, count in row_counts.items()}
     on_progress("counting marginals")
     report: dict[str, Any] = {
-        "rows": many,
+        "rows": row_counts,
         "columns": len(domain),
         "marginals": _marginals(domain, original, synthetic),
     }
@@ -69,7 +77,7 @@ def _marginals(domain: Mapping[str, int], original: CodedRows, synthetic: CodedR
 
 
 def _halves(domain: Mapping[str, int], original: CodedRows, rng: np.random.Generator) -> float:
-    """Measure how two halves of the own rows differ: nothing learnt from one can be nearer to the other."""
+    """Return the average marginal error between two halves of own rows: a good synthetic table comes no nearer."""
     count = len(next(iter(original.values())))
     half = rng.permutation(np.arange(count) % 2 == 0)
     first, second = ({name: codes[where] for name, codes in original.items()} for where in (half, ~half))
@@ -84,18 +92,18 @@ def _models(
     fold: Codes,
     on_progress: OnProgress,
 ) -> dict[str, Any]:
-    """Return shares of own rows whose class is found by models of either table."""
+    """Return the accuracy on own rows of models learnt from either table."""
     features = [name for name in domain if name != target]
     domains, classes = [domain[name] for name in features], domain[target]
     mine, theirs = ((_matrix(features, rows), rows[target]) for rows in (original, synthetic))
 
     def accuracies(learner: Learner) -> dict[str, float]:
         predicted = learner(domains, classes, *theirs)(mine[0])
-        known = np.empty_like(predicted)
+        cross_validated = np.empty_like(predicted)
         for part in range(FOLDS):
             held = fold == part
-            known[held] = learner(domains, classes, mine[0][~held], mine[1][~held])(mine[0][held])
-        return {"synthetic": float((predicted == mine[1]).mean()), "own": float((known == mine[1]).mean())}
+            cross_validated[held] = learner(domains, classes, mine[0][~held], mine[1][~held])(mine[0][held])
+        return {"synthetic": float((predicted == mine[1]).mean()), "own": float((cross_validated == mine[1]).mean())}
 
     report: dict[str, Any] = {"target": target, "majority": accuracies(majority)["own"], "accuracy": []}
     for name, learner in LEARNERS.items():
@@ -105,12 +113,12 @@ def _models(
 
 
 def _distances(original: Codes, synthetic: Codes, folds: Mapping[str, Codes]) -> dict[str, Any]:
-    """Count columns in which the nearest own row of the other four fifths differs, for synthetic rows and own ones."""
+    """Return the distribution of the columns in which the nearest own row of the other four fifths differs."""
     report: dict[str, Any] = {}
     for name, rows in (("synthetic", synthetic), ("own", original)):
         parts = [nearest(rows[folds[name] == part], original[folds["own"] != part]) for part in range(FOLDS)]
-        often = np.bincount(np.concatenate(parts), minlength=original.shape[1] + 1)
-        shares = often / often.sum()
+        counts = np.bincount(np.concatenate(parts), minlength=original.shape[1] + 1)
+        shares = counts / counts.sum()
         report[name] = {"mean": float(shares @ np.arange(len(shares))), "shares": shares.tolist()}
     return report
 

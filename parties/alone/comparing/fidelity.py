@@ -1,7 +1,7 @@
-"""How near a synthetic table is to real rows: the error of its marginals, and the distance of its rows to real ones.
+"""Distance of a synthetic table to real rows: error of its marginals, and distance of its rows to real ones.
 
-Rows are category codes, int64[rows] for each column of the domain. What is said here of a party's rows is exact, no
-noise is in it: it is for that party alone.
+Rows are category codes, int64[rows] for each column of the domain. The results are exact, without noise: they are for
+the party that owns the rows only.
 """
 
 from __future__ import annotations
@@ -17,16 +17,25 @@ from numpy.typing import NDArray
 from parties.alone.publish.models.strongest import is_found
 from parties.base.arrays import Codes
 
-_NEAR, _FAR = 64, 1 << 14  # rows that are compared at once: what a second-level cache holds
+_NEAR, _FAR = 64, 1 << 14  # rows compared at once, which fit into a second-level cache
 
 
 def marginal_errors(
     domain: Mapping[str, int], real: Mapping[str, Codes], synthetic: Mapping[str, Codes], order: int = 3
 ) -> Iterator[tuple[tuple[str, ...], float]]:
-    """Yield the total variation distance of every marginal of `order` columns, of fewer if there are fewer.
+    """Yield each marginal of `order` columns (or fewer, if there are fewer) with its total variation distance.
 
-    That is half the sum of |share of the real rows - share of the synthetic rows| over all cells: 0 if all agree, 1 if
-    no cell has rows of both. ValueError if a table has no rows.
+    The distance is half the sum of |share of the real rows - share of the synthetic rows| over all cells: 0 if the
+    tables agree, 1 if no cell has rows of both.
+
+    Args:
+        domain: number of categories of each column
+        real: the real rows
+        synthetic: the synthetic rows
+        order: most columns of a marginal
+
+    Raises:
+        ValueError: a table has no rows
     """
     if not all(len(column) for table in (real, synthetic) for column in table.values()):
         raise ValueError("a table without rows has no marginals")
@@ -43,15 +52,20 @@ def marginal_errors(
 
 
 def nearest(rows: Codes, others: Codes) -> NDArray[np.int64]:
-    """Count for each of `rows` the columns in which the nearest of `others` differs, int64[rows].
+    """Return the number of columns in which the nearest of `others` differs from each row, int64[rows].
 
-    Both are int[rows, columns]. ValueError if there are no others.
+    Args:
+        rows: int64[rows, columns]
+        others: int64[others, columns]
+
+    Raises:
+        ValueError: there are no others
     """
     if not len(others):
         raise ValueError("there is no row to be near to")
-    distinct, place = np.unique(rows, axis=0, return_inverse=True)
+    distinct, inverse = np.unique(rows, axis=0, return_inverse=True)
     columns = np.ascontiguousarray(np.unique(others, axis=0).T)
-    # Categories are numbered anew within both, so that a byte holds them wherever there are no more than 256.
+    # Categories are renumbered, so that a column with at most 256 categories fits into bytes.
     pairs = zip(distinct.T, columns, strict=True)
     recoded = [np.unique(np.concatenate(pair), return_inverse=True)[1] for pair in pairs]
     size = np.uint8 if all(codes.max(initial=0) < 256 for codes in recoded) else np.uint32
@@ -66,26 +80,30 @@ def nearest(rows: Codes, others: Codes) -> NDArray[np.int64]:
             for column, other in zip(near, far, strict=True):
                 differing += column[part, None] != other[None, begin : begin + _FAR]
             np.minimum(least[part], differing.min(axis=1), out=least[part])
-    return least[place]
+    return least[inverse]
 
 
 def copies(original: Codes, synthetic: Codes) -> dict[str, Any]:
-    """Return how many own rows that are like no other stand among synthetic rows, beside what chance makes.
+    """Return how many unique own rows occur among synthetic rows, and how many would by chance.
 
-    Both are int64[rows, columns]. Rows of the same law that copy nobody hit them about as often as rows are there
-    twice: the probability of all values seen once is 2 N2 / n (I. J. Good, "The population frequencies of species and
-    the estimation of population parameters", 1953), of which three standard deviations more are allowed.
+    Rows drawn independently from the same law hit unique rows about as often as own rows occur twice. The probability
+    of all values seen once is 2 N2 / n (I. J. Good, "The population frequencies of species and the estimation of
+    population parameters", 1953). Three standard deviations more are allowed.
+
+    Args:
+        original: own rows, int64[rows, columns]
+        synthetic: synthetic rows, int64[rows, columns]
     """
     both = np.unique(np.concatenate([original, synthetic]), axis=0, return_inverse=True)[1].ravel()
     often = np.bincount(both[: len(original)], minlength=int(both.max()) + 1)
     of_synthetic = np.bincount(both[len(original) :], minlength=len(often))
-    alone = often == 1
+    unique = often == 1
     twice = int((often == 2).sum())
     chance = min(1.0, 2 * (twice + 3 * math.sqrt(twice + 1)) / len(original))
-    hits = int(of_synthetic[alone].sum())
+    hits = int(of_synthetic[unique].sum())
     return {
-        "alone": int(alone.sum()),
-        "copied": int((of_synthetic[alone] > 0).sum()),
+        "alone": int(unique.sum()),
+        "copied": int((of_synthetic[unique] > 0).sum()),
         "synthetic_rows": hits,
         "by_chance": min(1.0, 2 * twice / len(original)) * len(synthetic),
         "found": is_found(hits, len(synthetic), chance),

@@ -1,7 +1,7 @@
-"""Models learnt from a table of categories in the clear: what a synthetic table is good for.
+"""Models learnt in the clear from a table of categories, to measure the usefulness of a synthetic table.
 
-A table that was released with noise may be learnt from as often as one likes: nothing here costs privacy, or needs the
-peer. Rows are codes int64[rows, columns], classes int64[rows]; columns and classes have `domains` and `classes` values.
+Learning from a table released with noise costs no further privacy and needs no peer. Rows are codes int64[rows,
+columns], classes int64[rows]. Columns and classes have `domains` and `classes` values.
 """
 
 from __future__ import annotations
@@ -21,21 +21,35 @@ from smc.engines import Engine, Profile, engine_of
 from smc.local import run_local
 from smc.session import Session
 
-Predict = Callable[[Codes], Codes]  # the class of each row
+Predict = Callable[[Codes], Codes]  # returns the class of each row
 Learner = Callable[[Sequence[int], int, Codes, Codes], Predict]
 DEPTH, MIN_ROWS = 5, 10  # of the tree
-_LONG = 3600.0  # seconds: the other half of ID3 is a thread of this process
+_LONG = 3600.0  # seconds; the second party of ID3 is a thread of this process
 
 
 def majority(domains: Sequence[int], classes: int, rows: Codes, labels: Codes) -> Predict:
-    """Return the most frequent class, whatever the row."""
+    """Return a model that predicts the most frequent class for every row.
+
+    Args:
+        domains: number of values of each column
+        classes: number of classes
+        rows: int64[rows, columns]
+        labels: class of each row, int64[rows]
+    """
     del domains, rows
     label = int(np.bincount(labels, minlength=classes).argmax())
     return lambda others: np.full(len(others), label)
 
 
 def tree(domains: Sequence[int], classes: int, rows: Codes, labels: Codes) -> Predict:
-    """Return the tree that `smc id3 --plain` finds, of depth 5 at most, by the same program on the clear engine."""
+    """Return the tree of `smc id3 --plain`, of depth 5 at most, grown by the same program on the clear engine.
+
+    Args:
+        domains: number of values of each column
+        classes: number of classes
+        rows: int64[rows, columns]
+        labels: class of each row, int64[rows]
+    """
     problem = Problem(tuple(domains), classes, max(1, len(labels)), min_rows=MIN_ROWS, max_depth=DEPTH)
     return classifier(in_the_clear(domains, classes, rows, labels, lambda engine, counts: id3(engine, problem, counts)))
 
@@ -43,29 +57,37 @@ def tree(domains: Sequence[int], classes: int, rows: Codes, labels: Codes) -> Pr
 def in_the_clear(
     domains: Sequence[int], classes: int, rows: Codes, labels: Codes, grow: Callable[[Engine, RowCounts], Tree]
 ) -> Tree:
-    """Return the tree that a protocol grows from these rows, the other party having none, on the clear engine."""
-    nobody = np.zeros((0, len(domains)), dtype=np.int64), np.zeros(0, dtype=np.int64)
+    """Return the tree that a protocol grows from these rows on the clear engine; the other party has no rows.
+
+    Args:
+        domains: number of values of each column
+        classes: number of classes
+        rows: int64[rows, columns]
+        labels: class of each row, int64[rows]
+        grow: the protocol
+    """
+    no_rows = np.zeros((0, len(domains)), dtype=np.int64), np.zeros(0, dtype=np.int64)
 
     def program(session: Session) -> Tree:
-        party_rows = ((rows, labels), nobody)[session.party]
+        party_rows = ((rows, labels), no_rows)[session.party]
         return grow(engine_of(session, Profile("clear")), RowCounts(domains, classes, *party_rows))
 
     return run_local(program, _LONG)[0]
 
 
 def classifier(grown: Tree) -> Predict:
-    """Return a tree as what says the classes of rows."""
+    """Return the prediction function of a tree."""
 
     def predict(others: Codes) -> Codes:
         labels = np.zeros(len(others), dtype=np.int64)
         waiting: list[tuple[Tree, Codes]] = [(grown, np.arange(len(others)))]
         while waiting:
-            node, places = waiting.pop()
+            node, indices = waiting.pop()
             if isinstance(node, Split):
-                children = child_of(node.edge, others[places, node.attribute])
-                waiting += [(child, places[children == value]) for value, child in enumerate(node.children)]
+                children = child_of(node.edge, others[indices, node.attribute])
+                waiting += [(child, indices[children == value]) for value, child in enumerate(node.children)]
             elif isinstance(node, Leaf):
-                labels[places] = node.label
+                labels[indices] = node.label
         return labels
 
     return predict
@@ -73,7 +95,7 @@ def classifier(grown: Tree) -> Predict:
 
 @dataclass(frozen=True, eq=False)
 class NaiveBayes:
-    """Logarithms of likelihoods: of each class, and of each value of each column, float64[values, classes]."""
+    """Naive Bayes: logarithms of the likelihood of each class, and of each value, float64[values, classes]."""
 
     classes: NDArray[np.float64]
     columns: tuple[NDArray[np.float64], ...]
@@ -87,7 +109,14 @@ class NaiveBayes:
 
 
 def naive_bayes(domains: Sequence[int], classes: int, rows: Codes, labels: Codes) -> Predict:
-    """Learn naive Bayes with every count raised by 1, as `smc release naive-bayes` makes it."""
+    """Return naive Bayes with every count raised by 1, like `smc release naive-bayes`.
+
+    Args:
+        domains: number of values of each column
+        classes: number of classes
+        rows: int64[rows, columns]
+        labels: class of each row, int64[rows]
+    """
     each = np.bincount(labels, minlength=classes) + 1
     tables = []
     for values, size in zip(rows.T, domains, strict=True):
@@ -97,7 +126,14 @@ def naive_bayes(domains: Sequence[int], classes: int, rows: Codes, labels: Codes
 
 
 def logistic_regression(domains: Sequence[int], classes: int, rows: Codes, labels: Codes) -> Predict:
-    """Learn logistic regression on one indicator for each value."""
+    """Return logistic regression on one indicator for each value.
+
+    Args:
+        domains: number of values of each column
+        classes: number of classes
+        rows: int64[rows, columns]
+        labels: class of each row, int64[rows]
+    """
     return logistic.fit(domains, classes, rows, labels).predict
 
 

@@ -1,10 +1,10 @@
 """Logistic regression on categories, in the clear: one weight for each category and class.
 
-What is minimised is the mean over the rows of -ln P(class), where P is the softmax of the sums of a row's weights, plus
-`penalty` / 2 times the sum of the squared weights, divided by the number of rows. The Hessian is bounded from above by
-half the matrix of how often categories occur together (Boehning, "Multinomial logistic regression algorithm", AISM
-1992), so each step solves one fixed system and never makes it worse; steps are accelerated as Nesterov's are, and start
-anew where that overshoots.
+The objective is the mean over the rows of -ln P(class), plus `penalty` / 2 times the sum of the squared weights,
+divided by the number of rows. P is the softmax of the sums of a row's weights. Half the matrix of co-occurrences of
+categories bounds the Hessian from above (Boehning, "Multinomial logistic regression algorithm", AISM 1992). So each
+step solves one fixed system and never increases the objective. Steps use Nesterov's acceleration, restarted where it
+overshoots.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import numpy as np
 
 from parties.base.arrays import Codes, Floats
 
-_STEPS, _CLOSE = 500, 1e-6  # most steps; the greatest slope, of a mean over the rows, that counts as none
+_STEPS, _CLOSE = 500, 1e-6  # most steps; the greatest gradient component (of a mean over rows) that counts as 0
 
 
 @dataclass(frozen=True, eq=False)
 class Logistic:
-    """Weights, float64[categories of all columns, classes], one column's after the other's."""
+    """Model: weights float64[categories of all columns, classes], columns one after the other."""
 
     domains: tuple[int, ...]
     weights: Floats
@@ -36,16 +36,24 @@ class Logistic:
 
 
 def fit(domains: Sequence[int], classes: int, rows: Codes, labels: Codes, penalty: float = 1.0) -> Logistic:
-    """Learn from rows int64[rows, columns] and their classes int64[rows]; no classes are more likely without rows."""
-    known, often = np.unique(np.column_stack([rows, labels]), axis=0, return_counts=True)
-    places, hits = _places(domains, known[:, :-1]), np.eye(classes)[known[:, -1]]
-    size, share = sum(domains), often / max(1, len(labels))
-    together = np.zeros((size, size))
+    """Return the model fitted to rows; without rows, all classes are equally likely.
+
+    Args:
+        domains: number of values of each column
+        classes: number of classes
+        rows: int64[rows, columns]
+        labels: class of each row, int64[rows]
+        penalty: weight of the squared weights
+    """
+    distinct, counts = np.unique(np.column_stack([rows, labels]), axis=0, return_counts=True)
+    places, hits = _places(domains, distinct[:, :-1]), np.eye(classes)[distinct[:, -1]]
+    size, share = sum(domains), counts / max(1, len(labels))
+    cooccurrences = np.zeros((size, size))
     for column in places.T:
         for other in places.T:
-            together += np.bincount(column * size + other, share, size * size).reshape(size, size)
+            cooccurrences += np.bincount(column * size + other, share, size * size).reshape(size, size)
     ridge = penalty / max(1, len(labels))
-    inverse = np.linalg.inv(together / 2 + ridge * np.eye(size))
+    inverse = np.linalg.inv(cooccurrences / 2 + ridge * np.eye(size))
     weights = ahead = np.zeros((size, classes))
     momentum = 1.0
     for _ in range(_STEPS):
@@ -53,7 +61,7 @@ def fit(domains: Sequence[int], classes: int, rows: Codes, labels: Codes, penalt
         if np.abs(slope).max(initial=0) < _CLOSE:
             break
         step = ahead - inverse @ slope
-        if ((step - weights) * slope).sum() > 0:  # uphill: forget where it was going
+        if ((step - weights) * slope).sum() > 0:  # uphill: restart the acceleration
             momentum = 1.0
         following = (1 + (1 + 4 * momentum**2) ** 0.5) / 2
         ahead = step + (momentum - 1) / following * (step - weights)
@@ -62,7 +70,7 @@ def fit(domains: Sequence[int], classes: int, rows: Codes, labels: Codes, penalt
 
 
 def _places(domains: Sequence[int], rows: Codes) -> Codes:
-    """Return the row of the weights that each cell of the table means."""
+    """Return the row of the weights for each cell of the table."""
     return rows + np.concatenate([[0], np.cumsum(domains)[:-1]]).astype(np.int64)
 
 
@@ -74,13 +82,13 @@ def _scores(places: Codes, weights: Floats) -> Floats:
 
 
 def _softmax(scores: Floats) -> Floats:
-    """Return probabilities of the same shape, each line adding up to 1."""
+    """Return the softmax of each row, of the same shape."""
     likely = np.exp(scores - scores.max(axis=1, keepdims=True))
     return likely / likely.sum(axis=1, keepdims=True)
 
 
 def _gathered(places: Codes, values: Floats, size: int) -> Floats:
-    """Return the sum of `values` of the rows that have each category."""
+    """Return the sum of `values` over the rows with each category."""
     sums = np.zeros((size, values.shape[1]))
     for categories in places.T:
         for k, column in enumerate(values.T):

@@ -1,4 +1,4 @@
-"""A comparison for people: each figure of the synthetic table beside that of own rows, as text, picture and page."""
+"""Presentation of a comparison: figures of the synthetic table and of own rows, as text, picture and page."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ Data = Mapping[str, Any]
 Lines = list[tuple[str, str, str]]
 COLUMNS = {"": "", "synthetic": ">", "own": ">"}
 SYNTHETIC, OWN = PALETTE[6], PALETTE[1]
-WIDTH = 0.38  # of a bar, where 1 is the place of a pair
-FAR = 6  # distances from here on are one bar
-NEAR = 3  # distances that have a line of their own
+WIDTH = 0.38  # of a bar; a pair of bars has width 1
+FAR = 6  # this and greater distances share one bar
+NEAR = 3  # number of distances with a line of their own
 
 EXACT = "These figures are exact: they are for this party, not for publication."
 ABOUT = {
-    "copies": "Own rows that are like no other own row, and stand among the synthetic rows. Rows of the same law hit "
-    "some by chance; more than chance makes are copies of people.",
-    "marginals": "How far shares of rows are from each other, all cells of a marginal together: 0 where they agree, 1 "
-    "where no cell has rows of both. Two halves of the own rows differ by as much as chance makes them.",
-    "accuracy": "The share of own rows whose class is found by a model that has learnt from the synthetic rows; beside "
-    "it one that has learnt from four fifths of the own rows and is asked about the last fifth.",
-    "distances": "In how many columns the nearest own row differs. If synthetic rows were nearer to own rows than "
-    "other own rows are, they might be copies. That they are not proves nothing: only the noise does.",
+    "copies": "Unique own rows that also occur among the synthetic rows. Independent rows of the same distribution hit "
+    "some by chance. More hits than by chance are copies of people.",
+    "marginals": "Total variation distance between the shares of rows in a marginal's cells: 0 if the tables agree, 1 "
+    "if no cell has rows of both. The distance of two halves of the own rows shows the effect of chance.",
+    "accuracy": "Share of own rows whose class is predicted rightly by a model learnt from the synthetic rows. In "
+    "comparison, a model learnt from four fifths of the own rows predicts the last fifth.",
+    "distances": "Number of columns in which the nearest own row differs. If synthetic rows are nearer to own rows "
+    "than other own rows are, they may be copies. If not, that does not prove privacy: only the noise does.",
 }
 
 
 def report_of(data: Data) -> Report:
-    """Return the figures in a table with a column for the synthetic rows and one for own rows."""
+    """Return the figures as a table with a column for synthetic rows and one for own rows."""
     report, rows = Report(data), Lines()
     for title, _, lines in figures(data):
         indented = [(f"  {name}", synthetic, own) for name, synthetic, own in lines]
@@ -41,7 +41,7 @@ def report_of(data: Data) -> Report:
 
 
 def to_html(data: Data, name: str) -> str:
-    """Return a comparison with the synthetic rows called `name` as an HTML document."""
+    """Return a comparison as an HTML document; `name` is the synthetic table's."""
     page = Report(data)
     page.section("", key="picture")
     label = "Accuracy of models and distances to the nearest own row; the tables below have the figures"
@@ -53,12 +53,12 @@ def to_html(data: Data, name: str) -> str:
 
 
 def figures(report: Data) -> Iterator[tuple[str, str, Lines]]:
-    """Yield the parts of a comparison.
+    """Yield the sections of a comparison.
 
-    Each is a title, a sentence about it, and lines of a name, the synthetic table's figure and the own one's.
+    Each has a title, an explanation, and lines of a name, the synthetic table's figure and that of own rows.
     """
-    many = report["rows"]
-    yield "", EXACT, [("rows", f"{many['synthetic']:,}", f"{many['own']:,}")]
+    row_counts = report["rows"]
+    yield "", EXACT, [("rows", f"{row_counts['synthetic']:,}", f"{row_counts['own']:,}")]
     part = report["copies"]
     lines = [("own rows like no other", "", f"{part['alone']:,}")]
     lines += [("of these copied", f"{part['copied']:,}", "COPIES" if part["found"] else "no more than chance")]
@@ -83,12 +83,12 @@ def figures(report: Data) -> Iterator[tuple[str, str, Lines]]:
 
 
 def name_of(distance: int) -> str:
-    """Return a distance in words."""
+    """Return a distance as text."""
     return {0: "none: the same row", 1: "1 column"}.get(distance, f"{distance} columns")
 
 
 def draw_svg(report: Data) -> str:
-    """Draw a report as an SVG document, the same for the same report."""
+    """Draw a comparison as an SVG document, deterministically."""
     from matplotlib.figure import Figure
 
     models = report.get("models")
@@ -101,7 +101,7 @@ def draw_svg(report: Data) -> str:
             _bars(panels[0], names, heights)
             panels[0].axhline(models["majority"], color=MUTED, linewidth=1, linestyle=":", label="most frequent class")
             panels[0].set_ylim(0, 1)
-            panels[0].set_title("share of own rows whose class is found", parse_math=False)
+            panels[0].set_title("share of own rows predicted rightly", parse_math=False)
         shares = [_folded(report["distances"][key]["shares"]) for key in ("synthetic", "own")]
         names = [str(k) for k in range(len(shares[0]))]
         if len(report["distances"]["own"]["shares"]) > FAR + 1:

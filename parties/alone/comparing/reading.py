@@ -1,4 +1,4 @@
-"""The two tables of a comparison from their files, as numbers of the schema's values."""
+"""The two tables of a comparison, read from their files as category codes of the schema."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_ROWS = 10_000_000
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """Both tables in the columns that both have, the number of values of each, and the target, if it is one of them."""
+    """Both tables in their common columns, the number of values of each column, and the target if there is one."""
 
     domain: dict[str, int]
     original: CodedRows
@@ -32,11 +32,17 @@ class Pair:
 
 
 def read(original: PlaceSettings, synthetic: Path, schema_file: Path, target: str | None) -> Pair:
-    """Return the columns are the schema's that the synthetic table has; others of the own table are left out.
+    """Return both tables in the schema's columns that the synthetic table has, as category codes.
 
-    `InputError` names the file, line and column of a value outside the schema, a column that the own table lacks, or a
-    target that is no column; and for a synthetic table with one column of the schema or none: there is nothing between
-    columns to compare.
+    Args:
+        original: source of the party's own rows
+        synthetic: file of the synthetic table
+        schema_file: file of the schema
+        target: class column; None: that of the schema, if the synthetic table has it
+
+    Raises:
+        InputError: a value is outside the schema, the own table lacks a column, the target does not exist, or the
+            synthetic table has fewer than two columns of the schema
     """
     agreed = schema.load(schema_file)
     header = cells(synthetic, MOST_ROWS).values
@@ -49,15 +55,15 @@ def read(original: PlaceSettings, synthetic: Path, schema_file: Path, target: st
         target = agreed.target
     domain = {name: len(values) for name, values in known.attributes.items()}
     if (table := original.party_table) is not None:
-        mine = mapped(table, agreed, list(known.attributes))
+        own_rows = mapped(table, agreed, list(known.attributes))
     else:
-        mine = _as_it_stands(original, known)
-    return Pair(domain, mine, _coded(cells(synthetic, MOST_ROWS), known), target)
+        own_rows = _as_it_stands(original, known)
+    return Pair(domain, own_rows, _coded(cells(synthetic, MOST_ROWS), known), target)
 
 
 @dataclass(frozen=True, eq=False)
 class CodedTable:
-    """Own rows by a schema: `rows` int64[rows, columns] and `labels` int64[rows] of the target, and their domains."""
+    """Own rows by a schema: `rows` int64[rows, columns], `labels` int64[rows] of the target, and their domains."""
 
     domains: tuple[int, ...]
     classes: int
@@ -66,7 +72,16 @@ class CodedTable:
 
 
 def coded(place: PlaceSettings, schema_file: Path, target: str | None) -> CodedTable:
-    """Return own rows. `InputError` for a value outside the schema, or a target that is no column."""
+    """Return own rows as category codes.
+
+    Args:
+        place: source of the rows
+        schema_file: file of the schema
+        target: class column; None: that of the schema
+
+    Raises:
+        InputError: a value is outside the schema, or the target does not exist
+    """
     agreed = schema.load(schema_file)
     label = agreed.choose_target(target)
     if (table := place.party_table) is not None:
@@ -80,17 +95,26 @@ def coded(place: PlaceSettings, schema_file: Path, target: str | None) -> CodedT
 
 
 def mapped(table: TableSettings, agreed: Schema, names: Sequence[str]) -> CodedRows:
-    """Return these columns of a party's table, the last one counted by, by its mapping to the schema."""
+    """Return columns of a party's table as category codes, by its mapping to the schema.
+
+    Args:
+        table: the party's table, with its mapping
+        agreed: the schema
+        names: the columns
+    """
     *features, last = names
     with open_table(table.bounded_by(MOST_ROWS), agreed, last, names) as source:
         lines = np.concatenate([np.zeros((0, len(names) + 1), dtype=np.int64), *source.batches()])
-    lines = lines[np.lexsort(lines.T)]  # a database gives them in any order, and the report is the same each time
+    lines = lines[np.lexsort(lines.T)]  # a database returns lines in any order, and the report must be deterministic
     coded = np.repeat(lines[:, :-1], lines[:, -1], axis=0).T
     return dict(zip([*features, last], coded.astype(np.int64), strict=True))
 
 
 def _as_it_stands(place: PlaceSettings, known: Schema) -> CodedRows:
-    """Return rows whose cells are the schema's categories. `InputError` says what else reads them, if it has types."""
+    """Return rows whose cells are the schema's categories.
+
+    If the schema has types, the InputError states how a raw table is read.
+    """
     try:
         return _coded(cells_at(place, MOST_ROWS), known)
     except InputError as error:

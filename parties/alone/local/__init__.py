@@ -1,4 +1,4 @@
-"""Answers that are private before they leave: randomised on a person's device, decoded by whoever collects them."""
+"""Local differential privacy: answers randomised on a person's device and decoded by the collector."""
 
 from parties.alone.local.mechanism import Estimates, Mechanism
 

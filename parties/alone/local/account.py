@@ -1,17 +1,19 @@
-"""What a person's answers have spent of a total epsilon and delta: an account beside the device's key.
+"""Account of the epsilon and delta that a person's answers have spent, kept beside the device's key.
 
-A person who answers many questions, or one question about values that change, gives away the sum. n reports on one
-value cost min(n epsilon, lasting): where the answer lasts as it stands, the first costs all and the others are its
-copies, from which nothing is learnt. Nor do n RAPPOR reports share more than n epsilon, though they share one lasting
-answer: for evidence t on a bit they tell g(t) = 2 atanh((1 - f) tanh(t / 2)) of the true one, which is odd and
-concave from 0 up, so g(t1 + t2) <= g(t1) + g(t2). Answers to different questions and on different values share no
-coin: costs add up, as exact decimals. So do deltas: n answers, each (epsilon, delta), are (n epsilon, n delta)
-together (Dwork, Roth 2014, theorem 3.16); copies of one answer have its delta once, of answers drawn afresh each has
-one.
+Answers to different questions, or to one question on different values, use independent coins: their costs add up, as
+exact decimals. n reports on one value cost min(n epsilon, lasting).
 
-A charge is on the disk before its answer leaves the device, so whatever ends the program in between, the account says
-rather too much. It names values by HMAC-SHA256 under the device's key, and is for its owner only. That a report is not
-sent says only that its value is new, which another report would show, too.
+Why "lasting" is a bound: if the memoised answer is sent as it is, later reports are copies of the first and reveal
+nothing more. RAPPOR reports add an instantaneous answer to one memoised answer. For evidence t on a reported bit, the
+evidence on the true bit is g(t) = 2 atanh((1 - f) tanh(t / 2)). g is odd, and concave from 0 up, so g(t1 + t2) <= g(t1)
++ g(t2): n reports reveal at most n epsilon.
+
+Deltas add up too: n answers of (epsilon, delta) are (n epsilon, n delta) together (Dwork, Roth 2014, theorem 3.16).
+Copies of one memoised answer have its delta once; answers drawn afresh have one delta each.
+
+A charge is on the disk before its answer leaves the device. After a crash, the account may therefore overstate what was
+sent, never understate it. Values are named by HMAC-SHA256 under the device's key. The account is for its owner only. A
+refused report reveals only that its value is new, which a further report would reveal too.
 """
 
 from __future__ import annotations
@@ -37,62 +39,70 @@ from parties.base.report import Report
 from parties.base.settings import Count, Finite, Settings, explained
 from smc.errors import InputError
 
-DIGITS = 6  # of an epsilon, behind the point, for people: what is spent is rounded up and what is left down
-DELTA_DIGITS = 12  # of a delta
+DIGITS = 6  # decimals of an epsilon shown to people: spent is rounded up, remaining is rounded down
+DELTA_DIGITS = 12  # decimals of a delta shown to people
 
 
 class Entry(Settings):
-    """What was told on one value, or on all values if each report is drawn afresh."""
+    """The reports on one value of a question, or on all its values if each report is drawn afresh."""
 
     plan: str
     question: str
-    value: str | None = None  # its mark; None: drawn afresh
-    epsilon: Annotated[Finite, Field(ge=0)] | None  # of a report; None: it has no bound
-    lasting: Annotated[Finite, Field(ge=0)] | None  # of all reports; None: they have no bound
+    value: str | None = None  # HMAC of the value; None: reports are drawn afresh
+    epsilon: Annotated[Finite, Field(ge=0)] | None  # of one report; None: unbounded
+    lasting: Annotated[Finite, Field(ge=0)] | None  # of all reports together; None: unbounded
     reports: Count
-    delta: Annotated[Finite, Field(ge=0, lt=1)] = 0.0  # of a report
+    delta: Annotated[Finite, Field(ge=0, lt=1)] = 0.0  # of one report
 
     @property
     def spent_delta(self) -> Fraction:
-        """The delta of these reports, as an exact decimal."""
+        """Delta of these reports, as an exact decimal."""
         return exact(self.delta) * (self.reports if self.value is None else 1)
 
     @property
     def spent(self) -> Fraction:
-        """The epsilon of these reports, as an exact decimal."""
+        """Epsilon of these reports, as an exact decimal."""
         bounds = [] if self.lasting is None else [exact(self.lasting)]
         return min([*bounds, *([] if self.epsilon is None else [self.reports * exact(self.epsilon)])])
 
 
 class Account(Settings):
-    """All that a device's person has told."""
+    """All reports that a device has been charged for."""
 
     device: str
     entries: tuple[Entry, ...] = ()
 
     @property
     def spent(self) -> Fraction:
-        """The sum over all answers."""
+        """Sum of the epsilons of all entries."""
         return sum((entry.spent for entry in self.entries), Fraction(0))
 
     @property
     def spent_delta(self) -> Fraction:
-        """The sum of the deltas of all answers."""
+        """Sum of the deltas of all entries."""
         return sum((entry.spent_delta for entry in self.entries), Fraction(0))
 
 
 def exact(value: float) -> Fraction:
-    """Return the number that its shortest decimal text says."""
+    """Return the shortest decimal text of a float as an exact fraction."""
     return Fraction(repr(value))
 
 
 def place(key_file: Path) -> Path:
-    """Return where the account of a key is."""
+    """Return the path of the account that belongs to a key file."""
     return key_file.with_name(key_file.name + ".account")
 
 
 def create(key_file: Path, device: Device) -> None:
-    """Write an account of which nothing is spent, or remove the new key: `InputError` if there is an account."""
+    """Write an empty account for a new key.
+
+    Args:
+        key_file: path of the new key; removed again if the account cannot be created
+        device: contents of the key
+
+    Raises:
+        InputError: there is an account already
+    """
     try:
         files.create_private(place(key_file), _text(Account(device=_mark(device, "device"))))
     except BaseException:
@@ -101,31 +111,47 @@ def create(key_file: Path, device: Device) -> None:
 
 
 def load(key_file: Path, device: Device) -> Account:
-    """Return the account of a key. `InputError` if it is missing, damaged, of another key, or others may read it."""
+    """Return the account of a key.
+
+    Args:
+        key_file: path of the key; the account lies beside it
+        device: contents of the key
+
+    Raises:
+        InputError: the account is missing, damaged or of another key, or other users may read it
+    """
     path = place(key_file)
     if device.total is None:
         raise InputError(f"{key_file}: the key has no total (smc local key --total makes one that has)")
     if not path.exists():
-        raise InputError(f"{path}: is missing, and what was spent is not known: restore it beside its key")
+        raise InputError(f"{path}: is missing, so the spent budget is unknown: restore it beside its key")
     files.ensure_private(path)
     try:
         account = Account.model_validate_json(json.dumps(files.read_json(path)))
     except ValidationError as error:
-        raise InputError(f"{path}: is no account: {explained(error, Account)}") from None
+        raise InputError(f"{path}: is not an account: {explained(error, Account)}") from None
     if account.device != _mark(device, "device"):
         raise InputError(f"{path}: is the account of another key")
     if any(entry.epsilon is None and entry.lasting is None for entry in account.entries):
-        raise InputError(f"{path}: is no account: an entry has no bound")
+        raise InputError(f"{path}: is not an account: an entry has no bound")
     if len({(entry.plan, entry.value) for entry in account.entries}) < len(account.entries):
-        raise InputError(f"{path}: is no account: a value has two entries")
+        raise InputError(f"{path}: is not an account: a value has two entries")
     return account
 
 
 def charge(key_file: Path, device: Device, plan: LocalPlan, mechanism: Mechanism, value: str) -> Account:
-    """Charge a report on `value`, as text, and return the account as it then is on the disk.
+    """Charge one report to the account, on the disk, and return the new account.
 
-    `InputError`, and nothing is charged, if the total would be exceeded, if the plan allows no further report, or if
-    another program is charging.
+    Args:
+        key_file: path of the key, locked meanwhile
+        device: contents of the key
+        plan: the plan of the question
+        mechanism: the mechanism of the plan
+        value: the value reported, as text
+
+    Raises:
+        InputError: the total would be exceeded, the plan allows no further report, or another program is charging;
+            nothing is charged
     """
     with _alone(key_file):
         account = load(key_file, device)
@@ -151,7 +177,7 @@ def charge(key_file: Path, device: Device, plan: LocalPlan, mechanism: Mechanism
             if with_it > max(total, spent):
                 raise InputError(
                     f"{plan.question!r}: the answer would spend {what} {_up(with_it - spent, digits):.15g}, and "
-                    f"{_down(total - spent, digits):.15g} of {float(total):.15g} is left: nothing is told"
+                    f"{_down(total - spent, digits):.15g} of {float(total):.15g} is left; no report was made"
                 )
         files.write_bytes(place(key_file), _text(charged), private=True)
         files.settle(key_file.parent)
@@ -159,7 +185,7 @@ def charge(key_file: Path, device: Device, plan: LocalPlan, mechanism: Mechanism
 
 
 def document(account: Account, device: Device) -> dict[str, Any]:
-    """Return what is spent and left, and on which questions."""
+    """Return the epsilon and delta spent and remaining, and the spending of each question."""
     total = device.total or Fraction(0)
     rows: dict[str, dict[str, Any]] = {}
     for plan in dict.fromkeys(entry.plan for entry in account.entries):
@@ -184,7 +210,7 @@ def document(account: Account, device: Device) -> dict[str, Any]:
 
 
 def report_of(data: dict[str, Any]) -> Report:
-    """Return the document in words."""
+    """Return the document of an account as text."""
     report = Report(data)
     report.line(summary(data))
     for row in data["questions"]:
@@ -195,7 +221,7 @@ def report_of(data: dict[str, Any]) -> Report:
 
 
 def summary(report: dict[str, Any]) -> str:
-    """Return what is spent and left, in a line."""
+    """Return the epsilon and delta spent and remaining, in one line."""
     line = f"epsilon: {report['spent']:.15g} of {report['total']:.15g} spent, {report['left']:.15g} left"
     if "total_delta" not in report:
         return line
@@ -204,7 +230,7 @@ def summary(report: dict[str, Any]) -> str:
 
 
 def _added(entries: tuple[Entry, ...], new: Entry) -> tuple[Entry, ...]:
-    """Return the entries, one report more in that of this value, or with a new one."""
+    """Return the entries with one more report: in the entry of its value, or in a new entry."""
     counted = {(entry.plan, entry.value): entry for entry in entries}
     before = counted.get((new.plan, new.value))
     counted[new.plan, new.value] = new if before is None else before.model_copy(update={"reports": before.reports + 1})
@@ -213,7 +239,7 @@ def _added(entries: tuple[Entry, ...], new: Entry) -> tuple[Entry, ...]:
 
 @contextmanager
 def _alone(key_file: Path) -> Iterator[None]:
-    """Hold the key, so that no two programs spend what is left at once."""
+    """Lock the key file, so that two programs cannot both spend the remaining budget."""
     with key_file.open("rb") as held:
         try:
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,10 +1,13 @@
-"""Which way of answering has the least error, for so many values, reports and an epsilon: from their variances alone.
+"""Comparison of the local mechanisms by their error, computed from their variances alone.
 
-*Found from*: the least share that is told from none, at 5% for all values together (Bonferroni, as RAPPOR's decoding
-tests), half of the times: z deviations of a share that nobody holds. *Reports for an even share*: as many as find
-values of which all are as frequent, 1 / values each. That is what the authors of RAPPOR advise by: with N reports
-only some sqrt(N) / 10 values are found at epsilon ln 3 (Erlingsson, Pihur, Korolova 2014, section 4), for the noise
-of N answers grows with sqrt(N). Texts are many, and most of them held by nobody.
+*Found from* is the least share that tells a value held by someone from one held by nobody. It is a test at 5% for all
+values together (Bonferroni, as in RAPPOR's decoding) that succeeds half of the times: z deviations of a share that
+nobody holds. *Reports for an even share* is the number of reports that finds all values if they are equally frequent, 1
+/ values each.
+
+The authors of RAPPOR give the same advice: N reports find about sqrt(N) / 10 values at epsilon ln 3, since the noise of
+N answers grows with sqrt(N) (Erlingsson, Pihur, Korolova 2014, section 4). Texts have many possible values, most of
+them held by nobody.
 """
 
 from __future__ import annotations
@@ -17,13 +20,13 @@ from parties.alone.local.mechanism import Mechanism
 from parties.alone.local.rappor_decoding import LEVEL
 from parties.base.report import Report
 
-LEAST_OF_NOISE = 0.004  # epsilon
-SHORT = 1.25  # so many times the least error is mentioned for a shorter report
+LEAST_OF_NOISE = 0.004  # least epsilon for which noise is compared; below it, reports would be too wide
+SHORT = 1.25  # a mechanism with shorter reports is mentioned if its error is at most 1.25 x the least
 Kinds = Mapping[str, Mechanism]
 
 
 def of_categories(values: int, epsilon: float) -> Kinds:
-    """Return the ways of answering which of so many categories it is."""
+    """Return the mechanisms for a question with this number of categories, by name."""
     from parties.alone.local.categories import DirectResponse
     from parties.alone.local.hadamard import HadamardResponse
     from parties.alone.local.subset import SubsetSelection
@@ -35,9 +38,10 @@ def of_categories(values: int, epsilon: float) -> Kinds:
 
 
 def of_texts(epsilon: float) -> Kinds:
-    """Return the ways of answering with a text: RAPPOR with what lasts alone, and a sketch, of 128 and 1,024 bits.
+    """Return the mechanisms for texts, by name: RAPPOR of 128 bits and a sketch of 1,024 bits.
 
-    One hash function each: the least error, and cohorts tell apart what shares a bit.
+    RAPPOR has no instantaneous answer. Both use one hash function, which has the least error. RAPPOR's cohorts separate
+    texts that share a bit.
     """
     from parties.alone.local.rappor import Rappor
     from parties.alone.local.sketch import CountMeanSketch
@@ -48,9 +52,16 @@ def of_texts(epsilon: float) -> Kinds:
 
 
 def of_numbers(low: float, high: float, epsilon: float, delta: float | None) -> Kinds:
-    """Return the ways of answering with a number; with a delta Gauss's noise, too.
+    """Return the mechanisms for numbers, by name.
 
-    Noise of a small epsilon has fewer steps, and that of a tiny one is left out: it has too many places.
+    A small epsilon gets noise of fewer steps. An epsilon below LEAST_OF_NOISE gets no noise: its reports would be too
+    wide.
+
+    Args:
+        low: least value of the range
+        high: greatest value of the range
+        epsilon: epsilon of a report
+        delta: delta of Gaussian noise; None: without Gaussian noise
     """
     from parties.alone.local.gauss import GaussMean
     from parties.alone.local.laplace import LaplaceMean
@@ -67,7 +78,13 @@ def of_numbers(low: float, high: float, epsilon: float, delta: float | None) -> 
 
 
 def document(kinds: Kinds, reports: int, values: int | None) -> dict[str, Any]:
-    """Return the error of each from so many reports, the least first; of shares, so many `values`."""
+    """Return the error of each mechanism, the least first.
+
+    Args:
+        kinds: the mechanisms by name
+        reports: number of reports to be decoded
+        values: number of possible values, if shares are estimated; None: a mean is estimated
+    """
     rows = []
     for name, mechanism in kinds.items():
         row: dict[str, Any] = {"mechanism": name, "error": math.sqrt(mechanism.variance / reports)}
@@ -81,7 +98,7 @@ def document(kinds: Kinds, reports: int, values: int | None) -> dict[str, Any]:
 
 
 def report_of(advice: dict[str, Any]) -> Report:
-    """Return the mechanisms, the best first, and what it finds."""
+    """Return the comparison as a table, the best mechanism first, with a verdict."""
     report = Report(advice)
     shares = {"error": ">{error:.4g}"}
     if advice.get("values"):
@@ -93,14 +110,14 @@ def report_of(advice: dict[str, Any]) -> Report:
 
 
 def verdict(advice: dict[str, Any]) -> str:
-    """Return which is best, and what it finds."""
+    """Return a sentence: the best mechanism, and the least share that it finds."""
     best, values, reports = advice["mechanisms"][0], advice.get("values"), advice["reports"]
     if values is None:
         return (
             f"{best['mechanism']} has the least error: {best['error']:.4g}, one standard deviation, at its worst number"
         )
     if best["found_from"] >= 1:
-        return f"{reports:,} reports are too few: no share of {values:,} values is told from none"
+        return f"{reports:,} reports are too few: no share of {values:,} values can be distinguished from 0"
     even = best["reports_for_even_share"]
     more = "" if even <= reports else f"; that all are found if they are even takes {even:,} reports"
     shorter = [

@@ -1,4 +1,4 @@
-"""Values as a table or a terminal has them, made into reports."""
+"""Reports of values as they come from a table or a terminal."""
 
 from __future__ import annotations
 
@@ -14,11 +14,20 @@ from parties.alone.local.mechanism import Mechanism, Reports
 from parties.base.text import listed, quoted
 from smc.errors import InputError
 
-AT_ONCE = 1 << 12  # rows of a batch: what their coins take stays in the processor's cache
+AT_ONCE = 1 << 12  # rows of a batch, so that their coins fit into the processor's cache
 
 
 def answer(mechanism: Mechanism, values: Sequence[Any], coins: Coins) -> Reports:
-    """Return a report of each value, uint8[rows, width]. `InputError` names a value that is none of the question's."""
+    """Return a report of each value, uint8[rows, width].
+
+    Args:
+        mechanism: the mechanism of the plan
+        values: categories, numbers or texts, one a person
+        coins: the coins of these persons
+
+    Raises:
+        InputError: a value is missing, or is not a possible answer to the question
+    """
     if any(value is None or value == "" for value in values):
         raise InputError("a value is missing: a person without one answers another question")
     if mechanism.about == "texts":
@@ -29,18 +38,23 @@ def answer(mechanism: Mechanism, values: Sequence[Any], coins: Coins) -> Reports
         codes = np.array([index.get(str(value), -1) for value in values], dtype=np.int64)
         if (codes < 0).any():
             wrong = str(values[int(np.argmax(codes < 0))])
-            raise InputError(f"{quoted(wrong)} is none of the plan's values {listed(names)}")
+            raise InputError(f"{quoted(wrong)} is not among the plan's values {listed(names)}")
         return mechanism.report(codes, coins)
     return mechanism.report(np.array([_number(value) for value in values]), coins)
 
 
 def same(mechanism: Mechanism, value: str) -> str:
-    """Return a text that two values share if they are one to the mechanism: numbers that are equal, texts alike."""
+    """Return the text that identifies a value to the mechanism: equal numbers have one text.
+
+    Args:
+        mechanism: the mechanism of the plan
+        value: the value, as text
+    """
     return repr(_number(value) + 0.0) if mechanism.about == "numbers" else value
 
 
 def people(persons: Sequence[Any]) -> Any:
-    """Return numbers of persons from what names them, uint64[rows]."""
+    """Return a 64-bit digest of each person's identifier, uint64[rows]."""
     return digests_of([str(person) for person in persons])
 
 
@@ -48,7 +62,7 @@ def _number(value: Any) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError):
-        raise InputError(f"{quoted(str(value))} is no number") from None
+        raise InputError(f"{quoted(str(value))} is not a number") from None
     if not math.isfinite(number):
-        raise InputError(f"{quoted(str(value))} is no finite number")
+        raise InputError(f"{quoted(str(value))} is not a finite number")
     return number

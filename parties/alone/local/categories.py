@@ -1,9 +1,10 @@
-"""Direct randomised response: say one's category with the greater probability, each other one with the lesser.
+"""Direct randomised response: report the true category with the greater probability, any other with the lesser.
 
     p = e^eps / (e^eps + k - 1) for the true category, (1 - p) / (k - 1) for each other
 
-Two categories are the classic: with eps = ln 3 the truth is said three times in four. Sources: S. Warner, JASA 1965;
-P. Kairouz, S. Oh, P. Viswanath, NIPS 2014 (k categories). Leaks what its epsilon says; nothing else is sent.
+With two categories and eps = ln 3, the classic case, the truth is reported three times in four. Sources: S. Warner,
+JASA 1965; P. Kairouz, S. Oh, P. Viswanath, NIPS 2014 (k categories). Discloses the report, with the epsilon stated;
+nothing else is sent.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class DirectResponse(OneOutcome):
     """Randomised response over the categories `names`, two or more."""
 
     names: Names
-    requested_epsilon: Requested  # epsilon; the threshold of the coin is rounded towards privacy
+    requested_epsilon: Requested  # epsilon asked for; the coin's threshold is rounded towards privacy
     name: ClassVar[str] = "direct"
     about: ClassVar[Literal["categories"]] = "categories"
 
@@ -41,7 +42,7 @@ class DirectResponse(OneOutcome):
 
     @property
     def _chances(self) -> tuple[float, float]:
-        """Of the true category, and of each other one."""
+        """Probability of reporting the true category, and of reporting each other one."""
         truth = self._truth / ONE
         return truth, (1 - truth) / (len(self.names) - 1)
 
@@ -52,29 +53,28 @@ class DirectResponse(OneOutcome):
 
     @property
     def epsilon(self) -> float:
-        """Of one report."""
+        """Epsilon of one report."""
         truth, other = self._chances
         return math.log(truth / other)
 
     @property
     @override
     def variance(self) -> float:
-        """See `Mechanism.variance`."""
         return absent(*self._chances)
 
     @property
     def width(self) -> int:
-        """Bytes of a report: the category said."""
+        """Bytes of a report: the category's index."""
         return max(1, ((len(self.names) - 1).bit_length() + 7) // 8)
 
     def report(self, values: Any, coins: Coins) -> Reports:
-        """Report categories, int64[rows]."""
+        """Return a report of each category, int64[rows]."""
         words = coins.lasting("direct", values.astype(np.uint64), 3)
         other = below(words[:, 1], words[:, 2], len(self.names) - 1)
         other += other >= values
         return to_bytes(np.where(falls(words[:, 0], self._truth), values, other), self.width)
 
     def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
-        """Return the share of each category."""
+        """Return the estimated share of each category."""
         del candidates
         return binomial(self.names, tally, np.full(len(tally), tally.sum()), *self._chances)

@@ -1,15 +1,15 @@
 """Coins of a device: fresh ones from the operating system, and lasting ones derived from a private key.
 
-What a person answers for ever must be drawn once (memoisation): who hears fresh noise on one value again and again
-averages it away. A lasting coin is a pseudo-random function of the device's key and of what it is tossed for, so there
-is no file of answers that could be lost, and a key restored from its backup gives the answers of before.
+A memoised answer must be drawn once: a collector who receives fresh noise on one value again and again averages it
+away. A lasting coin is a pseudo-random function of the device's key and of the purpose of the toss. No file of answers
+can therefore get lost, and a key restored from a backup gives the earlier answers again.
 
-    seed   = AES(k1, person || digest of what is told)     k1, k2: HKDF-SHA256 of key, question and label
+    seed   = AES(k1, person || digest of the value)     k1, k2: HKDF-SHA256 of key, question and label
     word i = AES(k2, seed xor i)
 
-Assumption: AES-128 is a pseudo-random function; two of the blocks under k2 meet by chance with probability below
-b^2 / 2^128 for b blocks. Coins are compared as whole numbers of 32 bits, so a probability is a multiple of 2^-32, and
-what is said of a mechanism's privacy is computed from those.
+Assumption: AES-128 is a pseudo-random function. Among b blocks, two under k2 collide with probability below b^2 /
+2^128. Coins are compared as integers of 32 bits, so a probability is a multiple of 2^-32. The privacy stated for a
+mechanism is computed from these rounded probabilities.
 """
 
 from __future__ import annotations
@@ -25,19 +25,24 @@ from numpy.typing import NDArray
 from smc.primitives.prg import KEY_BYTES, Prg
 
 WORD_BITS = 32
-ONE = 1 << WORD_BITS  # the threshold of what is certain
+ONE = 1 << WORD_BITS  # threshold of an event with probability 1
 
 Words = NDArray[np.uint32]
 Digests = NDArray[np.uint64]
 
 
 def threshold(probability: float) -> int:
-    """Return the number of words below which a coin of this probability falls, 0 to 2^32."""
+    """Return a probability as the threshold of a coin, 0 to 2^32."""
     return round(min(max(probability, 0.0), 1.0) * ONE)
 
 
 def falls(words: Words, thresholds: int | NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Return whether each coin falls, for one threshold or an array of them."""
+    """Return whether each coin falls below its threshold.
+
+    Args:
+        words: the coins
+        thresholds: one threshold for all coins, or an array of them
+    """
     if isinstance(thresholds, int):
         if thresholds >= ONE:
             return np.ones(words.shape, dtype=np.bool_)
@@ -46,7 +51,13 @@ def falls(words: Words, thresholds: int | NDArray[np.uint64]) -> NDArray[np.bool
 
 
 def below(words: Words, second: Words, bound: int) -> NDArray[np.int64]:
-    """Draw numbers below `bound` from 64 bits each; no number is likelier than another by more than bound / 2^64."""
+    """Draw integers below `bound` from 64 bits each; no integer is likelier than another by more than bound / 2^64.
+
+    Args:
+        words: upper halves of the 64 bits
+        second: lower halves of the 64 bits
+        bound: number of possible results
+    """
     high, low = words.astype(np.uint64), second.astype(np.uint64)
     # The upper half of the 96-bit product (high 2^32 + low) bound, without leaving 64 bits.
     product = high * np.uint64(bound) + ((low * np.uint64(bound)) >> np.uint64(WORD_BITS))
@@ -55,11 +66,13 @@ def below(words: Words, second: Words, bound: int) -> NDArray[np.int64]:
 
 @dataclass
 class Coins:
-    """Coins for a batch of persons (or one: a device).
+    """Coins for a batch of persons, or for the one person of a device.
 
-    `people`: their numbers, uint64[rows], which keep the lasting coins of several persons under one key apart.
-    `question`: what names the question and the way it is answered; no two share a coin. `key`: the secret that lasting
-    coins come from, or None: then every coin is fresh. `stream`: where fresh coins come from; tests give a seed.
+    Attributes:
+        people: digests of the persons, uint64[rows]; they separate the lasting coins of several persons under one key
+        question: identifier of the question and its mechanism; different identifiers have independent coins
+        key: secret from which lasting coins are derived; None: every coin is fresh
+        stream: source of fresh coins; tests give a seeded one
     """
 
     people: NDArray[np.uint64]
@@ -73,10 +86,12 @@ class Coins:
         return self.stream.bytes(4 * rows * width).view(np.uint32).reshape(rows, width)
 
     def lasting(self, label: str, digests: Digests | None, width: int) -> Words:
-        """Return the same coins whenever a person tosses them for the same purpose, uint32[rows, width].
+        """Return the coins of a purpose, uint32[rows, width]: equal at every call, unless there is no key.
 
-        `digests`: one of what is told, uint64[rows], None if the coins go with the person alone. Without a key they are
-        fresh.
+        Args:
+            label: the purpose
+            digests: digest of each value, uint64[rows]; None if the coins depend on the person alone
+            width: words per row
         """
         if self.key is None:
             return self.fresh(width)
@@ -94,7 +109,12 @@ class Coins:
 
 
 def encrypted(key: bytes, blocks: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Encrypt each block of 128 bits, uint64[n, 2]. The blocks differ: a codebook is what a function needs."""
+    """Encrypt distinct blocks of 128 bits; codebook mode is then the pseudo-random function itself.
+
+    Args:
+        key: AES key
+        blocks: uint64[n, 2]
+    """
     out = np.empty(blocks.nbytes + 16, dtype=np.uint8)
     Cipher(algorithms.AES(key), modes.ECB()).encryptor().update_into(blocks.view(np.uint8).reshape(-1).data, out.data)
     return out[: blocks.nbytes].view(np.uint64).reshape(blocks.shape)

@@ -1,4 +1,4 @@
-"""What reports say, as JSON, as text, as a picture of intervals and as a page."""
+"""Estimates of a local question as JSON, text, an SVG of intervals and an HTML page."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from parties.base.text import printable
 from protocols.release.promise import much
 from smc.errors import InputError
 
-MOST_DRAWN = 40  # bars of a picture; the table has all
+MOST_DRAWN = 40  # bars of a picture; the table shows every estimate
 
 
 def document(
@@ -28,11 +28,19 @@ def document(
     projected: bool = False,
     delta: float | None = None,
 ) -> dict[str, Any]:
-    """Return all that is said of the reports.
+    """Return the estimates, with the privacy of the reports, as a JSON document.
 
-    `projected`: also the shares that can be and are nearest to these. `delta`: also what shuffled reports would tell.
+    Args:
+        plan: the plan of the question
+        mechanism: the mechanism of the plan
+        estimates: unbiased estimates from the reports
+        reports: number of reports
+        projected: add the nearest shares that are at least 0 and sum to 1
+        delta: delta at which the epsilon of shuffled reports is stated; None: leave shuffling out
 
-    `InputError` if they need not add up to 1, or if nobody spoke of one; or if answers have a delta of their own.
+    Raises:
+        InputError: the shares need not sum to 1, a share has no reports, or `delta` is given and the mechanism has a
+            delta of its own
     """
     intervals = estimates.intervals()
     if delta is not None and mechanism.delta:
@@ -40,7 +48,7 @@ def document(
     if projected and (mechanism.unit == "mean" or mechanism.about == "texts"):
         raise InputError(f"--projected is for shares that add up to 1: those of {plan.mechanism} need not")
     if projected and not np.isfinite(estimates.values).all():
-        raise InputError("--projected needs an estimate of every share, and of one nobody spoke: decode more reports")
+        raise InputError("--projected needs an estimate of every share, and one has no reports: decode more reports")
     shares = on_simplex(estimates.values) if projected else ()
     rows = zip(estimates.names, estimates.values, estimates.deviations, intervals, strict=True)
     return {
@@ -59,23 +67,23 @@ def document(
                 "deviation": _finite(deviation),
                 "low": _finite(low),
                 "high": _finite(high),
-                **({"projected": float(shares[place])} if projected else {}),
+                **({"projected": float(shares[position])} if projected else {}),
             }
-            for place, (name, value, deviation, (low, high)) in enumerate(rows)
+            for position, (name, value, deviation, (low, high)) in enumerate(rows)
         ],
     }
 
 
 def report_of(data: dict[str, Any]) -> Report:
-    """Return the document in words."""
+    """Return the document as text."""
     report = Report(data)
     report.line(f"{data['question']}: {data['reports']:,} reports by {data['mechanism']}")
     report.lines([*_privacy(data), ""])
     if not data["estimates"]:
-        report.line("no candidate is proved to be there")
+        report.line("no candidate is proved to be present")
     for row in data["estimates"]:
         if row["value"] is None:
-            report.fact(row["name"], " nobody spoke of it")
+            report.fact(row["name"], " no reports")
             continue
         projected = f", projected {figure(data, row['projected'])}" if "projected" in row else ""
         between = f"between {figure(data, row['low'])} and {figure(data, row['high'])}"
@@ -84,34 +92,37 @@ def report_of(data: dict[str, Any]) -> Report:
 
 
 def figure(report: dict[str, Any], value: float) -> str:
-    """Return a share in percent, or a mean."""
+    """Format a share in percent, or a mean.
+
+    Args:
+        report: the document, which has the unit
+        value: the share or mean
+    """
     return f"{value:.5g}" if report["unit"] == "mean" else f"{100 * value:.2f}%"
 
 
 def page(report: dict[str, Any]) -> str:
-    """Return the document as one HTML page: nothing is fetched from elsewhere, no script runs."""
+    """Return the document as one HTML page, without scripts and external resources."""
     page, rows = Report(report), []
     page.line(f"{report['reports']:,} reports by {report['mechanism']}; {' '.join(_privacy(report))}.")
     for row in report["estimates"]:
         known = row["value"] is not None
-        figures = (
-            [figure(report, row[key]) for key in ("value", "low", "high")] if known else ["nobody spoke of it", "", ""]
-        )
+        figures = [figure(report, row[key]) for key in ("value", "low", "high")] if known else ["no reports", "", ""]
         rows.append((row["name"], *figures))
     if any(row["value"] is not None for row in report["estimates"]):
-        page.section("Estimates", "The intervals hold the truth 95 times in 100, each for itself.")
+        page.section("Estimates", "Each interval has a confidence of 95%.")
         page.picture(intervals_svg(report), "The estimates with their intervals; the table below has the figures")
     page.section("Figures")
     if rows:
         heads = {"mean" if report["unit"] == "mean" else "what": "", "estimate": ">", "from": ">", "to": ">"}
         page.table(heads, rows)
     else:
-        page.line("No candidate is proved to be there.")
+        page.line("No candidate is proved to be present.")
     return page.html(report["question"])
 
 
 def intervals_svg(report: dict[str, Any]) -> str:
-    """Return the estimates with the intervals that hold the truth 95 times in 100."""
+    """Return an SVG of the estimates with their intervals of 95% confidence each."""
     from matplotlib.figure import Figure
 
     rows = [row for row in report["estimates"] if row["value"] is not None][:MOST_DRAWN]
@@ -148,7 +159,7 @@ def _privacy(report: dict[str, Any]) -> list[str]:
     texts = [f"a report: {each_bound}; all reports of a person on one value: {lasts}"]
     if "shuffled" in report:
         known = report["shuffled"]["epsilon"]
-        bound = "nothing is known of so few reports" if known is None else f"epsilon {known:.4g}"
+        bound = "unknown for this few reports" if known is None else f"epsilon {known:.4g}"
         delta = f"at a delta of {report['shuffled']['delta']:g}"
         texts.append(f"shuffled, {delta}: {bound}, if {report['shuffled']['if']}")
     return [*texts, *much(each if ever is None else ever)]

@@ -1,4 +1,4 @@
-"""A device's key, from which all lasting answers come, and the total epsilon and delta of its person."""
+"""Key of a device, from which all lasting answers are derived, and its owner's total epsilon and delta."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from parties.base import files
 from smc.errors import InputError
 
 HEADER = "smc local key 1 "
-TOTAL = "total epsilon "  # a second line: a program that knows of no totals takes the key for none
-TOTAL_DELTA = "total delta "  # a third
+TOTAL = "total epsilon "  # a second line, so that a program without totals rejects the file
+TOTAL_DELTA = "total delta "  # a third line
 BYTES = 32
 
 
 @dataclass(frozen=True)
 class Device:
-    """A key, and the epsilon and delta that all answers of its person may spend; None: they are not counted."""
+    """A device's key and the epsilon and delta that its owner's answers may spend; None: not counted."""
 
     key: bytes
     total: Fraction | None = None
@@ -28,9 +28,15 @@ class Device:
 
 
 def create(path: Path, total: float | None = None, delta: float | None = None) -> Device:
-    """Write a new key for its owner only. A file that is there is never overwritten: its answers would be lost.
+    """Write a new key that its owner alone can read; never overwrite a file, whose answers would be lost.
 
-    `InputError` for a total that is no positive number, and for a delta without epsilon or not below 1.
+    Args:
+        path: the new file
+        total: epsilon that all answers may spend, above 0; None: not counted
+        delta: delta that all answers may spend, above 0 and below 1; only with `total`
+
+    Raises:
+        InputError: a total is outside its range, or the file exists
     """
     if total is not None and not (math.isfinite(total) and total > 0):
         raise InputError(f"--total must be a number above 0, not {total:g}")
@@ -48,13 +54,13 @@ def create(path: Path, total: float | None = None, delta: float | None = None) -
 
 
 def load(path: Path) -> Device:
-    """Return what is in a key's file. `InputError` if others may read it, or if it is none."""
+    """Return the content of a key file; raise InputError if it is not a key, or others may read it."""
     text = files.decode(path, files.read_private(path)).strip()
     number = r"([0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]{1,3})?)"
     totals = f"(?:\r?\n{TOTAL}{number}(?:\r?\n{TOTAL_DELTA}{number})?)?"
     match = re.fullmatch(f"{HEADER}([0-9a-fA-F]{{{2 * BYTES}}}){totals}", text)
     if not match:
-        raise InputError(f"{path}: is no device's key (smc local key makes one)")
+        raise InputError(f"{path}: is not a device's key (smc local key makes one)")
     return _device(bytes.fromhex(match[1]), match[2], match[3])
 
 

@@ -1,4 +1,4 @@
-"""From how often something was said to how often it is true."""
+"""Unbiased estimates of true shares from the frequencies of randomised reports."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from parties.base.arrays import Floats
 
 
 def on_simplex(shares: Floats) -> Floats:
-    """Return the shares from 0 up, of sum 1, that are nearest to these (Euclidean distance), float64[names].
+    """Return the nearest shares (Euclidean distance) that are at least 0 and sum to 1, float64[names].
 
-    The truth is such, so the error never grows; of many names most are noise, and nearly all of it is gone. Not without
-    bias: what is small is drawn to 0. Source: Duchi and others, ICML 2008 (the projection).
+    The true shares are of this kind, so the error never grows. If most of many names are held by nobody, nearly all of
+    their noise is removed. The result is biased: small shares shrink. Source: Duchi and others, ICML 2008 (the
+    projection).
     """
     ordered = np.sort(shares)[::-1]
     excess = (np.cumsum(ordered) - 1) / np.arange(1, len(shares) + 1)
@@ -23,7 +24,12 @@ def on_simplex(shares: Floats) -> Floats:
 
 
 def absent(truth: float, other: float) -> float:
-    """Return the variance, from one report, of the share of what nobody holds: said with probability `other` then."""
+    """Return the variance, from one report, of the estimated share of a value that nobody holds.
+
+    Args:
+        truth: probability that a report names a value which the person holds
+        other: probability that a report names a value which the person does not hold
+    """
     return other * (1 - other) / (truth - other) ** 2
 
 
@@ -35,10 +41,17 @@ def binomial(
     other: float,
     scale: float = 1.0,
 ) -> Estimates:
-    """Return shares when something is said with probability `truth` if it holds, and with `other` if not.
+    """Return estimated shares: (successes / trials - other) / (truth - other), times `scale`; NaN without trials.
 
-    `successes` of the `trials` reports said it, int64[names]. The share (successes / trials - other) / (truth - other)
-    is unbiased, and its variance is that of a binomial share divided by (truth - other)^2. No trials: NaN.
+    The estimate is unbiased. Its variance is that of a binomial share, divided by (truth - other)^2.
+
+    Args:
+        names: the values
+        successes: reports that name each value, int64[names]
+        trials: reports that could name each value, int64[names]
+        truth: probability that a report names a value which the person holds
+        other: probability that a report names a value which the person does not hold
+        scale: factor from a share to the unit of the estimates
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         seen = successes / trials

@@ -1,12 +1,13 @@
-"""The mean of numbers with noise of Gauss's law, discrete, on a public grid: (epsilon, delta).
+"""The mean of numbers with discrete Gaussian noise on a public grid: (epsilon, delta).
 
     P(z) ~ e^(-z^2 / (2 sigma^2)), z in steps
 
-cut where it is below 2^-40 of its middle, the rest of its tails evenly on all places (`noise`). The delta of a sigma
-is not bounded but computed, from the weights as whole numbers, and rounded up: the sum over places of what the weight
-of the first point has above e^eps times that of the last. sigma is the least multiple of n / 2^16 whose delta is no
-greater than the one asked for; on finer and finer grids it is that of the analytic Gaussian mechanism (Balle, Wang,
-ICML 2018). Discrete law: Canonne, Kamath, Steinke, NeurIPS 2020.
+The law is truncated where it is below 2^-40 of its middle; the rest of its tails is spread evenly over all grid
+positions (see `noise`). The delta of a sigma is computed, not bounded: the weights are integers, and the result is
+rounded up. Delta is the sum over positions of the excess of the first point's weight over e^eps times the last point's.
+sigma is the least multiple of n / 2^16 whose delta is at most the delta asked for. On finer and finer grids, it
+approaches the sigma of the analytic Gaussian mechanism (Balle, Wang, ICML 2018). Discrete law: Canonne, Kamath,
+Steinke, NeurIPS 2020.
 """
 
 from __future__ import annotations
@@ -24,21 +25,21 @@ from typing_extensions import override
 from parties.alone.local.noise import MOST_PLACES, TAIL_BITS, WHOLE, NoisyMean, Weights, kernel, scaled, spread_out
 from parties.base.settings import Finite
 
-PARTS = 1 << 16  # of the range: sigma is a multiple of one
+PARTS = 1 << 16  # sigma is a multiple of 1/65536 of the range
 
 
 @dataclass(frozen=True)
 class GaussMean(NoisyMean):
-    """The mean of numbers between public bounds, each with discrete Gaussian noise, on a grid of `steps`."""
+    """Estimator of the mean of numbers between public bounds, from discrete Gaussian noise on a grid of `steps`."""
 
-    requested_delta: Annotated[
-        Finite, Field(alias="delta", ge=1e-12, le=0.01, description="the chance that epsilon does not hold")
-    ] = field(kw_only=True)
+    requested_delta: Annotated[Finite, Field(alias="delta", ge=1e-12, le=0.01, description="the delta of a report")] = (
+        field(kw_only=True)
+    )
     name: ClassVar[str] = "gauss"
 
     @cached_property
     def parts(self) -> int:
-        """Sigma in parts of the range."""
+        """Sigma in parts of the range, of which there are `PARTS`."""
         return least_parts(self.steps, self.requested_epsilon, self.requested_delta)
 
     @property
@@ -53,7 +54,7 @@ class GaussMean(NoisyMean):
 
     @property
     def epsilon(self) -> float:
-        """Of one report, but for `delta`."""
+        """Epsilon of one report, which holds together with `delta`."""
         return self.requested_epsilon
 
     @cached_property
@@ -63,18 +64,33 @@ class GaussMean(NoisyMean):
 
 
 def reach_of(steps: int, parts: int) -> int:
-    """Return R: beyond it Gauss's law of a sigma of so many parts is below 2^-40 of its middle."""
+    """Return R, beyond which the Gaussian law is below 2^-40 of its middle.
+
+    Args:
+        steps: steps of the grid
+        parts: sigma in parts of the range
+    """
     return math.ceil(math.sqrt(2 * TAIL_BITS * math.log(2)) * steps * parts / PARTS)
 
 
 def law_of(steps: int, parts: int) -> tuple[Weights, int]:
-    """Return k and b (see `noise.kernel`) of a discrete Gaussian law; its sigma is `parts` of `PARTS` of the range."""
+    """Return k and b (see `noise.kernel`) of a discrete Gaussian law.
+
+    Args:
+        steps: steps of the grid
+        parts: sigma in parts of the range
+    """
     shape = np.exp(-((np.arange(reach_of(steps, parts) + 2) * PARTS / (steps * parts)) ** 2) / 2)
     return kernel(np.ceil(scaled(shape, steps) * shape).astype(np.uint64), steps)
 
 
 def delta_of(weights: Weights, epsilon: float) -> float:
-    """Return the delta of a law, given by the weights of the first point, at an epsilon: never too small."""
+    """Return the delta of a law at an epsilon, rounded up.
+
+    Args:
+        weights: weight of each position for the first point, uint64[outcomes]
+        epsilon: the epsilon
+    """
     grown = int(Fraction(math.exp(epsilon) * (1 - 2.0**-44)) * WHOLE)  # below the exact e^eps
     first = weights.tolist()
     more = sum(max(0, one_weight * WHOLE - other * grown) for one_weight, other in zip(first, first[::-1], strict=True))
@@ -83,21 +99,29 @@ def delta_of(weights: Weights, epsilon: float) -> float:
 
 @lru_cache(maxsize=64)
 def least_parts(steps: int, epsilon: float, delta: float) -> int:
-    """Return the least sigma, in parts of the range, whose delta is no greater, or one of too many places."""
+    """Return the least sigma, in parts of the range, whose delta is at most `delta`.
 
-    def about(parts: int) -> float:
+    If it needs too many positions, return a greater one, which needs too many as well.
+
+    Args:
+        steps: steps of the grid
+        epsilon: epsilon of a report
+        delta: greatest delta of a report
+    """
+
+    def approximate_delta(parts: int) -> float:
         first = spread_out(law_of(steps, parts), steps).astype(np.float64)
         return float(np.maximum(first - math.exp(epsilon) * first[::-1], 0).sum()) / WHOLE
 
     enough = 1 << 10
-    while about(enough) > delta:
+    while approximate_delta(enough) > delta:
         enough *= 2
         if steps + 2 * reach_of(steps, enough) > 2 * MOST_PLACES:
-            return enough  # `check` refuses it
+            return enough  # `check` rejects it
     least = enough // 2 if enough > 1 << 10 else 0
     while enough - least > 1:
         middle = (least + enough) // 2
-        least, enough = (middle, enough) if about(middle) > delta else (least, middle)
+        least, enough = (middle, enough) if approximate_delta(middle) > delta else (least, middle)
     while delta_of(spread_out(law_of(steps, enough), steps), epsilon) > delta:
         enough += 1
     return enough

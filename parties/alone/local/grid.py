@@ -1,8 +1,8 @@
-"""Numbers on a public grid: a device says a place near its own, and the mean of the places tells that of the numbers.
+"""Numbers on a public grid: a device reports a position near its own, and the mean of positions gives that of numbers.
 
-The bounds are cut into n equal steps, and a number is rounded to one of the n + 1 points at random, so that its mean
-stays. What is said of point i has a mean that is a line in i, so the mean of many is a line in the mean of their
-points.
+The range is divided into n equal steps. A number is rounded at random to one of the n + 1 points next to it, so that
+its expectation stays the same. The expected report of point i is linear in i, so the mean report is linear in the mean
+point.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from parties.base.arrays import Floats
 
 @dataclass(frozen=True)
 class GridMean(OneOutcome):
-    """The mean of numbers between public bounds, from places on a grid of `steps`."""
+    """Estimator of the mean of numbers between public bounds, from positions on a grid of `steps`."""
 
     low: Low
     high: High
@@ -37,12 +37,12 @@ class GridMean(OneOutcome):
     @property
     @abstractmethod
     def chances(self) -> Floats:
-        """How likely each place is of the lower bound, float64[outcomes]."""
+        """Probability of each reported position for the lower bound, float64[outcomes]."""
 
     @property
     @abstractmethod
     def slope(self) -> float:
-        """By how many places the mean of what is said grows from a point to the next."""
+        """Growth of the expected reported position from one point to the next."""
 
     @override
     def check(self) -> None:
@@ -50,11 +50,11 @@ class GridMean(OneOutcome):
 
     @property
     def width(self) -> int:
-        """Bytes of a report: the place."""
+        """Bytes of a report: the position."""
         return -(-(self.outcomes - 1).bit_length() // 8)
 
     def points(self, values: Any, coins: Coins) -> NDArray[np.int64]:
-        """Round numbers, float64[rows], to points of the grid, int64[rows]."""
+        """Round numbers, float64[rows], to points of the grid, int64[rows], at random."""
         share = np.clip((values - self.low) / (self.high - self.low), 0, 1) * self.steps
         whole = np.minimum(np.floor(share), self.steps - 1)
         up = falls(coins.lasting("point", None, 1)[:, 0], np.round((share - whole) * ONE).astype(np.uint64))
@@ -63,13 +63,13 @@ class GridMean(OneOutcome):
     @property
     @override
     def variance(self) -> float:
-        """See `Mechanism.variance`: that of a bound, which no other point exceeds, and of rounding at its worst."""
+        """Variance at a bound, which no other point exceeds, plus that of rounding at its worst."""
         places = np.arange(self.outcomes)
         spread = float(self.chances @ (places - self.chances @ places) ** 2) / self.slope**2
         return (spread + 1 / 4) * ((self.high - self.low) / self.steps) ** 2
 
     def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
-        """Return the mean; its deviation is that of the places that were said."""
+        """Return the mean, with the deviation of the reported positions."""
         del candidates
         total, places = int(tally.sum()), np.arange(self.outcomes)
         start = float(self.chances @ places)

@@ -1,4 +1,4 @@
-"""Reports of texts that begin with a group, a row or a cohort, and are one bit a place after that."""
+"""Reports of texts that begin with a group (a row or a cohort), followed by one bit for each position."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ GROUP_BYTES = 2
 
 
 class GroupedBits(Mechanism):
-    """A mechanism of so many groups, with `bits` bits a report."""
+    """Base of mechanisms whose devices belong to groups and report `bits` bits."""
 
     bits: int
 
     @property
     @abstractmethod
     def groups(self) -> int:
-        """How many groups there are."""
+        """Number of groups."""
 
     @property
     @override
@@ -38,9 +38,9 @@ class GroupedBits(Mechanism):
         order = np.argsort(group, kind="stable")
         starts = np.searchsorted(group[order], np.arange(self.groups + 1))
         bits = unpack(reports[:, GROUP_BYTES:], self.bits)[order]
-        for number in range(self.groups):
-            part = bits[starts[number] : starts[number + 1]]
-            table[number, :-1], table[number, -1] = part.sum(axis=0, dtype=np.int64), len(part)
+        for index in range(self.groups):
+            part = bits[starts[index] : starts[index + 1]]
+            table[index, :-1], table[index, -1] = part.sum(axis=0, dtype=np.int64), len(part)
         return table.reshape(-1)
 
     @override

@@ -1,15 +1,17 @@
-"""Hadamard response: a report of about log2 k bits whose error over many categories is within twice the least.
+"""Hadamard response: reports of about log2 k bits; over many categories, the error is within twice the least possible.
 
-The k categories stand in B blocks, evenly; in its block a category has a row, from 1 on, of the Sylvester-Hadamard
-matrix of order b. A report is a block and a number below b; the b / 2 numbers of +1 in a category's row are its half:
+The k categories are spread evenly over B blocks. In its block, a category has a row, from 1 on, of the
+Sylvester-Hadamard matrix of order b. A report is a block and a number below b. The b / 2 numbers at which a category's
+row is +1 are the category's half:
 
-    p = e^eps / (e^eps + 2B - 1) that a report is of the true half; within it, and outside, all are alike
+    p = e^eps / (e^eps + 2B - 1) that a report is in the true half; uniform within it, and uniform outside
 
-Rows are orthogonal, and another block says +1 as often as -1. So the sum of a category's row over the reports of its
-block is n (e^eps - 1) / (e^eps + 2B - 1) times its share in expectation; a fast transform gives all sums. If B divides
-k the variances have the mean (e^eps + 2B - 1)^2 / (B (e^eps - 1)^2 n), less that of the squared shares over n, whatever
-the shares are; B = (e^eps - 1) / 2 makes it least. Who shares a block with a frequent category has more of it.
-Source: J. Acharya, Z. Sun, H. Zhang, AISTATS 2019, where B is a power of two and blocks are filled one after the other.
+Rows are orthogonal, and in another block a row is +1 as often as -1. So the sum of a category's row over the reports of
+its block is, in expectation, n (e^eps - 1) / (e^eps + 2B - 1) times its share. A fast transform gives all sums. If B
+divides k, the variances have the mean (e^eps + 2B - 1)^2 / (B (e^eps - 1)^2 n), less the mean squared share over n,
+whatever the shares are. B = (e^eps - 1) / 2 minimises it. A category in the block of a frequent one has a greater
+variance. Source: J. Acharya, Z. Sun, H. Zhang, AISTATS 2019, where B is a power of two and blocks are filled one after
+the other.
 """
 
 from __future__ import annotations
@@ -41,12 +43,12 @@ class HadamardResponse(OneOutcome):
 
     @cached_property
     def blocks(self) -> int:
-        """Of categories: B."""
+        """Number of blocks of categories, B."""
         return max(1, min(round(math.expm1(self.requested_epsilon) / 2), len(self.names)))
 
     @property
     def order(self) -> int:
-        """Of a block's matrix: b, a power of two above the categories of any block."""
+        """Order of a block's matrix, b: a power of two above the number of categories in any block."""
         return 1 << (-(-len(self.names) // self.blocks)).bit_length()
 
     @property
@@ -56,24 +58,24 @@ class HadamardResponse(OneOutcome):
 
     @cached_property
     def _truth(self) -> int:
-        """The threshold of p, rounded towards privacy."""
+        """Threshold of p, rounded towards privacy."""
         return math.floor(ONE * (1 - 1 / (math.exp(self.requested_epsilon) / (2 * self.blocks - 1) + 1)))
 
     @property
     def epsilon(self) -> float:
-        """Of one report."""
+        """Epsilon of one report."""
         return math.log(self._truth * (2 * self.blocks - 1) / (ONE - self._truth))
 
     @property
     def _scale(self) -> float:
-        """(e^eps + 2B - 1) / (e^eps - 1)."""
+        """Factor from the mean of a row to a share: (e^eps + 2B - 1) / (e^eps - 1)."""
         others = 2 * self.blocks - 1
         return others / (self._truth / ONE * (others + 1) - 1)
 
     @property
     @override
     def variance(self) -> float:
-        """See `Mechanism.variance`: of many categories of which none is frequent."""
+        """Variance for many categories of which none is frequent."""
         return self._scale**2 / self.blocks
 
     @property
@@ -82,26 +84,27 @@ class HadamardResponse(OneOutcome):
         return -(-(self.outcomes - 1).bit_length() // 8)
 
     def _places(self, values: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the block and the row of categories, int64[rows] each."""
+        """Return the block and the row of each category, int64[rows] each."""
         return values % self.blocks, values // self.blocks + 1
 
     def report(self, values: Any, coins: Coins) -> Reports:
-        """Report categories, int64[rows]."""
+        """Return a report of each category, int64[rows]."""
         words = coins.lasting("hadamard", values.astype(np.uint64), 3)
         block, row = self._places(values)
         true = falls(words[:, 0], self._truth)
         drawn = below(words[:, 1], words[:, 2], (2 * self.blocks - 1) * self.order)
-        answers, place = drawn % self.order, drawn // self.order  # place 0 is the other half, two are a block each
-        home = true | (place == 0)
-        other = (place - 1) // 2
+        # half 0 is the other half of the true block; each other block has two
+        answers, half_index = drawn % self.order, drawn // self.order
+        home = true | (half_index == 0)
+        other = (half_index - 1) // 2
         other += other >= block
         minus = np.bitwise_count(answers & row) & 1 == 1
         wrong = home & (minus == true)
-        answers = np.where(wrong, answers ^ (row & -row), answers)  # that bit turns the row's sign
+        answers = np.where(wrong, answers ^ (row & -row), answers)  # flipping that bit changes the row's sign
         return to_bytes(np.where(home, block, other) * self.order + answers, self.width)
 
     def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
-        """Return the share of each category."""
+        """Return the estimated share of each category."""
         del candidates
         total, sums, half = int(tally.sum()), tally, 1
         while half < self.order:  # the fast Walsh-Hadamard transform of each block

@@ -1,4 +1,4 @@
-"""Texts as numbers that every device computes alike: digests, and places in a row of bits."""
+"""Public hash functions of texts, equal on every device: digests, and positions in a row of bits."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from parties.alone.local.coins import Digests, encrypted
 
-PUBLIC_KEY = b"smc local places"  # the functions are public: every device and collector has the same
+PUBLIC_KEY = b"smc local places"  # public: every device and collector has it
 
 
 def digests(texts: Sequence[str]) -> Digests:
@@ -19,17 +19,22 @@ def digests(texts: Sequence[str]) -> Digests:
 
 
 def digests_of(texts: Sequence[str]) -> Digests:
-    """Return the digest of each row's text, uint64[rows]; each different text is digested once."""
+    """Return a digest of each row's text, uint64[rows]; each different text is digested once."""
     index: dict[str, int] = {}
     rows = np.array([index.setdefault(text, len(index)) for text in texts], dtype=np.int64)
     return digests(list(index))[rows]
 
 
 def places(of: Digests, rows: NDArray[np.int64], hashes: int, size: int) -> NDArray[np.int64]:
-    """Return where `hashes` hash functions of a row put a text, int64[n, hashes] below `size`.
+    """Return the positions that the hash functions of a row give to a text, int64[n, hashes], below `size`.
 
-    `of`, `rows`: the digest of the text and the row, n each. 32 bits of AES of both under a public key a function, so
-    places are as even as size / 2^32 lets them be.
+    Each function is 32 bits of AES of digest and row, under a public key. Positions are uniform up to size / 2^32.
+
+    Args:
+        of: digest of each text, uint64[n]
+        rows: row (or cohort) of each text, int64[n]
+        hashes: number of hash functions
+        size: number of positions
     """
     blocks = -(-hashes // 4)
     inputs = np.empty((len(of), blocks, 2), dtype=np.uint64)
@@ -40,6 +45,13 @@ def places(of: Digests, rows: NDArray[np.int64], hashes: int, size: int) -> NDAr
 
 
 def all_places(texts: Sequence[str], rows: int, hashes: int, size: int) -> NDArray[np.int64]:
-    """Return the places of each text in each row, int64[texts, rows, hashes]."""
+    """Return the positions of each text in each row, int64[texts, rows, hashes].
+
+    Args:
+        texts: the texts
+        rows: number of rows (or cohorts)
+        hashes: number of hash functions
+        size: number of positions
+    """
     each = np.tile(np.arange(rows), len(texts))
     return places(np.repeat(digests(texts), rows), each, hashes, size).reshape(len(texts), rows, hashes)

@@ -1,10 +1,11 @@
-"""The mean of numbers with noise of Laplace's law, discrete, on a public grid.
+"""The mean of numbers with discrete Laplace noise on a public grid.
 
     P(z) ~ e^(-eps |z| / n), z in steps, n of them from the lowest number to the highest: sensitivity n, scale n / eps
 
-cut where it is below 2^-40 of its middle, the rest of its tails evenly on all places (`noise`). Weights are made from
-the middle on, each the one before times e^(-eps / n), rounded up: so none is more than e^eps times another n steps
-away, exactly. Sources: Dwork, McSherry, Nissim, Smith 2006; Ghosh, Roughgarden, Sundararajan 2009 (the discrete law).
+The law is truncated where it is below 2^-40 of its middle; the rest of its tails is spread evenly over all grid
+positions (see `noise`). Weights are computed from the middle on: each is the previous one times e^(-eps / n), rounded
+up. So no weight exceeds e^eps times the weight n steps away, exactly. Sources: Dwork, McSherry, Nissim, Smith 2006;
+Ghosh, Roughgarden, Sundararajan 2009 (the discrete law).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from parties.alone.local.noise import TAIL_BITS, WHOLE, NoisyMean, Weights, kern
 
 @dataclass(frozen=True)
 class LaplaceMean(NoisyMean):
-    """The mean of numbers between public bounds, each with discrete Laplace noise, on a grid of `steps`."""
+    """Estimator of the mean of numbers between public bounds, from discrete Laplace noise on a grid of `steps`."""
 
     name: ClassVar[str] = "laplace"
 
@@ -35,7 +36,7 @@ class LaplaceMean(NoisyMean):
     @override
     def law(self) -> tuple[Weights, int]:
         ratio = math.exp(-self.requested_epsilon / self.steps)
-        factor = math.ceil(ratio * (1 + 2.0**-48) * WHOLE)  # above the exact ratio, whatever the doubles lost
+        factor = math.ceil(ratio * (1 + 2.0**-48) * WHOLE)  # above the exact ratio, whatever its rounding error
         half = [int(scaled(np.power(ratio, np.arange(self.reach + 2), dtype=np.float64), self.steps))]
         for _ in range(self.reach + 1):
             half.append(-(-half[-1] * factor // WHOLE))
@@ -43,5 +44,5 @@ class LaplaceMean(NoisyMean):
 
     @property
     def epsilon(self) -> float:
-        """Of one report."""
+        """Epsilon of one report."""
         return float(np.log(self.weights / self.weights[::-1]).max())

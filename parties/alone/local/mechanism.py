@@ -1,4 +1,4 @@
-"""What a way of answering is: how a value becomes a report, how reports become estimates, and what it gives away.
+"""Base class of local mechanisms: randomised reports, estimates from reports, and the epsilon of a report.
 
 A mechanism is one class, in a file of this folder or of another package (entry point `smc.local-mechanisms`).
 """
@@ -23,7 +23,7 @@ from parties.base.settings import Finite
 from smc.errors import InputError
 
 Reports = NDArray[np.uint8]
-LARGEST_EPSILON = 15.0  # beyond, the coins of 32 bits are too coarse, and nothing is private anyway
+LARGEST_EPSILON = 15.0  # beyond, coins of 32 bits are too coarse, and a report is hardly private anyway
 
 
 def _apart(values: tuple[str, ...]) -> tuple[str, ...]:
@@ -32,12 +32,12 @@ def _apart(values: tuple[str, ...]) -> tuple[str, ...]:
     return values
 
 
-# Fields that several mechanisms have, as the plan calls them.
+# Fields shared by several mechanisms, with their names in the plan.
 Names: TypeAlias = Annotated[
     tuple[str, ...], AfterValidator(_apart), Field(alias="values", description="the categories, two or more")
 ]
 Requested: TypeAlias = Annotated[
-    Finite, Field(alias="epsilon", gt=0, le=LARGEST_EPSILON, description="the privacy of a report")
+    Finite, Field(alias="epsilon", gt=0, le=LARGEST_EPSILON, description="the epsilon of a report")
 ]
 Low: TypeAlias = Annotated[Finite, Field(description="the least number")]
 High: TypeAlias = Annotated[Finite, Field(description="the greatest number")]
@@ -45,57 +45,60 @@ Size: TypeAlias = Annotated[int, Field(strict=True, ge=2, le=1 << 16)]
 
 
 def check_bounds(low: float, high: float) -> None:
-    """Check that the bounds of numbers are such. `InputError` if not."""
+    """Raise InputError unless the lower bound of numbers is below the upper one."""
     if not low < high:
         raise InputError(f"low must be below high, not {low:g} and {high:g}")
 
 
 @dataclass(frozen=True)
 class Estimates:
-    """Estimates from reports: a share (or a mean) of each name, and its standard deviation; both unbiased."""
+    """Unbiased estimates from reports: a share (or a mean) for each name, and its standard deviation."""
 
     names: tuple[str, ...]
     values: Floats
     deviations: Floats
 
     def intervals(self, deviations: float = 1.959964) -> Floats:
-        """Lower and upper ends, float64[names, 2]; by default they hold the truth 95 times in 100."""
+        """Lower and upper ends of each estimate, float64[names, 2]; by default, of 95% confidence."""
         return self.values[:, None] + self.deviations[:, None] * np.array([-deviations, deviations])
 
 
 class Mechanism(Declared, ABC):
-    """A way of answering one question. All rows are handled at once.
+    """A mechanism that randomises the answers to one question, for all rows at once.
 
-    Its fields are what a plan says of it; a field `memoise` is the plan's own, whether answers last. A mechanism about
+    Its fields are the settings of a plan. A field `memoise` is set from the plan: whether answers last. A mechanism of
     categories has their `names`.
 
-    `epsilon`: the local differential privacy of one report, computed from the coins as they are tossed. `lasting`: that
-    of all reports a person sends on one unchanged value, with memoised coins.
+    Attributes:
+        epsilon: local differential privacy of one report, computed from the coins as they are tossed
+        lasting: epsilon of all reports that a person sends on one unchanged value, with memoised coins
+        about: kind of the values
+        unit: kind of the estimates
     """
 
-    about: ClassVar[Literal["categories", "numbers", "texts"]]  # what it takes
-    unit: ClassVar[Literal["share", "mean"]] = "share"  # of what it estimates
+    about: ClassVar[Literal["categories", "numbers", "texts"]]  # kind of the values
+    unit: ClassVar[Literal["share", "mean"]] = "share"  # kind of the estimates
 
     @property
     @abstractmethod
     def epsilon(self) -> float:
-        """Of one report."""
+        """Epsilon of one report."""
 
     @property
     def lasting(self) -> float:
-        """Of all reports on one value; that of one report if the report is memoised as it stands."""
+        """Epsilon of all reports on one value; that of one report if the memoised answer is sent as it is."""
         return self.epsilon
 
     @property
     def delta(self) -> float:
-        """The chance that `epsilon` does not hold, and `lasting` neither; 0 but for noise of Gauss's law."""
+        """Delta of `epsilon` and of `lasting`; 0 except for Gaussian noise."""
         return 0.0
 
     @property
     def variance(self) -> float:
-        """Of an estimate from one report: of the share of what nobody holds, or of a mean at its worst; NaN: unknown.
+        """Variance of an estimate from one report, n times that from n reports; NaN: unknown.
 
-        From n reports it is an n-th of that.
+        It is that of the share of a value which nobody holds, or of a mean at its worst.
         """
         return math.nan
 
@@ -106,23 +109,33 @@ class Mechanism(Declared, ABC):
 
     @abstractmethod
     def report(self, values: NDArray[np.int64] | Floats | Sequence[str], coins: Coins) -> Reports:
-        """Report rows: categories int64[rows], numbers float64[rows], or texts; return uint8[rows, width]."""
+        """Return a report of each row, uint8[rows, width].
+
+        Args:
+            values: categories int64[rows], numbers float64[rows], or texts
+            coins: coins of the rows' persons
+        """
 
     @abstractmethod
     def tally(self, reports: Reports) -> NDArray[np.int64]:
-        """Return counts that add up over files and collectors and say all that `estimate` needs."""
+        """Return the counts that `estimate` needs; counts of several files or collectors add up."""
 
     @abstractmethod
     def count(self, tally: NDArray[np.int64]) -> int:
-        """Count the reports of a tally."""
+        """Return the number of reports in a tally."""
 
     def possible(self, tally: NDArray[np.int64]) -> bool:
-        """Return whether any reports have this tally, whose numbers are none below 0."""
+        """Return whether reports can have this tally, whose counts are at least 0."""
         return True
 
     @abstractmethod
     def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
-        """Return shares of categories or candidates, or the mean, from added-up tallies."""
+        """Return the estimates from a tally.
+
+        Args:
+            tally: sum of the tallies
+            candidates: texts to estimate; unused for categories and numbers
+        """
 
 
 MECHANISMS: Family[Mechanism] = Family(

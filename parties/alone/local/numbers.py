@@ -1,14 +1,16 @@
-"""Numbers: the mean from one bit a person, a histogram from d bits a person.
+"""Mechanisms for numbers: the mean from one bit a person, a histogram from d bits a person.
 
 *One bit* for x in [low, high], u = (x - low) / (high - low):
 
     P(1) = 1 / (e^eps + 1) + u (e^eps - 1) / (e^eps + 1)
 
-a sum, so that the mean of bits is a line in the mean of u. Memoised, u is first rounded to 0 or 1 at a point of the
-person's own, uniform and lasting; the bits for 0 and for 1 are lasting, too. *d bits*: a person draws d of k buckets
-once, and says of each whether it holds x, flipped with probability
-1 / (e^(eps/2) + 1), for another bucket changes two of the bits. Source: B. Ding, J. Kulkarni,
-S. Yekhanin, NIPS 2017. What lies outside the bounds counts as the nearer bound.
+P(1) is linear in u, so the mean of bits is linear in the mean of u. If answers are memoised, u is first rounded to 0 or
+1 at the person's own lasting, uniform point; the bits for 0 and for 1 are lasting, too.
+
+*d bits*: a person draws d of k buckets once. For each of them, the report has a bit: whether the bucket holds x,
+flipped with probability 1 / (e^(eps/2) + 1), since another x changes two of the bits.
+
+Source: B. Ding, J. Kulkarni, S. Yekhanin, NIPS 2017. A number outside the bounds counts as the nearer bound.
 """
 
 from __future__ import annotations
@@ -41,17 +43,17 @@ from parties.alone.local.packing import from_bytes, known, pack, to_bytes, unpac
 from parties.base.arrays import Floats
 from smc.errors import InputError
 
-INDEX_BYTES = 2  # of a bucket
+INDEX_BYTES = 2  # of a bucket's index
 
 
 @dataclass(frozen=True)
 class OneBitMean(Mechanism):
-    """The mean of numbers between public bounds."""
+    """Estimator of the mean of numbers between public bounds, from one bit a person."""
 
     low: Low
     high: High
     requested_epsilon: Requested
-    memoise: Annotated[bool, Field(strict=True, description="whether an answer lasts")] = False
+    memoise: Annotated[bool, Field(strict=True, description="whether answers are memoised")] = False
     name: ClassVar[str] = "mean"
     about: ClassVar[Literal["numbers"]] = "numbers"
     unit: ClassVar[Literal["mean"]] = "mean"
@@ -62,7 +64,7 @@ class OneBitMean(Mechanism):
 
     @cached_property
     def _least(self) -> int:
-        """The threshold of u = 0; that of u = 1 is what is left to certainty."""
+        """Threshold of u = 0; that of u = 1 is ONE minus it."""
         return math.ceil(ONE / (math.exp(self.requested_epsilon) + 1))
 
     @property
@@ -72,17 +74,17 @@ class OneBitMean(Mechanism):
 
     @property
     def epsilon(self) -> float:
-        """Of one report."""
+        """Epsilon of one report."""
         return math.log((ONE - self._least) / self._least)
 
     @property
     @override
     def variance(self) -> float:
-        """See `Mechanism.variance`: in the middle, where either bit is as likely."""
+        """Variance in the middle, where both bits are equally likely."""
         return ((self.high - self.low) / 2 / (1 - 2 * self._least / ONE)) ** 2
 
     def report(self, values: Any, coins: Coins) -> Reports:
-        """Report numbers, float64[rows]: one byte, 0 or 1."""
+        """Return a report of each number, float64[rows]: one byte, 0 or 1."""
         share = np.clip((values - self.low) / (self.high - self.low), 0, 1)
         if self.memoise:
             point = coins.lasting("point", None, 1)[:, 0]
@@ -98,7 +100,7 @@ class OneBitMean(Mechanism):
         return np.array([reports.sum(dtype=np.int64), len(reports)])
 
     def count(self, tally: NDArray[np.int64]) -> int:
-        """Count the reports of a tally."""
+        """Return the number of reports in a tally."""
         return int(tally[1])
 
     @override
@@ -106,7 +108,7 @@ class OneBitMean(Mechanism):
         return bool(tally[0] <= tally[1])
 
     def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
-        """Return the mean."""
+        """Return the estimated mean."""
         del candidates
         least, scale = self._least / ONE, self.high - self.low
         shares = binomial(("mean",), tally[:1], tally[1:], 1 - least, least, scale)
@@ -115,12 +117,12 @@ class OneBitMean(Mechanism):
 
 @dataclass(frozen=True)
 class BitHistogram(Mechanism):
-    """Shares of `buckets` equal parts of [low, high], `per_report` of which a person speaks about."""
+    """Estimator of the shares of `buckets` equal parts of [low, high], `per_report` of which a person reports on."""
 
     low: Low
     high: High
     buckets: Annotated[Size, Field(description="equal parts of low to high")]
-    per_report: Annotated[int, Field(strict=True, ge=1, alias="told", description="buckets that a person speaks about")]
+    per_report: Annotated[int, Field(strict=True, ge=1, alias="told", description="buckets that a person reports on")]
     requested_epsilon: Requested
     name: ClassVar[str] = "histogram"
     about: ClassVar[Literal["numbers"]] = "numbers"
@@ -137,23 +139,23 @@ class BitHistogram(Mechanism):
 
     @property
     def _changed(self) -> int:
-        """Bits of a report that change at most when x moves to another bucket."""
+        """Most bits of a report that change when x moves to another bucket."""
         return min(2, self.per_report)
 
     @property
     def epsilon(self) -> float:
-        """Of one report."""
+        """Epsilon of one report."""
         return self._changed * math.log((ONE - self._flip) / self._flip)
 
     @property
     @override
     def variance(self) -> float:
-        """See `Mechanism.variance`: of a bucket `told` of `buckets` reports speak."""
+        """Variance if `per_report` of `buckets` reports name a bucket."""
         return absent(1 - self._flip / ONE, self._flip / ONE) * self.buckets / self.per_report
 
     @property
     def width(self) -> int:
-        """Bytes of a report: the buckets told about, and their bits."""
+        """Bytes of a report: the indices of its buckets, and their bits."""
         return INDEX_BYTES * self.per_report - (-self.per_report // 8)
 
     def buckets_of(self, values: Floats) -> NDArray[np.int64]:
@@ -162,17 +164,17 @@ class BitHistogram(Mechanism):
         return np.clip(np.floor(share * self.buckets), 0, self.buckets - 1).astype(np.int64)
 
     def report(self, values: Any, coins: Coins) -> Reports:
-        """Report numbers, float64[rows]."""
+        """Return a report of each number, float64[rows]."""
         buckets = self.buckets_of(values)
         order = coins.lasting("buckets", None, self.buckets)
         chosen = np.argsort(order, axis=1, kind="stable")[:, : self.per_report]
         words = np.take_along_axis(coins.lasting("bits", buckets.astype(np.uint64), self.buckets), chosen, axis=1)
         bits = falls(words, self._flip) ^ (chosen == buckets[:, None])
-        places = to_bytes(chosen.reshape(-1), INDEX_BYTES).reshape(len(values), -1)
-        return np.concatenate([places, pack(bits)], axis=1)
+        indices = to_bytes(chosen.reshape(-1), INDEX_BYTES).reshape(len(values), -1)
+        return np.concatenate([indices, pack(bits)], axis=1)
 
     def tally(self, reports: Reports) -> NDArray[np.int64]:
-        """Count for each bucket the ones and the reports that spoke of it, int64[2 buckets]."""
+        """Count for each bucket the ones and the reports that have the bucket, int64[2 buckets]."""
         split = INDEX_BYTES * self.per_report
         chosen = from_bytes(np.ascontiguousarray(reports[:, :split]).reshape(-1, INDEX_BYTES))
         bits = unpack(reports[:, split:], self.per_report).reshape(-1)
@@ -181,19 +183,19 @@ class BitHistogram(Mechanism):
         return np.concatenate([np.bincount(chosen[bits == 1], minlength=size), np.bincount(chosen, minlength=size)])
 
     def count(self, tally: NDArray[np.int64]) -> int:
-        """Count the reports of a tally."""
+        """Return the number of reports in a tally."""
         return int(tally[self.buckets :].sum() // self.per_report)
 
     @override
     def possible(self, tally: NDArray[np.int64]) -> bool:
-        """See `Mechanism.possible`: of each report every bucket is told once at most."""
+        """Return whether each report can name a bucket at most once, and `per_report` buckets."""
         ones, reported = tally[: self.buckets], tally[self.buckets :]
         return bool(
             (ones <= reported).all() and reported.sum() % self.per_report == 0 and (reported <= self.count(tally)).all()
         )
 
     def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
-        """Return the share of each bucket."""
+        """Return the estimated share of each bucket."""
         del candidates
         edges = np.linspace(self.low, self.high, self.buckets + 1)
         names = tuple(f"{a:g} to {b:g}" for a, b in pairwise(edges))

@@ -1,4 +1,4 @@
-"""Reports that say one of so many outcomes, as a whole number."""
+"""Base class of mechanisms whose report is one of several outcomes, as an integer."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from parties.alone.local.packing import from_bytes, known
 
 
 class OneOutcome(Mechanism):
-    """A mechanism whose report is one of `outcomes` numbers."""
+    """A mechanism whose report is an integer below `outcomes`."""
 
     @property
     @abstractmethod
     def outcomes(self) -> int:
-        """How many different reports there are."""
+        """Number of different reports."""
 
     @override
     def tally(self, reports: Reports) -> NDArray[np.int64]:
-        """Count how often each was said, int64[outcomes]."""
+        """Count the reports of each outcome, int64[outcomes]."""
         return np.bincount(known(from_bytes(reports), self.outcomes), minlength=self.outcomes).astype(np.int64)
 
     @override

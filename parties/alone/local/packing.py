@@ -1,4 +1,4 @@
-"""Reports as bytes: whole numbers of some bytes, least first, and rows of bits."""
+"""Reports as bytes: integers of several bytes, least significant first, and rows of bits."""
 
 from __future__ import annotations
 
@@ -12,31 +12,47 @@ from smc.errors import InputError
 
 
 def to_bytes(values: NDArray[Any], width: int) -> Reports:
-    """Encode whole numbers, int[rows], as uint8[rows, width]."""
+    """Encode integers, int[rows], as uint8[rows, width]."""
     return np.ascontiguousarray(values.astype("<u8").view(np.uint8).reshape(-1, 8)[:, :width])
 
 
 def from_bytes(reports: Reports) -> NDArray[np.int64]:
-    """Decode uint8[rows, width] as int64[rows]."""
+    """Decode uint8[rows, width] to int64[rows]."""
     padded = np.zeros((len(reports), 8), dtype=np.uint8)
     padded[:, : reports.shape[1]] = reports
     return padded.view("<i8").reshape(-1).astype(np.int64)
 
 
 def pack(bits: NDArray[np.bool_]) -> Reports:
-    """Pack bool[rows, width] as bytes, the first bit lowest."""
+    """Pack bool[rows, width] into bytes, the first bit lowest."""
     return np.packbits(bits, axis=1, bitorder="little")
 
 
 def unpack(reports: Reports, width: int) -> NDArray[np.uint8]:
-    """Return what `pack` made, uint8[rows, width] of 0 and 1. `InputError` if a bit behind them is set."""
+    """Unpack the result of `pack` to uint8[rows, width] of 0 and 1.
+
+    Args:
+        reports: packed bits
+        width: bits of a row
+
+    Raises:
+        InputError: a bit beyond `width` is set
+    """
     if width % 8 and (reports[:, width // 8] >> (width % 8)).any():
         raise InputError("a report has bits beyond its last: it is damaged, or made by another plan")
     return np.unpackbits(reports, axis=1, count=width, bitorder="little")
 
 
 def known(values: NDArray[Any], bound: int) -> NDArray[Any]:
-    """Return the values, all below `bound`. `InputError` if one is not: no device makes such a report by this plan."""
+    """Return the values if all are possible in reports made by this plan.
+
+    Args:
+        values: non-negative integers
+        bound: the values must be below it
+
+    Raises:
+        InputError: a value is too large
+    """
     if len(values) and int(values.max()) >= bound:
-        raise InputError("a report says what this plan does not know: it is damaged, or made by another plan")
+        raise InputError("a report is impossible under this plan: it is damaged, or made by another plan")
     return values

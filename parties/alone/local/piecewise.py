@@ -1,10 +1,10 @@
-"""The mean of numbers by the piecewise mechanism: what is said lies in a window about one's point of the grid.
+"""The mean of numbers by the piecewise mechanism: reports lie mostly in a window at one's point of the grid.
 
-Of point i a device says one of the n + W places 0, ..., n + W - 1: one of the window i, ..., i + W - 1 with
-weight a each, one of the others with weight b each, a <= e^eps b. The window moves with i and its weights with it, so
-what is said grows by (window's weights - W b) / 2^32 a step in expectation, exactly. W = n e^(-eps / 2), rounded: on
-ever finer grids that is the piecewise mechanism of N. Wang and others (ICDE 2019). Its greatest variance is below that
-of one bit (`mean`: Duchi's) from an epsilon of 1.29 on, and below that of Laplace noise always.
+For point i, a device reports one of the n + W positions 0, ..., n + W - 1: each position of the window i, ..., i + W -
+1 with weight a, each other one with weight b, a <= e^eps b. The window and its weights move with i. So the expected
+report grows by exactly (window's weights - W b) / 2^32 a step. W = n e^(-eps / 2), rounded. On finer and finer grids,
+this is the piecewise mechanism of N. Wang and others (ICDE 2019). Its greatest variance is below that of one bit
+(`mean`: Duchi's) from an epsilon of 1.29 on, and always below that of Laplace noise.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from parties.base.arrays import Floats
 
 @dataclass(frozen=True)
 class PiecewiseMean(GridMean):
-    """The mean of numbers between public bounds, from places in a window on a grid of `steps`."""
+    """Estimator of the mean of numbers between public bounds, from positions in a window on a grid of `steps`."""
 
     name: ClassVar[str] = "piecewise"
 
     @cached_property
     def window(self) -> int:
-        """W."""
+        """W: number of positions in the window."""
         return max(1, round(self.steps * math.exp(-self.requested_epsilon / 2)))
 
     @property
@@ -48,13 +48,13 @@ class PiecewiseMean(GridMean):
 
     @cached_property
     def _inside(self) -> NDArray[np.int64]:
-        """The weights in the window, int64[W]: what is left, evenly; the first ones may have 1 more."""
+        """Weights in the window, int64[W]: the remaining weight, spread evenly; the first ones may have 1 more."""
         weight, rest = divmod(ONE - self.steps * self._outside, self.window)
         return weight + (np.arange(self.window) < rest)
 
     @property
     def epsilon(self) -> float:
-        """Of one report."""
+        """Epsilon of one report."""
         return math.log(int(self._inside[0]) / self._outside)
 
     @cached_property
@@ -70,11 +70,11 @@ class PiecewiseMean(GridMean):
         return (int(self._inside.sum()) - self.window * self._outside) / ONE
 
     def report(self, values: Any, coins: Coins) -> Reports:
-        """Report numbers, float64[rows]."""
+        """Return a report of each number, float64[rows]."""
         points = self.points(values, coins)
         word = coins.lasting("place", points.astype(np.uint64), 1)[:, 0].astype(np.int64)
         inside = int(self._inside.sum())
-        within = np.searchsorted(np.cumsum(self._inside), word, side="right")  # W and more: it is none of the window
+        within = np.searchsorted(np.cumsum(self._inside), word, side="right")  # W: outside the window
         other = (word - inside) // self._outside
-        other += np.where(other >= points, self.window, 0)  # the places before the window, then those after it
+        other += np.where(other >= points, self.window, 0)  # positions before the window, then those after it
         return to_bytes(np.where(word < inside, points + within, other), self.width)

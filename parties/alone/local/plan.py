@@ -1,4 +1,4 @@
-"""How a question is answered, `local.toml`: devices and collectors have the same file, and it is public.
+"""Plan of a local question, `local.toml`: public, and equal on devices and at collectors.
 
     question = "home page"
     mechanism = "rappor"     # smc local plan tells which is best
@@ -15,7 +15,8 @@
     rappor                            as above
     sketch                            rows, bits, epsilon
 
-memoise = false draws each report afresh: then `reports` must say how many a device sends at most, and each is charged.
+memoise = false draws each report afresh. Then `reports` must state the most reports a device sends, and each is
+charged.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from smc.errors import InputError
 
 
 class LocalPlan(Settings):
-    """One question, and how each device answers it; which numbers that takes, the mechanism's class says."""
+    """One question and its mechanism; the mechanism's class declares the remaining settings."""
 
     model_config = ConfigDict(extra="allow")
     question: Annotated[str, Field(min_length=1, max_length=200)]
@@ -43,38 +44,38 @@ class LocalPlan(Settings):
     reports: Annotated[int, Field(strict=True, ge=1)] | None = None
 
     def made(self) -> Mechanism:
-        """Return the way of answering. `InputError` says what is missing or makes no sense."""
+        """Return the mechanism; raise InputError if a setting is missing or impossible."""
         kind = MECHANISMS.find(self.mechanism)
         lasting = {"memoise": self.memoise} if "memoise" in kind.named() else {}
         mechanism = kind.of((self.model_extra or {}) | lasting)
         if not self.memoise and self.reports is None:
-            raise InputError("memoise = false needs reports, how many a device sends at most: each is charged")
+            raise InputError("memoise = false needs reports, the most reports that a device sends: each is charged")
         if not self.memoise and math.isinf(mechanism.epsilon):
-            raise InputError("a report gives something away, and memoise = false keeps nothing: choose other settings")
+            raise InputError("a report has no finite epsilon, which memoise = false requires: choose other settings")
         if self.memoise and math.isinf(mechanism.lasting):
             raise InputError(
-                f"these settings of {self.mechanism} leave nothing that lasts: whoever hears often enough learns the "
-                "value; choose others, or memoise = false and reports"
+                f"these settings of {self.mechanism} memoise no answer, so repeated reports disclose the value; choose "
+                "other settings, or memoise = false and reports"
             )
         return mechanism
 
     def lasting(self, mechanism: Mechanism) -> float:
-        """Return the privacy of all reports that a person ever sends on one value."""
+        """Return the epsilon of all reports that a person ever sends on one value."""
         each = math.inf if self.reports is None else self.reports * mechanism.epsilon
         return min(mechanism.lasting, each) if self.memoise else each
 
     def lasting_delta(self, mechanism: Mechanism) -> float:
-        """Return the chance that `lasting` does not hold."""
+        """Return the delta that goes with `lasting`."""
         return mechanism.delta * (1 if self.memoise else self.reports or 1)
 
     def digest(self) -> str:
-        """Return what marks the reports made by this plan, 16 hexadecimal digits."""
+        """Return the digest that marks the reports of this plan, 16 hexadecimal digits."""
         content = self.model_dump(include=set(type(self).model_fields), exclude_none=True) | self.made().settings()
         return hashlib.sha256(canonical.dump(content).encode()).hexdigest()[:16]
 
 
 def load(path: Path) -> tuple[LocalPlan, Mechanism]:
-    """Read and check a plan. `InputError` names the file and the key."""
+    """Read and check a plan; the InputError names the file and the key."""
     content = files.read_toml(path)
     try:
         plan = LocalPlan.model_validate(content)

@@ -1,14 +1,14 @@
-"""RAPPOR: texts as Bloom filters, randomised once for ever and once a report.
+"""RAPPOR: texts as Bloom filters, randomised once permanently and once for each report.
 
-A device belongs to one of the cohorts, whose h hash functions set bits among k. *Permanent* response: each bit is 1
-with probability f/2, 0 with f/2, itself otherwise; drawn once for each text, and derived from the device's key.
-*Instantaneous* response: a permanent 1 is sent as 1 with probability q, a 0 with p. Source: U. Erlingsson, V. Pihur,
-A. Korolova, "RAPPOR", CCS 2014.
+A device belongs to one of the cohorts, whose h hash functions set bits among k. *Permanent* response: each bit becomes
+1 with probability f/2, becomes 0 with f/2, and stays otherwise. It is drawn once for each text, and derived from the
+device's key. *Instantaneous* response: a permanent 1 is sent as 1 with probability q, a 0 with p. Source: U.
+Erlingsson, V. Pihur, A. Korolova, "RAPPOR", CCS 2014.
 
-    for ever   2 h ln((1 - f/2) / (f/2))
-    a report   h ln(q* (1 - p*) / (p* (1 - q*))),  q* = f (p + q) / 2 + (1 - f) q,  p* = f (p + q) / 2 + (1 - f) p
+    all reports   2 h ln((1 - f/2) / (f/2))
+    one report    h ln(q* (1 - p*) / (p* (1 - q*))),  q* = f (p + q) / 2 + (1 - f) q,  p* = f (p + q) / 2 + (1 - f) p
 
-Both hold for a text that does not change; each further text of the same person spends again.
+Both epsilons hold for a text that does not change. Each further text of the same person spends again.
 """
 
 from __future__ import annotations
@@ -41,17 +41,21 @@ class Rappor(GroupedBits):
 
     bits: Annotated[Size, Field(description="bits of a report")]
     hashes: Annotated[int, Field(strict=True, ge=1, le=16, description="bits that a text sets")]
-    cohorts: Annotated[int, Field(strict=True, ge=1, le=1 << 16, description="groups of devices, each with other bits")]
-    f: Annotated[Finite, Field(ge=0, lt=1, description="the noise that lasts")]
-    p: Annotated[Finite, Field(ge=0, le=1, description="how often a bit that is 0 is sent as 1")]
-    q: Annotated[Finite, Field(ge=0, le=1, description="how often a bit that is 1 is sent as 1")]
+    cohorts: Annotated[
+        int, Field(strict=True, ge=1, le=1 << 16, description="groups of devices, each with its own hash functions")
+    ]
+    f: Annotated[
+        Finite, Field(ge=0, lt=1, description="probability that the permanent response replaces a bit by a coin")
+    ]
+    p: Annotated[Finite, Field(ge=0, le=1, description="probability that a bit 0 is sent as 1")]
+    q: Annotated[Finite, Field(ge=0, le=1, description="probability that a bit 1 is sent as 1")]
     name: ClassVar[str] = "rappor"
     about: ClassVar[Literal["texts"]] = "texts"
 
     @override
     def check(self) -> None:
         if not self.p < self.q:
-            raise InputError(f"p must be below q, not {self.p:g} and {self.q:g}: reports would say nothing")
+            raise InputError(f"p must be below q, not {self.p:g} and {self.q:g}: otherwise reports have no information")
 
     @property
     @override
@@ -60,18 +64,18 @@ class Rappor(GroupedBits):
 
     @cached_property
     def _thresholds(self) -> tuple[int, int, int]:
-        """Of half f, of p and of q."""
+        """Thresholds of f / 2, of p and of q."""
         return threshold(self.f / 2), threshold(self.p), threshold(self.q)
 
     @property
     def _sent(self) -> tuple[float, float]:
-        """The probabilities that a bit that is 0, and one that is 1, is sent as 1."""
+        """Probabilities of sending a 1 for a true bit 0, and for a true bit 1."""
         half, p, q = (value / ONE for value in self._thresholds)
         return half * (p + q) + (1 - 2 * half) * p, half * (p + q) + (1 - 2 * half) * q
 
     @property
     def epsilon(self) -> float:
-        """Of one report; infinite if it gives a bit away."""
+        """Epsilon of one report; infinite if a report can prove a bit."""
         if_unset, if_set = self._sent
         sure = min(if_unset, 1 - if_set) <= 0
         return math.inf if sure else self.hashes * math.log(if_set * (1 - if_unset) / (if_unset * (1 - if_set)))
@@ -79,18 +83,18 @@ class Rappor(GroupedBits):
     @property
     @override
     def variance(self) -> float:
-        """See `Mechanism.variance`: of a text by itself, whose bits nobody else sets."""
+        """Variance of a text that shares no bit with another text."""
         if_unset, if_set = self._sent
         return absent(if_set, if_unset) / self.hashes
 
     @property
     def lasting(self) -> float:
-        """Of all reports on one text; infinite without a permanent response."""
+        """Epsilon of all reports on one text; infinite without a permanent response."""
         half = self._thresholds[0] / ONE
         return 2 * self.hashes * math.log((1 - half) / half) if half else math.inf
 
     def report(self, values: Any, coins: Coins) -> Reports:
-        """Report texts, one a row."""
+        """Return a report of each text."""
         digests = digests_of(values)
         drawn = coins.lasting("cohort", None, 2)
         cohort = below(drawn[:, 0], drawn[:, 1], self.cohorts)
@@ -106,7 +110,7 @@ class Rappor(GroupedBits):
         )
 
     def shares(self, tally: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return how often each bit is truly set in each cohort, and the deviation, float64[cohorts, bits] each."""
+        """Return the estimated share of true ones of each bit and cohort, and its deviation, float64[cohorts, bits]."""
         table = tally.reshape(self.cohorts, self.bits + 1)
         if_unset, if_set = self._sent
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -116,10 +120,12 @@ class Rappor(GroupedBits):
             )
 
     def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
-        """Return the shares of those candidates that the reports prove to be there."""
+        """Return the shares of the candidates whose presence the reports prove."""
         shares, deviations = self.shares(tally)
-        heard = tally.reshape(self.cohorts, -1)[:, -1] > 0
+        reported = tally.reshape(self.cohorts, -1)[:, -1] > 0
         design = np.zeros((len(candidates), self.cohorts, self.bits))
         np.put_along_axis(design, all_places(candidates, self.cohorts, self.hashes, self.bits), 1.0, axis=2)
-        matrix = design[:, heard].reshape(len(candidates), -1).T
-        return rappor_decoding.decode(candidates, matrix, shares[heard].reshape(-1), deviations[heard].reshape(-1))
+        matrix = design[:, reported].reshape(len(candidates), -1).T
+        return rappor_decoding.decode(
+            candidates, matrix, shares[reported].reshape(-1), deviations[reported].reshape(-1)
+        )

@@ -1,11 +1,11 @@
-"""Which candidates are behind the bits that cohorts of people set: lasso, then least squares.
+"""Decoding of RAPPOR's bits into shares of candidates: lasso, then least squares.
 
 The share of each bit of each cohort is the sum of the shares of the candidates that set it. There are more candidates
-than the noise can bear, so a lasso with non-negative coefficients chooses first (its penalty is what the largest of as
-many noises reaches: universal threshold), least squares then estimates those, and what a t-test at 5%, divided by the
-number of candidates (Bonferroni), does not prove to be above zero is left out. Texts that are no candidates set bits,
-too: the intercept takes their even part, the residual variance the rest. Source: Erlingsson, Pihur, Korolova, CCS 2014,
-section 4.
+than the noise allows to estimate. So a lasso with non-negative coefficients selects candidates first; its penalty is
+the expected maximum of that many noise terms (universal threshold). Least squares then estimates the selected ones. A
+t-test at 5%, divided by the number of candidates (Bonferroni), drops those not proved to be above zero. Texts outside
+the candidates set bits, too: the intercept absorbs their even part, and the residual variance includes the rest.
+Source: Erlingsson, Pihur, Korolova, CCS 2014, section 4.
 """
 
 from __future__ import annotations
@@ -19,13 +19,17 @@ from numpy.typing import NDArray
 from parties.alone.local.mechanism import Estimates
 from parties.base.arrays import Floats
 
-LEVEL = 0.05  # the chance that any candidate is reported that nobody holds
+LEVEL = 0.05  # probability of reporting any candidate that nobody holds
 
 
 def decode(candidates: Sequence[str], design: NDArray[np.float64], shares: Floats, deviations: Floats) -> Estimates:
-    """Return the candidates proved to be there, most frequent first.
+    """Return the candidates proved to be present, the most frequent first.
 
-    `design` [observations, candidates]: 1 where a candidate sets a bit; `shares`, `deviations` [observations].
+    Args:
+        candidates: the texts
+        design: 1 where a candidate sets a bit, float64[observations, candidates]
+        shares: estimated share of each bit of each cohort, float64[observations]
+        deviations: standard deviation of each share, float64[observations]
     """
     from scipy import stats
     from sklearn.linear_model import Lasso
@@ -39,7 +43,7 @@ def decode(candidates: Sequence[str], design: NDArray[np.float64], shares: Float
     penalty = noise * math.sqrt(2 * math.log(max(count, 2)) * marks) / observations / 2
     lasso = Lasso(alpha=penalty, positive=True, max_iter=20_000).fit(design, shares)
     chosen = np.flatnonzero(lasso.coef_ > 0)
-    if len(chosen) >= observations - 1:  # more than can be told apart: the strongest
+    if len(chosen) >= observations - 1:  # more than least squares can separate: keep the strongest
         chosen = np.sort(np.argsort(-lasso.coef_)[: observations // 2])
     if not len(chosen):
         return nobody

@@ -1,8 +1,8 @@
 """Files of reports and of their tallies.
 
-Reports, as they come from devices: a first line that names the plan, then a report a line in hexadecimal, all of one
-length. Tallies are JSON and add up: collectors may show each other tallies, for what is computed from private reports
-is as private as they are.
+A file of reports starts with a line that names the plan. Each further line is one report in hexadecimal; all have equal
+length. Tallies are JSON and add up. Collectors may exchange tallies: results computed from private reports are as
+private as the reports.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from parties.base.canonical import dump
 from smc.errors import InputError
 
 HEADER = b"smc local reports 1 "
-LINES = 1 << 16  # of a file at a time
-MOST_REPORTS = 1 << 28  # of a tally: what says more was not counted from files
+LINES = 1 << 16  # lines of a file read at once
+MOST_REPORTS = 1 << 28  # of a tally; a greater one cannot come from files
 
-_VALUE = np.full(256, 16, dtype=np.uint8)  # of a hexadecimal digit
+_VALUE = np.full(256, 16, dtype=np.uint8)  # of a hexadecimal digit; 16: not a digit
 for _digit in range(16):
     _VALUE[ord(f"{_digit:x}")] = _digit
 
@@ -44,7 +44,16 @@ def lines(reports: Reports) -> bytes:
 
 
 def read_tally(path: Path, plan: LocalPlan, mechanism: Mechanism) -> NDArray[np.int64]:
-    """Return the tally of a file, be it of reports or of a tally. `InputError` if it is of another plan, or damaged."""
+    """Return the tally of a file of reports, or the one in a tally file.
+
+    Args:
+        path: the file
+        plan: the plan of the question
+        mechanism: the mechanism of the plan
+
+    Raises:
+        InputError: the file is of another plan, or damaged
+    """
     try:
         with path.open("rb") as stream:
             first = stream.readline(100)
@@ -60,15 +69,15 @@ def read_tally(path: Path, plan: LocalPlan, mechanism: Mechanism) -> NDArray[np.
                 raise InputError(f"{path}: its reports were made by another plan")
             return total(_tallied(stream, path, mechanism), mechanism)
     except OSError:
-        files.read_bytes(path)  # says what is wrong
+        files.read_bytes(path)  # raises the InputError that explains it
         raise
 
 
 def each_once(paths: Sequence[Path]) -> Sequence[Path]:
-    """Return the files. `InputError` if one is given twice, be it by two names: its reports would count twice."""
+    """Return the paths; raise InputError if two are one file, whose reports would count twice."""
     seen: dict[tuple[int, int], Path] = {}
     for path in paths:
-        with suppress(OSError):  # what is wrong with it is said when it is read
+        with suppress(OSError):  # reading the file reports the error
             status = path.stat()
             if before := seen.get((status.st_dev, status.st_ino)):
                 raise InputError(f"{path}: is given twice{'' if before == path else f', as {before} too'}")
@@ -77,7 +86,7 @@ def each_once(paths: Sequence[Path]) -> Sequence[Path]:
 
 
 def total(tallies: Iterable[NDArray[np.int64]], mechanism: Mechanism) -> NDArray[np.int64]:
-    """Return the sum of tallies; that of none is of no reports."""
+    """Return the sum of tallies; without tallies, that of no reports."""
     sums = mechanism.tally(np.zeros((0, mechanism.width), dtype=np.uint8))
     for tally in tallies:
         sums = sums + tally
@@ -90,10 +99,10 @@ def tally_document(plan: LocalPlan, tally: NDArray[np.int64]) -> str:
 
 
 def candidates(path: Path) -> tuple[str, ...]:
-    """Read texts to look for, one a line; empty lines and repetitions do not count."""
+    """Read candidate texts, one a line, without empty lines and repetitions."""
     texts = tuple(dict.fromkeys(line.strip() for line in files.read_text(path).splitlines() if line.strip()))
     if not texts:
-        raise InputError(f"{path}: there is no candidate, one a line")
+        raise InputError(f"{path}: it has no candidates; write one a line")
     return texts
 
 
@@ -106,7 +115,7 @@ def _tallied(stream: IO[bytes], path: Path, mechanism: Mechanism) -> Iterator[ND
         bad = (digits > 15).any(axis=1) | (text[:, -1] != ord("\n"))
         if bad.any() or len(data) % length:
             line = number + (int(np.argmax(bad)) if bad.any() else count)
-            raise InputError(f"{path}: line {line}: is no report of {length - 1} hexadecimal digits")
+            raise InputError(f"{path}: line {line}: is not a report of {length - 1} hexadecimal digits")
         try:
             yield mechanism.tally((digits[:, ::2] << 4 | digits[:, 1::2]).astype(np.uint8))
         except InputError as error:
@@ -119,16 +128,16 @@ def _tally(path: Path, plan: LocalPlan, mechanism: Mechanism) -> NDArray[np.int6
     try:
         digest, numbers = content["plan"], content["tally"]
     except (KeyError, TypeError):
-        raise InputError(f"{path}: is no tally") from None
+        raise InputError(f"{path}: is not a tally") from None
     if digest != plan.digest():
         raise InputError(f"{path}: its reports were made by another plan")
     empty = total((), mechanism)
     whole: Sequence[object] = numbers if isinstance(numbers, list) else ()
     if len(whole) != len(empty) or not all(type(n) is int and 0 <= n < 1 << 53 for n in whole):
-        raise InputError(f"{path}: is no tally of this plan")
+        raise InputError(f"{path}: is not a tally of this plan")
     tally = np.array(whole, dtype=np.int64)
     if not mechanism.possible(tally):
-        raise InputError(f"{path}: is a tally that no reports have: it is damaged, or made by another plan")
+        raise InputError(f"{path}: is an impossible tally: it is damaged, or made by another plan")
     if mechanism.count(tally) > MOST_REPORTS:
         raise InputError(f"{path}: is a tally of more than {MOST_REPORTS:,} reports")
     return tally

@@ -1,14 +1,14 @@
-"""Count-mean sketch: how often any text was said, texts not being listed beforehand.
+"""Count-mean sketch: frequencies of texts that need not be listed in advance.
 
-A person's device draws one of r rows once, marks the place that the row's hash function gives the text among m bits,
-and flips each bit with probability 1 / (e^(eps/2) + 1). Whoever collects asks of a candidate how often its places were
-marked; other texts meet it there with chance 1/m, which is taken off:
+A device draws one of r rows once. It marks the position that the row's hash function gives the text among m bits, and
+flips each bit with probability 1 / (e^(eps/2) + 1). The collector counts, for a candidate, how often its positions are
+marked. Another text has the same position with probability 1/m, which the estimate subtracts:
 
-    share = (m z - 1) / (m - 1),  z: the mean over reports of the marked places, freed from the flips
+    share = (m z - 1) / (m - 1),  z: the mean over reports of the marked positions, corrected for the flips
 
-Source: Apple, "Learning with Privacy at Scale", 2017. The estimate is unbiased over the hash functions; its
-deviation is measured between the rows, whose functions are independent, so it holds flips,
-collisions and the chance of who was asked.
+Source: Apple, "Learning with Privacy at Scale", 2017. The estimate is unbiased over the hash functions. Its deviation
+is measured between the rows, whose functions are independent. It therefore includes flips, collisions and the sampling
+of persons.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from parties.alone.local.packing import pack, to_bytes
 class CountMeanSketch(GroupedBits):
     """A sketch of `rows` rows, two or more, of `bits` bits."""
 
-    rows: Annotated[Size, Field(description="rows of the sketch, each with other places")]
+    rows: Annotated[Size, Field(description="rows of the sketch, each with its own hash function")]
     bits: Annotated[Size, Field(description="bits of a row")]
     requested_epsilon: Requested
     name: ClassVar[str] = "sketch"
@@ -53,18 +53,18 @@ class CountMeanSketch(GroupedBits):
 
     @property
     def epsilon(self) -> float:
-        """Of one report: another text changes two bits."""
+        """Epsilon of one report: another text changes two bits."""
         return 2 * math.log((ONE - self._flip) / self._flip)
 
     @property
     @override
     def variance(self) -> float:
-        """See `Mechanism.variance`: flips, and other texts that meet it, none of them frequent."""
+        """Variance from flips and from collisions with other texts, none of them frequent."""
         meets = (1 - 1 / self.bits) / self.bits
         return (absent(1 - self._flip / ONE, self._flip / ONE) + meets) * (self.bits / (self.bits - 1)) ** 2
 
     def report(self, values: Any, coins: Coins) -> Reports:
-        """Report texts, one a row."""
+        """Return a report of each text."""
         digests = digests_of(values)
         drawn = coins.lasting("row", None, 2)
         row = below(drawn[:, 0], drawn[:, 1], self.rows)
@@ -73,12 +73,12 @@ class CountMeanSketch(GroupedBits):
         return np.concatenate([to_bytes(row, GROUP_BYTES), pack(bits)], axis=1)
 
     def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
-        """Return the share of each candidate."""
+        """Return the estimated share of each candidate."""
         table = tally.reshape(self.rows, self.bits + 1)
         reports = table[:, -1]
-        where = all_places(candidates, self.rows, 1, self.bits)[:, :, 0]
+        positions = all_places(candidates, self.rows, 1, self.bits)[:, :, 0]
         flip, weight = self._flip / ONE, reports / reports.sum()
-        marked = (table[np.arange(self.rows), where] / np.maximum(reports, 1) - flip) / (1 - 2 * flip)
+        marked = (table[np.arange(self.rows), positions] / np.maximum(reports, 1) - flip) / (1 - 2 * flip)
         scale = self.bits / (self.bits - 1)
         mean = (marked * weight).sum(axis=1)
         spread = ((marked - mean[:, None]) ** 2 * weight**2).sum(axis=1) * self.rows / (self.rows - 1)

@@ -1,11 +1,11 @@
-"""Subset selection: a set of d of k categories, one's own among them with the greater probability.
+"""Subset selection: report d of k categories, with one's own among them with the greater probability.
 
-    p = d e^eps / (d e^eps + k - d) that the set has one's own category; the others of it are drawn alike
+    p = d e^eps / (d e^eps + k - d) that the set contains one's own category; the others are drawn uniformly
 
-d = k / (e^eps + 1), rounded, one at least: then the error of many answers is the least that any way of answering has,
-for k categories and this epsilon (M. Ye, A. Barg, IEEE Transactions on Information Theory 2018; S. Wang and others,
-2016). With d = 1 it is direct response. A set that has category v and not w is p (k - d) / ((1 - p) d) times as likely
-of v as of w: e^eps.
+d = k / (e^eps + 1), rounded, at least one. For k categories and this epsilon, many answers then have the least error of
+all mechanisms (M. Ye, A. Barg, IEEE Transactions on Information Theory 2018; S. Wang and others, 2016). With d = 1 it
+is direct response. A set with category v and without w is p (k - d) / ((1 - p) d) = e^eps times as likely for v as for
+w.
 """
 
 from __future__ import annotations
@@ -37,67 +37,66 @@ class SubsetSelection(Mechanism):
 
     @cached_property
     def size(self) -> int:
-        """Of a set: d."""
+        """Number of categories in a set, d."""
         return max(1, round(len(self.names) / (math.exp(self.requested_epsilon) + 1)))
 
     @cached_property
     def _truth(self) -> int:
-        """The threshold of p, rounded towards privacy."""
+        """Threshold of p, rounded towards privacy."""
         odds = self.size * math.exp(self.requested_epsilon) / (len(self.names) - self.size)
         return math.floor(ONE * (1 - 1 / (odds + 1)))
 
     @property
     def epsilon(self) -> float:
-        """Of one report."""
+        """Epsilon of one report."""
         return math.log(self._truth * (len(self.names) - self.size) / ((ONE - self._truth) * self.size))
 
     @property
     def _chances(self) -> tuple[float, float]:
-        """That a set has one's own category, and each other one."""
+        """Probability that a set contains one's own category, and each other one."""
         truth = self._truth / ONE
         return truth, (truth * (self.size - 1) + (1 - truth) * self.size) / (len(self.names) - 1)
 
     @property
     @override
     def variance(self) -> float:
-        """See `Mechanism.variance`."""
         return absent(*self._chances)
 
     @property
     def width(self) -> int:
-        """Bytes of a report: a bit a category."""
+        """Bytes of a report: a bit for each category."""
         return -(-len(self.names) // 8)
 
     def report(self, values: Any, coins: Coins) -> Reports:
-        """Report categories, int64[rows]."""
-        many, rows = len(self.names), np.arange(len(values))
-        words = coins.lasting("subset", values.astype(np.uint64), 1 + 2 * many)
-        ranks = words[:, 1 : 1 + many].astype(np.uint64) << np.uint64(WORD_BITS) | words[:, 1 + many :]
-        ranks[rows, values] = np.iinfo(np.uint64).max  # one's own comes last, so that the first d are others
+        """Return a report of each category, int64[rows]."""
+        count, rows = len(self.names), np.arange(len(values))
+        words = coins.lasting("subset", values.astype(np.uint64), 1 + 2 * count)
+        ranks = words[:, 1 : 1 + count].astype(np.uint64) << np.uint64(WORD_BITS) | words[:, 1 + count :]
+        ranks[rows, values] = np.iinfo(np.uint64).max  # one's own category comes last, so that the first d are others
         order = np.argsort(ranks, axis=1, kind="stable")
-        chosen = np.zeros((len(values), many), dtype=np.bool_)
+        chosen = np.zeros((len(values), count), dtype=np.bool_)
         np.put_along_axis(chosen, order[:, : self.size], True, axis=1)
         true = falls(words[:, 0], self._truth)
-        chosen[rows[true], order[true, self.size - 1]] = False  # gives way to one's own
+        chosen[rows[true], order[true, self.size - 1]] = False  # replaced by one's own category
         chosen[rows[true], values[true]] = True
         return pack(chosen)
 
     def tally(self, reports: Reports) -> NDArray[np.int64]:
-        """Count how often each category was in a set, and of how many reports, int64[k + 1]."""
+        """Count the sets that contain each category, and the reports, int64[k + 1]."""
         bits = unpack(reports, len(self.names))
         known(np.abs(bits.sum(axis=1, dtype=np.int64) - self.size), 1)
         return np.append(bits.sum(axis=0, dtype=np.int64), len(reports))
 
     def count(self, tally: NDArray[np.int64]) -> int:
-        """Count the reports of a tally."""
+        """Return the number of reports in a tally."""
         return int(tally[-1])
 
     @override
     def possible(self, tally: NDArray[np.int64]) -> bool:
-        """See `Mechanism.possible`: each report has d categories, each of them once."""
+        """Return whether each report can have d categories, each of them once."""
         return bool((tally[:-1] <= tally[-1]).all() and tally[:-1].sum() == self.size * tally[-1])
 
     def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
-        """Return the share of each category."""
+        """Return the estimated share of each category."""
         del candidates
         return binomial(self.names, tally[:-1], np.full(len(self.names), tally[-1]), *self._chances)

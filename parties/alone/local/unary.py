@@ -1,9 +1,8 @@
-"""Unary encoding: one bit a category, each flipped for itself.
+"""Unary encoding: one bit for each category, each flipped independently.
 
 A bit that is 1 is sent as 1 with probability p, one that is 0 with probability q; eps = ln(p (1 - q) / ((1 - p) q)).
-*symmetric* (SUE, what RAPPOR does): p = e^(eps/2) / (e^(eps/2) + 1), q = 1 - p. *optimised* (OUE): p = 1/2,
-q = 1 / (e^eps + 1), the least variance of rare categories. Source: T. Wang, J. Blocki, N. Li, S. Jha, USENIX Security
-2017.
+*symmetric* (SUE, used by RAPPOR): p = e^(eps/2) / (e^(eps/2) + 1), q = 1 - p. *optimised* (OUE): p = 1/2, q = 1 /
+(e^eps + 1), the least variance of rare categories. Source: T. Wang, J. Blocki, N. Li, S. Jha, USENIX Security 2017.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ class UnaryEncoding(Mechanism):
 
     @cached_property
     def _thresholds(self) -> tuple[int, int]:
-        """Of a bit that is 1 and of one that is 0, both rounded towards privacy."""
+        """Thresholds of a bit that is 1 and of a bit that is 0, both rounded towards privacy."""
         if self.optimised:
             return ONE // 2, math.ceil(ONE / (math.exp(self.requested_epsilon) + 1))
         zero = math.ceil(ONE / (math.exp(self.requested_epsilon / 2) + 1))
@@ -45,23 +44,22 @@ class UnaryEncoding(Mechanism):
 
     @property
     def epsilon(self) -> float:
-        """Of one report."""
+        """Epsilon of one report."""
         if_set, if_unset = self._thresholds
         return math.log(if_set * (ONE - if_unset) / ((ONE - if_set) * if_unset))
 
     @property
     @override
     def variance(self) -> float:
-        """See `Mechanism.variance`."""
         return absent(*(each / ONE for each in self._thresholds))
 
     @property
     def width(self) -> int:
-        """Bytes of a report: a bit a category."""
+        """Bytes of a report: a bit for each category."""
         return -(-len(self.names) // 8)
 
     def report(self, values: Any, coins: Coins) -> Reports:
-        """Report categories, int64[rows]."""
+        """Return a report of each category, int64[rows]."""
         words = coins.lasting("unary", values.astype(np.uint64), len(self.names))
         if_set, if_unset = self._thresholds
         bits = falls(words, if_unset)
@@ -70,20 +68,20 @@ class UnaryEncoding(Mechanism):
         return pack(bits)
 
     def tally(self, reports: Reports) -> NDArray[np.int64]:
-        """Count how often each bit was 1, and of how many reports, int64[k + 1]."""
+        """Count the ones of each bit, and the reports, int64[k + 1]."""
         return np.append(unpack(reports, len(self.names)).sum(axis=0, dtype=np.int64), len(reports))
 
     def count(self, tally: NDArray[np.int64]) -> int:
-        """Count the reports of a tally."""
+        """Return the number of reports in a tally."""
         return int(tally[-1])
 
     @override
     def possible(self, tally: NDArray[np.int64]) -> bool:
-        """See `Mechanism.possible`: no bit is set more often than there are reports."""
+        """Return whether no bit is set more often than there are reports."""
         return bool((tally[:-1] <= tally[-1]).all())
 
     def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
-        """Return the share of each category."""
+        """Return the estimated share of each category."""
         del candidates
         if_set, if_unset = self._thresholds
         return binomial(self.names, tally[:-1], np.full(len(tally) - 1, tally[-1]), if_set / ONE, if_unset / ONE)

@@ -1,4 +1,4 @@
-"""Later rows recoded as earlier ones were, and checked again."""
+"""Application of a recoding to later rows, with a new check of the models."""
 
 from __future__ import annotations
 
@@ -27,13 +27,24 @@ def apply(
     escape_formulas: bool = False,
     history: History | None = None,
 ) -> dict[str, Any]:
-    """Write the rows of a source, recoded, to a file or a table of its database; returns the report on them.
+    """Write the rows of a source, recoded, and return the report on them.
 
-    What is in no class, or in one that does not fit the models by these rows alone, is left out. `InputError`, and
-    nothing written, if that is more than a share of `most`, which the recoding says if nothing else does, if presence
-    has no `public` table of all who could be in this one, or if it does not bear that they are left out. Models of both
-    parties' rows are not checked; the report names them. The publication is added to the `history`, see `published`;
-    `InputError` without one by the recoding's column, if it has one.
+    Rows in no class, or in a class that fails the models by these rows alone, are suppressed. Nothing is written if
+    something fails. Models of both parties' rows are not checked; the report names them. The publication is added to
+    the history, see `published`.
+
+    Args:
+        recoding: the recoding of earlier rows
+        place: the source of the rows
+        out: a file, or the name of a table in the source's database
+        most: largest share of suppressed rows; None: that of the recoding
+        public: for presence, a table of all people who could be in the source
+        escape_formulas: escape cells that a spreadsheet would compute
+        history: earlier publications of the table
+
+    Raises:
+        InputError: too many rows would be suppressed, a required public table or history is missing, or the rows or the
+            history fail the models
     """
     if (row := recoding.history) is not None and (history is None or history.column != row):
         raise InputError(
@@ -41,16 +52,18 @@ def apply(
         )
     models = recoding.made()
     if public is None and any(model.needs_public for model in models):
-        words = ", ".join(model.words for model in models if model.needs_public)
-        raise InputError(f"{words}: checked against a public table of all who could be in this one: give --public")
+        descriptions = ", ".join(model.words for model in models if model.needs_public)
+        raise InputError(
+            f"{descriptions}: checked against a public table of all who could be in this one: give --public"
+        )
     quasi, sensitive = recoding.named("quasi-identifier"), recoding.named("sensitive")
     with ExitStack() as opened:
         rows = opened.enter_context(rows_of(place))
         table = texts(rows, [*quasi, *sensitive])
-        values, others, label = list(table.values), None, ""
+        values, others, public_name = list(table.values), None, ""
         if public is not None:
             register = opened.enter_context(rows_of(public))
-            others, label = texts(register, quasi), register.engine.place
+            others, public_name = texts(register, quasi), register.engine.place
             values = [[*a, *b] for a, b in zip(values, [*others.values, *([] for _ in sensitive)], strict=True)]
         hierarchies = [
             recoding.hierarchy(name, in_order(column))
@@ -59,7 +72,7 @@ def apply(
         codes, n = recode(table, hierarchies), len(quasi)
         cells = Cells(tuple(hierarchies[:n]), tuple(hierarchies[n:]), codes[:n], codes[n:], table.counts)
         if others is not None:
-            cells = with_public(cells, recode(others, hierarchies[:n]), others.counts, label)
+            cells = with_public(cells, recode(others, hierarchies[:n]), others.counts, public_name)
         partition = recoding.partition(cells, models)
         share = suppressed_share(partition)
         most = recoding.max_suppressed if most is None else most

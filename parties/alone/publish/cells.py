@@ -1,7 +1,8 @@
-"""A table as its distinct cells: all that anonymisation asks of the rows is which occur, and how often.
+"""A table as its distinct cells and their counts, the only information that anonymisation needs from the rows.
 
-A cell is what a row says in the quasi-identifiers and sensitive columns; two rows that agree there are one cell that is
-counted twice. Work is on cells, not rows: of the 32,561 rows of Adult 6 quasi-identifiers leave some 10,000.
+A cell is a row's values in the quasi-identifiers and sensitive columns; two rows with equal values are one cell,
+counted twice. Algorithms work on cells, not rows: the 32,561 rows of Adult have some 10,000 cells in 6
+quasi-identifiers.
 """
 
 from __future__ import annotations
@@ -18,10 +19,15 @@ from parties.base.arrays import Counts
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """`quasi` and `sensitive`, both int[columns, cells], are numbers of values in their hierarchies.
+    """Distinct cells of a table.
 
-    `counts` int64[cells] are rows. `public` are cells of another table, whose quasi-identifiers are the same: everybody
-    of whom it is known that they could be in this one.
+    Attributes:
+        hierarchies: hierarchies of the quasi-identifiers
+        sensitive_hierarchies: hierarchies of the sensitive columns
+        quasi: codes in these hierarchies, int[columns, cells]
+        sensitive: codes in these hierarchies, int[columns, cells]
+        counts: rows of each cell, int64[cells]
+        public: cells of a table, with counts, of everybody who could be in this one, by the same quasi-identifiers
     """
 
     hierarchies: tuple[Hierarchy, ...]
@@ -33,12 +39,17 @@ class Cells:
 
     @property
     def rows(self) -> int:
-        """The number of rows."""
+        """Number of rows."""
         return int(self.counts.sum())
 
 
 def reduced(columns: ValueCodes, counts: Counts | None = None) -> tuple[ValueCodes, Counts]:
-    """Return the distinct columns of int[columns, rows] and how often each occurs, in lexical order."""
+    """Return the distinct columns of int[columns, rows], in lexical order, and the count of each.
+
+    Args:
+        columns: the codes
+        counts: rows of each column; None: one each
+    """
     if counts is None:
         counts = np.ones(columns.shape[1], dtype=np.int64)
     if not columns.shape[1]:
@@ -50,9 +61,13 @@ def reduced(columns: ValueCodes, counts: Counts | None = None) -> tuple[ValueCod
 def grouped(
     columns: ValueCodes | Sequence[ValueCodes], sizes: Sequence[int]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the order that brings equal columns of int[columns, cells] together, and where each group starts in it.
+    """Return the order that groups equal columns of int[columns, cells], and the start of each group in it.
 
-    `sizes` bound the numbers of each row. Groups come in lexical order.
+    Groups come in lexical order.
+
+    Args:
+        columns: the codes
+        sizes: bound of the codes of each row
     """
     number = len(columns[0])
     keys, bound = np.zeros(number, dtype=np.int64), 1
@@ -62,7 +77,7 @@ def grouped(
         keys = keys * size + column
         bound *= size
     bits = number.bit_length()
-    if bound << bits < 1 << 62:  # numbers are sorted several times faster than they are ranked
+    if bound << bits < 1 << 62:  # sorting numbers is several times faster than ranking them
         packed = np.sort(keys << bits | np.arange(len(keys)))
         order, keys = packed & ((1 << bits) - 1), packed >> bits
     else:

@@ -1,4 +1,4 @@
-"""A hierarchy of generalisation: what each value of a column becomes, level by level, up to one value for all.
+"""Hierarchy of generalisation: the ancestors of each value of a column, level by level, up to one top value.
 
 Level 0 has the values themselves, each level above fewer groups of them. As in the definition of a domain's
 generalisation hierarchy (P. Samarati, "Protecting respondents' identities in microdata release", 2001), each value of a
@@ -18,15 +18,18 @@ from numpy.typing import NDArray
 from parties.base.text import did_you_mean, quoted
 from smc.errors import InputError
 
-ValueCodes: TypeAlias = NDArray[np.signedinteger[Any]]  # int32, or int16 where that suffices
+ValueCodes: TypeAlias = NDArray[np.signedinteger[Any]]  # int32, or int16 if that suffices
 TOP = "*"
 
 
 @dataclass(frozen=True, eq=False)
 class Hierarchy:
-    """`groups[h]` int32[values] is the number of each value's group at level h, `labels[h]` what the groups are called.
+    """Generalisation hierarchy of a column; `build` makes a checked one.
 
-    Make one with `build`, which checks it. Groups are numbered in the order of the values.
+    Attributes:
+        column: name of the column
+        groups: for each level, the group of each value, int32[values]; groups are numbered in the order of the values
+        labels: for each level, the names of its groups
     """
 
     column: str
@@ -35,24 +38,24 @@ class Hierarchy:
 
     @property
     def values(self) -> tuple[str, ...]:
-        """The values, level 0."""
+        """Values of the column, level 0."""
         return self.labels[0]
 
     @property
     def height(self) -> int:
-        """The number of the top level."""
+        """Number of the top level."""
         return len(self.groups) - 1
 
     @cached_property
     def index(self) -> dict[str, int]:
-        """The number of each value."""
+        """Code of each value."""
         return {value: i for i, value in enumerate(self.values)}
 
     @cached_property
     def penalties(self) -> tuple[NDArray[np.float64], ...]:
-        """Of each group, level by level, the share of all values that it holds; 0 for one value alone.
+        """For each level, the share of all values in each group; 0 for a group of one value.
 
-        It is the normalised certainty penalty of a cell that becomes this group.
+        It is the normalised certainty penalty of a cell generalised to this group.
         """
         penalties = []
         for group in self.groups:
@@ -61,13 +64,18 @@ class Hierarchy:
         return tuple(penalties)
 
     def parents(self, lower: int, upper: int) -> ValueCodes:
-        """Return for each group at the lower level its group at the upper one: int32[groups]."""
+        """Return the group at the upper level of each group at the lower level, int32[groups].
+
+        Args:
+            lower: number of the lower level
+            upper: number of the upper level
+        """
         parents: ValueCodes = np.zeros(len(self.labels[lower]), dtype=np.int32)
         parents[self.groups[lower]] = self.groups[upper]
         return parents
 
     def common(self, values: ValueCodes) -> tuple[int, int]:
-        """Return the lowest level at which these values, by number, are one group, and the group there."""
+        """Return the lowest level at which these values, by code, are one group, and the group there."""
         for level, group in enumerate(self.groups):
             first = int(group[values[0]])
             if (group[values] == first).all():
@@ -75,7 +83,7 @@ class Hierarchy:
         raise AssertionError("the top has one group")
 
     def code(self, value: str) -> int:
-        """Return a value's number. `InputError` if it is not in the hierarchy."""
+        """Return the code of a value; raise InputError if the hierarchy lacks it."""
         code = self.index.get(value)
         if code is None:
             hint = did_you_mean(value, self.values)
@@ -84,9 +92,14 @@ class Hierarchy:
 
 
 def build(column: str, paths: Sequence[Sequence[str]]) -> Hierarchy:
-    """Return the hierarchy of these paths: each a value and what it becomes, from level 1 to the top.
+    """Return the hierarchy of these paths.
 
-    `InputError` if paths differ in length, if a value has two parents, or if the top is not one value.
+    Args:
+        column: name of the column
+        paths: for each value, the value and its ancestors from level 1 to the top
+
+    Raises:
+        InputError: paths differ in length, a value has two parents, or the top is not one value
     """
     where = f"the hierarchy of column {quoted(column)}"
     if not paths:
@@ -98,9 +111,9 @@ def build(column: str, paths: Sequence[Sequence[str]]) -> Hierarchy:
     for level in range(height - 1):
         parents: dict[str, str] = {}
         for path in paths:
-            known = parents.setdefault(path[level], path[level + 1])
-            if known != path[level + 1]:
-                two = f"{quoted(known)} and {quoted(path[level + 1])}"
+            parent = parents.setdefault(path[level], path[level + 1])
+            if parent != path[level + 1]:
+                two = f"{quoted(parent)} and {quoted(path[level + 1])}"
                 raise InputError(f"{where}: {quoted(path[level])} of level {level} has two parents, {two}")
     tops = list(dict.fromkeys(path[-1] for path in paths))
     if len(tops) > 1:

@@ -1,21 +1,21 @@
-"""Classes of a growing table that is published again and again, so that nobody's value is ever one of fewer than m.
+"""m-invariant classes of a repeatedly published, growing table: every person's value stays one of at least m.
 
 X. Xiao, Y. Tao, "m-Invariance: towards privacy preserving re-publication of dynamic datasets" (SIGMOD 2007). Every
-class has at least m rows, all of different sensitive values, its *signature*; and in each publication a person is in a
-class of the same signature as in all others. So who lays the publications on each other, and knows in which a person is
-and what they say there, is left with the whole signature. Where nobody has a value of it any more, a *counterfeit* row
-has it; how many there are in a class is published.
+class has at least m rows, all with different sensitive values, its *signature*. In each publication, a person is in a
+class with the signature of all earlier ones. An attacker may compare the publications, and know in which ones a person
+is and their quasi-identifiers: the whole signature remains possible. If nobody in a class has a value of its signature
+any more, a *counterfeit* row has it. The number of counterfeits in each class is published.
 
-A *bucket* has the rows of one signature: first those that were there before, by their earlier signatures; then new rows
-where values are missing (balancing; the paper takes none if that left a value too frequent among the others, which have
-no counterfeits there); then all other new rows, by signatures of the m values that most of them have (assignment).
-Where values still have fewer rows than others, counterfeits are added. A bucket is cut into classes of one row of each
-value, along one quasi-identifier after the other, by its median (split).
+A *bucket* has the rows of one signature. First come earlier rows, by their earlier signatures. Then new rows fill
+missing values (balancing; the paper takes none if a value would become too frequent among the others, which have no
+counterfeits there). Then come all other new rows, by signatures of the m values with most of them (assignment). Values
+that still have fewer rows than others get counterfeits. A bucket is cut into classes of one row of each value, along
+one quasi-identifier after the other, by its median (split).
 
 Why it holds: exchange two values of a signature for all rows of its classes, in all publications. Nothing published
-changes, so each value of the signature is as possible as the person's own. It is no k-anonymity: how many people have
-given quasi-identifiers can be seen, and a class with m - 1 counterfeits is about one person; who knows the program
-knows besides that counterfeits rather have rare values.
+changes, so each value of the signature is as possible as the person's own. It is not k-anonymity: the number of people
+with given quasi-identifiers is visible, and a class with m - 1 counterfeits concerns one person. An attacker who knows
+the program also knows that counterfeits tend to have rare values.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ import numpy as np
 from parties.base.arrays import Floats
 
 Signature: TypeAlias = tuple[str, ...]  # values, sorted
-Class: TypeAlias = dict[str, int | None]  # for each value of its signature a row's place, None for a counterfeit
-_Rows: TypeAlias = dict[str, list[int]]  # by value
+Class: TypeAlias = dict[str, int | None]  # for each value of its signature the index of a row, None for a counterfeit
+_Rows: TypeAlias = dict[str, list[int]]  # row indices by value
 
 
 def classes_of(
@@ -41,10 +41,18 @@ def classes_of(
     domain: Sequence[str],
     random: np.random.Generator,
 ) -> list[Class]:
-    """Return classes of all rows, in a random order, by their sensitive values and signatures, None for a new one's.
+    """Return m-invariant classes of all rows, in random order.
 
-    `places` float64[columns, rows] are where rows lie in each quasi-identifier, from 0 to 1; `domain` has the values of
-    counterfeits. ValueError if a row's value is not in its signature, if that has fewer than m, or the domain.
+    Args:
+        values: sensitive value of each row
+        earlier: signature of each row, None for a new row
+        places: position of each row in each quasi-identifier, from 0 to 1, float64[columns, rows]
+        m: least number of values in a signature
+        domain: values allowed for counterfeits
+        random: source of randomness
+
+    Raises:
+        ValueError: a row's value is not in its signature, or a signature or the domain has fewer than m values
     """
     new: _Rows = defaultdict(list)
     buckets: dict[Signature, _Rows] = {}
@@ -73,9 +81,9 @@ def classes_of(
 
 
 def _balance(bucket: _Rows, new: _Rows) -> None:
-    """Give each value of a bucket as many rows as the most frequent has, as far as there are new ones.
+    """Give each value of a bucket as many rows as the most frequent one has, as far as there are new rows.
 
-    A new row that is taken may cost a counterfeit among the others, and never more than the one that it saves.
+    Taking a new row may cost a counterfeit elsewhere, but never more than the one that it saves here.
     """
     most = _most(bucket)
     for value, rows in bucket.items():
@@ -95,9 +103,9 @@ def _most(bucket: Mapping[str, Sequence[int]]) -> int:
 
 
 def _split(bucket: _Rows, many: int, places: Floats) -> list[Class]:
-    """Cut a bucket into so many classes, each time along the column in which its rows lie farthest apart.
+    """Cut a bucket into `many` classes, each time along the column in which its rows have the widest range.
 
-    Some value has a row for each class, so none is of counterfeits alone.
+    Some value has a row for each class, so no class consists of counterfeits alone.
     """
     if many == 1:
         return [{value: rows[0] if rows else None for value, rows in bucket.items()}]

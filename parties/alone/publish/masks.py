@@ -1,14 +1,14 @@
-"""Masks: what is shown in the place of a value, computed where the rows live.
+"""Masks: replacements of a column's values, computed in the source's database.
 
     mask = "default"                                                       # xxxx, 0, 1900-01-01 or false, by type
     mask = "email"                                                         # ann@example.org: axxx@xxxx.xxx
     mask = { kind = "custom", padding = "xxxx-xxxx-xxxx-x", last = 3 }     # 4000-1234-5678-9815: xxxx-xxxx-xxxx-x815
     mask = { kind = "custom", first = 1, padding = "...", last = 1 }
     mask = { kind = "random", characters = "0123456789", length = 8 }      # other ones each time
-    mask = { kind = "random", low = 1, high = 100 }                        # a whole number
+    mask = { kind = "random", low = 1, high = 100 }                        # an integer
 
-A missing value stays missing. A value that is no longer than what would be left of it is the padding alone. A mask is
-no encryption: what it leaves can be laid on other columns, and an e-mail's first letter is a letter of a name.
+A missing value stays missing. A value no longer than its visible part is replaced by the padding alone. A mask is not
+encryption: the visible part can be linked to other columns, and an e-mail's first letter is a letter of a name.
 """
 
 from __future__ import annotations
@@ -69,12 +69,27 @@ Mask: TypeAlias = Annotated[MaskPlan, BeforeValidator(_kind)]
 
 
 def cell(rows: RowQuery, name: str, mask: MaskPlan | None) -> exp.Expr:
-    """Return a column as it is shown: through its mask, if it has one."""
+    """Return the expression of a column as shown: masked if it has a mask.
+
+    Args:
+        rows: the source
+        name: the column
+        mask: its mask; None: in clear
+    """
     return exp.column(name, quoted=True) if mask is None else masked(rows, name, mask)
 
 
 def masked(rows: RowQuery, name: str, mask: MaskPlan) -> exp.Expr:
-    """Return a column through its mask, NULL of NULL. `InputError` if there is none, or it holds no values."""
+    """Return the expression of a masked column, NULL for NULL.
+
+    Args:
+        rows: the source
+        name: the column
+        mask: its mask
+
+    Raises:
+        InputError: the column does not exist, or does not hold single values
+    """
     require(rows, [name])
     try:
         text = Cell(ColumnRule(name, name), rows.types[name], rows.engine.lists).text
@@ -137,7 +152,7 @@ def _random(mask: MaskPlan, _: exp.Expr, __: dt.DataType) -> exp.Expr:
 
 
 def _below(number: int) -> exp.Expr:
-    """Return a random whole number from 0 on, below this one."""
+    """Return the expression of a random integer from 0 to number - 1."""
     product = exp.Mul(this=exp.Rand(), expression=exp.Literal.number(number))
     return exp.cast(exp.Floor(this=product), "BIGINT")
 

@@ -1,4 +1,4 @@
-"""A first plan of a table, proposed from its columns, and which of them single people out."""
+"""Proposal of a first publish plan for a table, with the columns that make people unique."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ from parties.tables.delimited import MISSING
 from smc.errors import InputError
 
 K = 5
-UNIQUE = 0.9  # the share of distinct values from which a column is taken for an identifier
-LOOKED_AT = 1000  # values that a rule is guessed from; all others are then held against it
-LARGEST = 3  # columns of a set whose uniqueness is counted
-COLUMNS = 20  # that sets are made of
-SAMPLE = 1 << 15  # distinct rows that sets are chosen by
-CHOSEN = 6  # sets of each size that are then counted among all rows
-SHOWN = 3  # of these
-MANY = 8  # quasi-identifiers: of more, little is left
-FEW = 12  # numbers so few need no ranges
-DIGITS = 1e-10  # how far apart the ends of ranges are at least, as a share of the largest number: labels have 12 digits
+UNIQUE = 0.9  # a column of text with a greater share of distinct values counts as identifier
+LOOKED_AT = 1000  # values from which a rule is guessed; all others are then checked against it
+LARGEST = 3  # most columns of a set whose uniqueness is counted
+COLUMNS = 20  # columns from which sets are formed
+SAMPLE = 1 << 15  # distinct rows from which sets are selected
+CHOSEN = 6  # sets of each size that are then counted in all rows
+SHOWN = 3  # sets of each size that are reported
+MANY = 8  # more quasi-identifiers than this draw a warning: little information is left
+FEW = 12  # columns with at most this many distinct numbers need no ranges
+DIGITS = 1e-10  # least distance between the ends of ranges, as a share of the largest number: labels have 12 digits
 SENSITIVE = re.compile(
     r"disease|diagnos|illness|condition|symptom|therap|medic|drug|salary|income|wage|credit|debt|religio|politic"
     r"|orientation|ethnic|criminal|crime|offen[cs]e|convict|genetic|health|disab|(?<![a-z])(race|union|party|hiv)",
     re.IGNORECASE,
-)  # health, money, and the special categories of data of GDPR art. 9 and 10, as columns are called
-PATTERNS = {  # what all values of a column must be like, for an engine; the rule itself asks no more of them
+)  # names of columns on health, money, and the special categories of data of GDPR art. 9 and 10
+PATTERNS = {  # pattern that all values of a column must match, for an engine; the rule itself accepts more
     "iso": r"^[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}$",
     "dmy": "|".join(rf"^[0-9]{{1,2}}[{mark}][0-9]{{1,2}}[{mark}]([0-9]{{2}}|[0-9]{{4}})$" for mark in "/.-"),
     "prefixes": r"^[0-9]{4,40}$",
@@ -51,7 +51,7 @@ PATTERNS = {  # what all values of a column must be like, for an engine; the rul
 
 @dataclass(frozen=True)
 class Proposal:
-    """The plan as TOML, and what was noticed, a line each."""
+    """A plan as TOML, and remarks on the table, one a line."""
 
     text: str
     notes: list[str]
@@ -59,8 +59,13 @@ class Proposal:
 
 @dataclass(frozen=True, eq=False)
 class _Sample:
-    """Some distinct rows: values of each column and places there, int[rows]; `single` bool[rows] if a row is no
-    other's equal."""
+    """A sample of distinct rows.
+
+    Attributes:
+        values: distinct values of each column
+        codes: index of each row's value, int[rows] for each column
+        single: whether the distinct row occurs once in the table, bool[rows]
+    """
 
     values: list[list[str]]
     codes: list[ValueCodes]
@@ -70,18 +75,26 @@ class _Sample:
 def propose(
     rows: RowQuery, source: str, table: str | None, doing: Callable[[str], object] = lambda step: None
 ) -> Proposal:
-    """Propose a plan: columns of (nearly) distinct text are identifiers, all others quasi-identifiers, k is 5.
+    """Return a proposed plan: identifiers are columns of (nearly) distinct text, all others quasi-identifiers, k is 5.
 
-    Decimal numbers are measured, however many there are.
+    A column of decimal numbers counts as a measurement, not as an identifier, however many distinct values it has. The
+    proposal cannot know sensitive columns; a remark lists columns with suspicious names. Further remarks list sets of
+    up to three columns with the share of rows that are unique in them. These sets are the worst ones among a sample of
+    the rows.
 
-    What is sensitive, only who knows the table can say; columns are named whose names sound like it. Of sets of up
-    to three columns the share of rows is counted that no other row equals there: of those sets that are the worst among
-    some of the rows. `doing` is told each step. `InputError` if nothing could be published by a plan of this table.
+    Args:
+        rows: the table
+        source: its source, as in the plan
+        table: its table in the source's database, as in the plan
+        doing: called with a description before each step
+
+    Raises:
+        InputError: no plan of this table could publish anything
     """
     names, left_out = _usable(rows)
     texts = exp.Select().select(*(text_of(rows, name).as_(f"c{i}") for i, name in enumerate(names)))
     cells = [_column(i) for i in range(len(names))]
-    # Distinct rows and how many are so: what repeats takes no memory.
+    # Distinct rows with counts: repetitions take no memory.
     grouped = exp.Select().select(*cells, exp.Count(this=exp.Star()).as_("n")).group_by(*cells)
     distinct_rows = rows.engine.keep(grouped.from_(texts.from_(rows.query.subquery("t")).subquery("r")))
     doing("counting distinct values")
@@ -103,11 +116,11 @@ def propose(
             notes.append(f"{name}: cells of type {rows.types[name]} cannot be generalised: it will be dropped")
             continue
         i = names.index(name)
-        tells_apart = distinct[i] > UNIQUE * total and not {"ranges", "dates"} & rules[i].keys()
-        if tells_apart and _is_measured(sample.values[i]):
-            tells_apart = False
+        is_identifying = distinct[i] > UNIQUE * total and not {"ranges", "dates"} & rules[i].keys()
+        if is_identifying and _is_measured(sample.values[i]):
+            is_identifying = False
             misfits.setdefault(i, "most of its values are numbers, and not all, so it has no rule: say one")
-        if tells_apart:
+        if is_identifying:
             plan["columns"][name] = {"role": "identifier"}
             notes.append(f"{name}: {distinct[i]} distinct values: an identifier, it will be dropped")
         else:
@@ -115,7 +128,7 @@ def propose(
             notes += [f"{name}: {misfits[i]}"] if i in misfits else []
             quasi.append(i)
     if not quasi:
-        raise InputError(f"{rows.engine.place}: every column tells nearly all rows apart, so none could be published")
+        raise InputError(f"{rows.engine.place}: every column identifies nearly all rows, so none could be published")
     if sounding := [names[i] for i in quasi if SENSITIVE.search(names[i])]:
         notes.append(f'{", ".join(sounding)}: sensitive, by the name? If so, say role = "sensitive" and give a model')
     if len(quasi) > MANY:
@@ -130,7 +143,7 @@ def propose(
 
 
 def _usable(rows: RowQuery) -> tuple[list[str], set[str]]:
-    """Return the columns whose cells have a text, and those whose cells have none. `InputError` if none has one."""
+    """Return the columns with a text form, and those without; raise InputError if no column has one."""
     place = rows.engine.place
     if not rows.engine.cased:
         lower = [name.lower() for name in rows.types]
@@ -147,7 +160,7 @@ def _column(i: int) -> exp.Column:
 
 
 def _total() -> exp.Expression:
-    """Return how many rows the distinct ones stand for; 0 without any."""
+    """Return the expression of the number of rows that the distinct ones stand for; 0 without any."""
     return exp.Coalesce(this=exp.Sum(this=exp.column("n")), expressions=[exp.Literal.number(0)])
 
 
@@ -156,7 +169,7 @@ def _number() -> exp.Expr:
 
 
 def _sampled(rows: RowQuery, distinct_rows: exp.Select, columns: int, lines: int) -> _Sample:
-    """Return all distinct rows if they are few, otherwise about as many as `SAMPLE`, drawn at random."""
+    """Return all distinct rows if they are few, otherwise a random sample of about `SAMPLE`."""
     query = (
         exp.Select().select(*(_column(i) for i in range(columns)), exp.column("n")).from_(distinct_rows.subquery("t"))
     )
@@ -171,13 +184,16 @@ def _sampled(rows: RowQuery, distinct_rows: exp.Select, columns: int, lines: int
 def _rules(
     rows: RowQuery, distinct_rows: exp.Select, sample: _Sample, distinct: Sequence[int]
 ) -> tuple[list[dict[str, Any]], dict[int, str]]:
-    """Return a rule a column that all its values fit, none if a tree would have to be written; and why the rest of a
-    column does not fit what its first values look like, by its number."""
+    """Return a rule for each column that all its values fit, and the misfits of the other columns.
+
+    A column that would need a tree has no rule. A misfit, by the column's index, is a remark on values that differ from
+    the form of the first ones.
+    """
     rules: list[dict[str, Any]] = [{} for _ in distinct]
     misfits: dict[int, str] = {}
     open_ = {i: _guesses(values, distinct[i]) for i, values in enumerate(sample.values)}
-    while wanted := {i: guesses[0] for i, guesses in open_.items() if guesses}:
-        for i, (present, fitting, low, high) in _measured(rows, distinct_rows, wanted).items():
+    while untested := {i: guesses[0] for i, guesses in open_.items() if guesses}:
+        for i, (present, fitting, low, high) in _measured(rows, distinct_rows, untested).items():
             form = open_[i].pop(0)
             if present == fitting:
                 rules[i], open_[i] = _rule(form, low, high), []
@@ -189,7 +205,7 @@ def _rules(
 
 
 def _guesses(values: Sequence[str], distinct: int) -> list[str]:
-    """Return the forms that the first of a column's values have, the best first."""
+    """Return the forms of the first values of a column, the best first."""
     seen = list(islice((value for value in values if value != MISSING), LOOKED_AT))
     if not seen:
         return []
@@ -203,7 +219,7 @@ def _guesses(values: Sequence[str], distinct: int) -> list[str]:
 
 
 def _is_measured(values: Sequence[str]) -> bool:
-    """Return whether most of a column's values are numbers, some with decimals: these name nobody."""
+    """Return whether most of a column's values are numbers, some with decimals: such measurements identify nobody."""
     seen = list(islice((value for value in values if value != MISSING), LOOKED_AT))
     numbers = [value for value in seen if number(value) is not None]
     return len(numbers) > len(seen) / 2 and any("." in value for value in numbers)
@@ -212,9 +228,9 @@ def _is_measured(values: Sequence[str]) -> bool:
 def _measured(
     rows: RowQuery, distinct_rows: exp.Select, forms: dict[int, str]
 ) -> dict[int, tuple[int, int, float, float]]:
-    """Count, by the number of a column, the distinct rows with a value, and those where it has the form.
+    """Return, by the column's index, the number of rows with a value, and of those where it has the form.
 
-    Beside them the least and the greatest number there, or the number of digits. One query.
+    Also return the least and the greatest number there, or number of digits. This takes one query.
     """
     cells, aggregates = [], []
     for i, form in forms.items():
@@ -233,7 +249,7 @@ def _measured(
 
 
 def _rule(form: str, low: float, high: float) -> dict[str, Any]:
-    """Return the rule of values that all have a form; none if there is none for them after all."""
+    """Return the rule for values that all have a form; empty if none is suitable."""
     if form == "prefixes":
         return {"prefixes": list(range(int(low) - 1, 0, -1))} if low == high else {}
     if form != "ranges":
@@ -248,7 +264,7 @@ def _rule(form: str, low: float, high: float) -> dict[str, Any]:
 
 
 def _candidates(sample: _Sample, columns: Sequence[int]) -> Iterator[list[tuple[int, ...]]]:
-    """Yield, for each size, the sets of columns that leave most of some rows alone, the worst first."""
+    """Yield, for each size, the sets of columns with the most unique rows in the sample, the worst first."""
     keys: dict[tuple[int, ...], Counts] = {(): np.zeros(len(sample.single), dtype=np.int64)}
     for size in range(1, min(LARGEST, len(columns)) + 1):
         sets: list[tuple[int, tuple[int, ...]]] = []
@@ -263,7 +279,7 @@ def _candidates(sample: _Sample, columns: Sequence[int]) -> Iterator[list[tuple[
 
 
 def _alone(keys: Counts, single: NDArray[np.bool_]) -> int:
-    """Return how many rows no other equals by its key; where `single` is False, a row stands for several."""
+    """Return the number of rows with a unique key; where `single` is False, a row stands for several."""
     packed = np.sort(keys << 1 | ~single)
     differs = np.concatenate([[True], packed[1:] >> 1 != packed[:-1] >> 1, [True]])
     return int((differs[1:] & differs[:-1] & (packed & 1 == 0)).sum())
@@ -276,7 +292,7 @@ def _singling(
     candidates: Iterator[list[tuple[int, ...]]],
     total: int,
 ) -> list[str]:
-    """Return which sets of columns make most rows unique, the worst of each size."""
+    """Return remarks on the sets of columns with the most unique rows, the worst of each size."""
     notes = []
     for sets in candidates:
         unique = []

@@ -1,4 +1,4 @@
-"""Columns of pseudonyms: written from a plan, and restored by whoever has the keys."""
+"""Pseudonymised columns: written by a plan, and restored by a holder of the keys."""
 
 from __future__ import annotations
 
@@ -24,12 +24,18 @@ from parties.sources.opened import RowQuery
 from parties.tables.delimited import MISSING
 from smc.errors import InputError
 
-FEW = 100  # values of a column that are few enough to be told by how frequent they are
-_ALONE, _OF_A_SUBJECT = b"\0", b"\1"  # how a sealed cell begins
+FEW = 100  # a column with at most this many values can be decoded by frequencies
+_ALONE, _OF_A_SUBJECT = b"\0", b"\1"  # first byte of a sealed cell
 
 
 def pseudonym(key: ColumnKey, value: str, subject: Subject | None = None) -> str:
-    """Return a value's pseudonym. A subject's is sealed by the subject's key first: nobody restores it without that."""
+    """Return the pseudonym of a value; for a subject, sealed first by the subject's key, without which it stays secret.
+
+    Args:
+        key: key of the column
+        value: the value
+        subject: the person that the row is about; None: no key of a subject is used
+    """
     if subject is None:
         plain = _ALONE + pad(value)
     else:
@@ -38,10 +44,19 @@ def pseudonym(key: ColumnKey, value: str, subject: Subject | None = None) -> str
 
 
 def value_of(keys: Mapping[int, ColumnKey], text: str, ring: Keyring) -> str | None:
-    """Return what a pseudonym stands for; None if its subject was forgotten. ValueError if none of the keys made it."""
+    """Return the value of a pseudonym; None if its subject was forgotten.
+
+    Args:
+        keys: versions of the column's key
+        text: the pseudonym
+        ring: keyring with the subjects' keys
+
+    Raises:
+        ValueError: none of the keys made it
+    """
     version, sealed = read(text)
     if version not in keys:
-        raise ValueError("a version that there is none of")
+        raise ValueError("an unknown version")
     key = keys[version]
     plain = key.cipher.open(sealed, key.associated)
     if plain[:1] == _ALONE:
@@ -51,7 +66,7 @@ def value_of(keys: Mapping[int, ColumnKey], text: str, ring: Keyring) -> str | N
 
 
 class Pseudonyms:
-    """The pseudonyms of a plan's columns, a batch of rows after another. Missing values stay missing."""
+    """Pseudonyms of a plan's columns, batch by batch; missing values stay missing."""
 
     def __init__(self, plan: PublishPlan, ring: Keyring) -> None:
         self._ring = ring
@@ -64,47 +79,56 @@ class Pseudonyms:
 
     @property
     def names(self) -> list[str]:
-        """The columns that become pseudonyms."""
+        """Columns that become pseudonyms."""
         return list(self._keys)
 
     @property
     def needed(self) -> list[str]:
-        """The columns whose text `of` is given: these, and at the end the subjects', if the plan names some."""
+        """Columns whose texts `of` needs: those of `names`, followed by the subjects' column if the plan has one."""
         return [*self._keys, *([] if self._subject is None or not self._keys else [self._subject])]
 
     def of(self, columns: Sequence[Any], place: str) -> dict[str, pa.Array]:
-        """Return the pseudonyms of the next rows. `InputError` if a row is about nobody."""
+        """Return the pseudonyms of the next rows, by column.
+
+        Args:
+            columns: texts of the columns in `needed`
+            place: name of the source, for errors
+
+        Raises:
+            InputError: a row has no subject
+        """
         subjects = None
         if len(columns) > len(self._keys):
-            who, whose = encode(columns[-1])
-            if None in who or MISSING in who:
+            subject_names, subject_codes = encode(columns[-1])
+            if None in subject_names or MISSING in subject_names:
                 raise InputError(f"{place}: a row has nothing in the column {quoted(str(self._subject))}: its subject")
-            known = self._ring.subjects(who)
-            subjects = [known[who[code]] for code in whose]
+            known = self._ring.subjects(subject_names)
+            subjects = [known[subject_names[code]] for code in subject_codes]
         return {
             name: pa.array(_column(key, column, subjects), pa.string())
             for (name, key), column in zip(self._keys.items(), columns, strict=False)
         }
 
     def guessable(self, rows: RowQuery) -> list[str]:
-        """Return a warning for each deterministic column of few values: how frequent each is tells which it is.
+        """Return a warning for each deterministic column with few values, which frequencies can identify.
 
-        Under subjects' keys that is so of the subjects' own column only: a value differs from subject to subject.
+        With subjects' keys, only the subjects' own column can be concerned: other pseudonyms differ from subject to
+        subject.
         """
         return [warning for name in self.countable for warning in _guessable(rows, name)]
 
     @property
     def countable(self) -> list[str]:
-        """The columns in which equal pseudonyms stand for equal values of different subjects."""
+        """Columns in which equal pseudonyms mean equal values of different subjects."""
         return [n for n, key in self._keys.items() if key.mode == "deterministic" and self._subject in (None, n)]
 
 
 def _column(key: ColumnKey, column: Any, subjects: Sequence[Subject] | None) -> list[str | None]:
     texts = column.to_pylist()
-    whose: Sequence[Subject | None] = [None] * len(texts) if subjects is None else subjects
+    row_subjects: Sequence[Subject | None] = [None] * len(texts) if subjects is None else subjects
     if key.mode == "randomised":
-        return [_sealed(key, text, subject) for text, subject in zip(texts, whose, strict=True)]
-    pairs = list(zip(texts, whose, strict=True))
+        return [_sealed(key, text, subject) for text, subject in zip(texts, row_subjects, strict=True)]
+    pairs = list(zip(texts, row_subjects, strict=True))
     sealed = {pair: _sealed(key, *pair) for pair in set(pairs)}
     return [sealed[pair] for pair in pairs]
 
@@ -128,27 +152,44 @@ def _guessable(rows: RowQuery, name: str) -> Iterator[str]:
 
 
 def few(name: str, distinct: int, total: int, most: int) -> Iterator[str]:
-    """Yield the warning that a column has few values in so many rows, the most frequent in `most` of them."""
+    """Yield a warning if a column has few values in many rows.
+
+    Args:
+        name: the column
+        distinct: number of its values
+        total: number of rows with a value
+        most: rows with the most frequent value
+    """
     if 0 < distinct <= FEW and total >= 2 * distinct:
         yield (
             f"{name}: only {distinct} values in {total} rows, the most frequent in {most / total:.0%} of them: "
-            "who knows how frequent they are can tell which is which; randomised pseudonyms hide it"
+            "knowledge of their frequencies identifies them; use randomised pseudonyms"
         )
 
 
 @dataclass(frozen=True)
 class Written:
-    """The number of rows written; of restored rows, that of cells of forgotten subjects, which are empty."""
+    """Counts of written rows, and of empty cells of forgotten subjects among restored rows."""
 
     rows: int
     forgotten: int = 0
 
 
 def write(rows: RowQuery, plan: PublishPlan, ring: Keyring | None, out: Path, escape_formulas: bool = False) -> Written:
-    """Write the plan's columns: as pseudonyms, through masks, or as they are; other identifiers are dropped.
+    """Write the plan's columns as pseudonyms, masked or in clear, and return the number of rows.
 
-    Without keys what would become a pseudonym is dropped. Rows are mixed within each batch. New keys are kept before
-    the file is in its place. `InputError`, and neither file nor keys, if something fails.
+    Other identifiers are dropped. Rows are permuted within each batch. New keys are stored before the file is in its
+    place. If something fails, neither the file nor keys are written.
+
+    Args:
+        rows: the source
+        plan: the plan
+        ring: the keys; None: columns with pseudonyms are dropped
+        out: the file
+        escape_formulas: escape cells that a spreadsheet would compute
+
+    Raises:
+        InputError: the plan leaves no column, or a column or subject is missing
     """
     pseudonyms = None if ring is None else Pseudonyms(plan, ring)
     needed = [] if pseudonyms is None else pseudonyms.needed
@@ -181,10 +222,21 @@ def write(rows: RowQuery, plan: PublishPlan, ring: Keyring | None, out: Path, es
 
 
 def restore(rows: RowQuery, columns: Mapping[str, str], ring: Keyring, out: Path, purpose: str, by: str) -> Written:
-    """Write rows with the values that pseudonyms stand for; `columns` maps a column to the name of its key.
+    """Write rows with the original values of pseudonyms, and return the counts.
 
-    That it was done is on record before the file is in its place. Cells of forgotten subjects are empty. `InputError`,
-    and nothing written, if a cell is no pseudonym of its column's key.
+    The record of it is stored before the file is in its place. Cells of forgotten subjects are empty. Nothing is
+    written if something fails.
+
+    Args:
+        rows: rows with pseudonyms
+        columns: name of the key of each pseudonymised column
+        ring: the keys
+        out: the file
+        purpose: purpose of the restoration, for the record
+        by: the person who restores, for the record
+
+    Raises:
+        InputError: a cell is not a pseudonym of its column's key
     """
     keys = {name: ring.versions(key) for name, key in columns.items()}
     texts = {name: text_of(rows, name) for name in columns}
@@ -210,7 +262,14 @@ def restore(rows: RowQuery, columns: Mapping[str, str], ring: Keyring, out: Path
 
 
 def restored(keys: Mapping[int, ColumnKey], column: Any, ring: Keyring, place: str) -> tuple[pa.Array, int]:
-    """Return a column's values, and how many are of forgotten subjects."""
+    """Return the original values of a column, and the number of cells of forgotten subjects.
+
+    Args:
+        keys: versions of the column's key
+        column: the pseudonyms
+        ring: keyring with the subjects' keys
+        place: name of the source and column, for errors
+    """
     texts, codes = encode(column)
     values: list[str | None] = []
     for text in texts:

@@ -1,4 +1,4 @@
-"""A table's distinct cells, counted where the rows live: one GROUP BY, and only what differs comes over."""
+"""Distinct cells of a table, counted in its database: one GROUP BY, so that only distinct rows are transferred."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from parties.sources.settings import FormatSettings
 from parties.tables.delimited import MISSING
 from smc.errors import InputError
 
-SPACED = r"^ | $|[^ -~]"  # text that may have space around it
+SPACED = r"^ | $|[^ -~]"  # text that may have surrounding space
 
 
 @dataclass(frozen=True, eq=False)
 class Texts:
-    """Distinct rows of text: `codes[i]` int[rows] are places in `values[i]`; `counts` int64[rows]."""
+    """Distinct rows of text: `codes[i]` int[rows] are indices into `values[i]`; `counts` int64[rows]."""
 
     values: list[list[str]]
     codes: list[ValueCodes]
@@ -36,12 +36,20 @@ class Texts:
 
 
 def texts(rows: RowQuery, names: Sequence[str]) -> Texts:
-    """Return the distinct rows of some columns. `InputError` for none, or a column of no categories."""
+    """Return the distinct rows of some columns.
+
+    Args:
+        rows: the table
+        names: the columns
+
+    Raises:
+        InputError: there are no rows, or a column does not exist or has no categories
+    """
     spelled = [cell_of(rows, name).as_(f"c{i}") for i, name in enumerate(names)]
     cells = [exp.column(name, quoted=True) for name in dict.fromkeys(names)]
-    number = "n" + "_" * max(map(len, names))  # no column's name
+    number = "n" + "_" * max(map(len, names))  # differs from every column's name
     counted = exp.Select().select(*cells, exp.Count(this=exp.Star()).as_(number)).from_(rows.query.subquery("t"))
-    # Equal cells are counted before they are spelled, which takes longer.
+    # Equal cells are grouped before the expensive normalisation of their texts.
     total = exp.cast(exp.column(number), "BIGINT").as_("n")
     query = exp.Select().select(*spelled, total).from_(counted.group_by(*cells).subquery("d"))
     columns, counts = [_Coded() for _ in names], [np.zeros(0, np.int64)]
@@ -53,13 +61,13 @@ def texts(rows: RowQuery, names: Sequence[str]) -> Texts:
         raise InputError(f"{rows.engine.place}: there are no rows")
     values, codes, totals = [column.values for column in columns], [c.codes() for c in columns], np.concatenate(counts)
     order, starts = grouped(codes, [len(column_values) for column_values in values])
-    if len(starts) < len(order):  # cells that differ in the space around them only
+    if len(starts) < len(order):  # some cells differ only in surrounding space
         codes, totals = [column_codes[order[starts]] for column_codes in codes], np.add.reduceat(totals[order], starts)
     return Texts(values, codes, totals)
 
 
 class _Coded:
-    """A column of text that comes in pieces: the values so far, and their places there."""
+    """A column of text that arrives in pieces: its values so far, and the index of each row's value."""
 
     def __init__(self) -> None:
         self._places: dict[str, int] = {}
@@ -76,39 +84,41 @@ class _Coded:
         return list(self._places)
 
     def codes(self) -> ValueCodes:
-        """Return all places; the pieces are given back."""
+        """Return all indices, and release the pieces."""
         pieces, self._pieces = self._pieces, []
         return np.concatenate([np.zeros(0, dtype=np.int16), *pieces])
 
 
 def dtype_of(number: int) -> Any:
-    """Return the smaller type that so many numbers fit."""
+    """Return the smallest type that holds this many codes."""
     return np.int16 if number <= 1 << 15 else np.int32
 
 
 def encode(column: pa.ChunkedArray) -> tuple[list[Any], ValueCodes]:
-    """Return a column as its distinct values, None for none, and their places, int32[rows]."""
+    """Return a column as its distinct values, None for NULL, and the index of each row's value, int32[rows]."""
     encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
     return encoded.dictionary.to_pylist(), encoded.indices.to_numpy(zero_copy_only=False).astype(np.int32)
 
 
 def cell_of(rows: RowQuery, name: str) -> exp.Expr:
-    """Return what `spelled` makes a column's text of: text and whole numbers are spelled once a batch, and not once a
-    row."""
+    """Return the expression of a column that `spelled` turns into text.
+
+    Texts and integers stay as they are: `spelled` is then applied to distinct values, not in the query to every row.
+    """
     require(rows, [name])
     dtype = rows.types[name]
     return exp.column(name, quoted=True) if dtype.is_string() or dtype.is_integer() else text_of(rows, name)
 
 
 def spelled(value: str | int | None) -> str:
-    """Return the text of a cell, `?` if there is none."""
+    """Return the text of a cell, `?` for a missing one."""
     return ("" if value is None else str(value).strip()) or MISSING
 
 
 def rows_of(place: PlaceSettings) -> RowQuery:
-    """Open rows, their numbers written with a point and nothing where the place's format says that there is no value.
+    """Open a source, with numbers normalised to a decimal point, and NULL for the format's missing values.
 
-    `InputError` as of `open_rows`.
+    Raise InputError as `open_rows` does.
     """
     rows, spelling = open_rows(place), place.spelling
     if not spelling.missing and not spelling.thousands and spelling.decimal == ".":
@@ -121,7 +131,7 @@ def rows_of(place: PlaceSettings) -> RowQuery:
 
 
 def _plain(cell: exp.Expr, spelling: FormatSettings) -> exp.Expr:
-    """Return a text as `rows_of` gives it."""
+    """Return the expression of a text normalised as in `rows_of`."""
     text = exp.Trim(this=cell.copy())
     parted = f"|[0-9]{{1,3}}([{spelling.thousands}][0-9]{{3}})+" if spelling.thousands else ""
     is_number = rf"^[+-]?([0-9]+{parted})([{spelling.decimal}][0-9]*)?$"
@@ -136,14 +146,14 @@ def _plain(cell: exp.Expr, spelling: FormatSettings) -> exp.Expr:
 
 
 def text_of(rows: RowQuery, name: str) -> exp.Expr:
-    """Return a column's text, `?` if there is none."""
+    """Return the expression of a column's text, `?` for a missing value."""
     require(rows, [name])
     try:
         cell = Cell(ColumnRule(name, name), rows.types[name], rows.engine.lists)
     except InputError as error:
         raise InputError(f"{rows.engine.place}, column {quoted(name)}: {error}") from None
     text = cell.text
-    if rows.types[name].is_string():  # few cells have space around them, and dropping it takes longer than all else
+    if rows.types[name].is_string():  # few cells have surrounding space, and trimming all would take longest
         column = exp.column(name, quoted=True)
         spaced = exp.RegexpLike(this=column.copy(), expression=exp.Literal.string(SPACED))
         text = exp.case().when(spaced, text).else_(column)
@@ -152,7 +162,7 @@ def text_of(rows: RowQuery, name: str) -> exp.Expr:
 
 
 def require(rows: RowQuery, names: Sequence[str]) -> None:
-    """Raise `InputError` if one of the columns is not there."""
+    """Raise InputError if one of the columns does not exist."""
     for name in names:
         if name not in rows.types:
             there = instead(name, rows.types)
@@ -160,12 +170,18 @@ def require(rows: RowQuery, names: Sequence[str]) -> None:
 
 
 def hierarchies(names: Sequence[str], rules: Mapping[str, Rule], columns: Sequence[Sequence[str]]) -> list[Hierarchy]:
-    """Return the hierarchies of columns whose values these are."""
+    """Return the hierarchies of columns with these values.
+
+    Args:
+        names: the columns
+        rules: their rules
+        columns: their values
+    """
     return [hierarchy(name, rules[name], in_order(values)) for name, values in zip(names, columns, strict=True)]
 
 
 def in_order(values: Sequence[str]) -> list[str]:
-    """Return distinct values: numbers by size, then text by its letters, a missing value last."""
+    """Return distinct values: numbers by size, then texts alphabetically, a missing value last."""
 
     def key(value: str) -> tuple[bool, bool, float, str]:
         x = number(value)
@@ -175,7 +191,7 @@ def in_order(values: Sequence[str]) -> list[str]:
 
 
 def recode(table: Texts, hierarchies: Sequence[Hierarchy]) -> ValueCodes:
-    """Return the codes of the columns in their hierarchies, int[columns, rows]."""
+    """Return the codes of the rows in the columns' hierarchies, int[columns, rows]."""
     dtype = dtype_of(max((len(h.values) for h in hierarchies), default=0))
     columns: ValueCodes = np.zeros((len(hierarchies), len(table.counts)), dtype=dtype)
     for i, (values, codes, h) in enumerate(zip(table.values, table.codes, hierarchies, strict=True)):
@@ -190,9 +206,17 @@ def read(
     rules: Mapping[str, Rule],
     public: RowQuery | None = None,
 ) -> Cells:
-    """Return the cells of a table. `public` has the same quasi-identifiers, in columns of the same names.
+    """Return the cells of a table.
 
-    `InputError` if a value is in no hierarchy, or if a row's quasi-identifiers are not those of any public row.
+    Args:
+        rows: the table
+        quasi: its quasi-identifiers
+        sensitive: its sensitive columns
+        rules: rules of the columns
+        public: a table of everybody who could be in this one, with columns of the same names
+
+    Raises:
+        InputError: a value is in no hierarchy, or a row's quasi-identifiers are not in the public table
     """
     names = [*quasi, *sensitive]
     table = texts(rows, names)
@@ -211,7 +235,17 @@ def read(
 
 
 def with_public(cells: Cells, codes: ValueCodes, counts: Counts, place: str) -> Cells:
-    """Return the cells with those of the public table. `InputError` if somebody is not in it."""
+    """Return the cells with those of a public table.
+
+    Args:
+        cells: the cells
+        codes: codes of the public rows, int[columns, rows]
+        counts: counts of the public rows
+        place: name of the public table, for errors
+
+    Raises:
+        InputError: a cell's quasi-identifiers are not in the public table
+    """
     if missing := set(map(tuple, cells.quasi.T.tolist())) - set(map(tuple, codes.T.tolist())):
         raise InputError(f"{place}: {len(missing)} of the table's combinations are not in this public table")
     return replace(cells, public=(codes, counts))

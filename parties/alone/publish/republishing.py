@@ -1,4 +1,4 @@
-"""A publication of a growing table after those of its history: the rows of m-invariant classes, counterfeits too."""
+"""m-invariant publication of a growing table after those of its history, with counterfeit rows."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from parties.base.text import quoted
 from parties.sources.opened import RowQuery
 from smc.errors import InputError
 
-CLASS, COUNTERFEITS = "class", "counterfeits"  # columns that are published besides
+CLASS, COUNTERFEITS = "class", "counterfeits"  # additional published columns
 
 
 @dataclass(frozen=True, eq=False)
 class Publication:
-    """Rows as they are published, what the history keeps of them, and the report."""
+    """Published rows, their entry in the history, and the report."""
 
     rows: Rows
     version: Version
@@ -36,7 +36,14 @@ class Publication:
 def publication(plan: PublishPlan, source: RowQuery, history: History, random: np.random.Generator) -> Publication:
     """Return the m-invariant publication of a table after those of its history.
 
-    `InputError` if the plan asks for what cannot be, or if a row's value is not in the signature that it had.
+    Args:
+        plan: the publish plan, with `[history]` and m
+        source: the table
+        history: the earlier publications
+        random: source of randomness
+
+    Raises:
+        InputError: the plan is not suitable for m-invariance, or a row's value is not in its earlier signature
     """
     m, quasi, sensitive = _asked_for(plan)
     table = texts(source, [*quasi, sensitive, history.column])
@@ -45,12 +52,12 @@ def publication(plan: PublishPlan, source: RowQuery, history: History, random: n
     earlier, domain = _known(history, m)
     signatures = [earlier.get(name) for name in names]
     changed = sum(known is not None and value not in known for value, known in zip(values, signatures, strict=True))
-    where = f"{source.engine.place}, column {quoted(sensitive)}"
+    location = f"{source.engine.place}, column {quoted(sensitive)}"
     if changed:
-        raise InputError(f"{where}: {changed:,} rows have another value than before, and their signature lacks it")
+        raise InputError(f"{location}: {changed:,} rows have a new value that is not in their signature")
     every = sorted({*domain, *values})
     if len(every) < m:
-        raise InputError(f"{where}: there are {len(every)} values, and m = {m} takes as many")
+        raise InputError(f"{location}: there are {len(every)} values, and m = {m} takes as many")
     built = tuple(hierarchies(quasi, dict(plan.columns), table.values[: len(quasi)]))
     codes = recode(Texts(table.values[: len(quasi)], table.codes[: len(quasi)], table.counts), built)
     cells = Cells(built, (), codes, codes[:0], table.counts)
@@ -60,7 +67,7 @@ def publication(plan: PublishPlan, source: RowQuery, history: History, random: n
     boxes = [around(cells, np.array(rows), numbers) for rows in true]
     flat = [(place, value, row) for place, members in enumerate(classes) for value, row in members.items()]
     of_class = np.array([place for place, _, _ in flat])
-    # A counterfeit says what its class says, as any other row of it.
+    # A counterfeit has the quasi-identifiers of its class, like any other row of it.
     rows_like = np.array([true[place][0] if row is None else row for place, _, row in flat])
     columns = {
         CLASS: [str(place + 1) for place in of_class],
@@ -87,7 +94,7 @@ def publication(plan: PublishPlan, source: RowQuery, history: History, random: n
 
 
 def _asked_for(plan: PublishPlan) -> tuple[int, list[str], str]:
-    """Return m, the quasi-identifiers and the sensitive column."""
+    """Return m, the quasi-identifiers and the sensitive column; raise InputError if the plan is not suitable."""
     if plan.history is None or plan.history.m is None:
         raise InputError("history: m-invariance takes [history], with file, row and m")
     if plan.history.person is not None:
@@ -106,7 +113,7 @@ def _asked_for(plan: PublishPlan) -> tuple[int, list[str], str]:
 
 
 def _known(history: History, m: int) -> tuple[dict[str, Signature], set[str]]:
-    """Return the signature of each row that was published, and all values of signatures."""
+    """Return the signature of each published row, and all values of signatures."""
     earlier: dict[str, Signature] = {}
     for version in history.versions:
         if not version.signatures:
@@ -119,11 +126,11 @@ def _known(history: History, m: int) -> tuple[dict[str, Signature], set[str]]:
 
 
 def _places(cells: Cells, numbers: list[np.ndarray | None]) -> Floats:
-    """Return where rows lie in each column, from 0 to 1: numbers by size, other values by their order."""
+    """Return the position of rows in each column, from 0 to 1: numbers by size, other values by their order."""
     columns = []
     for h, codes, of_values in zip(cells.hierarchies, cells.quasi, numbers, strict=True):
-        where = np.arange(len(h.values), dtype=np.float64) if of_values is None else of_values
-        columns.append(((where - where.min()) / max(np.ptp(where), 1e-300))[codes])
+        positions = np.arange(len(h.values), dtype=np.float64) if of_values is None else of_values
+        columns.append(((positions - positions.min()) / max(np.ptp(positions), 1e-300))[codes])
     return np.stack(columns)
 
 

@@ -1,11 +1,11 @@
-"""Rules of hierarchies as one public text, so that two parties can agree on them, and see what they agree on.
+"""Rules of hierarchies as one public text, on which two parties can agree and which they can read.
 
     age ranges 5 10 20; zip prefixes 4 3; birth dates iso;
     education tree Bachelors < Undergraduate < *, Masters < Graduate < *
 
 A column has one rule (see `rules`); a tree is a path from each value to the top. A word with a space or a sign in it is
-written in quotes, single or double; a quote inside is doubled. In canonical text columns and values stand in the
-schema's order: two parties that mean the same write the same.
+quoted, single or double; a quote inside is doubled. In canonical text, columns and values are in the schema's order, so
+that parties with equal rules have equal texts.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _BARE = re.compile(r"""[^\s<,;'"]+""")
 
 Paths: TypeAlias = list[list[str]]
 Rules: TypeAlias = dict[str, Rule | Paths]  # a tree as its paths
-Token: TypeAlias = tuple[str, bool]  # a word, or a sign
+Token: TypeAlias = tuple[str, bool]  # text, and whether it is a sign
 
 
 def parse(text: str) -> Rules:
-    """Return the rules in a text. `InputError` says what is wrong with it."""
+    """Parse a text of rules; raise InputError that states the fault."""
     if len(text) > MAX_TEXT:
         raise InputError(f"rules: the text has {len(text)} characters, at most {MAX_TEXT} are read")
     rules: Rules = {}
@@ -53,17 +53,26 @@ def parse(text: str) -> Rules:
 
 
 def text_of(rules: Mapping[str, Rule | Paths]) -> str | None:
-    """Return the text of rules; `parse` is the inverse. None if there are none."""
+    """Return the text of rules, None without rules; `parse` is the inverse."""
     return "; ".join(f"{_word(column)} {_written(rule)}" for column, rule in rules.items()) or None
 
 
 def plain(rule: Rule) -> Rule | Paths:
-    """Return a rule whose tree, if it is one, is read from its file."""
+    """Return a rule, or the paths of its tree read from the file."""
     return rule if rule.tree is None else read_tree(rule.tree)
 
 
 def made(column: str, rule: Rule | Paths, values: Sequence[str]) -> Hierarchy:
-    """Return the hierarchy of exactly these values, in their order. `InputError` if one does not fit the rule."""
+    """Return the hierarchy of exactly these values, in their order.
+
+    Args:
+        column: name of the column
+        rule: its rule, or the paths of its tree
+        values: its values
+
+    Raises:
+        InputError: a value does not fit the rule
+    """
     if isinstance(rule, Rule):
         return hierarchy(column, rule, values)
     whole = build(column, rule)
@@ -110,7 +119,7 @@ def _tree(column: str, tokens: Sequence[Token]) -> Paths:
         if len(steps) < 2 or any(len(step) != 1 or step[0][1] for step in steps):
             path_text = quoted(_shown(path), 40)
             raise InputError(
-                f"rules: column {quoted(column)}: {path_text} must be a value and what it becomes: a < b < *"
+                f"rules: column {quoted(column)}: {path_text} must be a value and its ancestors: a < b < *"
             )
         paths.append([step[0][0] for step in steps])
     return paths

@@ -1,4 +1,4 @@
-"""Rules that make hierarchies: of ranges of numbers, prefixes of codes, dates, or a tree in a file.
+"""Rules of generalisation hierarchies: ranges of numbers, prefixes of codes, dates, or a tree in a file.
 
     [columns.age]
     ranges = [5, 10, 20]          # [15, 20[, then [10, 20[, then [0, 20[, then *
@@ -9,8 +9,8 @@
     [columns.education]
     tree = "education.csv"        # a line a value: the value, its parent, ..., the top
 
-Without a rule a value becomes `*`. A rule but `tree` knows values that it has not seen before; `?`, a missing value,
-stays what it is up to the top. Trees are as ARX (fields between semicolons) and anjana (commas) read them.
+Without a rule, a value becomes `*`. Every rule except `tree` accepts new values. `?`, a missing value, stays as it is
+up to the top. Trees have the format of ARX (fields between semicolons) or anjana (commas).
 """
 
 from __future__ import annotations
@@ -41,15 +41,17 @@ DATES: dict[str, str] = {
 
 
 def _dividing(widths: tuple[float, ...]) -> tuple[float, ...]:
-    """Return a check that each range lies in one of the next level."""
+    """Check that each width divides the next, so that each range lies in one of the next level."""
     for lower, upper in pairwise(widths):
         if upper <= lower or not math.isclose(math.remainder(upper, lower), 0, abs_tol=1e-9 * upper):
-            raise ValueError(f"each width must be a multiple of the one before, and {upper:g} is none of {lower:g}")
+            raise ValueError(
+                f"each width must be a multiple of the one before, and {upper:g} is not a multiple of {lower:g}"
+            )
     return widths
 
 
 def _falling(lengths: tuple[int, ...]) -> tuple[int, ...]:
-    """Return a check that prefixes get shorter."""
+    """Check that prefixes get shorter."""
     for longer, shorter in pairwise(lengths):
         if shorter >= longer:
             raise ValueError(f"prefixes must get shorter, but {shorter} follows {longer}")
@@ -61,7 +63,7 @@ Length = Annotated[int, Field(strict=True, ge=1, le=1 << 16)]
 
 
 class Rule(Settings):
-    """A rule of generalisation of a column's values: one of these, or none."""
+    """Rule of generalisation of a column's values: at most one of these."""
 
     tree: LocalPath | None = None
     ranges: Annotated[tuple[Width, ...], Field(min_length=1), AfterValidator(_dividing)] | None = None
@@ -70,9 +72,15 @@ class Rule(Settings):
 
 
 def hierarchy(column: str, rule: Rule, values: Sequence[str]) -> Hierarchy:
-    """Return the hierarchy of a column by its rule: of these values, which occur, or of all in the tree.
+    """Return the hierarchy of a column by its rule: of these values, or of all values in the tree.
 
-    `InputError` if two rules are given, if a value does not fit the rule, and as `build`.
+    Args:
+        column: name of the column
+        rule: its rule
+        values: values that occur
+
+    Raises:
+        InputError: the rule has two kinds, a value does not fit it, or the tree is not a hierarchy
     """
     rules = [name for name in Rule.model_fields if getattr(rule, name) is not None]
     if len(rules) > 1:
@@ -86,7 +94,13 @@ def hierarchy(column: str, rule: Rule, values: Sequence[str]) -> Hierarchy:
 
 
 def path(column: str, rule: Rule, value: str) -> list[str]:
-    """Return a value and what it becomes, up to the top, by any rule but a tree."""
+    """Return a value and its ancestors up to the top, by any rule except a tree.
+
+    Args:
+        column: name of the column, for errors
+        rule: its rule
+        value: the value
+    """
     if rule.ranges is not None:
         return [value, *_ranges(column, rule.ranges, value), TOP]
     if rule.prefixes is not None:
@@ -97,10 +111,10 @@ def path(column: str, rule: Rule, value: str) -> list[str]:
 
 
 def read_tree(file: Path) -> list[list[str]]:
-    """Return the paths in a file without a header. `InputError` if it is no such file."""
+    """Return the paths in a file without a header; raise InputError for another format."""
     lines = files.read_text(file).splitlines()
     if not any(line.strip() for line in lines):
-        raise InputError(f"{file}: the file is empty; each line is a value and what it becomes")
+        raise InputError(f"{file}: the file is empty; each line must be a value and its ancestors")
     try:
         readings = [[list(csv.reader(lines, delimiter=mark, strict=True)), mark] for mark in ";,"]
     except csv.Error as error:
@@ -114,7 +128,7 @@ def read_tree(file: Path) -> list[list[str]]:
 
 
 def number(value: str) -> float | None:
-    """Return the number that a cell is; None if it is none."""
+    """Return a cell as a number; None if it is not a finite number."""
     try:
         parsed = float(value)
     except ValueError:
@@ -127,8 +141,8 @@ def _ranges(column: str, widths: Sequence[float], value: str) -> list[str]:
         return [MISSING] * len(widths)
     x = number(value)
     if x is None:
-        raise InputError(f"column {quoted(column)}: ranges need numbers, and {quoted(value)} is none")
-    if abs(x) / widths[0] >= 1 << 53:  # such ranges have no ends that a number could tell apart
+        raise InputError(f"column {quoted(column)}: ranges need numbers, and {quoted(value)} is not a number")
+    if abs(x) / widths[0] >= 1 << 53:  # floats cannot separate the ends of such ranges
         raise InputError(f"column {quoted(column)}: {quoted(value)} is too large for ranges of {widths[0]:g}")
     first = math.floor(x / widths[0])  # in widths of the lowest level, so that levels cannot disagree
     edges = [(math.floor(first / round(width / widths[0])) * width, width) for width in widths]
@@ -145,7 +159,7 @@ def _dates(column: str, form: Dates, value: str) -> list[str]:
     match = re.fullmatch(DATES[form], value)
     if match is None:
         hint = did_you_mean(form, [name for name, pattern in DATES.items() if re.fullmatch(pattern, value)])
-        raise InputError(f"column {quoted(column)}: {quoted(value)} is no date as {form} means it{hint}")
+        raise InputError(f"column {quoted(column)}: {quoted(value)} is not a date in the form {form}{hint}")
     year = match["y"]
     decade = f"{year[:-1]}0s"
     if form == "iso":

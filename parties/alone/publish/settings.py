@@ -1,23 +1,23 @@
-"""The plan of a table, `publish.toml`: what its columns are, what its classes must be like, how to get there.
+"""Publish plan of a table, `publish.toml`: roles of columns, models of privacy, and the algorithm.
 
 source = "patients.csv"          # or Parquet, a DuckDB file, postgresql://, spark://, as for [tables.NAME]
-max_suppressed = 0.02            # at most this share of the rows may be left out
-algorithm = "flash"              # or samarati, incognito, mondrian, mondrian-relaxed, top-down; left out: flash, or
+max_suppressed = 0.02            # largest share of suppressed rows
+algorithm = "flash"              # or samarati, incognito, mondrian, mondrian-relaxed, top-down; default: flash, or
                                  # mondrian if there are too many quasi-identifiers for it
-utility = "discernibility"       # or ncp, class-size, entropy: what flash, samarati and incognito choose by
-subject = "patient"              # whom a row is about: pseudonyms are under a key of theirs, to be destroyed
-local = false                    # each class as specific as its own rows allow, instead of one level for all
+utility = "discernibility"       # or ncp, class-size, entropy: loss minimised by flash, samarati and incognito
+subject = "patient"              # column of a row's person, whose own key for pseudonyms can be destroyed
+local = false                    # true: smallest box for each class, instead of one level for all
 
 [columns.name]
 role = "identifier"              # dropped
 [columns.patient]
 role = "identifier"
 pseudonym = "deterministic"      # or randomised: encrypted by `smc publish pseudonyms`, dropped elsewhere
-key = "patient"                  # columns of one key can be joined; left out: the column's name
+key = "patient"                  # columns of one key can be joined; default: the column's name
 [columns.card]
-role = "identifier"              # not dropped by `smc publish mask` and in views, but masked (see `masks`)
+role = "identifier"              # masked, not dropped, by `smc publish mask` and in views (see `masks`)
 mask = { kind = "custom", padding = "xxxx-xxxx-xxxx-x", last = 3 }
-unmask = ["cashier"]             # the roles whose views show it in clear
+unmask = ["cashier"]             # roles whose views show it in clear
 [columns.zip]
 role = "quasi-identifier"        # generalised, by a rule (see `rules`)
 prefixes = [4, 3]
@@ -26,9 +26,9 @@ role = "quasi-identifier"
 tree = "age.csv"
 numeric = true                   # mondrian and top-down cut it as numbers
 [columns.disease]
-role = "sensitive"               # published as it is; models are about it
+role = "sensitive"               # published in clear; models protect it
 [columns.visit]
-role = "other"                   # published as it is; a column that is not named is dropped
+role = "other"                   # published in clear; a column that is not named is dropped
 
 [[models]]
 model = "k-anonymity"
@@ -38,19 +38,19 @@ model = "l-diversity"
 column = "disease"
 l = 2
 
-[[methods]]                      # instead of models: what `smc publish protect` does, in this order (see `protecting`)
+[[methods]]                      # instead of models: steps of `smc publish protect`, in this order (see `protecting`)
 method = "rank-swapping"
 columns = ["income"]
 p = 5
 
-[public]                         # for presence: a table of all who could be in this one
+[public]                         # for presence: a table of all people who could be in this one
 source = "register.csv"
 
-[history]                        # every publication is held against those before, and put down here; none without it
+[history]                        # every publication is recorded here, and checked against earlier ones
 file = "patients.history"
-row = "visit"                    # the column that tells rows apart
-person = "patient"               # whose row each is, if a person has several; left out: each is of another
-m = 3                            # for `smc publish invariant`: the sensitive values that each row could always have
+row = "visit"                    # column that identifies rows
+person = "patient"               # column of a row's person; default: each row is another person's
+m = 3                            # for `smc publish invariant`: least number of possible sensitive values
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ UtilityName = Literal["discernibility", "ncp", "class-size", "entropy"]
 
 
 class ColumnPlan(Rule):
-    """The role of a column, and how it is generalised."""
+    """Role of a column, and its generalisation."""
 
     role: Role
     numeric: bool = False
@@ -100,31 +100,31 @@ class ColumnPlan(Rule):
 
     @property
     def shown(self) -> bool:
-        """True if recoded rows have it: all but identifiers, and these if they are masked."""
+        """Whether recoded rows have the column: every one except unmasked identifiers."""
         return self.role != "identifier" or self.mask is not None
 
 
 class ModelPlan(Settings):
-    """A model by its name; which numbers it has, its class says."""
+    """A privacy model by its name; its class declares the further settings."""
 
     model_config = ConfigDict(extra="allow")
     model: str
 
     def made(self) -> PrivacyModel:
-        """Return the model. `InputError` if there is none of this name, or if what is given does not fit it."""
+        """Return the model; raise InputError if the name is unknown or the settings do not fit it."""
         with at_key("models"):
             return MODELS.find(self.model).of(self.model_extra or {})
 
 
 class MethodPlan(Settings):
-    """A method of disclosure control by its name; its settings are its class's."""
+    """A method of disclosure control by its name; its class declares the settings."""
 
     model_config = ConfigDict(extra="allow")
     method: str
 
 
 class HistoryPlan(Settings):
-    """Where publications are put down, and the column that says whose row each is."""
+    """File of earlier publications, the column that identifies rows, and that of persons."""
 
     file: LocalPath
     row: Name
@@ -133,7 +133,7 @@ class HistoryPlan(Settings):
 
 
 class PublishPlan(PlaceSettings):
-    """The plan of a table. Make it with `load`, which checks what no field can say alone."""
+    """Publish plan of a table; `load` returns a checked one."""
 
     max_suppressed: Annotated[float, Field(strict=True, ge=0, le=1)] = 0.0
     algorithm: Algorithm | None = None
@@ -147,11 +147,11 @@ class PublishPlan(PlaceSettings):
     history: HistoryPlan | None = None
 
     def named(self, role: Role) -> list[str]:
-        """Return the columns that have a role."""
+        """Return the columns with a role."""
         return [name for name, column in self.columns.items() if column.role == role]
 
     def check(self) -> list[PrivacyModel]:
-        """Return the models. `InputError` if they do not fit the columns, or if there is nothing to do."""
+        """Return the models; raise InputError if they do not fit the columns, or there is nothing to generalise."""
         models = [model.made() for model in self.models]
         if self.methods:
             raise InputError("methods: they are for smc publish protect: make a plan of its own for them")
@@ -173,7 +173,7 @@ class PublishPlan(PlaceSettings):
 
 
 def load(path: Path) -> PublishPlan:
-    """Read a plan and check that it can be anonymised by. `InputError` names the file and the key."""
+    """Read a plan and check it for anonymisation; the InputError names the file and the key."""
     plan = read(path)
     try:
         plan.check()
@@ -183,7 +183,7 @@ def load(path: Path) -> PublishPlan:
 
 
 def read(path: Path) -> PublishPlan:
-    """Read a plan, which need not generalise anything. `InputError` names the file and the key."""
+    """Read a plan, which need not generalise anything; the InputError names the file and the key."""
     content = files.read_toml(path)
     try:
         return PublishPlan.model_validate(content, context={"directory": path.parent})
@@ -192,7 +192,7 @@ def read(path: Path) -> PublishPlan:
 
 
 def unrecorded(path: Path) -> PublishPlan:
-    """Read a plan of rows that have no classes. `InputError` as of `read`, and if publications are to be put down."""
+    """Read a plan for rows without classes; raise InputError if it is invalid, or has a history."""
     plan = read(path)
     if plan.history is not None:
         raise InputError(

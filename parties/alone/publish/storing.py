@@ -1,7 +1,7 @@
-"""Recoded rows as a new table of the database that the source is in: made there by one statement, no row comes over.
+"""Recoded rows as a new table of the source's database, created there by one statement: rows are not transferred.
 
-What goes there is the partition: a line for each piece of a cell, with its class, and a line for each class, with what
-its rows say. Both are gone when the table is there.
+Only the partition is transferred: a line for each piece of a cell, with its class, and a line for each class, with its
+labels. Both tables are dropped when the new table exists.
 """
 
 from __future__ import annotations
@@ -33,7 +33,17 @@ def put(
     masks: Mapping[str, MaskPlan | None],
     escape_formulas: bool = False,
 ) -> int:
-    """Write recoded rows to a file, see `write`, or to a table of this name, see `store`; returns how many."""
+    """Write recoded rows to a file (see `write`) or a table (see `store`), and return their number.
+
+    Args:
+        rows: the source
+        out: a file, or the name of a table
+        order: the columns
+        cells: the counted cells
+        partition: classes of the cells
+        masks: masks of the columns
+        escape_formulas: escape cells that a spreadsheet would compute; for files only
+    """
     if isinstance(out, Path):
         return write(rows, out, order, cells, partition, masks, escape_formulas)
     return store(rows, out, order, cells, partition, masks)
@@ -47,10 +57,20 @@ def store(
     partition: Partition,
     masks: Mapping[str, MaskPlan | None],
 ) -> int:
-    """Make the table `name` of the columns in `order`; returns its rows. It is there whole or not at all.
+    """Create a table of recoded rows, whole or not at all, and return the number of rows.
 
-    Quasi-identifiers are recoded, others as they are or masked, and the rows in a random order. `InputError` if there
-    is a table of this name, if the source is in no database that can be written, or if its rows have changed.
+    Quasi-identifiers are recoded, other columns are masked or in clear. Rows are in random order.
+
+    Args:
+        rows: the source
+        name: the new table
+        order: its columns
+        cells: the counted cells
+        partition: classes of the cells
+        masks: masks of the columns
+
+    Raises:
+        InputError: the table exists, the source is not a writable database, or its rows have changed
     """
     quasi = [h.column for h in cells.hierarchies]
     names = [*quasi, *(h.column for h in cells.sensitive_hierarchies)]
@@ -67,8 +87,8 @@ def store(
     on: list[exp.Condition] = [exp.column(f"c{i}", "t").eq(exp.column(f"c{i}", "p")) for i in range(len(names))]
     on += [exp.column("place", "t") > exp.column("before", "p"), exp.column("place", "t") <= exp.column("past", "p")]
     source = numbered.from_(rows.query.subquery("s")).subquery("t")
-    known = exp.Select().select(exp.Count(this=exp.Star()), exp.Count(this=exp.column("class", "p")))
-    known = known.from_(source.copy()).join(exp.to_table(PIECES).as_("p"), on=exp.and_(*on), join_type="left")
+    matched = exp.Select().select(exp.Count(this=exp.Star()), exp.Count(this=exp.column("class", "p")))
+    matched = matched.from_(source.copy()).join(exp.to_table(PIECES).as_("p"), on=exp.and_(*on), join_type="left")
     columns = [
         (exp.column(f"l{quasi.index(c)}", "b") if c in quasi else exp.column(f"o{unrecoded.index(c)}", "t")).as_(
             c, quoted=True
@@ -79,13 +99,13 @@ def store(
     query = query.join(exp.to_table(PIECES).as_("p"), on=exp.and_(*on))
     query = query.join(exp.to_table(LABELS).as_("b"), on=exp.column("class", "p").eq(exp.column("class", "b")))
     with rows.engine.writing({PIECES: _pieces(cells, partition), LABELS: _labels(partition, len(quasi))}) as written:
-        if written.counts(known) != (cells.rows, cells.rows):
+        if written.counts(matched) != (cells.rows, cells.rows):
             raise changed(rows.engine.place)
         return written.create(name, query.order_by(exp.column("mixed", "t")))
 
 
 def _random(backend: str) -> exp.Expr:
-    """Return what rows are ordered by: nothing that can be drawn again."""
+    """Return a random sort key that cannot be reproduced."""
     if backend == "postgres":
         return exp.func("gen_random_uuid")
     number = exp.cast(exp.Window(this=exp.RowNumber()), "TEXT")
@@ -93,8 +113,7 @@ def _random(backend: str) -> exp.Expr:
 
 
 def _pieces(cells: Cells, partition: Partition) -> pa.Table:
-    """Return a line a piece: its cell in text; which of the cell's rows it has, past `before` up to `past`; its
-    class."""
+    """Return the pieces: the cell's texts, the range of its rows (after `before`, up to `past`), and the class."""
     columns = {}
     hierarchies = (*cells.hierarchies, *cells.sensitive_hierarchies)
     for i, (hierarchy, codes) in enumerate(zip(hierarchies, [*cells.quasi, *cells.sensitive], strict=True)):
@@ -105,6 +124,6 @@ def _pieces(cells: Cells, partition: Partition) -> pa.Table:
 
 
 def _labels(partition: Partition, number: int) -> pa.Table:
-    """Return a line a class; rows that are left out find none."""
+    """Return the labels of each class; suppressed rows match none."""
     columns = {f"l{i}": labels_of(partition, i) for i in range(number)}
     return pa.table({"class": np.arange(len(partition.boxes)), **columns})

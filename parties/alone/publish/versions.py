@@ -1,14 +1,14 @@
-"""Several publications of one table: classes of rows that look alike in all of them, held against the models.
+"""Several publications of one table: classes of rows that look alike in all of them, checked against the models.
 
-Each publication by itself may be k-anonymous, and laid on each other they name somebody: a row that is with others in
-either one, but with none of them in both, or that came or went alone. Who knows in which publications a person is, and
-what they say there, is left with the rows of one group: those in the same class of each publication, or in none. The
-owner knows which row is whose, so the groups are exact. They are at most as large as what is left to anybody who cannot
-tell rows of two publications to be one person's (as m-invariance assumes: X. Xiao, Y. Tao 2007, who give rows that come
-or go counterfeits), and just that to who can, by a column that is published as it is.
+Each publication alone may be k-anonymous, yet together they may identify somebody: a row that shares its class with
+others in each one, but with none of them in both, or that came or went alone. An attacker may know in which
+publications a person is, and their quasi-identifiers there. The rows of one group remain possible: those in the same
+class of each publication, or in none. The owner can match rows of one person, so the groups are exact. For an attacker
+who cannot match them (as m-invariance assumes: X. Xiao, Y. Tao 2007, who add counterfeits for rows that come or go), at
+least the group remains possible. For one who can, by a column published in clear, exactly the group does.
 
-The history is a file for its owner only: of each publication the rows' classes and sensitive values. It names rows by
-salted hashes, which whoever has the file can try names on.
+The history is a file for its owner only: the rows' classes and sensitive values of each publication. It names rows by
+salted hashes, on which a holder of the file can try names.
 """
 
 from __future__ import annotations
@@ -42,16 +42,21 @@ from parties.tables.delimited import MISSING
 from smc.errors import InputError
 
 FORMAT = 1
-NAME_DIGITS = 32  # of a row's hash, hexadecimal
-HierarchyOf: TypeAlias = Callable[[str, Sequence[str]], Hierarchy]  # a sensitive column's, of these values
+NAME_DIGITS = 32  # hexadecimal digits of a row's hash
+HierarchyOf: TypeAlias = Callable[[str, Sequence[str]], Hierarchy]  # hierarchy of a sensitive column with these values
 
 
 @dataclass(frozen=True)
 class Version:
-    """A publication: its rows by the hash of whose each is, its class, and its value of each sensitive column.
+    """A publication: the hash, class and sensitive values of each row.
 
-    `signatures`: of one that is m-invariant, the sensitive values of each class, counterfeit ones too. `persons`: whose
-    each row is, a hash too, if a person may have several.
+    Attributes:
+        at: time of publication
+        rows: hash of each row's identifier
+        classes: class of each row
+        sensitive: value of each row, by sensitive column
+        signatures: if m-invariant, the sensitive values of each class, including counterfeits
+        persons: hash of each row's person, if a person may have several rows
     """
 
     at: str
@@ -64,9 +69,9 @@ class Version:
 
 @dataclass(frozen=True)
 class History:
-    """The publications of one table, the oldest first; `column` says whose row each is.
+    """The publications of one table, the oldest first.
 
-    If a person may have several rows, `column` tells rows apart, and `person` says whose they are.
+    Column `column` identifies rows. If a person may have several rows, column `person` identifies persons.
     """
 
     path: Path
@@ -74,17 +79,23 @@ class History:
     salt: str
     versions: tuple[Version, ...] = ()
     person: str | None = None
-    digest: str = ""  # SHA-256 of the file as it was read; empty if there was none
+    digest: str = ""  # SHA-256 of the file as read; empty if there was no file
 
     def name(self, value: str) -> str:
-        """Return the hash that stands for whose a row is."""
+        """Return the hash that stands for an identifier."""
         return hashlib.sha256(f"{self.salt}\n{value}".encode()).hexdigest()[:NAME_DIGITS]
 
     def write(self, over: str, *more: Version) -> str:
-        """Write the history with these publications behind it, for its owner only, over the file of this SHA-256.
+        """Write the history with further publications, for its owner only, and return the file's SHA-256.
 
-        Return the new file's; without a publication there is none. `InputError` if another file is there: a publication
-        was put down meanwhile, and neither is held against the other.
+        Without any publication, the file is removed and the result is empty.
+
+        Args:
+            over: SHA-256 of the file to be replaced, empty for no file
+            more: the further publications
+
+        Raises:
+            InputError: the file has changed: another publication was added and not checked together with this one
         """
         versions = [asdict(version) for version in (*self.versions, *more)]
         content = {"smc_history": FORMAT, "salt": self.salt, "versions": versions}
@@ -134,9 +145,15 @@ class _File(BaseModel):
 
 
 def load(path: Path, column: str, person: str | None = None) -> History:
-    """Read a history; an empty one if there is no file yet. `InputError` if it is none, or if others may read it.
+    """Read a history; an empty one if there is no file yet.
 
-    Also if it was begun with persons, and there is no column of them now, or the other way round.
+    Args:
+        path: the file
+        column: column that identifies rows
+        person: column that identifies persons, if a person may have several rows
+
+    Raises:
+        InputError: the file is not a history, other users may read it, or it was begun with the other choice on persons
     """
     if not path.exists():
         return History(path, column, secrets.token_hex(16), person=person)
@@ -166,10 +183,20 @@ def published(
     models: Sequence[PrivacyModel],
     hierarchy_of: HierarchyOf,
 ) -> Iterator[list[dict[str, Any]]]:
-    """Add a publication to the history, and give what all of them reach together; what is inside writes the rows.
+    """Add a publication to the history around a block that writes its rows; yield the verdicts on all together.
 
-    It is in the history before the rows are written: nothing is given away that no later publication knows of.
-    `InputError`, and nothing added, if a model does not hold of all together, and as of `version_of`.
+    The history has the publication before its rows are written, so that every later publication is checked against it.
+
+    Args:
+        history: the earlier publications
+        rows: the source
+        cells: its cells
+        partition: classes of the cells
+        models: the models to be satisfied
+        hierarchy_of: hierarchy of a sensitive column
+
+    Raises:
+        InputError: all publications together fail a model, or as in `version_of`; nothing is added
     """
     version = version_of(history, rows, cells, partition)
     verdicts = required(history, version, models, hierarchy_of) if history.versions or version.persons else []
@@ -179,19 +206,27 @@ def published(
 
 @contextmanager
 def put_down(history: History, version: Version) -> Iterator[None]:
-    """Add a publication to the history, unless what is inside, which writes the rows, fails."""
+    """Add a publication to the history around a block that writes its rows; remove it if the block fails."""
     written = history.write(history.digest, version)
     try:
         yield
     except BaseException:
-        with suppress(InputError):  # another one was put down behind it, and held against it: it stays
+        with suppress(InputError):  # another publication was added after it, and checked against it: it stays
             history.write(written)
         raise
 
 
 def rows_by_name(history: History, table: Texts, place: str) -> list[str]:
-    """Return whose each row is, of a table whose last column says so. `InputError` if one says nothing, or two the
-    same."""
+    """Return the identifier of each row.
+
+    Args:
+        history: the history, for the column's name
+        table: the rows; the last column has the identifiers
+        place: name of the source, for errors
+
+    Raises:
+        InputError: an identifier is missing or repeated
+    """
     where = f"{place}, column {quoted(history.column)}"
     names = [table.values[-1][code] for code in table.codes[-1]]
     if MISSING in names:
@@ -204,7 +239,14 @@ def rows_by_name(history: History, table: Texts, place: str) -> list[str]:
 def version_of(history: History, rows: RowQuery, cells: Cells, partition: Partition) -> Version:
     """Return the publication of rows in the classes of a partition.
 
-    `InputError` if a row says nothing there, if two say the same, or if equal rows are divided between classes.
+    Args:
+        history: the earlier publications
+        rows: the source
+        cells: its cells
+        partition: classes of the cells
+
+    Raises:
+        InputError: a row lacks an identifier, two rows share one, or equal rows are in different classes
     """
     if len(np.unique(partition.cells)) < len(partition.cells):
         raise InputError(
@@ -234,14 +276,14 @@ def version_of(history: History, rows: RowQuery, cells: Cells, partition: Partit
 
 
 def now() -> str:
-    """Return when a publication is made."""
+    """Return the present time in UTC, to the second."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def grouped(versions: Sequence[Version]) -> tuple[list[str], Counts, int]:
-    """Return all rows, the number of each one's group, int64[rows], and how many groups there are.
+    """Return all rows, the group of each one, int64[rows], and the number of groups.
 
-    Rows of a group are in the same class of each publication, or in none of it.
+    Rows of a group are in the same class of each publication, or absent from it.
     """
     places: dict[str, int] = {}
     for version in versions:
@@ -257,10 +299,15 @@ def grouped(versions: Sequence[Version]) -> tuple[list[str], Counts, int]:
 def together(
     versions: Sequence[Version], models: Sequence[PrivacyModel], hierarchy_of: HierarchyOf
 ) -> list[dict[str, Any]]:
-    """Return whether the groups satisfy the models, what they reach, and how many rows are in groups that do not.
+    """Return a verdict for each model: whether the groups satisfy it, its measure, and the rows in failing groups.
 
-    Each publication's own sensitive values are counted, by `hierarchy_of` their columns. Models of a public
-    table, and those of columns that no publication has, are left out.
+    Each publication's own sensitive values are counted. Models with a public table, and those of columns in no
+    publication, are left out.
+
+    Args:
+        versions: the publications
+        models: the models
+        hierarchy_of: hierarchy of a sensitive column
     """
     rows, numbers, count = grouped(versions)
     places = {row: place for place, row in enumerate(rows)}
@@ -296,9 +343,9 @@ def together(
 def _classes(
     version: Version, model_columns: Set[str], numbers: Counts, count: int, hierarchy_of: HierarchyOf
 ) -> Classes:
-    """Return the groups as classes of a publication's own rows, whose groups these are.
+    """Return the groups as classes of one publication's rows.
 
-    A person's rows in a group count once, and once for each value that they have.
+    A person's rows in a group count once, and once for each of their values.
     """
     sensitive = {column: values for column, values in version.sensitive.items() if column in model_columns}
     hierarchies = [hierarchy_of(column, in_order(values)) for column, values in sensitive.items()]
@@ -320,7 +367,7 @@ def _classes(
 
 
 def _distinct(numbers: Counts, persons: Counts, count: int) -> Counts:
-    """Return how many different persons each group has, int64[count]."""
+    """Return the number of different persons in each group, int64[count]."""
     pairs = np.unique(np.stack([numbers, persons]), axis=1)
     return np.bincount(pairs[0], minlength=count).astype(np.int64)
 
@@ -328,12 +375,19 @@ def _distinct(numbers: Counts, persons: Counts, count: int) -> Counts:
 def required(
     history: History, version: Version, models: Sequence[PrivacyModel], hierarchy_of: HierarchyOf
 ) -> list[dict[str, Any]]:
-    """Return what all publications reach together. `InputError` in one line if a model does not hold of them."""
+    """Return the verdicts on all publications together; raise InputError if one fails.
+
+    Args:
+        history: the earlier publications
+        version: the new publication
+        models: the models
+        hierarchy_of: hierarchy of a sensitive column
+    """
     verdicts = together([*history.versions, version], models, hierarchy_of)
     if failed := [verdict for verdict in verdicts if not verdict["holds"]]:
         words = "; ".join(f"{v['model']} (reached: {v['reached']:.4g}, rows below: {v['rows_below']})" for v in failed)
         raise InputError(
-            f"{history.path}: these rows and those published before tell too much: {words}; nothing was written: "
+            f"{history.path}: together with earlier publications, these rows fail: {words}; nothing was written: "
             "publish rows that came later by themselves, once they are enough, and others in the same classes as before"
         )
     return verdicts

@@ -1,8 +1,8 @@
-"""A view of a table that shows columns through their masks, as SQL for the table's own database.
+"""SQL of a view that shows a table's columns through masks, for the table's own database.
 
-Nothing is written to the database here: whoever owns the table runs the statement. A view is for one role: what the
-plan lets that role see stands in clear, all else is masked. So what a role sees does not hang on who asks, and
-conditions on the view, too, see masks only.
+Nothing is written to the database here: its owner runs the statement. A view is for one role: columns unmasked for that
+role are in clear, all others masked. So the view's content does not depend on the user, and conditions on the view see
+masked values only.
 """
 
 from __future__ import annotations
@@ -19,11 +19,19 @@ from smc.errors import InputError
 
 
 def view(rows: RowQuery, plan: PublishPlan, name: str, role: str | None) -> str:
-    """Return the statements that make a view of the plan's table, and let the role read it where the database knows
-    roles.
+    """Return the statements that create a view of the plan's table and, in PostgreSQL, grant it to the role.
 
-    Identifiers are left out unless they are masked, or in clear for the role. Rows that `where` and consent leave out
-    of the table are none of the view's. `InputError` if the table is a file, or if the plan names no such role.
+    Identifiers are left out unless they are masked, or unmasked for the role. Rows excluded by `where` and consent are
+    left out.
+
+    Args:
+        rows: the table
+        plan: its plan
+        name: name of the view
+        role: role that may read it; None: all masked columns stay masked
+
+    Raises:
+        InputError: the table is a file, or the plan has no such role
     """
     dialect = rows.engine.backend.name
     if dialect not in ("duckdb", "postgres"):
@@ -53,9 +61,7 @@ def view(rows: RowQuery, plan: PublishPlan, name: str, role: str | None) -> str:
     is_chosen = plan.chosen_as is not None
     select = exp.Select().select(*columns).from_(_chosen(rows, table) if is_chosen else table)
     create = exp.Create(this=exp.to_identifier(name, quoted=True), kind="VIEW", expression=select)
-    if (
-        is_chosen and dialect == "postgres"
-    ):  # or a function in a query on the view may see rows before they are left out
+    if is_chosen and dialect == "postgres":  # without it, a function in a query on the view may see excluded rows
         barrier = exp.Property(this=exp.var("security_barrier"), value=exp.true())
         create.set("properties", exp.Properties(expressions=[barrier]))
     statements = [create.sql(dialect=dialect, pretty=True)]
@@ -66,15 +72,15 @@ def view(rows: RowQuery, plan: PublishPlan, name: str, role: str | None) -> str:
 
 
 def _chosen(rows: RowQuery, table: exp.Table) -> exp.Subquery:
-    """Return the rows that are left, of the table as its own database calls it."""
+    """Return the included rows, of the table by its name in its own database."""
     query = rows.query.copy()
-    for known in list(query.find_all(exp.Table)):
-        known.replace(table)
+    for table_copy in list(query.find_all(exp.Table)):
+        table_copy.replace(table)
     return query.subquery("t")
 
 
 def _table(rows: RowQuery) -> exp.Table:
-    """Return the table as its own database calls it."""
+    """Return the table by its name in its own database."""
     tables = list(rows.query.find_all(exp.Table))
     if len(tables) != 1 or (rows.engine.backend.name == "duckdb" and tables[0].catalog != ATTACHED):
         raise InputError(

@@ -1,4 +1,4 @@
-"""Recoded rows as a file, CSV or Parquet: streamed from where the rows live, whole or not at all."""
+"""Recoded rows as a file, CSV or Parquet: streamed from the source, written whole or not at all."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from parties.tables.delimited import MISSING
 from smc.errors import InputError
 
 PARQUET = ".parquet"
-FORMULA = "^[=+\\-@\\t\\r\\n\uff1d\uff0b\uff0d\uff20]"  # how a cell begins that spreadsheets compute
-NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"  # which may begin so, too
+FORMULA = "^[=+\\-@\\t\\r\\n\uff1d\uff0b\uff0d\uff20]"  # first character of a cell that spreadsheets compute
+NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"  # numbers may begin with such a character and are not escaped
 
 
 def write(
@@ -42,10 +42,21 @@ def write(
     masks: Mapping[str, MaskPlan | None],
     escape_formulas: bool = False,
 ) -> int:
-    """Write the columns in `order`: quasi-identifiers recoded, others as they are or masked; returns the rows written.
+    """Write the columns in `order`, quasi-identifiers recoded, others masked or in clear; return the number of rows.
 
-    Rows come in a random order, within each batch: their places in the table would tell who they are. `InputError` if
-    the rows are not those that were counted, and if the file cannot be written.
+    Rows are permuted within each batch: their positions in the table would identify them.
+
+    Args:
+        rows: the source
+        path: the file
+        order: its columns
+        cells: the counted cells
+        partition: classes of the cells
+        masks: masks of the columns
+        escape_formulas: escape cells that a spreadsheet would compute
+
+    Raises:
+        InputError: the rows have changed since they were counted, or the file cannot be written
     """
     quasi = [h.column for h in cells.hierarchies]
     sensitive = [h.column for h in cells.sensitive_hierarchies]
@@ -77,13 +88,18 @@ def write(
 
 
 def labels_of(partition: Partition, place: int) -> pa.Array:
-    """Return what the rows of each class say in a quasi-identifier, nothing if they have no value."""
+    """Return the label of each class in a quasi-identifier, NULL for a missing value.
+
+    Args:
+        partition: the classes
+        place: index of the quasi-identifier
+    """
     labels = [box[place].label for box in partition.boxes]
     return pa.array([None if label == MISSING else label for label in labels], pa.string())
 
 
 class _Assigned:
-    """Gives each row its class: of equal rows as many to each class as the partition says, in the order they come."""
+    """Assigns classes to rows: equal rows are spread over classes as in the partition, in their order of arrival."""
 
     def __init__(self, cells: Cells, partition: Partition) -> None:
         self._indices = [h.index for h in (*cells.hierarchies, *cells.sensitive_hierarchies)]
@@ -117,17 +133,17 @@ class _Assigned:
         return assigned
 
     def finish(self, place: str) -> None:
-        """Raise `InputError` unless all rows have come."""
+        """Raise InputError unless all rows have been assigned."""
         if (self._seen != self._counts).any():
             raise changed(place)
 
 
 class Finder:
-    """Finds columns of codes among distinct ones, which are sorted by a key of 62 bits at most."""
+    """Search of columns of codes among distinct ones, which are sorted by a key of at most 62 bits."""
 
     def __init__(self, known: ValueCodes, sizes: Sequence[int]) -> None:
         self._sizes = sizes
-        self._ranks: dict[int, Counts] = {}  # by column: the keys so far, where they would grow too large
+        self._ranks: dict[int, Counts] = {}  # by column: the keys so far, ranked where they would grow too large
         keys, bound = np.zeros(known.shape[1], dtype=np.int64), 1
         for i, (column, size) in enumerate(zip(known, sizes, strict=True)):
             if bound * size >= 1 << 62:
@@ -139,7 +155,7 @@ class Finder:
         self._keys = keys[self._order]
 
     def find(self, codes: ValueCodes) -> Counts:
-        """Return the place of each column, int64[columns]; -1 if it is not known."""
+        """Return the index of each column, int64[columns]; -1 if it is missing."""
         if not len(self._keys):
             return np.full(codes.shape[1], -1, dtype=np.int64)
         keys = np.zeros(codes.shape[1], dtype=np.int64)
@@ -155,18 +171,18 @@ class Finder:
 
 
 def _distinct(keys: Counts) -> Counts:
-    """Return the distinct keys in order, by sorting: hashing so many is several times slower."""
+    """Return the distinct keys in order, by sorting, which is several times faster than hashing here."""
     ordered = np.sort(keys)
     return ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])] if len(keys) else ordered
 
 
 def changed(place: str) -> InputError:
-    """Return the error that a source's rows are not those that were counted."""
+    """Return the error for a source whose rows have changed since they were counted."""
     return InputError(f"{place}: the rows changed while they were published; nothing was written")
 
 
 def escaped(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Put an apostrophe before text that a spreadsheet would take for a formula; leave other cells as they are."""
+    """Put an apostrophe before text that a spreadsheet would compute as a formula; leave other cells as they are."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
@@ -178,14 +194,14 @@ def escaped(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def escaped_text(texts: Sequence[str]) -> list[str]:
-    """Return the same of some texts."""
+    """Return the texts with the apostrophe of `escaped` where needed."""
     return escaped(pa.chunked_array([list(texts)], pa.string())).to_pylist()
 
 
 class CsvWriter:
-    """Tables as CSV, with a header once; see `escaped` for formulas.
+    """Writer of tables as CSV, with one header; formulas may be escaped.
 
-    No value of a single column is an empty text, in quotes: an empty line would be one that readers pass over.
+    A missing value of a single column is written as an empty quoted text: readers would skip an empty line.
     """
 
     def __init__(self, stream: IO[bytes], names: Sequence[str], escape_formulas: bool = False) -> None:
@@ -197,7 +213,7 @@ class CsvWriter:
         self._stream = stream
 
     def write(self, table: pa.Table) -> None:
-        """Add the rows of a table."""
+        """Write the rows of a table."""
         if self._escape_formulas:
             table = pa.table([escaped(column) for column in table.columns], names=table.column_names)
         if table.num_columns == 1:
@@ -207,20 +223,20 @@ class CsvWriter:
 
 
 class ParquetWriter:
-    """Tables as Parquet, all of the first one's types."""
+    """Writer of tables as Parquet, all with the first one's types."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
         self._writer: Any = None
 
     def write(self, table: pa.Table) -> None:
-        """Add the rows of a table."""
+        """Write the rows of a table."""
         if self._writer is None:
             self._writer = pyarrow.parquet.ParquetWriter(self._stream, table.schema)
         self._writer.write_table(table.cast(self._writer.schema))
 
     def close(self) -> None:
-        """Write what stands at the end of the file."""
+        """Write the end of the file."""
         if self._writer is not None:
             self._writer.close()
 
@@ -229,7 +245,14 @@ class ParquetWriter:
 def writer_of(
     path: Path, stream: IO[bytes], names: Sequence[str], escape_formulas: bool = False
 ) -> Iterator[CsvWriter | ParquetWriter]:
-    """Give what writes tables to a stream, by the file's name; a Parquet file has no formulas to be escaped."""
+    """Yield a writer of tables for the format of the file's name; Parquet needs no escaping of formulas.
+
+    Args:
+        path: the file's name
+        stream: the open file
+        names: the columns
+        escape_formulas: escape cells that a spreadsheet would compute; for CSV only
+    """
     if path.suffix != PARQUET:
         yield CsvWriter(stream, names, escape_formulas)
         return

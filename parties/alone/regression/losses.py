@@ -1,7 +1,7 @@
-"""Convex losses L(z) of a linear classifier, z = c w.d for a row d of class c = 1 or -1: with |L'| <= 1.
+"""Convex losses L(z) of a linear classifier, z = c w.d for a row d of class c = 1 or -1, with |L'| <= 1.
 
 `smoothness` bounds L'': it is the constant c of Chaudhuri, Monteleoni, Sarwate (JMLR 2011), 1/4 for the logistic loss
-and 1 / (2 h) for Huber's, which is the hinge with its corner rounded over a width of 2 h.
+and 1 / (2 h) for Huber's, which is the hinge loss with its corner rounded over a width of 2 h.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ LossName: TypeAlias = Literal["logistic", "huber"]
 
 
 class Loss(ABC):
-    """A loss, and its derivatives; all of float64[...] and elementwise."""
+    """A loss and its derivatives, elementwise on float64[...]."""
 
     @property
     @abstractmethod
     def smoothness(self) -> float:
-        """The greatest second derivative."""
+        """Greatest second derivative."""
 
     @property
     def at_zero(self) -> float:
-        """L(0), the loss of a classifier that knows nothing."""
+        """L(0), the loss of weights 0."""
         return float(self.value(np.zeros(1))[0])
 
     @abstractmethod
@@ -42,12 +42,12 @@ class Loss(ABC):
 
     @abstractmethod
     def curvature(self, z: Floats) -> Floats:
-        """Return L''(z), where it is one; Huber's has two corners of the slope."""
+        """Return L''(z); at the two corners of Huber's slope, that of one side."""
 
 
 @dataclass(frozen=True)
 class Logistic(Loss):
-    """ln(1 + e^-z)."""
+    """Logistic loss ln(1 + e^-z)."""
 
     @property
     @override
@@ -69,7 +69,7 @@ class Logistic(Loss):
 
 @dataclass(frozen=True)
 class Huber(Loss):
-    """0 above 1 + h, 1 - z below 1 - h, and between them the parabola (1 + h - z)^2 / (4 h)."""
+    """Huber loss: 0 above 1 + h, 1 - z below 1 - h, and between them the parabola (1 + h - z)^2 / (4 h)."""
 
     h: float = 0.5
 
@@ -80,8 +80,8 @@ class Huber(Loss):
 
     @override
     def value(self, z: Floats) -> Floats:
-        left = np.clip(1 + self.h - z, 0, 2 * self.h)
-        return left**2 / (4 * self.h) + np.maximum(1 - self.h - z, 0)
+        distance = np.clip(1 + self.h - z, 0, 2 * self.h)
+        return distance**2 / (4 * self.h) + np.maximum(1 - self.h - z, 0)
 
     @override
     def slope(self, z: Floats) -> Floats:
@@ -93,12 +93,17 @@ class Huber(Loss):
 
 
 def loss(name: LossName, h: float) -> Loss:
-    """Return the loss of that name; h is Huber's."""
+    """Return the loss with this name; h is the parameter of Huber's."""
     return Logistic() if name == "logistic" else Huber(h)
 
 
 def radius(of: Loss, regularisation: float) -> float:
-    """Bound |w| of every minimiser of J, whatever the rows: lambda w is a mean of slopes, and J(w) <= J(0)."""
+    """Return a bound of |w| for the minimiser of J, for any rows: lambda w is a mean of slopes, and J(w) <= J(0).
+
+    Args:
+        of: the loss
+        regularisation: lambda
+    """
     return min(1 / regularisation, math.sqrt(2 * of.at_zero / regularisation))
 
 

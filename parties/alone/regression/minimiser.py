@@ -1,13 +1,13 @@
-"""The exact minimiser of J, certified: J is lambda-strongly convex, so |w - w*| <= |gradient of J at w| / lambda.
+"""Exact, certified minimiser of J: J is lambda-strongly convex, so |w - w*| <= |gradient of J at w| / lambda.
 
-Newton's method from 0, its steps halved until J falls as it should (Armijo). Where Huber's loss has no second
-derivative it takes that of one side, a semismooth Newton method; the matrix is at least lambda times the identity, so
+Newton's method starts from 0; its steps are halved until J falls enough (Armijo). Where Huber's loss has no second
+derivative, it takes that of one side, a semismooth Newton method. The matrix is at least lambda times the identity, so
 each step leads downhill, and near the minimum a few whole ones do.
 
-Whether it is reached must not depend on the rows where a peer could see it: so lambda and Huber's h have floors there,
-`LEAST_LAMBDA` and `LEAST_HUBER`. Rounding: w has a norm of R = sqrt(2 L(0) / lambda) = 447 at most, margins are known
-to about 2^-53 R, their slopes to 1 / (2 h) times that, 50 at most: 2.5e-12, 400 times less than `TOLERANCE`. Search:
-where no row has curvature, a whole step is 1 / lambda long, and `LEAST_SIZE` of it, 0.001, still shorter than a margin.
+With a peer, success must not depend on the rows. So lambda and Huber's h have lower limits there, `LEAST_LAMBDA` and
+`LEAST_HUBER`. Rounding: w has a norm of R = sqrt(2 L(0) / lambda) = 447 at most. Margins are exact to about 2^-53 R,
+their slopes to 1 / (2 h) times that, 50 at most: 2.5e-12, 400 times less than `TOLERANCE`. Search: where no row has
+curvature, a whole step is 1 / lambda long, and `LEAST_SIZE` of it, 0.001, is still shorter than a margin.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from parties.base.arrays import Floats
 from smc.errors import InputError
 
 TOLERANCE = 1e-9  # of the gradient's norm
-MOST_STEPS = 200  # of which a few are taken
-LEAST_SIZE = 1e-8  # of a step; below it J is as low as doubles can tell
-MOST_FEATURES = 2_000  # of which the second derivatives are a matrix that fits
+MOST_STEPS = 200  # usually a few suffice
+LEAST_SIZE = 1e-8  # of a step; below it, doubles cannot show a decrease of J
+MOST_FEATURES = 2_000  # so that the matrix of second derivatives fits into memory
 LEAST_LAMBDA = 1e-5
 LEAST_HUBER = 0.01
 
@@ -40,7 +40,17 @@ class Minimum:
 
 
 def minimise(rows: TrainingRows, loss: Loss, regularisation: float, tilt: Floats | None = None) -> Minimum:
-    """Return weights of least J(w) + tilt.w, to a gradient of norm `TOLERANCE`. `InputError` if not reached."""
+    """Return the weights of least J(w) + tilt.w, to a gradient of norm `TOLERANCE`.
+
+    Args:
+        rows: the rows
+        loss: the loss
+        regularisation: lambda
+        tilt: linear term, float64[features]; None: 0
+
+    Raises:
+        InputError: there are too many features, or the tolerance was not reached
+    """
     number = rows.features.number
     check_features(number)
     slant = np.zeros(number) if tilt is None else tilt
@@ -63,6 +73,6 @@ def minimise(rows: TrainingRows, loss: Loss, regularisation: float, tilt: Floats
 
 
 def check_features(number: int) -> None:
-    """Raise `InputError` if there are too many to be fitted."""
+    """Raise InputError if there are too many features to fit."""
     if number > MOST_FEATURES:
         raise InputError(f"{number} features, at most {MOST_FEATURES} are fitted exactly: name fewer columns")

@@ -1,14 +1,15 @@
-"""Second moments of rows and their target, and the weights of least squares that follow from noisy ones.
+"""Second moments of rows and their target, and the weights of least squares from noisy moments.
 
-A row is z = (x, y): x as of `features`, of norm 1 at most, and y its target, moved and scaled to [-1, 1] by the public
-bounds; a row without a target is none. All of least squares is in the sum of z z': so that is opened once with noise,
-and what follows costs nothing (sufficient statistics perturbation: Vu, Slavkovic, ICDM workshops 2009). In numbers: the
-d (d + 1) / 2 of x x', the d of x y, and y^2; the last of x is constant, so the number of rows is among them.
+A row is z = (x, y). x is a vector of `features`, of norm 1 at most; y is the target, scaled to [-1, 1] by the public
+bounds. A row without a target is left out. Least squares depends on the sum of z z' alone: so this is opened once with
+noise, and further results cost nothing (sufficient statistics perturbation: Vu, Slavkovic, ICDM workshops 2009). Its
+numbers are the d (d + 1) / 2 of x x', the d of x y, and y^2. The last feature is constant, so the number of rows is
+among them.
 
-Noise makes a sum of x x' that is none: its least eigenvalue may be below 0. So a multiple of the identity is added, no
-more than the noise needs (Wang, "Revisiting differentially private linear regression", UAI 2018, there with a further
-noisy number; here with the pivots of the noisy sum, which is public). All of it is arithmetic on doubles, element by
-element, so that both parties find the same bits.
+With noise, the sum of x x' may have an eigenvalue below 0. So a multiple of the identity is added, no more than the
+noise requires (Wang, "Revisiting differentially private linear regression", UAI 2018, there with a further noisy
+number; here with the pivots of the noisy sum, which is public). All of it is arithmetic on doubles, element by element,
+so that both parties compute the same bits.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ from parties.base.arrays import Floats, Numbers
 from protocols.counts import Indices
 
 EXACT = 1 << 24  # rows of a piece, up to which a sum of products below 2^28 is exact in floats
-DEVIATIONS = 1.96  # of an interval of 95 %, where an estimate is nearly normal
-STEPS = 8  # parts of what noise may need, that are tried one after the other
+DEVIATIONS = 1.96  # of an interval of 95%, for a nearly normal estimate
+STEPS = 8  # steps into which the added multiple is divided
 
 
 @dataclass(frozen=True)
 class Moments:
-    """The moments of rows with these features and a target of numbers, `present` where it is one."""
+    """Moments of rows with these features and a numeric target; `present` marks target values that are numbers."""
 
     features: Features
     target: Column
@@ -40,12 +41,12 @@ class Moments:
 
     @property
     def size(self) -> int:
-        """The numbers of a row, z."""
+        """Length of z."""
         return self.features.number + 1
 
     @property
     def numbers(self) -> int:
-        """How many moments there are."""
+        """Number of moments."""
         return self.size * (self.size + 1) // 2
 
     @cached_property
@@ -55,10 +56,13 @@ class Moments:
         return np.array([int(ONE * number) for number in self.target.numbers], dtype=np.int64)
 
     def sums(self, pieces: Iterable[Indices]) -> tuple[Numbers, int]:
-        """Return the moments of all rows, int64[numbers] in units of 2^-28, and how many rows there are.
+        """Return the moments of all rows, int64[numbers] in units of 2^-28, and the number of rows.
 
-        Exact, whatever the order and the pieces: int64[lines, columns + 2] of the columns' values, the target's, and
-        how often a line is there.
+        The result is exact, for any order and pieces.
+
+        Args:
+            pieces: int64[lines, columns + 2] each: indices of the columns' values, that of the target, and the line's
+                count
         """
         whole, rows = np.zeros((self.size, self.size), dtype=np.int64), 0
         for lines in pieces:
@@ -69,18 +73,18 @@ class Moments:
                 integers = z.astype(np.int64)
                 whole += (integers * counts) @ integers.T  # slower
             elif (counts == 1).all():
-                whole += (z @ z.T).astype(np.int64)  # of which only a half is computed
+                whole += (z @ z.T).astype(np.int64)  # the library computes only a half
             else:
                 whole += ((z * counts) @ z.T).astype(np.int64)
         return whole[np.triu_indices(self.size)], rows
 
     def _vectors(self, lines: Indices) -> tuple[Floats, Numbers]:
-        """Return z of each line, integers as float64[size, lines] in units of 2^-14, and how often it is there."""
+        """Return z of each line, integers as float64[size, lines] in units of 2^-14, and the line's count."""
         z = np.zeros((self.size, len(lines)))
         features = self.features
-        for place, (column, start) in enumerate(zip(features.columns, features.starts, strict=True)):
-            codes = lines[:, place]
-            amounts = features.amounts[place][codes]
+        for index, (column, start) in enumerate(zip(features.columns, features.starts, strict=True)):
+            codes = lines[:, index]
+            amounts = features.amounts[index][codes]
             if column.numbers is None:
                 z[start + codes, np.arange(len(lines))] = amounts
             else:
@@ -90,14 +94,19 @@ class Moments:
         return z, lines[:, -1]
 
     def rows(self, moments: Floats) -> float:
-        """Return how many rows noisy moments are of, in units of one."""
+        """Return the estimated number of rows from noisy moments."""
         return float(self._matrix(moments)[-2, -2]) * (ONE / self.features.unit) ** 2
 
     def weights(self, moments: Floats, regularisation: float, sigma: float) -> Floats:
         """Return the weights of least sum (w.x - y)^2 / 2 + n lambda / 2 |w|^2, float64[features].
 
-        `moments` have noise of this standard deviation. The matrix of least squares gets a multiple of the identity
-        until no pivot is below the greatest eigenvalue that the noise is likely to have, sigma (2 sqrt(d) + 2).
+        The matrix of least squares gets a multiple of the identity until no pivot is below the likely greatest
+        eigenvalue of the noise, sigma (2 sqrt(d) + 2).
+
+        Args:
+            moments: noisy moments
+            regularisation: lambda
+            sigma: standard deviation of the noise
         """
         right = self._matrix(moments)[:-1, -1:]
         solved = self._solved(moments, regularisation, sigma, right)
@@ -106,14 +115,20 @@ class Moments:
     def error(
         self, moments: Floats, weights: Floats, regularisation: float, sigma: float
     ) -> tuple[float, tuple[float, float]]:
-        """Return the root of the mean of (w.x - y)^2 over the rows, and an interval for it, for `weights` as above.
+        """Return the root mean square of w.x - y over the rows, and a 95% interval for it.
 
-        With z = (w, -1) the noisy moments M + N say z'(M + N)z where the rows say z'Mz. The weights are chosen to make
-        the former small, so it is too small on average: Stein's lemma has E z'Nz as sigma^2 times the sum of the
-        derivatives of z_i z_j by N_ij, -2 sigma^2 (tr H (1 + |w|^2) + w'Hw - sum H_ii w_i^2) for the inverse H of the
-        matrix that w solves. Minus that is added. The interval has the variances of z'Nz for a fixed z, of 2 g'Hg with
-        g = N_xy - N_xx w, which is what choosing w takes away, and of the noisy number of rows: for 95 % where these
-        are nearly normal.
+        With z = (w, -1), the noisy moments M + N give z'(M + N)z where the rows give z'Mz. The weights minimise the
+        former, so it is too small on average. By Stein's lemma E z'Nz is sigma^2 times the sum of the derivatives of
+        z_i z_j by N_ij, -2 sigma^2 (tr H (1 + |w|^2) + w'Hw - sum H_ii w_i^2) for the inverse H of the matrix that w
+        solves; this bias is subtracted. The interval has three variances: of z'Nz for a fixed z; of 2 g'Hg with g =
+        N_xy - N_xx w, the effect of choosing w; and of the noisy number of rows. It has 95% confidence where these are
+        nearly normal.
+
+        Args:
+            moments: noisy moments
+            weights: result of `weights` for these moments
+            regularisation: lambda
+            sigma: standard deviation of the noise
         """
         whole, z, size = self._matrix(moments), np.append(weights, -1.0), self.size - 1
         solved = self._solved(moments, regularisation, sigma, np.eye(size))
@@ -130,10 +145,16 @@ class Moments:
         return math.sqrt(mean), (low, high)
 
     def deviations(self, moments: Floats, weights: Floats, regularisation: float, sigma: float) -> Floats:
-        """Return the standard deviation that noise gives to each of `weights` as above, float64[features].
+        """Return the standard deviation that noise gives to each weight, float64[features].
 
-        By the delta method noise N moves the weights by H (N_xy - N_xx w), H the inverse of the matrix that w solves;
-        N is symmetric, so what is in brackets has the covariance sigma^2 ((1 + |w|^2) I + w w' - diag(w_i^2)).
+        By the delta method, noise N moves the weights by H (N_xy - N_xx w), H the inverse of the matrix that w solves.
+        N is symmetric, so the bracket has the covariance sigma^2 ((1 + |w|^2) I + w w' - diag(w_i^2)).
+
+        Args:
+            moments: noisy moments
+            weights: result of `weights` for these moments
+            regularisation: lambda
+            sigma: standard deviation of the noise
         """
         size = self.size - 1
         inverse = self._solved(moments, regularisation, sigma, np.eye(size))
@@ -144,7 +165,7 @@ class Moments:
         return sigma * np.sqrt(np.array(variances))
 
     def _solved(self, moments: Floats, regularisation: float, sigma: float, right: Floats) -> Floats | None:
-        """Solve least squares for right sides, float64[features, sides]; None if there is no way: see `weights`."""
+        """Solve least squares for right sides, float64[features, sides]; None if impossible. See `weights`."""
         matrix = self._matrix(moments)[:-1, :-1]
         noise = sigma * (2 * math.sqrt(len(matrix)) + 2)
         rows = max(self.rows(moments), 1.0)
@@ -162,21 +183,21 @@ class Moments:
 
 
 def _eliminated(matrix: Floats, right: Floats, least: float) -> Floats | None:
-    """Solve a symmetric system by elimination, float64[size, sides]; None if a pivot is below `least`, or is 0."""
+    """Solve a symmetric system by elimination, float64[size, sides]; None if a pivot is at most `least` or 0."""
     table = np.column_stack([matrix, right])
     size = len(matrix)
-    for place in range(size):
-        pivot = table[place, place]
+    for index in range(size):
+        pivot = table[index, index]
         if pivot <= least or pivot <= 0:
             return None
-        below = table[place + 1 :, place] / pivot
-        table[place + 1 :, place:] -= below[:, None] * table[place, place:]
+        below = table[index + 1 :, index] / pivot
+        table[index + 1 :, index:] -= below[:, None] * table[index, index:]
     solved = np.zeros(right.shape)
-    for place in reversed(range(size)):
-        known = table[place, size:].copy()
-        for other in range(place + 1, size):  # one after the other, so that all machines round alike
-            known -= table[place, other] * solved[other]
-        solved[place] = known / table[place, place]
+    for index in reversed(range(size)):
+        remainder = table[index, size:].copy()
+        for other in range(index + 1, size):  # one after the other, so that all machines round alike
+            remainder -= table[index, other] * solved[other]
+        solved[index] = remainder / table[index, index]
     return solved
 
 

@@ -1,8 +1,7 @@
-"""A party's own rows as an objective: J(w) = lambda / 2 |w|^2 + 1 / n sum L(c_i w.d_i), and sums of its gradients.
+"""A party's own rows as an objective J(w) = lambda / 2 |w|^2 + 1 / n sum L(c_i w.d_i), and sums of its gradients.
 
-Equal rows stand once, with their number. A row is known by the indices of its values, so w.d is a sum of k + 1 numbers
-that are looked up, and a sum of gradients is a sum for each value of each column: no matrix of rows and features is
-made.
+Equal rows are stored once, with their count. A row is the indices of its values, so w.d is a sum of k + 1 table
+entries, and a sum of gradients is a sum for each value of each column. No matrix of rows and features is built.
 """
 
 from __future__ import annotations
@@ -20,14 +19,14 @@ from parties.alone.regression.losses import Loss
 from parties.base.arrays import Floats, Numbers
 from protocols.release.descent import FINE
 
-SLOPE_BITS = FINE - BITS  # of a slope L' behind the point
+SLOPE_BITS = FINE - BITS  # fractional bits of a slope L'
 
 
 @dataclass(frozen=True, eq=False)
 class RowStream:
-    """Rows in `pieces` of bounded size, of which each call begins a pass: sums of integers, so in any order and pieces.
+    """Rows in `pieces` of bounded size; each call of `pieces` begins a new pass.
 
-    `total` is the number of rows.
+    Results are sums of integers, so they do not depend on order and pieces. `total` is the number of rows.
     """
 
     features: Features
@@ -35,7 +34,7 @@ class RowStream:
     total: int
 
     def slopes(self, loss: Loss, weights: Floats, clip: int) -> Numbers:
-        """See `TrainingRows.slopes`."""
+        """Return the sum of all rows' gradients; see `TrainingRows.slopes`."""
         slopes = np.zeros(self.features.number, dtype=np.int64)
         for rows in self.pieces():
             slopes += rows.slopes(loss, weights, clip)
@@ -53,7 +52,7 @@ class TrainingRows:
 
     @property
     def total(self) -> int:
-        """The number of rows."""
+        """Number of rows."""
         return int(self.counts.sum())
 
     def margins(self, weights: Floats) -> Floats:
@@ -68,7 +67,7 @@ class TrainingRows:
     def gathered(self, each: Floats | Numbers) -> NDArray[Any]:
         """Return the sum of each line's number times its features, in units of 2^-14, [features] of the same type.
 
-        Exact for integers of which the absolute values add up to less than 2^49.
+        It is exact for integers whose absolute values add up to less than 2^49.
         """
         from smc.kernels import add_up
 
@@ -78,15 +77,20 @@ class TrainingRows:
 
     @cached_property
     def _by_column(self) -> Numbers:
-        """The codes, one column after the other: int64[columns, lines]."""
+        """The codes, one column after the other, int64[columns, lines]."""
         return np.ascontiguousarray(self.codes.T)
 
     def slopes(self, loss: Loss, weights: Floats, clip: int) -> Numbers:
-        """Return the sum of all rows' gradients L'(c w.d) c d, int64[features], each a vector of norm clip 2^14 at
-        most, whatever the weights are.
+        """Return the sum of all rows' gradients L'(c w.d) c d, int64[features].
 
-        L' is rounded towards zero to multiples of 2^-14 and clipped to `clip` of them. All is integers from there on.
-        An L' that is no number, of weights that are none, is 0: else what one row says would be without bound.
+        L' is rounded towards zero to multiples of 2^-14 and clipped to `clip` of them; all later arithmetic is on
+        integers. So each row's gradient has norm clip 2^14 at most, for any weights. A NaN slope, from weights that are
+        not finite, counts as 0: otherwise a row's contribution would be unbounded.
+
+        Args:
+            loss: the loss
+            weights: the weights, float64[features]
+            clip: greatest |L'|, in multiples of 2^-14
         """
         with np.errstate(invalid="ignore", over="ignore"):
             slope = np.trunc(loss.slope(self.margins(weights)) * (1 << SLOPE_BITS))
@@ -96,17 +100,35 @@ class TrainingRows:
         return slopes
 
     def objective(self, loss: Loss, regularisation: float, weights: Floats) -> float:
-        """Return the objective J."""
+        """Return the objective J.
+
+        Args:
+            loss: the loss
+            regularisation: lambda
+            weights: the weights, float64[features]
+        """
         losses = float(self.counts @ loss.value(self.margins(weights))) / max(1, self.total)
         return regularisation / 2 * float(weights @ weights) + losses
 
     def gradient(self, loss: Loss, regularisation: float, weights: Floats) -> Floats:
-        """Return the gradient of J."""
+        """Return the gradient of J.
+
+        Args:
+            loss: the loss
+            regularisation: lambda
+            weights: the weights, float64[features]
+        """
         each = loss.slope(self.margins(weights)) * self.signs * self.counts
         return regularisation * weights + self.gathered(each) / ONE / max(1, self.total)
 
     def curvature(self, loss: Loss, regularisation: float, weights: Floats) -> Floats:
-        """Return the second derivatives of J, float64[features, features]."""
+        """Return the second derivatives of J, float64[features, features].
+
+        Args:
+            loss: the loss
+            regularisation: lambda
+            weights: the weights, float64[features]
+        """
         each = loss.curvature(self.margins(weights)) * self.counts
         number = self.features.number
         hessian = np.zeros((number, number))
@@ -120,7 +142,7 @@ class TrainingRows:
         return hessian / max(1, self.total) + regularisation * np.eye(number)
 
     def _places(self) -> tuple[list[Numbers], list[Floats]]:
-        """Return for each column and the intercept in which feature each line has its number, and the number."""
+        """Return for each column, and the intercept, each line's feature index and its value."""
         places, amounts = [], []
         for place, (column, start) in enumerate(zip(self.features.columns, self.features.starts, strict=True)):
             codes = self.codes[:, place]

@@ -1,1 +1,1 @@
-"""One's own numbers with noise that fits them: local sensitivity, and what may be made of it."""
+"""Noise fitted to one's own numbers by local sensitivity."""

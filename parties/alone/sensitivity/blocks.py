@@ -1,8 +1,8 @@
-"""Sample and aggregate: any function of rows, computed on disjoint blocks of them, as numbers for a private median.
+"""Sample and aggregate: any function of rows, computed on disjoint blocks, as numbers for a private median.
 
-Which block a row is in depends on its place and on chance, never on what it says; so a row that is replaced changes the
-number of one block. A function is not trusted to be total: a block for which it fails, or gives no finite number,
-counts as the lower bound, for an error that depends on one row would tell about it.
+The block of a row depends on its position and on chance, never on its content. So replacing one row changes one block's
+number. A function may fail or return no finite number for a block; the block then counts as the lower bound, since an
+error that depends on one row would disclose it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,18 @@ FUNCTIONS: dict[str, Function] = {
 
 
 def block_table(numbers: NDArray[np.int64], function: Function, blocks: int, low: int, high: int) -> Table:
-    """Return the function's number of each block, rounded, within the bounds. `InputError` for an empty block."""
+    """Return the function's result of each block, rounded, within the bounds.
+
+    Args:
+        numbers: rows, int64[n]
+        function: the function
+        blocks: number of blocks, at most as many as rows
+        low: least result
+        high: greatest result
+
+    Raises:
+        InputError: a block would be empty
+    """
     if not 1 <= blocks <= len(numbers):
         raise InputError(
             f"blocks: {blocks:,} blocks of {len(numbers):,} rows: there must be from 1 block to as many as rows"
@@ -41,6 +52,6 @@ def block_table(numbers: NDArray[np.int64], function: Function, blocks: int, low
 def _number(function: Function, rows: NDArray[np.int64], low: int, high: int) -> int:
     try:
         result = float(function(rows))
-    except Exception:  # whatever it is, it must not be seen
+    except Exception:  # any error must stay hidden: it may depend on one row
         return low
     return round(min(max(result, low), high)) if math.isfinite(result) else low

@@ -1,4 +1,4 @@
-"""Noise on one's own numbers, from the circuits that two parties use, run by one with the system's randomness."""
+"""Noise on one's own numbers, from the circuits of the two-party protocols, run by one party with system randomness."""
 
 from __future__ import annotations
 
@@ -13,14 +13,20 @@ from smc.session import Session
 
 
 def drawn(engine: Engine, law: Law, number: int) -> NDArray[np.int64]:
-    """Draw samples in the open, int64[number]: for the clear engine only, for two parties it would undo the noise."""
+    """Draw samples and open them, int64[number]: on the clear engine only; with two parties, the noise would be known.
+
+    Args:
+        engine: the clear engine
+        law: the noise
+        number: number of samples
+    """
     (opened,) = engine.reveal(sample(engine, law, number))
     words = bitpack.to_words(opened).astype(np.int64)
     return words - ((words >> (law.width - 1)) << law.width) if law.least < 0 else words
 
 
 def private(law: Law, number: int) -> NDArray[np.int64]:
-    """Draw samples that nobody else can know, int64[number]."""
+    """Draw samples with system randomness, int64[number]."""
 
     def program(session: Session) -> NDArray[np.int64]:
         return drawn(make_engine(session, "clear"), law, number)

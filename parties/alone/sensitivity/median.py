@@ -1,14 +1,14 @@
-"""The median of n whole numbers in public bounds, and how far it can move: at once, and after k replacements.
+"""Median of n integers in public bounds, and its sensitivity: local, and after k replacements.
 
 Neighbouring tables differ by one number replaced, so n is public. The median is the lower one, x[m], m = (n - 1) // 2,
 of the sorted numbers; x[i] is the lower bound for i < 0, the upper one for i >= n. Then
 
     A_k = max over t = 0..k + 1 of x[m + t] - x[m + t - k - 1]
 
-is the greatest local sensitivity of all tables at a distance of at most k: k numbers and one more are replaced so that
+is the greatest local sensitivity of all tables at a distance of at most k: k numbers and one more are replaced, so that
 the median moves from one end of a window to the other (Nissim, Raskhodnikova, Smith, "Smooth sensitivity and sampling
 in private data analysis", STOC 2007, section 3.1). A_0 is the local sensitivity LS(x), A_n the global one, the distance
-of the bounds. Of a replaced number it is told that A_k(x) <= A_(k + 1)(x').
+of the bounds. For neighbours x and x', A_k(x) <= A_(k + 1)(x').
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from numpy.typing import ArrayLike
 from parties.base.arrays import Numbers
 from smc.errors import InputError
 
-MOST_VALUES = 1 << 20  # whole numbers between the bounds
+MOST_VALUES = 1 << 20  # greatest number of integers between the bounds
 
 
 class Table:
-    """Numbers int[n] in public bounds; what lies outside is moved to the nearest bound, which one row's does alone.
+    """Sorted integers int64[n] in public bounds; each number outside is clipped on its own to the nearest bound.
 
-    `InputError` for bounds that are none, or too far apart, and without numbers.
+    Raise InputError without numbers, and for bounds in the wrong order or too far apart.
     """
 
     def __init__(self, numbers: ArrayLike, low: int, high: int) -> None:
@@ -46,17 +46,17 @@ class Table:
 
     @property
     def middle(self) -> int:
-        """m, the place of the median."""
+        """m, the index of the median."""
         return (len(self) - 1) // 2
 
     @property
     def median(self) -> int:
-        """The lower median."""
+        """Lower median."""
         return int(self.numbers[self.middle])
 
     @property
     def most(self) -> int:
-        """The global sensitivity."""
+        """Global sensitivity."""
         return self.high - self.low
 
     @cached_property
@@ -65,22 +65,21 @@ class Table:
         return np.concatenate([np.full(beyond, self.low), self.numbers, np.full(beyond, self.high)])
 
     def change(self, distance: int) -> int:
-        """Compute A_k: the greatest local sensitivity of a table at most so far from this one."""
+        """Return A_k, the greatest local sensitivity of all tables at a distance of at most k."""
         length = min(distance, len(self)) + 1
-        place = len(self) + 1 + self.middle
-        ends = self._padded[place : place + length + 1]
-        return int((ends - self._padded[place - length : place + 1]).max())
+        median_index = len(self) + 1 + self.middle
+        ends = self._padded[median_index : median_index + length + 1]
+        return int((ends - self._padded[median_index - length : median_index + 1]).max())
 
     @property
     def local(self) -> int:
-        """LS(x)."""
+        """Local sensitivity LS(x)."""
         return self.change(0)
 
     def distance(self, bound: int) -> int:
-        """Return how many numbers must be replaced for a local sensitivity of more than `bound`; n + 1 if no number
-        does.
+        """Return the least number of replacements that give a local sensitivity above `bound`; n + 1 if none does.
 
-        Of neighbouring tables it differs by 1 at most.
+        It differs by 1 at most between neighbouring tables.
         """
         low, high = 0, len(self) + 1  # A_k grows with k
         while low < high:
@@ -92,15 +91,15 @@ class Table:
         return low
 
     def smooth(self, beta: float) -> float:
-        """Compute SS(x) = max over k of e^(-beta k) A_k: neighbours' differ by a factor of e^beta at most."""
+        """Return SS(x) = max over k of e^(-beta k) A_k; it differs by a factor of at most e^beta between neighbours."""
         size = len(self)
         best = max(self.change(0), math.exp(-beta * size) * self.most)
-        left = [(0, size)]
-        while left:
-            low, high = left.pop()
+        intervals = [(0, size)]
+        while intervals:
+            low, high = intervals.pop()
             between = (low + high) // 2
             if low == between or math.exp(-beta * low) * self.change(high) <= best:
-                continue  # both factors are monotone: nothing between is greater
+                continue  # both factors are monotone: no value between is greater
             best = max(best, math.exp(-beta * between) * self.change(between))
-            left += [(low, between), (between, high)]
+            intervals += [(low, between), (between, high)]
         return best

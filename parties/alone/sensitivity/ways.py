@@ -1,50 +1,50 @@
-"""Six ways to tell the median of one's own numbers, and what each is proved to cost in all.
+"""Six mechanisms for the median of one's own numbers, with proofs of their total cost.
 
-Notation: x ~ x' are tables that differ by one number replaced, q the median, LS and GS its local and global
-sensitivity, X noise of the discrete Laplace law of a scale, t(scale, delta) the least whole number with P(X >= t) <=
+Notation: x ~ x' are tables that differ by one number replaced. q is the median, LS and GS its local and global
+sensitivity. X is noise of the discrete Laplace law of a scale. t(scale, delta) is the least integer with P(X >= t) <=
 delta (`protocols.release.tails`). Noise with |q(x) - q(x')| <= scale epsilon costs epsilon
 (`protocols.release.laplace`).
 
 **global**: q + X(GS / epsilon). (epsilon, 0).
 
-**propose** (propose-test-release; Dwork, Lei, "Differential privacy and robust statistics", STOC 2009): somebody names
-a bound b without a look at the numbers; d is the distance of x to the nearest table with LS > b. The test: d + X(2 /
-epsilon) >= t(2 / epsilon, delta); if it passes, q + X(2 b / epsilon) is told, if not, that it did not. (epsilon,
-delta), half of epsilon for the test and half for the answer, *both* of which are told. Proof. d differs by 1 at most,
-so the test costs epsilon / 2. If d(x) > 0, LS(x) <= b, so |q(x) - q(x')| <= b: the answer costs epsilon / 2 more, and
-both together epsilon. If d(x) = 0, an answer is told with a probability of at most delta, and "not passed" is at most
-e^(epsilon / 2) times as likely as for x'. The notes charge epsilon for one of the two and give the other for nothing:
-what they write costs 2 epsilon.
+**propose** (propose-test-release; Dwork, Lei, "Differential privacy and robust statistics", STOC 2009): a bound b is
+proposed without a look at the numbers; d is the distance of x to the nearest table with LS > b. The test is d + X(2 /
+epsilon) >= t(2 / epsilon, delta). If it passes, q + X(2 b / epsilon) is published, otherwise only its failure.
+(epsilon, delta), half of epsilon for the test and half for the answer, as *both* are published. Proof. d differs by 1
+at most, so the test costs epsilon / 2. If d(x) > 0, LS(x) <= b, so |q(x) - q(x')| <= b: the answer costs epsilon / 2
+more, and both together epsilon. If d(x) = 0, an answer is published with a probability of at most delta, and "not
+passed" is at most e^(epsilon / 2) times as likely as for x'. Some lecture notes charge epsilon for only one of the two:
+their mechanism costs 2 epsilon.
 
-**bound** (private bound of LS): v = LS + X(GS_LS / (epsilon / 2)) + t - 1, moved into 1..GS; then q + X(2 v /
-epsilon). (epsilon, delta), both told. Proof. v costs epsilon / 2, as LS differs by GS_LS at most. v < LS(x) takes X <=
+**bound** (private bound of LS): v = LS + X(GS_LS / (epsilon / 2)) + t - 1, clipped to 1..GS; then q + X(2 v / epsilon).
+(epsilon, delta), both published. Proof. v costs epsilon / 2, as LS differs by GS_LS at most. v < LS(x) requires X <=
 -t, and has a probability of at most delta; otherwise |q(x) - q(x')| <= LS(x) <= v, and the answer costs epsilon / 2
-more. Of the median GS_LS = GS, so this is worse than `global`; of triangles in a graph it is 1
+more. For the median GS_LS = GS, so this is worse than `global`; for triangles in a graph GS_LS is 1
 (`protocols.release.triangles`).
 
-**smooth**: q + X(2 SS / epsilon) with SS = max_k e^(-beta k) A_k, beta = ln(1 + epsilon / (2 ln(2 / delta))).
-(epsilon, delta). Proof. Let s, s' be the scales of x ~ x', z the noise of x, z + D with |D| = |q(x) - q(x')| that of
-x' for the same answer. The law is tanh(1 / (2 s)) e^(-|z| / s), and |D| <= LS <= SS of either table, so |D| <= epsilon
-s' / 2. If s <= s', the first factor is at most s' / s <= e^beta times that of s', and the second e^(epsilon / 2)
-times: together epsilon, as beta <= epsilon / 2 for delta < 2 / e. If s > s', the first factor is smaller, and the
-exponents differ by
+**smooth**: q + X(2 SS / epsilon) with SS = max_k e^(-beta k) A_k, beta = ln(1 + epsilon / (2 ln(2 / delta))). (epsilon,
+delta). Proof. Let s, s' be the scales of x ~ x', z the noise of x, z + D with |D| = |q(x) - q(x')| that of x' for the
+same answer. The law is tanh(1 / (2 s)) e^(-|z| / s), and |D| <= LS <= SS of either table, so |D| <= epsilon s' / 2. If
+s <= s', the first factor is at most s' / s <= e^beta times that of s', and the second e^(epsilon / 2) times: together
+epsilon, as beta <= epsilon / 2 for delta < 2 / e. If s > s', the first factor is smaller, and the exponents differ by
 
     |z + D| / s' - |z| / s <= epsilon / 2 + (|z| / s) (e^beta - 1),
 
-at most epsilon unless |z| > s ln(2 / delta), which has a probability below 2 e^(-ln(2 / delta)) = delta. The notes
-have beta = epsilon / (2 ln(2 / delta)), a little more, which is for real noise, whose density makes up for e^beta > 1
-+ beta; that of whole numbers of a small scale does not. (Nissim, Raskhodnikova, Smith 2007.) SS is computed in
-doubles: beta is smaller by `SLACK` and SS larger by that part, more than these are wrong by.
+at most epsilon unless |z| > s ln(2 / delta), which has a probability below 2 e^(-ln(2 / delta)) = delta. The notes have
+beta = epsilon / (2 ln(2 / delta)), a little more. That is right for real noise, whose density makes up for e^beta > 1 +
+beta, but not for integer noise of a small scale. (Nissim, Raskhodnikova, Smith 2007.) SS is computed in doubles: beta
+is reduced by `SLACK` and SS increased by that part, more than their rounding errors.
 
 **blocks** (sample and aggregate): rows are dealt to m blocks without a look at them; any function of a block's rows
-gives a number; told is the median of the m numbers by `smooth`. One row is in one block, so one number changes:
+gives a number; the median of the m numbers is published by `smooth`. One row is in one block, so one number changes:
 (epsilon, delta). See `parties.alone.sensitivity.blocks`.
 
-**choice** (exponential mechanism): each value v of the bounds has the score -max(numbers below v, numbers above v),
-and the greatest with one-sided geometric noise is told. A replaced number changes a score by 1 at most: (epsilon, 0)
-by `protocols.release.choice`. It needs no sensitivity of the median, no delta and no b: this is the way to take.
+**choice** (exponential mechanism): each value v of the bounds has the score -max(numbers below v, numbers above v). The
+value with the greatest score plus one-sided geometric noise is published. A replaced number changes a score by 1 at
+most: (epsilon, 0) by `protocols.release.choice`. It needs no sensitivity of the median, no delta and no b: this is the
+recommended mechanism.
 
-All noise is whole numbers from the circuits of the laws, which add 2^-38 to delta at most (`protocols.release.laws`).
+All noise is integers from the circuits of the laws, which add 2^-38 to delta at most (`protocols.release.laws`).
 """
 
 from __future__ import annotations
@@ -63,20 +63,36 @@ from protocols.release.laplace import DiscreteLaplace
 from protocols.release.laws import Law, security_for
 from protocols.release.tails import tail
 
-Draw = Callable[[Law, int], Numbers]  # so many independent samples of a law
+Draw = Callable[[Law, int], Numbers]  # returns a number of independent samples of a law
 SLACK = 1e-10
-LEAST_SMOOTH = 1 / 16  # the greater of a smooth sensitivity and a constant is as smooth
+LEAST_SMOOTH = 1 / 16  # the maximum of a smooth sensitivity and a constant is as smooth
 
 
 def by_global(table: Table, epsilon: Fraction, draw: Draw, copies: int = 1) -> Numbers:
-    """Return answers int64[copies] with noise of the global sensitivity."""
+    """Return answers with noise of the global sensitivity, int64[copies].
+
+    Args:
+        table: the numbers
+        epsilon: cost of an answer
+        draw: source of noise
+        copies: number of independent answers
+    """
     return table.median + draw(DiscreteLaplace(table.most / epsilon, security_for(epsilon)), copies)
 
 
 def by_propose(
     table: Table, bound: int, epsilon: Fraction, delta: Fraction, draw: Draw, copies: int = 1
 ) -> tuple[NDArray[np.bool_], Numbers]:
-    """Return whether the test of `bound` >= 1 passed, bool[copies], and the answers, 0 where it did not."""
+    """Return whether the test of a bound passed, bool[copies], and the answers, 0 where it failed.
+
+    Args:
+        table: the numbers
+        bound: proposed bound of the local sensitivity, at least 1
+        epsilon: cost of a test with its answer
+        delta: delta of a test with its answer
+        draw: source of noise
+        copies: number of independent tests
+    """
     half = epsilon / 2
     distances = table.distance(bound) + draw(DiscreteLaplace(1 / half, security_for(half, 2)), copies)
     passed = distances >= tail(1 / half, delta)
@@ -85,14 +101,33 @@ def by_propose(
 
 
 def by_bound(table: Table, epsilon: Fraction, delta: Fraction, draw: Draw, copies: int = 1) -> tuple[Numbers, Numbers]:
-    """Return the private bounds of the local sensitivity, int64[copies], and the answers."""
+    """Return private bounds of the local sensitivity, and answers with noise of these bounds, int64[copies] each.
+
+    Args:
+        table: the numbers
+        epsilon: cost of a bound with its answer
+        delta: delta of a bound with its answer
+        draw: source of noise
+        copies: number of independent answers
+    """
     return bounded(table.median, table.local, table.most, table.most, epsilon, delta, draw, copies)
 
 
 def bounded(
     value: int, local: int, change: int, most: int, epsilon: Fraction, delta: Fraction, draw: Draw, copies: int
 ) -> tuple[Numbers, Numbers]:
-    """Do `by_bound` for any number: its value, its local sensitivity, by what that changes at most, the global one."""
+    """Return private bounds of a local sensitivity, and answers, for any query (see `by_bound`).
+
+    Args:
+        value: the exact answer
+        local: its local sensitivity
+        change: global sensitivity of the local sensitivity
+        most: global sensitivity of the answer
+        epsilon: cost of a bound with its answer
+        delta: delta of a bound with its answer
+        draw: source of noise
+        copies: number of independent answers
+    """
     half = epsilon / 2
     law = DiscreteLaplace(change / half, security_for(half, 2))
     bounds = np.clip(local + draw(law, copies) + tail(law.scale, delta) - 1, 1, most)
@@ -104,18 +139,33 @@ def bounded(
 
 
 def by_smooth(table: Table, epsilon: Fraction, delta: Fraction, draw: Draw, copies: int = 1) -> Numbers:
-    """Return answers int64[copies] with noise of the smooth sensitivity."""
+    """Return answers with noise of the smooth sensitivity, int64[copies].
+
+    Args:
+        table: the numbers
+        epsilon: cost of an answer
+        delta: delta of an answer
+        draw: source of noise
+        copies: number of independent answers
+    """
     return table.median + draw(DiscreteLaplace(smooth_scale(table, epsilon, delta), security_for(epsilon)), copies)
 
 
 def smooth_scale(table: Table, epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Return 2 SS / epsilon."""
+    """Return 2 SS / epsilon, the scale of `by_smooth`."""
     beta = math.log1p(float(epsilon) / (2 * math.log(2 / float(delta)))) - SLACK
     return 2 * Fraction(max(table.smooth(beta) * (1 + SLACK), LEAST_SMOOTH)) / epsilon
 
 
 def by_choice(table: Table, epsilon: Fraction, draw: Draw, copies: int = 1) -> Numbers:
-    """Choose values int64[copies] by the exponential mechanism, in its form with one-sided geometric noise."""
+    """Return values chosen by the exponential mechanism with one-sided geometric noise, int64[copies].
+
+    Args:
+        table: the numbers
+        epsilon: cost of an answer
+        draw: source of noise
+        copies: number of independent answers
+    """
     values = np.arange(table.low, table.high + 1)
     below = np.searchsorted(table.numbers, values, side="left")
     above = len(table) - np.searchsorted(table.numbers, values, side="right")

@@ -1,1 +1,1 @@
-"""Rows made from counts of a few columns that were measured with noise: all of it is public, and costs no privacy."""
+"""Synthetic rows from noisy counts of a few columns: post-processing of public counts, at no cost in privacy."""

@@ -1,14 +1,14 @@
-"""Private-PGM: the distribution of greatest entropy whose marginals are nearest to noisy ones.
+"""Private-PGM: the maximum-entropy distribution whose marginals are nearest to noisy ones.
 
 McKenna, Sheldon, Miklau, "Graphical-model based estimation and inference for differential privacy" (ICML 2019). Among
-all distributions of n rows one minimises the sum of |marginal - measured|^2 / (2 sigma^2); of those that do, the one of
-greatest entropy is a product of tables over the measured sets of columns. Its logarithms, the potentials, are found by
-mirror descent with Armijo's line search; each step asks for the marginals of the present ones, by messages along a
-junction tree (`parties.alone.synthesis.junction`).
+all distributions of n rows, some minimise the sum of |marginal - measured|^2 / (2 sigma^2). The one of greatest entropy
+among these is a product of tables over the measured sets of columns. Mirror descent with Armijo's line search finds the
+logarithms of these tables, the potentials. Each step computes the marginals of the present potentials by messages along
+a junction tree (`parties.alone.synthesis.junction`).
 
 Everything here is numpy's own sums, products, exponentials and logarithms in one order: equal arguments give equal
-results on one machine. Rows follow the model with as little chance as can be: where a clique's probabilities want so
-many rows of some values, so many there are, but for the last one.
+results on one machine. Rows follow the model with little randomness: the number of rows with given values of a clique
+is its expectation, rounded up or down.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from parties.alone.synthesis.projection import projected
 from parties.alone.synthesis.sums import Set, Table
 
 Potentials = Mapping[Set, Table]
-STEPS = 300  # of mirror descent
-GROWTH, SHRINKING = 1.2, 0.5  # of its step
-NEAR = 1e-5  # it ends when a step improves the loss by less than this part of it, a few times on end
+STEPS = 300  # most steps of mirror descent
+GROWTH, SHRINKING = 1.2, 0.5  # factors of the step length after success and failure
+NEAR = 1e-5  # a step stalls if it improves the loss by less than this share of it
 PATIENCE = 5
 
 
 @dataclass(frozen=True)
 class Target:
-    """A measured marginal: counts, and the sum of 1 / sigma^2 of its measurements."""
+    """A measured marginal: its estimated counts, and the sum of 1 / sigma^2 of its measurements."""
 
     columns: Set
     counts: Table
@@ -52,20 +52,25 @@ class MarkovRandomField:
     beliefs: tuple[Table, ...]
 
     def project(self, sets: Sequence[Set]) -> list[Table]:
-        """Return the expected counts by each of these sets of columns, in ascending order, float64 of its shape."""
+        """Return the expected counts by each set of columns, axes in ascending order, float64."""
         return [self.total * table for table in projected(self.domains, self.tree, self.beliefs, sets)]
 
-    def rows(self, many: int, seed: int) -> NDArray[np.int64]:
-        """Draw rows of category codes, int64[many, columns]."""
+    def rows(self, count: int, seed: int) -> NDArray[np.int64]:
+        """Draw rows of category codes, int64[count, columns].
+
+        Args:
+            count: number of rows
+            seed: seed of all randomness
+        """
         random = np.random.Generator(np.random.PCG64(seed))
-        rows = np.zeros((many, len(self.domains)), dtype=np.int64)
-        for place, (clique, separator) in enumerate(zip(self.tree.cliques, self.tree.separators, strict=True)):
+        rows = np.zeros((count, len(self.domains)), dtype=np.int64)
+        for index, (clique, separator) in enumerate(zip(self.tree.cliques, self.tree.separators, strict=True)):
             new = tuple(column for column in clique if column not in separator)
             axes = (*separator, *new)
-            table = np.transpose(self.beliefs[place], [clique.index(column) for column in axes])
+            table = np.transpose(self.beliefs[index], [clique.index(column) for column in axes])
             shape = [self.domains[column] for column in new]
             table = table.reshape(-1, int(np.prod(shape)))
-            group = np.zeros(many, dtype=np.int64)
+            group = np.zeros(count, dtype=np.int64)
             for column in separator:
                 group = group * self.domains[column] + rows[:, column]
             drawn = _drawn(table, group, random)
@@ -75,20 +80,20 @@ class MarkovRandomField:
 
 
 def _drawn(table: Table, group: NDArray[np.int64], random: np.random.Generator) -> NDArray[np.int64]:
-    """Return a cell for each row, by its group's line of the table; rows of a group are spread evenly over it."""
+    """Return a cell for each row from its group's line of the table; a group's rows are spread evenly over the line."""
     used, group = np.unique(group, return_inverse=True)
     lines = np.maximum(table[used], 0)
     sums = lines.sum(axis=1, keepdims=True)
     lines = np.where(sums > 0, lines / np.where(sums > 0, sums, 1), 1 / lines.shape[1])
     ends = np.cumsum(lines, axis=1)
     ends /= ends[:, -1:]
-    order = np.lexsort((random.random(len(group)), group))  # by group, in a random order within
+    order = np.lexsort((random.random(len(group)), group))  # by group, in random order within a group
     sizes = np.bincount(group, minlength=len(used))
     rank = np.arange(len(group)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    where = (rank + random.random(len(group))) / np.repeat(sizes, sizes)
+    fractions = (rank + random.random(len(group))) / np.repeat(sizes, sizes)
     line = np.repeat(np.arange(len(used)), sizes)
     flat = (ends + np.arange(len(used))[:, None]).reshape(-1)
-    cells = np.searchsorted(flat, line + where, side="right") - line * lines.shape[1]
+    cells = np.searchsorted(flat, line + fractions, side="right") - line * lines.shape[1]
     drawn = np.empty(len(group), dtype=np.int64)
     drawn[order] = np.clip(cells, 0, lines.shape[1] - 1)
     return drawn
@@ -103,9 +108,16 @@ def fit(
     near: float = NEAR,
     tree: JunctionTree | None = None,
 ) -> MarkovRandomField:
-    """Return the model of these marginals, one target a set of columns, from some potentials on.
+    """Return the model fitted to marginals.
 
-    Each set is in a clique of the tree, which is made if there is none.
+    Args:
+        domains: number of values of each column
+        targets: the marginals, one for each set of columns
+        total: number of rows
+        start: first potentials; missing ones are 0
+        steps: most steps
+        near: a step stalls if it improves the loss by less than this share of it
+        tree: junction tree with each set in a clique; None: it is built
     """
     sets = [target.columns for target in targets]
     tree = junction_tree(domains, sets) if tree is None else tree
@@ -116,7 +128,7 @@ def fit(
     weights = np.repeat([target.weight for target in targets], [target.counts.size for target in targets])
 
     def at(some: Table) -> tuple[Table, Table, float]:
-        """Return the marginals of some potentials, the slopes of the loss there, and the loss."""
+        """Return the marginals of the potentials `some`, the gradient of the loss, and the loss."""
         estimates = total * inference.marginals(some)
         slopes = weights * (estimates - counts)
         return estimates, slopes, 0.5 * float((slopes * (estimates - counts)).sum())
@@ -141,19 +153,23 @@ def fit(
 
 
 def targets_of(columns: Sequence[str], measurements: Sequence[Measurement]) -> tuple[list[Target], float]:
-    """Return one target a set of columns, by the inverse variances of its measurements; and the number of rows, at
-    least 1.
+    """Return one target for each set of columns, and the estimated number of rows, at least 1.
 
-    The number of rows is the mean of what each measurement adds up to, by the inverse of its variance.
+    Measurements of one set are averaged by their inverse variances. So are the totals of all measurements, whose mean
+    is the number of rows.
+
+    Args:
+        columns: all columns
+        measurements: the measured marginals
     """
     sums: dict[Set, tuple[Table, float]] = {}
     rows = precision = 0.0
     for measurement in measurements:
-        places = [columns.index(name) for name in measurement.columns]
-        ordered = np.transpose(measurement.counts, np.argsort(places)).astype(np.float64)
+        indices = [columns.index(name) for name in measurement.columns]
+        ordered = np.transpose(measurement.counts, np.argsort(indices)).astype(np.float64)
         weight = 1.0 / max(measurement.sigma, 1e-3) ** 2
-        before, known = sums.get(key := tuple(sorted(places)), (np.zeros(ordered.shape), 0.0))
-        sums[key] = before + weight * ordered, known + weight
+        before, weight_before = sums.get(key := tuple(sorted(indices)), (np.zeros(ordered.shape), 0.0))
+        sums[key] = before + weight * ordered, weight_before + weight
         rows += float(ordered.sum()) * weight / ordered.size
         precision += weight / ordered.size
     targets = [Target(key, counts / weight, weight) for key, (counts, weight) in sums.items()]
@@ -161,7 +177,7 @@ def targets_of(columns: Sequence[str], measurements: Sequence[Measurement]) -> t
 
 
 def start_of(targets: Sequence[Target]) -> dict[Set, Table]:
-    """Return potentials to begin with: those of single columns by their counts, as if all were independent."""
+    """Return potentials to start from: those of the measured single columns, as if all were independent."""
     return {
         t.columns: np.log(np.maximum(t.counts, 0.5) / np.maximum(t.counts, 0.5).sum())
         for t in targets
@@ -171,18 +187,15 @@ def start_of(targets: Sequence[Target]) -> dict[Set, Table]:
 
 @dataclass(frozen=True)
 class Graphical:
-    """The generator: a model of the measurements, and rows from it.
-
-    See `parties.alone.synthesis.marginals.Generator`.
-    """
+    """Generator that fits a model to the measurements and draws rows from it."""
 
     steps: int = 2 * STEPS
 
     def generate(
         self, domain: Mapping[str, int], measurements: Sequence[Measurement], rows: int, seed: int
     ) -> dict[str, NDArray[np.int64]]:
-        """See `Generator.generate`."""
+        """Draw synthetic rows; see `Generator.generate`."""
         targets, total = targets_of(list(domain), measurements)
         model = fit(list(domain.values()), targets, total, start_of(targets), self.steps)
         drawn = model.rows(rows, seed)
-        return {name: drawn[:, place] for place, name in enumerate(domain)}
+        return {name: drawn[:, index] for index, name in enumerate(domain)}

@@ -1,9 +1,10 @@
-"""Marginals of a product of tables over small sets of columns: by messages along a junction tree.
+"""Marginals of a product of tables over small sets of columns, by messages along a junction tree.
 
-Each clique's logarithms are added up, with the messages of those behind it; its exponentials, summed to the columns
-that it shares with its parent, are its message to that. On the way back a clique has its conditional probabilities
-times its parent's marginal of what both share (Lauritzen, Spiegelhalter 1988; in the form of Koller, Friedman,
-"Probabilistic graphical models", 2009, chapter 10): one exponential for each cell and step, and no logarithm of one.
+Upwards, each clique adds its logarithms and the messages of its children. It exponentiates them and sums them over all
+columns but those shared with its parent; this sum is its message to the parent. Downwards, a clique multiplies its
+conditional probabilities by the parent's marginal of the shared columns (Lauritzen, Spiegelhalter 1988; in the form of
+Koller, Friedman, "Probabilistic graphical models", 2009, chapter 10). This takes one exponential for each cell and
+step, and no logarithm of a cell.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ import numpy as np
 from parties.alone.synthesis.junction import JunctionTree
 from parties.alone.synthesis.sums import Margins, Set, Table, ordered, turned
 
-LEAST = 1e-200  # a sum of exponentials below it, of which the greatest is 1, is taken with a greatest of its own
+LEAST = 1e-200  # a sum of exponentials below it (the greatest is 1) is computed again, relative to a maximum of its own
 
 
 class Inference:
-    """The marginals by some sets of columns, each part of a clique of the tree, for any potentials of these sets.
+    """Marginals by several sets of columns, each in a clique of the tree, for any potentials of these sets.
 
     Potentials and marginals are vectors float64[cells], one set after the other.
     """
@@ -34,14 +35,14 @@ class Inference:
         homes = [tree.home(columns) for columns in sets]
         separators = [ordered(columns, domains) for columns in tree.separators]
         self._cliques = []
-        for place, clique in enumerate(tree.cliques):
+        for index, clique in enumerate(tree.cliques):
             here = {
-                axes: part for axes, part, home in zip(self._axes, self._slices, homes, strict=True) if home == place
+                axes: part for axes, part, home in zip(self._axes, self._slices, homes, strict=True) if home == index
             }
             shared = [
-                common for common, parent in zip(separators, tree.parents, strict=True) if common and parent == place
+                common for common, parent in zip(separators, tree.parents, strict=True) if common and parent == index
             ]
-            self._cliques.append(_Clique(ordered(clique, domains), separators[place], domains, here, shared))
+            self._cliques.append(_Clique(ordered(clique, domains), separators[index], domains, here, shared))
 
     def vector(self, tables: Sequence[Table]) -> Table:
         """Return tables by the sets, their axes in ascending order, as a vector."""
@@ -49,7 +50,7 @@ class Inference:
         return np.concatenate([turned(table, columns, axes).reshape(-1) for table, columns, axes in parts])
 
     def tables(self, vector: Table) -> list[Table]:
-        """Return the inverse of `vector`."""
+        """Return the tables of a vector: the inverse of `vector`."""
         parts = zip(self._slices, self._shapes, self._axes, self._sets, strict=True)
         return [turned(vector[part].reshape(shape), axes, columns).copy() for part, shape, axes, columns in parts]
 
@@ -68,7 +69,7 @@ class Inference:
         return result
 
     def beliefs(self) -> list[Table]:
-        """Return the probabilities of each clique, for the potentials that were asked last; axes in ascending order."""
+        """Return the probabilities of each clique for the last potentials, axes in ascending order."""
         return [
             turned(clique.masses.whole, clique.columns, columns).copy()
             for clique, columns in zip(self._cliques, self._tree.cliques, strict=True)
@@ -76,36 +77,37 @@ class Inference:
 
 
 class _Clique:
-    """The logarithms and probabilities of a clique, with the marginals that are asked of it.
+    """Logarithms and probabilities of a clique, with its required marginals.
 
-    `targets` are the sets of which it has the potentials, by their parts of the vector; `shared` the columns that it
-    has in common with each of those behind it, `separator` those with its parent.
+    `targets` are the sets whose potentials belong to the clique, with their parts of the vector. `shared` are the
+    columns shared with each child, `separator` those shared with the parent.
     """
 
     def __init__(
         self, columns: Set, separator: Set, domains: Sequence[int], targets: Mapping[Set, slice], shared: Sequence[Set]
     ) -> None:
         self.columns, self.separator = columns, separator
-        wanted = list(dict.fromkeys([*targets, *shared]))
-        self.logs, self.masses = Margins(columns, domains, wanted), Margins(columns, domains, wanted)
+        required = list(dict.fromkeys([*targets, *shared]))
+        self.logs, self.masses = Margins(columns, domains, required), Margins(columns, domains, required)
         self._sums = Margins(columns, domains, [separator] if separator else [], self.masses.whole)
         self._targets = [
             (self.logs.tables[axes].reshape(-1), self.masses.tables[axes].reshape(-1), part)
             for axes, part in targets.items()
         ]
         self._others = [self.logs.tables[axes] for axes in shared if axes not in targets]
-        self._hidden = tuple(place for place, column in enumerate(columns) if column not in separator)
-        self._wider = [domains[column] if column in separator else 1 for column in columns]  # of a separator's table
+        self._hidden = tuple(index for index, column in enumerate(columns) if column not in separator)
+        # shape of a separator's table, broadcast over the clique
+        self._wider = [domains[column] if column in separator else 1 for column in columns]
 
     def begin(self, potentials: Table) -> None:
-        """Take its own potentials; messages are added to these."""
+        """Set the logarithms to the clique's own potentials; messages are added later."""
         for logs, _, part in self._targets:
             logs[:] = potentials[part]
         for logs in self._others:
             logs.fill(0)
 
     def message(self) -> Table:
-        """Fill the masses, but for a factor of each cell of the separator; return the logarithms of their sums."""
+        """Fill the masses, up to a factor for each cell of the separator; return the logarithms of their sums."""
         self.logs.spread()
         top = self.logs.whole.max()
         sums = self._summed(top)
@@ -117,19 +119,22 @@ class _Clique:
         return message
 
     def _summed(self, top: Table) -> Table:
-        """Fill the masses by a greatest logarithm, or one of each cell of the separator; return their sums there."""
+        """Fill the masses relative to `top`, one greatest logarithm or one for each cell of the separator.
+
+        Return their sums by the separator's columns.
+        """
         np.subtract(self.logs.whole, top, out=self.masses.whole)
         np.exp(self.masses.whole, out=self.masses.whole)
         self._sums.sum()
         return self._sums.tables[self.separator] if self.separator else np.asarray(self.masses.whole.sum())
 
     def normalise(self, marginal: Table) -> None:
-        """Give the masses these sums by the separator's columns, and fill all marginals."""
+        """Scale the masses to these sums by the separator's columns, and fill all marginals."""
         sums = self._sums.tables[self.separator] if self.separator else self.masses.whole.sum()
         self.masses.whole *= (marginal / sums).reshape(self._wider)
         self.masses.sum()
 
     def end(self, result: Table) -> None:
-        """Write the marginals of its own sets into the vector."""
+        """Write the marginals of the clique's own sets into the vector."""
         for _, masses, part in self._targets:
             result[part] = masses

@@ -1,13 +1,12 @@
-"""Junction trees: how a distribution that is a product over small sets of columns falls into cliques.
+"""Junction trees: cliques of a distribution that is a product over small sets of columns.
 
-The graph that joins columns of one set is made chordal by eliminating its columns one after the other, each time the
-one whose clique has the fewest cells (Koller, Friedman, "Probabilistic graphical models", 2009, chapter 9). Its maximal
-cliques with a maximum spanning tree by the columns that they share are a junction tree. Ties go to the first, so the
+The graph joins columns of one set. It is made chordal by eliminating columns one after the other, each time the one
+whose clique has the fewest cells (Koller, Friedman, "Probabilistic graphical models", 2009, chapter 9). The maximal
+cliques, with a maximum spanning tree by the number of shared columns, are a junction tree. Ties go to the first, so the
 tree is the same on every machine.
 
-One more set is joined to a tree where its columns are: only the cliques between them are made anew, for a chordal graph
-stays one as long as each clique of it that is not made anew keeps its edges. That is quick enough to be asked of
-thousands of sets (`GrowingTree.sizes`).
+To add a set to a tree, only the cliques between the set's columns are rebuilt: a chordal graph stays chordal if every
+other clique keeps its edges. This is fast enough to be evaluated for thousands of sets (`GrowingTree.sizes`).
 """
 
 from __future__ import annotations
@@ -22,9 +21,10 @@ from parties.alone.synthesis.sums import Set
 
 @dataclass(frozen=True)
 class JunctionTree:
-    """Cliques of columns in ascending order, each behind its parent.
+    """Cliques of columns in ascending order, each after its parent.
 
-    `parents` has the place of each one's parent, -1 for the first; `separators` the columns that both have, or none.
+    `parents` has the index of each clique's parent, -1 for the first. `separators` has the columns shared with the
+    parent.
     """
 
     cliques: tuple[Set, ...]
@@ -33,36 +33,41 @@ class JunctionTree:
 
     @cached_property
     def tops(self) -> dict[int, int]:
-        """The first clique that has each column; the others that have it hang on that."""
-        return {column: place for place in reversed(range(len(self.cliques))) for column in self.cliques[place]}
+        """Index of the first clique with each column; other cliques with it are below that one."""
+        return {column: index for index in reversed(range(len(self.cliques))) for column in self.cliques[index]}
 
     @cached_property
     def roots(self) -> list[int]:
-        """The first clique of the connected part that each one is in."""
+        """Index of the first clique in each clique's connected part."""
         roots: list[int] = []
-        for place, (parent, separator) in enumerate(zip(self.parents, self.separators, strict=True)):
-            roots.append(roots[parent] if separator else place)
+        for index, (parent, separator) in enumerate(zip(self.parents, self.separators, strict=True)):
+            roots.append(roots[parent] if separator else index)
         return roots
 
     def home(self, columns: Sequence[int]) -> int | None:
-        """Return the first clique that has all of these columns: if there is one, the last of their tops."""
-        place = max(self.tops[column] for column in columns)
-        return place if set(columns).issubset(self.cliques[place]) else None
+        """Return the index of the first clique with all these columns, the last of their tops; None without one."""
+        index = max(self.tops[column] for column in columns)
+        return index if set(columns).issubset(self.cliques[index]) else None
 
     def between(self, columns: Sequence[int]) -> set[int]:
-        """Return the tops of some columns and what lies between them, in each connected part for itself."""
+        """Return the tops of some columns and the cliques between them, separately in each connected part."""
         waiting, region = {self.tops[column] for column in columns}, set[int]()
         while waiting:
-            place = max(waiting)
-            waiting.remove(place)
-            region.add(place)
-            if any(self.roots[other] == self.roots[place] for other in waiting):
-                waiting.add(self.parents[place])
+            index = max(waiting)
+            waiting.remove(index)
+            region.add(index)
+            if any(self.roots[other] == self.roots[index] for other in waiting):
+                waiting.add(self.parents[index])
         return region
 
 
 def cliques_of(domains: Sequence[int], sets: Iterable[Set]) -> list[Set]:
-    """Return the maximal cliques of the chordal graph, of the columns that stand in some set."""
+    """Return the maximal cliques of the chordal graph of the columns in the sets.
+
+    Args:
+        domains: number of values of each column
+        sets: sets of columns to be joined
+    """
     near: dict[int, set[int]] = {}
     for columns in sets:
         for column in columns:
@@ -71,7 +76,7 @@ def cliques_of(domains: Sequence[int], sets: Iterable[Set]) -> list[Set]:
     cliques: list[set[int]] = []
     while cells:
         column = min(cells, key=cells.__getitem__)
-        clique = near[column]  # with the column itself
+        clique = near[column]  # includes the column itself
         if not any(clique <= earlier for earlier in cliques):
             cliques.append(clique)
         del cells[column]
@@ -84,22 +89,22 @@ def cliques_of(domains: Sequence[int], sets: Iterable[Set]) -> list[Set]:
 
 
 def size(domains: Sequence[int], cliques: Iterable[Set]) -> int:
-    """Return the cells of all cliques together."""
+    """Return the number of cells of all cliques together."""
     return sum(_cells(domains, clique) for clique in cliques)
 
 
 def tree_of(cliques: Sequence[Set]) -> JunctionTree:
     """Return the tree of the cliques of a chordal graph."""
-    best = {place: (len(set(clique).intersection(cliques[0])), 0) for place, clique in enumerate(cliques) if place}
-    inside, parents = [0], [-1]  # `best`: how many columns each one outside shares with which one inside at most
+    best = {index: (len(set(clique).intersection(cliques[0])), 0) for index, clique in enumerate(cliques) if index}
+    inside, parents = [0], [-1]  # `best`: most columns that each outside clique shares with an inside one, and that one
     while best:
-        child = max(best, key=lambda place: (best[place][0], -best[place][1], -place))
+        child = max(best, key=lambda index: (best[index][0], -best[index][1], -index))
         parents.append(inside.index(best.pop(child)[1]))
         inside.append(child)
-        for place, (many, parent) in best.items():
-            shared = len(set(cliques[child]).intersection(cliques[place]))
-            best[place] = max((many, parent), (shared, child), key=lambda pair: (pair[0], -pair[1]))
-    ordered = [cliques[place] for place in inside]
+        for index, (shared_before, parent) in best.items():
+            shared = len(set(cliques[child]).intersection(cliques[index]))
+            best[index] = max((shared_before, parent), (shared, child), key=lambda pair: (pair[0], -pair[1]))
+    ordered = [cliques[index] for index in inside]
     separators = [
         () if parent < 0 else tuple(sorted(set(clique).intersection(ordered[parent])))
         for clique, parent in zip(ordered, parents, strict=True)
@@ -108,13 +113,15 @@ def tree_of(cliques: Sequence[Set]) -> JunctionTree:
 
 
 def junction_tree(domains: Sequence[int], sets: Sequence[Set]) -> JunctionTree:
-    """Return the tree of some sets; columns that stand in none are cliques by themselves."""
+    """Return the tree of some sets; a column in no set is a clique by itself."""
     return tree_of(cliques_of(domains, [*sets, *((column,) for column in range(len(domains)))]))
 
 
 class GrowingTree:
-    """The trees of a growing number of sets: after each one the smaller of two, that of all sets made anew, and the
-    tree before, joined to it. So no set makes the tree larger than `sizes` told.
+    """Trees of a growing number of sets.
+
+    After each set, take the smaller of two trees: the one rebuilt from all sets, and the previous one with the set
+    added. So a set never makes the tree larger than `sizes` has stated.
     """
 
     def __init__(self, domains: Sequence[int]) -> None:
@@ -123,12 +130,12 @@ class GrowingTree:
         self._tree = junction_tree(self._domains, ())
 
     def of(self, sets: Sequence[Set]) -> JunctionTree:
-        """Return the tree of these sets, in the order in which they came."""
-        wanted = tuple(dict.fromkeys(columns for columns in sets if len(columns) > 1))
-        if self._sets != wanted[: len(self._sets)]:
+        """Return the tree of these sets, in their order of arrival."""
+        required = tuple(dict.fromkeys(columns for columns in sets if len(columns) > 1))
+        if self._sets != required[: len(self._sets)]:
             self._sets, self._tree = (), junction_tree(self._domains, ())
-        while self._sets != wanted:
-            new = wanted[len(self._sets)]
+        while self._sets != required:
+            new = required[len(self._sets)]
             self._sets += (new,)
             grown, anew = self._joined(new), junction_tree(self._domains, self._sets)
             is_smaller = size(self._domains, grown) < size(self._domains, anew.cliques)
@@ -136,7 +143,12 @@ class GrowingTree:
         return self._tree
 
     def sizes(self, sets: Sequence[Set], candidates: Iterable[Set]) -> list[int]:
-        """Return the cells of the tree of some sets and one candidate more, of each at most; alike on all machines."""
+        """Return upper bounds of the cells of the tree with one more set, for each candidate; equal on all machines.
+
+        Args:
+            sets: sets of the tree, in their order of arrival
+            candidates: the sets of which one is added
+        """
         tree = self.of(sets)
         now = size(self._domains, tree.cliques)
         return [now + self._growth(columns) for columns in candidates]
@@ -146,15 +158,15 @@ class GrowingTree:
         return size(self._domains, cliques) - size(self._domains, old)
 
     def _joined(self, new: Set) -> list[Set]:
-        """Return the cliques with one more set."""
+        """Return the cliques after adding one more set."""
         old, cliques = self._region(new)
         return [*(clique for clique in self._tree.cliques if clique not in old), *cliques]
 
     def _region(self, new: Set) -> tuple[list[Set], list[Set]]:
-        """Return the cliques that one more set changes, and what they become."""
+        """Return the cliques that one more set changes, and their replacements."""
         if self._tree.home(new) is not None:
             return [], []
-        old = [self._tree.cliques[place] for place in sorted(self._tree.between(new))]
+        old = [self._tree.cliques[index] for index in sorted(self._tree.between(new))]
         return old, cliques_of(self._domains, [*old, new])
 
 

@@ -1,7 +1,7 @@
-"""Counts of a few columns together, measured with noise, and what makes rows out of them.
+"""Marginals measured with noise, and the interface of generators that make rows from them.
 
-All of it is public: whatever a generator does with measurements is post-processing and costs no privacy. Both parties
-run it on the same measurements with the same seed.
+All of it is public: a generator's use of measurements is post-processing and costs no privacy. Both parties run it on
+the same measurements with the same seed.
 """
 
 from __future__ import annotations
@@ -18,9 +18,11 @@ from numpy.typing import NDArray
 class Measurement:
     """A marginal with noise.
 
-    `counts` is an int64 array with an axis for each of `columns`, in this order, along which categories stand in the
-    schema's order; each cell is the exact count of both parties' rows plus independent noise of standard deviation
-    `sigma` rows. Counts may be negative.
+    Attributes:
+        columns: names of the axes of `counts`
+        counts: int64, categories in the schema's order; each cell is the exact count of both parties' rows plus
+            independent noise, and may be negative
+        sigma: standard deviation of the noise, in rows
     """
 
     columns: tuple[str, ...]
@@ -29,13 +31,19 @@ class Measurement:
 
 
 class Generator(Protocol):
-    """Makes rows whose marginals are near what was measured."""
+    """Generator of rows whose marginals are near the measured ones."""
 
     def generate(
         self, domain: Mapping[str, int], measurements: Sequence[Measurement], rows: int, seed: int
     ) -> dict[str, NDArray[np.int64]]:
-        """Draw `rows` synthetic rows as category codes, int64[rows] a column, in the domain's order of columns.
+        """Draw `rows` synthetic rows as category codes, int64[rows] for each column, in the domain's order.
 
-        `domain` is the number of categories of each column. Equal arguments give equal rows on one platform.
+        Equal arguments give equal rows on one platform.
+
+        Args:
+            domain: number of categories of each column
+            measurements: the noisy marginals
+            rows: number of rows
+            seed: seed of all randomness
         """
         ...

@@ -1,14 +1,14 @@
-"""Rows out of noisy marginals by relaxed projection: RAP's generator.
+"""Relaxed projection, RAP's generator: synthetic rows from noisy marginals.
 
-A table of rows in one-hot form is relaxed: in each row each column is a probability vector over its categories, the
-softmax of free numbers. Its marginals are means over the rows of products of probabilities, smooth in those numbers,
-and gradient descent (Adam) brings them near to what was measured. So the relaxed table is a mixture of as many product
-laws as it has rows, and real rows are drawn from it.
+A table of rows in one-hot form is relaxed: in each row, each column is a probability vector over its categories, the
+softmax of free numbers. The table's marginals are means over the rows of products of probabilities, smooth in the free
+numbers. Gradient descent (Adam) brings them near to the measured ones. The relaxed table is thus a mixture of product
+distributions, one for each row. Real rows are drawn from it.
 
-Aydore, Brown, Kearns, Kenthapadi, Melis, Roth, Siva, "Differentially Private Query Release Through Adaptive
-Projection" (ICML 2021), the projection step; the softmax is that of Liu, Vietri, Wu, "Iterative Methods for Private
-Synthetic Data" (NeurIPS 2021). Squared errors are weighted by 1 / sigma^2, as the likelihood of Gaussian noise is.
-All arithmetic is in float64: rounding, which may differ between platforms, changes a row next to never.
+Aydore, Brown, Kearns, Kenthapadi, Melis, Roth, Siva, "Differentially Private Query Release Through Adaptive Projection"
+(ICML 2021), the projection step; the softmax is that of Liu, Vietri, Wu, "Iterative Methods for Private Synthetic Data"
+(NeurIPS 2021). Squared errors are weighted by 1 / sigma^2, as in the likelihood of Gaussian noise. All arithmetic is in
+float64: rounding, which may differ between platforms, hardly ever changes a row.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from parties.alone.synthesis.graphical import targets_of
 from parties.alone.synthesis.marginals import Measurement
 from parties.base.arrays import Codes, Floats
 
-_SPREAD = 0.5  # standard deviation of the numbers that descent begins with, around the measured one-way marginals
-_LEAST = 1e-3  # of a category's share there, in uniform shares: measured counts may be 0 or less
-_DECAYS = 0.9, 0.99  # Adam's, of the mean of gradients and of their squares
+_SPREAD = 0.5  # standard deviation of the initial free numbers around the measured one-way marginals
+_LEAST = 1e-3  # least initial share of a category, in uniform shares: measured counts may be 0 or less
+_DECAYS = 0.9, 0.99  # Adam's, for the mean of gradients and for that of their squares
 
 
 @dataclass(frozen=True)
 class RelaxedProjection:
-    """A `Generator`. `size` relaxed rows, improved `steps` times by steps of `rate`, which falls to 0."""
+    """A `Generator`: `size` relaxed rows, improved in `steps` steps; their rate falls linearly from `rate` to 0."""
 
     size: int = 1000
     steps: int = 300
@@ -38,7 +38,7 @@ class RelaxedProjection:
     def generate(
         self, domain: Mapping[str, int], measurements: Sequence[Measurement], rows: int, seed: int
     ) -> dict[str, Codes]:
-        """See `Generator.generate`. Columns that no measurement names are uniform."""
+        """Draw synthetic rows; a column without a measurement is uniform."""
         rng = np.random.default_rng(seed)
         table = self.fit(domain, measurements, rng)
         return draw(table, rows, rng)
@@ -46,7 +46,13 @@ class RelaxedProjection:
     def fit(
         self, domain: Mapping[str, int], measurements: Sequence[Measurement], rng: np.random.Generator
     ) -> dict[str, Floats]:
-        """Return the relaxed table: for each column probabilities, float64[size, categories]."""
+        """Return the relaxed table: probabilities of each column, float64[size, categories].
+
+        Args:
+            domain: number of categories of each column
+            measurements: the noisy marginals
+            rng: source of randomness
+        """
         goals = goals_of(domain, measurements)
         free = _begun(domain, goals, self.size, rng)
         mean = {column: np.zeros_like(numbers) for column, numbers in free.items()}
@@ -65,7 +71,7 @@ class RelaxedProjection:
 
 @dataclass(frozen=True)
 class Goal:
-    """A marginal as the relaxed table shall have it: shares of all rows, and how much an error in them weighs."""
+    """A marginal that the relaxed table shall have: shares of all rows, and the weight of errors in them."""
 
     columns: tuple[str, ...]
     shares: Floats
@@ -73,7 +79,12 @@ class Goal:
 
 
 def goals_of(domain: Mapping[str, int], measurements: Sequence[Measurement]) -> list[Goal]:
-    """Return one goal for each set of columns that was measured; the greatest weight is 1."""
+    """Return one goal for each measured set of columns; the greatest weight is 1.
+
+    Args:
+        domain: number of categories of each column
+        measurements: the noisy marginals
+    """
     if not measurements:
         return []
     names = list(domain)
@@ -81,7 +92,7 @@ def goals_of(domain: Mapping[str, int], measurements: Sequence[Measurement]) -> 
     most = max(target.weight for target in targets)
     goals = []
     for target in targets:
-        # The column with most categories stands last: products of the others are the largest array of a step.
+        # The column with most categories comes last: products of the others are the largest array of a step.
         order = np.argsort(target.counts.shape, kind="stable")
         columns = tuple(names[target.columns[axis]] for axis in order)
         goals.append(Goal(columns, target.counts.transpose(order) / rows, target.weight / most))
@@ -89,7 +100,12 @@ def goals_of(domain: Mapping[str, int], measurements: Sequence[Measurement]) -> 
 
 
 def loss(free: Mapping[str, Floats], goals: Sequence[Goal]) -> tuple[float, dict[str, Floats]]:
-    """Return the weighted sum of squared errors of all marginals, and its gradient in the free numbers."""
+    """Return the weighted sum of squared errors of all marginals, and its gradient in the free numbers.
+
+    Args:
+        free: free numbers of each column, float64[size, categories]
+        goals: the marginals
+    """
     names = dict.fromkeys(name for goal in goals for name in goal.columns)
     table = {name: softmax(free[name]) for name in names}
     slopes = {name: np.zeros_like(table[name]) for name in names}
@@ -111,7 +127,7 @@ def loss(free: Mapping[str, Floats], goals: Sequence[Goal]) -> tuple[float, dict
 
 
 def _products(columns: Sequence[Floats], rows: int) -> list[Floats]:
-    """Multiply the probabilities of the first 0, 1, ... columns in each row, float64[rows, combinations]."""
+    """Return the products of the first 0, 1, ... columns' probabilities in each row, float64[rows, combinations]."""
     products = [np.ones((rows, 1))]
     for column in columns:
         products.append((products[-1][:, :, None] * column[:, None, :]).reshape(rows, -1))
@@ -119,7 +135,7 @@ def _products(columns: Sequence[Floats], rows: int) -> list[Floats]:
 
 
 def _descend(slope: Floats, columns: Sequence[Floats], products: Sequence[Floats], slopes: Sequence[Floats]) -> None:
-    """Add to `slopes` what the slope of the last of `products` says of each column that is in it."""
+    """Add to `slopes` each column's gradient, given `slope`, that of the last of `products`."""
     for i in reversed(range(len(columns))):
         parts = slope.reshape(len(slope), products[i].shape[1], -1)
         slopes[i][...] += np.matmul(products[i][:, None, :], parts)[:, 0]
@@ -127,19 +143,22 @@ def _descend(slope: Floats, columns: Sequence[Floats], products: Sequence[Floats
 
 
 def softmax(numbers: Floats) -> Floats:
-    """Compute probabilities in each row."""
+    """Return the softmax of each row."""
     powers = np.exp(numbers - numbers.max(axis=1, keepdims=True))
     return powers / powers.sum(axis=1, keepdims=True)
 
 
 def _begun(domain: Mapping[str, int], goals: Sequence[Goal], size: int, rng: np.random.Generator) -> dict[str, Floats]:
-    """Return where descent begins: every row near the one-way marginals, which any goal with the column tells."""
+    """Return the initial free numbers: every row near the one-way marginals.
+
+    A column's marginal comes from the most precise goal with the column.
+    """
     free = {}
     for column, categories in domain.items():
-        known = [goal for goal in goals if column in goal.columns]
+        candidates = [goal for goal in goals if column in goal.columns]
         shares: Floats = np.full(categories, 1 / categories)
-        if known:
-            best = min(known, key=lambda goal: goal.shares.size / goal.weight)
+        if candidates:
+            best = min(candidates, key=lambda goal: goal.shares.size / goal.weight)
             others = tuple(i for i, name in enumerate(best.columns) if name != column)
             shares = np.maximum(best.shares.sum(axis=others), _LEAST / categories)
         free[column] = np.log(shares) + _SPREAD * rng.standard_normal((size, categories))
@@ -147,10 +166,16 @@ def _begun(domain: Mapping[str, int], goals: Sequence[Goal], size: int, rng: np.
 
 
 def draw(table: Mapping[str, Floats], rows: int, rng: np.random.Generator) -> dict[str, Codes]:
-    """Draw rows out of a relaxed table: as many of each relaxed row, give or take one, in random order.
+    """Draw rows from a relaxed table, in random order; each relaxed row gives an equal number, up to one.
 
-    The categories of a column among the rows from one relaxed row are drawn systematically: as often as they are
-    likely, rounded up or down, in an order independent of other columns'. Expectations are those of independent draws.
+    Among the rows from one relaxed row, a column's categories are drawn systematically: the number of each is its
+    expectation, rounded up or down, in an order independent of other columns. Expectations equal those of independent
+    draws.
+
+    Args:
+        table: probabilities of each column, float64[size, categories]
+        rows: number of rows
+        rng: source of randomness
     """
     size = len(next(iter(table.values())))
     extra = rng.permutation(size) < rows % size
@@ -158,8 +183,8 @@ def draw(table: Mapping[str, Floats], rows: int, rng: np.random.Generator) -> di
     source = np.repeat(np.arange(size), copies)
     drawn = {}
     for column, probabilities in table.items():
-        place = _ranks(source, copies, rng)
-        level = (place + rng.random(size)[source]) / copies[source]
+        rank = _ranks(source, copies, rng)
+        level = (rank + rng.random(size)[source]) / copies[source]
         limits = np.cumsum(probabilities, axis=1)[:, :-1]
         drawn[column] = (level[:, None] >= limits[source]).sum(axis=1).astype(np.int64)
     order = rng.permutation(rows)
@@ -167,7 +192,7 @@ def draw(table: Mapping[str, Floats], rows: int, rng: np.random.Generator) -> di
 
 
 def _ranks(source: Codes, copies: Codes, rng: np.random.Generator) -> Codes:
-    """Return a random order of the rows of each source: 0, 1, ... within it. `source` grows."""
+    """Return a random rank 0, 1, ... of each row among those of its source; `source` is sorted."""
     order = np.lexsort((rng.random(len(source)), source))
     ranks = np.empty(len(source), dtype=np.int64)
     ranks[order] = np.arange(len(source)) - np.repeat(np.cumsum(copies) - copies, copies)

@@ -1,11 +1,11 @@
-"""Sums of one table over all of its columns but some, and the way back: what many marginals of a clique have in common.
+"""Sums of one table over several sets of columns, and the reverse: work shared by the marginals of a clique.
 
-A column is summed out once for all marginals that do without it, and from the smaller table the next one: all pairs of
-five columns take three sums of the whole table, not ten. The way back is the same tree from its leaves on: tables of
-few columns are added to those of more, and only the widest to the whole.
+A column is summed out once for all marginals without it, and from the smaller table the next one: all pairs of five
+columns take three sums of the whole table, not ten. The reverse traverses the same tree from its leaves: tables of few
+columns are added to those of more, and only the widest to the whole.
 
 Tables are kept from one use to the next, so nothing is allocated. Each sum runs over the middle one of three axes, in
-numpy's own order: equal tables give equal sums on one machine, in however many threads.
+numpy's own order: equal tables give equal sums on one machine, for any number of threads.
 """
 
 from __future__ import annotations
@@ -18,38 +18,48 @@ from numpy.typing import NDArray
 
 Set = tuple[int, ...]
 Table = NDArray[np.float64]
-FEW = 4  # values, of which sums are taken one by one
+FEW = 4  # up to this many values are added one by one
 
 
 def ordered(columns: Iterable[int], domains: Sequence[int]) -> Set:
-    """Return the columns in the order that their axes have here: the fewest values first, for sums to run along long
-    axes."""
+    """Return the columns in the order of their axes here.
+
+    Columns with the fewest values come first, so that sums run along long axes.
+    """
     return tuple(sorted(columns, key=lambda column: (domains[column], column)))
 
 
-def turned(table: Table, axes: Set, wanted: Set) -> Table:
-    """Return the table with its axes in another order."""
-    return table.transpose([axes.index(column) for column in wanted])
+def turned(table: Table, axes: Set, new_axes: Set) -> Table:
+    """Return the table with its axes in another order.
+
+    Args:
+        table: the table
+        axes: its columns in order
+        new_axes: the columns in the new order
+    """
+    return table.transpose([axes.index(column) for column in new_axes])
 
 
 class Margins:
-    """A table by some columns, and its marginals by those of some sets, not empty; all in the order of `columns`.
+    """A table by some columns, and its marginals by several sets of columns, none empty; all in the order of `columns`.
 
-    `tables` has float64 arrays by their columns, to be filled and read: `whole`, and those that are wanted. `whole` may
-    be shared with others.
+    `tables` has float64 arrays by their columns, to be filled and read: `whole`, and the required ones. `whole` may be
+    shared with other objects.
     """
 
-    def __init__(self, columns: Set, domains: Sequence[int], wanted: Iterable[Set], whole: Table | None = None) -> None:
+    def __init__(
+        self, columns: Set, domains: Sequence[int], new_axes: Iterable[Set], whole: Table | None = None
+    ) -> None:
         shape = [domains[column] for column in columns]
         self.whole = np.zeros(shape) if whole is None else whole
         self.tables = {columns: self.whole}
         self._domains = domains
-        filled_sets = set(wanted)
+        filled_sets = set(new_axes)
         edges: list[tuple[Set, Set]] = []  # a table, and a smaller one that is summed from it
         for wide, narrow in _tree(columns, filled_sets - {columns}, domains):
             edges += self._chain(wide, narrow)
         self._sums = [self._three_axes(*edge) for edge in edges]
-        self._additions = []  # source, target, and whether the target has something by then
+        self._additions = []  # source, target, and whether the target is filled by then
         for (wide, _), (source, target) in zip(reversed(edges), reversed(self._sums), strict=True):
             self._additions.append((target[:, None, :], source, wide in filled_sets))
             filled_sets.add(wide)
@@ -61,9 +71,9 @@ class Margins:
             _sum(source, target)
 
     def spread(self) -> None:
-        """Fill the whole table with the sum of all that are wanted, each repeated along the axes that it has not.
+        """Fill the whole table with the sum of all required tables, each repeated along its missing axes.
 
-        Those that are wanted are overwritten.
+        The required tables are overwritten.
         """
         for source, target, filled in self._additions:
             if filled:
@@ -74,7 +84,7 @@ class Margins:
             self.whole.fill(0)
 
     def _chain(self, wide: Set, narrow: Set) -> Iterator[tuple[Set, Set]]:
-        """Make the tables on the way to a smaller one: neighbouring axes are summed at once, most cells first."""
+        """Create the tables on the way to a smaller one: each step sums neighbouring axes, most cells first."""
         while wide != narrow:
             run = max(_runs(wide, narrow), key=self._cells)
             less = tuple(column for column in wide if column not in run)
@@ -103,12 +113,12 @@ def _sum(source: Table, target: Table) -> None:
         np.add(target, source[:, place], out=target)
 
 
-def _tree(columns: Set, wanted: set[Set], domains: Sequence[int]) -> Iterator[tuple[Set, Set]]:
-    """Return tables and smaller ones that are summed from them, until all that are wanted are among these.
+def _tree(columns: Set, new_axes: set[Set], domains: Sequence[int]) -> Iterator[tuple[Set, Set]]:
+    """Yield tables and the smaller ones summed from them, until all required ones are included.
 
-    The column that most of them do without is summed out first, for these.
+    The column that most of the required tables lack is summed out first, for these.
     """
-    rest = sorted(wanted)
+    rest = sorted(new_axes)
     while rest:
         dropped = max(columns, key=lambda column: (sum(column not in subset for subset in rest), domains[column]))
         served = [subset for subset in rest if dropped not in subset]
@@ -119,7 +129,7 @@ def _tree(columns: Set, wanted: set[Set], domains: Sequence[int]) -> Iterator[tu
 
 
 def _runs(wide: Set, narrow: Set) -> list[Set]:
-    """Return the columns that only the first has, neighbours together."""
+    """Return the columns that only the first table has, neighbours grouped."""
     runs: list[list[int]] = [[]]
     for column in wide:
         if column not in narrow:

@@ -125,13 +125,16 @@ def test_numbers_and_texts(place: Path, capsys: pytest.CaptureFixture[str]) -> N
     [
         (("report", "--plan", "direct.toml", "--value", "Padua"), "--key is missing"),
         (("report", "--plan", "direct.toml", "--key", "device.key"), "give either --value"),
-        (("report", "--plan", "direct.toml", "--key", "device.key", "--value", "Rome"), "'Rome' is none of the plan's"),
+        (
+            ("report", "--plan", "direct.toml", "--key", "device.key", "--value", "Rome"),
+            "'Rome' is not among the plan's",
+        ),
         (("report", "--plan", "direct.toml", "--key", "device.key", "--data", "rows.csv"), "--column is missing"),
         (
             ("report", "--plan", "direct.toml", "--key", "device.key", "--data", "rows.csv", "--column", "twon"),
             "no column 'twon' (did you mean 'town'?)",
         ),
-        (("report", "--plan", "mean.toml", "--value", "old"), "'old' is no number"),
+        (("report", "--plan", "mean.toml", "--value", "old"), "'old' is not a number"),
         (("report", "--plan", "mean.toml", "--value", ""), "a value is missing"),
         (("report", "--plan", "direct.toml", "--key", "rows.csv", "--value", "Padua"), "rows.csv"),
         (("key", "--out", "device.key"), "device.key"),
@@ -174,7 +177,7 @@ def test_a_total_for_all_answers(
     before = Path("one.key.account").read_bytes()
     for refused, message in (
         ((*words, "Trent"), "would spend epsilon 2, and 1 of 5 is left"),
-        ((*words, "Rome"), "none of the plan's values"),
+        ((*words, "Rome"), "not among the plan's values"),
         (("report", "--plan", "mean.toml", "--key", "one.key", "--value", "40"), "the plan allows 1 reports"),
         (
             ("report", "--plan", "direct.toml", "--key", "one.key", "--data", "rows.csv", "--column", "town"),

@@ -83,7 +83,7 @@ def test_every_plan_runs(
             error = capsys.readouterr().err
             assert error.count("\n") == 1, error
             few, twins = len(columns[0]) < 5, {"a", "A"} <= set(names)
-            assert few or twins or "every column tells nearly all rows apart" in error, error
+            assert few or twins or "every column identifies nearly all rows" in error, error
             assert not Path("publish.toml").exists()
             return
         assert smc("anonymise", "--plan", "publish.toml", "--out", "out.csv") == 0, capsys.readouterr().err

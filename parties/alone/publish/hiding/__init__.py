@@ -1,1 +1,1 @@
-"""Tables of counts and sums: which cells are hidden, or how all are rounded."""
+"""Disclosure control for tables of counts and sums: cells are hidden, or all are rounded."""

@@ -1,4 +1,4 @@
-"""Which cells of a table tell too much of somebody, and how far from the truth a reader must be left.
+"""Sensitivity rules of table cells, and the uncertainty that a reader must be left with.
 
 Rules as in Hundepool et al., "Statistical Disclosure Control" (2012), chapter 4. Each row is one respondent.
 """
@@ -17,9 +17,9 @@ from smc.errors import InputError
 
 @dataclass(frozen=True)
 class Needs:
-    """`up`, `down` int64[rows, columns], as the table: how much more, and less, each cell must be able to be.
+    """Required uncertainty of each cell: possible increase `up` and decrease `down`, int64[rows, columns].
 
-    Both are 0 for a cell that tells nothing; a cell cannot be less than 0, so `down` is never above its value.
+    Both are 0 for a cell that is not sensitive. A cell is never negative, so `down` is at most its value.
     """
 
     up: Counts
@@ -27,17 +27,20 @@ class Needs:
 
     @property
     def sensitive(self) -> NDArray[np.bool_]:
-        """The cells that must not be published, bool[rows, columns]."""
+        """Sensitive cells, which must not be published, bool[rows, columns]."""
         return self.up > 0
 
 
 @dataclass(frozen=True)
 class CellRules:
-    """A cell of 1 to `threshold` - 1 rows is sensitive; so is one of which its largest rows are too large a part.
+    """Rules by which a cell is sensitive: it has few rows, or few rows dominate its sum.
 
-    `dominance` (n, k): the n largest are more than k% of the sum. `p_percent`: the second largest could estimate the
-    largest to within p%. `margin`: for a sum of too few rows, the share of it, in percent, by which a reader must
-    be left in doubt; a count of too few rows must be able to be anything from 0 to the threshold.
+    Attributes:
+        threshold: a cell of 1 to `threshold` - 1 rows is sensitive; a count must then be possible from 0 to the
+            threshold
+        dominance: (n, k): a sum is sensitive if its n largest contributions exceed k% of it
+        p_percent: a sum is sensitive if the second largest contributor could estimate the largest to within p%
+        margin: required uncertainty of a sum of too few rows, in percent of it
     """
 
     threshold: int | None = None
@@ -47,7 +50,7 @@ class CellRules:
 
     @property
     def words(self) -> str:
-        """For a record."""
+        """Description of the rules, for records."""
         rules = [] if self.threshold is None else [f"cells of fewer than {self.threshold} rows"]
         if self.dominance is not None:
             rules.append(f"sums of which the {self.dominance[0]} largest are over {self.dominance[1]:g}%")
@@ -56,7 +59,7 @@ class CellRules:
         return "hidden: " + ", ".join(rules)
 
     def check(self, sums: bool) -> None:
-        """Raise `InputError` if there is no rule, a number is out of range, or a rule about sums is used on counts."""
+        """Raise InputError if there is no rule, a number is out of range, or a rule on sums is used for counts."""
         if self.threshold is None and self.dominance is None and self.p_percent is None:
             raise InputError("no rule: give a threshold, a dominance, or a p-percent, or a base to round to")
         if self.threshold is not None and self.threshold < 2:
@@ -74,11 +77,16 @@ class CellRules:
 
     @property
     def largest(self) -> int:
-        """The number of a cell's largest contributions that the rules look at."""
+        """Number of a cell's largest contributions that the rules use."""
         return max(2, self.dominance[0] if self.dominance is not None else 0)
 
     def needs(self, table: Tabulated, sums: bool) -> Needs:
-        """Return what the rules ask of each cell, totals too."""
+        """Return the required uncertainty of each cell, including totals.
+
+        Args:
+            table: the table
+            sums: whether its values are sums, not counts
+        """
         up: NDArray[np.float64] = np.zeros(table.counts.shape)
         down: NDArray[np.float64] = np.zeros(table.counts.shape)
         values = table.values
@@ -100,5 +108,5 @@ class CellRules:
 
 
 def _whole(amounts: NDArray[np.float64]) -> Counts:
-    """Return the next whole numbers, but for what the arithmetic of doubles adds to one."""
+    """Return the next integers, up to rounding errors of doubles."""
     return np.ceil(np.round(amounts, 6)).astype(np.int64)

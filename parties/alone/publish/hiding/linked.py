@@ -1,10 +1,9 @@
-"""Several tables of the same rows hidden together, so that none gives away what another hides.
+"""Joint suppression in several tables of the same rows, so that no table discloses a cell hidden in another.
 
-Tables that have a column in common have its totals in common: one number, hidden in all of them or in none. The sums
-of all tables are one system of equations; a sensitive cell is safe if, among all numbers of 0 and more that fit every
-published cell and every sum, it could be as much more and less as asked (de Wolf, Giessing, "Adjusting the tau-Argus
-modular approach to deal with linked tables", 2009, do so table by table; here it is one linear programme for each
-cell).
+Tables with a common column have the totals by it in common: one number, hidden in all of them or in none. The sums of
+all tables are one system of equations. A sensitive cell is safe if the non-negative numbers that fit every published
+cell and every sum allow the required increase and decrease. (de Wolf, Giessing, "Adjusting the tau-Argus modular
+approach to deal with linked tables", 2009, proceed table by table; here it is one linear programme for each cell.)
 """
 
 from __future__ import annotations
@@ -25,18 +24,24 @@ from parties.base.extras import needing
 from parties.base.text import quoted
 from smc.errors import InputError
 
-MOST_CELLS = 2_500  # of all tables
-ATTEMPTS = 2_000  # pairs of a sensitive cell and another hidden one up to which less is tried to be hidden
-CLOSE = 1e-6  # a share of the distance asked for: the programmes are solved to 1e-7
+MOST_CELLS = 2_500  # of all tables together
+# pairs of a sensitive cell and an additional hidden one, up to which unnecessary hidden cells are removed
+ATTEMPTS = 2_000
+CLOSE = 1e-6  # of the required distance: the programmes are solved to 1e-7
 Axes = tuple[str, str | None]
 
 
 @dataclass(frozen=True, eq=False)
 class Linked:
-    """Tables with each different cell once: `places[t]` int64[rows, columns] is where a table's cells are among all.
+    """Linked tables, with each different cell once.
 
-    `values`, `counts`, `up`, `down` int64[cells] as in a table and its needs; `balance` float[sums, cells], sparse,
-    times the values is 0.
+    Attributes:
+        places: for each table, the index of each of its cells, int64[rows, columns]
+        values: values of the cells, int64[cells]
+        counts: rows of the cells, int64[cells]
+        up: required possible increase, int64[cells]
+        down: required possible decrease, int64[cells]
+        balance: sparse float[sums, cells]; balance times the values is 0
     """
 
     places: list[Counts]
@@ -48,27 +53,36 @@ class Linked:
 
     @property
     def sensitive(self) -> Mask:
-        """The cells that must not be published, bool[cells]."""
+        """Sensitive cells, which must not be published, bool[cells]."""
         return self.up > 0
 
 
 def linked(axes: Sequence[Axes], tables: Sequence[Tabulated], needs: Sequence[Needs]) -> Linked:
-    """Return the tables as one. `InputError` if two have the same columns, or there are too many cells."""
+    """Return several tables as one linked system.
+
+    Args:
+        axes: columns of each table
+        tables: the tables
+        needs: required uncertainty of each table's cells
+
+    Raises:
+        InputError: two tables have the same columns, or there are too many cells
+    """
     numbers: dict[tuple[tuple[str, str], ...], int] = {}
     places, entries, sums = [], [], 0
     if len({frozenset(pair) for pair in axes}) < len(axes):
         raise InputError("two of the tables have the same columns: give each once")
     for (by, across), table in zip(axes, tables, strict=True):
         shape = table.counts.shape
-        place = np.zeros(shape, dtype=np.int64)
+        indices = np.zeros(shape, dtype=np.int64)
         for row, column in np.ndindex(*shape):
             of_row = [(by, table.row_names[row])] if row < shape[0] - 1 else []
             of_column = [(across, table.column_names[column])] if across is not None and column < shape[1] - 1 else []
-            place[row, column] = numbers.setdefault(tuple(sorted(of_row + of_column)), len(numbers))
-        places.append(place)
+            indices[row, column] = numbers.setdefault(tuple(sorted(of_row + of_column)), len(numbers))
+        places.append(indices)
         sign = signs((shape[0], shape[1]))
-        lines = [(place[:, j], sign[:, j]) for j in range(shape[1])]
-        lines += [(place[i], sign[i]) for i in range(shape[0])] if shape[1] > 1 else []
+        lines = [(indices[:, j], sign[:, j]) for j in range(shape[1])]
+        lines += [(indices[i], sign[i]) for i in range(shape[0])] if shape[1] > 1 else []
         for line, signed in lines:
             entries.append((np.full(len(line), sums), line, signed))
             sums += 1
@@ -82,8 +96,8 @@ def linked(axes: Sequence[Axes], tables: Sequence[Tabulated], needs: Sequence[Ne
 
     def joined(grids: Sequence[Counts]) -> Counts:
         cells = np.zeros(size, dtype=np.int64)
-        for place, grid in zip(places, grids, strict=True):
-            np.maximum.at(cells, place, grid)
+        for indices, grid in zip(places, grids, strict=True):
+            np.maximum.at(cells, indices, grid)
         return cells
 
     return Linked(
@@ -97,19 +111,19 @@ def linked(axes: Sequence[Axes], tables: Sequence[Tabulated], needs: Sequence[Ne
 
 
 def hide(tables: Linked) -> Mask:
-    """Return the cells to hide, bool[cells]: all that are sensitive, and others. The same each time.
+    """Return the cells to hide, bool[cells]: all sensitive ones, and complementary ones; deterministic.
 
-    Each sensitive cell is made safe in turn, by the cheapest change of all cells that moves it as far as asked, where
-    a cell costs as many rows as it has, by how much it changes; then, if there are few, cells are shown again that
-    need not be hidden.
+    Each sensitive cell is made safe in turn, by the cheapest change of all cells that moves it by the required
+    distance. Changing a cell costs its number of rows, times the change. Finally, if there are few, hidden cells that
+    are not needed are shown again.
     """
     hidden = tables.sensitive
     cost = (tables.counts + 1) / (tables.counts.max() + 1)
-    wanted = [(int(d), int(i), 1) for i, d in enumerate(tables.up) if d]
-    wanted += [(int(d), int(i), -1) for i, d in enumerate(tables.down) if d]
-    wanted.sort(reverse=True)
+    required = [(int(d), int(i), 1) for i, d in enumerate(tables.up) if d]
+    required += [(int(d), int(i), -1) for i, d in enumerate(tables.down) if d]
+    required.sort(reverse=True)
     with aside():
-        for distance, cell, direction in wanted:
+        for distance, cell, direction in required:
             change = _change(tables, np.where(hidden, 0.0, cost), cell, direction, distance)
             hidden = hidden | (np.abs(change) > NEGLIGIBLE * distance)
         added = np.flatnonzero(hidden & ~tables.sensitive)
@@ -124,7 +138,7 @@ def hide(tables: Linked) -> Mask:
 
 
 def _change(tables: Linked, price: Floats, cell: int, direction: int, distance: int) -> Floats:
-    """Return the change of all cells, float[cells], that moves one so far, and costs least."""
+    """Return the cheapest change of all cells that moves one cell by a distance, float[cells]."""
     import scipy.optimize
     import scipy.sparse as sparse
 
@@ -150,11 +164,17 @@ def _change(tables: Linked, price: Floats, cell: int, direction: int, distance: 
 
 
 def interval(tables: Linked, hidden: Mask, cell: int) -> tuple[float, float]:
-    """Return the least and the most that a reader can think a cell to be; all published cells and sums are known."""
+    """Return the least and the greatest possible value of a cell, given all published cells and sums.
+
+    Args:
+        tables: the tables
+        hidden: hidden cells, bool[cells]
+        cell: index of the cell
+    """
     import scipy.optimize
 
-    known = np.where(hidden, 0.0, tables.values)
-    right = -(tables.balance @ known)
+    published = np.where(hidden, 0.0, tables.values)
+    right = -(tables.balance @ published)
     places = np.flatnonzero(hidden)
     objective = (places == cell).astype(np.float64)
     ends = []
@@ -167,7 +187,12 @@ def interval(tables: Linked, hidden: Mask, cell: int) -> tuple[float, float]:
 
 
 def unsafe(tables: Linked, hidden: Mask) -> int | None:
-    """Return a sensitive cell that a reader can compute to be nearer to the truth than asked, None if there is none."""
+    """Return a sensitive cell whose interval is narrower than required; None if all are safe.
+
+    Args:
+        tables: the tables
+        hidden: hidden cells, bool[cells]
+    """
     for cell in np.flatnonzero(tables.sensitive).tolist():
         least, most = interval(tables, hidden, cell)
         value, up, down = int(tables.values[cell]), int(tables.up[cell]), int(tables.down[cell])
@@ -177,7 +202,7 @@ def unsafe(tables: Linked, hidden: Mask) -> int | None:
 
 
 def axes_of(text: str) -> Axes:
-    """Return the columns of a table by its name, `county` or `county*benefit`. `InputError` if it is none."""
+    """Return the columns of a table from its name, `county` or `county*benefit`; raise InputError for other forms."""
     names = [name.strip() for name in text.split("*")]
     if not 1 <= len(names) <= 2 or not all(names) or len(set(names)) < len(names):
         raise InputError(f"{quoted(text)} is no table: write one column, or two as county*benefit")
@@ -185,5 +210,5 @@ def axes_of(text: str) -> Axes:
 
 
 def masks(tables: Linked, hidden: Mask) -> list[NDArray[np.bool_]]:
-    """Return what is hidden of each table, bool[rows, columns]."""
-    return [hidden[place] for place in tables.places]
+    """Return the hidden cells of each table, bool[rows, columns]."""
+    return [hidden[indices] for indices in tables.places]

@@ -1,18 +1,17 @@
-"""Cells to hide of a table whose counts nobody has: by the public pattern of small cells alone.
+"""Complementary suppression in a table with secret counts, from the public pattern of small cells alone.
 
-What is known of the counts is what the pattern says: a cell that is not small has at least T rows. A reader is left as
-much in doubt as of a table of one's own: each small cell could be anything from 0 to T. So it must be able to go up
-by T and down by what it has, whatever the counts are that fit the pattern. Only cells of which T rows are certain make
-room for it; and where a cell goes down, so can its own totals, which have at least as many rows.
+The pattern is the only information: a cell that is not small has at least T rows. The reader's uncertainty is as in a
+table of one party: each small cell could be anything from 0 to T. So it must be able to increase by T and to decrease
+to 0, for all counts that fit the pattern. Only cells with T certain rows give room for this. Where a cell decreases, so
+can its own totals, which have at least as many rows.
 
 Linear programmes make one cell safe after the other. The integer programme of
-`parties.alone.publish.hiding.suppression` hides a few cells less, but takes from no time to half a minute, while the
-peer waits.
+`parties.alone.publish.hiding.suppression` hides slightly fewer cells, but may take half a minute while the peer waits.
 
-A small total goes down with the small cells that it is the sum of, whichever of them have rows: so with each of them.
+A small total decreases with the small cells that it sums, whichever of them have rows: so with each of them.
 
-If a party's own counts have the pattern of its own (the rule against the peer, zeros hidden), all of this holds for its
-own table too, which is what is left for the peer, who can subtract.
+If a party's own counts also have a pattern (the rule against the peer, zeros hidden), all of this holds for its own
+table too, which the peer obtains by subtraction.
 """
 
 from __future__ import annotations
@@ -30,9 +29,17 @@ Place = tuple[int, int]
 
 
 def hide_by_pattern(states: States, threshold: int, zeros_shown: bool) -> Mask:
-    """Return cells to hide, bool[rows, columns]: small ones and others. States int64[rows, columns], totals last.
+    """Return the cells to hide, bool[rows, columns]: small ones, and complementary ones.
 
-    All of them if the whole table is small. `InputError` if SciPy, which has the solver, is not installed.
+    All are hidden if the whole table is small.
+
+    Args:
+        states: state of each cell, totals last, int64[rows, columns]
+        threshold: T
+        zeros_shown: whether empty cells are published, so that a small cell has at least one row
+
+    Raises:
+        InputError: SciPy, which has the solver, is not installed
     """
     few = states == FEW
     if not few.any():
@@ -65,12 +72,12 @@ def _moves(states: States, least: NDArray[np.int64], threshold: int) -> Iterator
 
 
 def _inner(shape: tuple[int, ...]) -> tuple[slice, slice]:
-    """Return the cells of a grid that are no totals."""
+    """Return the slices of a grid without its totals."""
     return slice(0, shape[0] - 1), slice(0, shape[1] - (shape[1] > 1))
 
 
 def _totals(cell: Place, shape: tuple[int, ...]) -> list[Place]:
-    """Return the totals that a cell is part of."""
+    """Return the totals that include a cell."""
     row, column = cell
     rows, columns = shape[0] - 1, shape[1] - 1
     return [(rows, column)] if not columns else [(rows, column), (row, columns), (rows, columns)]

@@ -1,8 +1,8 @@
-"""Counts rounded to multiples of a base, by coins whose mean is the count.
+"""Unbiased random rounding of counts to multiples of a base.
 
-`randomly`: each cell and total for itself, so that totals are no longer sums. `controlled`: the table stays one, by
-Cox, "A constructive procedure for unbiased controlled rounding" (1987): along a cycle of cells that are no multiples,
-every second one is moved up and the others down, until one is a multiple.
+`randomly` rounds each cell and total independently, so that totals are no longer sums. `controlled` preserves the sums,
+by Cox, "A constructive procedure for unbiased controlled rounding" (1987): along a cycle of cells that are not
+multiples, every second one is moved up and the others down, until one is a multiple.
 """
 
 from __future__ import annotations
@@ -17,11 +17,17 @@ from parties.alone.publish.hiding.tabulation import LARGEST, signs
 from parties.base.arrays import Counts
 from smc.errors import InputError
 
-Draw = Callable[[int], int]  # a whole number from 0 to one below, each as likely
+Draw = Callable[[int], int]  # returns a uniform integer from 0 to its argument - 1
 
 
 def randomly(values: Counts, base: int, draw: Draw = secrets.randbelow) -> Counts:
-    """Return a multiple of the base next to each count, int64 of the same shape. A multiple stays as it is."""
+    """Return each count rounded to an adjacent multiple of the base, at random without bias; multiples stay.
+
+    Args:
+        values: int64[...]
+        base: the base, 2 to 2^53
+        draw: source of randomness
+    """
     _check(base)
     rest = values % base
     coins = np.array([draw(base) if r else 0 for r in rest.ravel()], dtype=np.int64).reshape(values.shape)
@@ -29,9 +35,14 @@ def randomly(values: Counts, base: int, draw: Draw = secrets.randbelow) -> Count
 
 
 def controlled(values: Counts, base: int, draw: Draw = secrets.randbelow) -> Counts:
-    """Return a multiple of the base next to each count, int64[rows, columns], so that the last are still the totals.
+    """Return each count rounded to an adjacent multiple of the base, with the last row and column still the totals.
 
-    Each is the count on average, and a multiple stays as it is.
+    The expectation of each result is the count; multiples stay.
+
+    Args:
+        values: table with totals, int64[rows, columns]
+        base: the base, 2 to 2^53
+        draw: source of randomness
     """
     _check(base)
     rest = values % base
@@ -48,9 +59,9 @@ def controlled(values: Counts, base: int, draw: Draw = secrets.randbelow) -> Cou
 
 
 def _cycle(between: NDArray[np.bool_]) -> list[tuple[int, int]]:
-    """Find cells that are no multiples, each in the row or column of the next by turns; none if all are multiples.
+    """Return a cycle of cells that are not multiples, alternately in one row and one column; empty without any.
 
-    Signed, rows and columns add up to 0: so where there is one such cell in a row or column, there is another.
+    Signed rows and columns add up to 0. So a row or column with one such cell has another one.
     """
     if not between.any():
         return []

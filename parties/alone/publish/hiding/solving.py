@@ -1,8 +1,8 @@
-"""What a solver prints goes to standard error: its C++ does so now and then, whatever it is told, and standard output
-is for results.
+"""Redirection of a solver's output to standard error: standard output is for results only.
 
-HiGHS says "HighsMipSolverData::transformNewIntegerFeasibleSolution tmpSolver.run();" of some integer programmes, with
-all its output turned off. The text goes through C's buffer to the file descriptor, past Python's `sys.stdout`.
+With all its output turned off, HiGHS still prints "HighsMipSolverData::transformNewIntegerFeasibleSolution
+tmpSolver.run();" for some integer programmes. The text goes through C's buffer to the file descriptor, past Python's
+`sys.stdout`.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from contextlib import contextmanager, suppress
 OUT, ERR = 1, 2  # file descriptors
 
 _lock = threading.Lock()
-_inside = 0  # threads that solve something
-_kept: int | None = None  # standard output, while the descriptor leads to standard error
+_inside = 0  # threads inside `aside`
+_kept: int | None = None  # duplicate of standard output, while its descriptor leads to standard error
 
 
 @contextmanager
 def aside() -> Iterator[None]:
-    """Lead standard output to standard error in the enclosed work, for the whole process; threads may overlap."""
+    """Redirect standard output to standard error during the block, for the whole process; threads may overlap."""
     global _inside, _kept
     with _lock:
         if not _inside:
             _flush()
-            with suppress(OSError):  # a process without the one or the other has nothing to mix up
+            with suppress(OSError):  # a process without one of the descriptors needs no redirection
                 _kept = os.dup(OUT)
                 os.dup2(ERR, OUT)
         _inside += 1
@@ -45,7 +45,7 @@ def aside() -> Iterator[None]:
 
 
 def _flush() -> None:
-    """Bring what Python and C have buffered to where the descriptor leads now."""
+    """Flush the buffers of Python and C to the descriptor's present target."""
     if sys.stdout is not None:
         sys.stdout.flush()
     ctypes.CDLL(None).fflush(None)

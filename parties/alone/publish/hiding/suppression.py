@@ -1,13 +1,13 @@
-"""Cells that are hidden so that others cannot be computed from the totals: complementary suppression.
+"""Complementary suppression: hiding further cells, so that sensitive ones cannot be computed from the totals.
 
 A reader knows the published cells, that rows and columns add up, and that no cell is negative. A sensitive cell is safe
-if it could be as much more and less as asked: if there is a change of hidden cells alone that moves it so far and
-keeps every sum (Fischetti, Salazar, "Models and algorithms for the 2-dimensional cell suppression problem in
-statistical disclosure control", 1999). Of all sets of cells that make every sensitive one safe, the one that hides the
-fewest rows is found by an integer programme; for large tables each cell is made safe in turn, by a linear one.
+if it could be larger and smaller by the required amounts: a change of hidden cells alone moves it so far and keeps
+every sum (Fischetti, Salazar, "Models and algorithms for the 2-dimensional cell suppression problem in statistical
+disclosure control", 1999). Of all sets of cells that make every sensitive one safe, an integer programme finds the one
+that hides the fewest rows. In large tables, each cell is made safe in turn, by a linear programme.
 
-A change of a two-dimensional table is a circulation between its rows and columns. So if a cell can move by d, it can
-without any other cell moving by more, which bounds the programmes, and whole numbers suffice for whole numbers.
+A change of a two-dimensional table is a circulation between its rows and columns. So if a cell can move by d, it can do
+so while no other cell moves by more. This bounds the programmes, and integers suffice for integers.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from parties.alone.publish.hiding.tabulation import signs
 from parties.base.arrays import Counts, Floats
 from parties.base.extras import needing
 
-EXACT = 6_000  # cells times needs up to which the best set is looked for
-SECONDS = 20.0  # for the best set; then the best so far is taken
-NEGLIGIBLE = 1e-6  # a share of a change; the programmes are solved to 1e-7
+EXACT = 6_000  # cells times moves, up to which the best set is searched
+SECONDS = 20.0  # time limit of the search; then the best set so far is taken
+NEGLIGIBLE = 1e-6  # of a change; the programmes are solved to 1e-7
 
 Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
 class Move:
-    """A change that must be possible: these cells, by number, by 1 (or -1), while hidden cells keep the sums.
+    """A change that must be possible: these cells, by index, change by `direction` (1 or -1), and all sums stay.
 
-    `room` float[cells] is how much each cell can go down, at most 1. All is in units of the cells' change.
+    `room` float[cells] is the possible decrease of each cell, at most 1. The unit is the cells' change.
     """
 
     cells: tuple[int, ...]
@@ -45,10 +45,15 @@ class Move:
 
 
 def hide(values: Counts, counts: Counts, needs: Needs) -> Mask:
-    """Return the cells to hide, bool[rows, columns]: all that are sensitive, and others. Each could have another value.
+    """Return the cells to hide, bool[rows, columns]: all sensitive ones, and complementary ones.
 
-    `values`, `counts` int64[rows, columns] have their totals last; counts are what it costs to hide a cell.
-    `InputError` if SciPy, which has the solver (HiGHS), is not installed.
+    Args:
+        values: published numbers, totals last, int64[rows, columns]
+        counts: rows of each cell, the cost of hiding it, int64[rows, columns]
+        needs: required uncertainty
+
+    Raises:
+        InputError: SciPy, which has the solver (HiGHS), is not installed
     """
     hidden = needs.sensitive
     if not hidden.any():
@@ -58,10 +63,13 @@ def hide(values: Counts, counts: Counts, needs: Needs) -> Mask:
 
 
 def protect(hidden: Mask, cost: Floats, moves: Sequence[Move], seconds: float = 0.0) -> Mask:
-    """Return what is hidden, bool[rows, columns], and the cells that must be so that all moves are possible.
+    """Return the hidden cells, extended so that all moves are possible, bool[rows, columns].
 
-    `cost` float[cells] is what it costs to hide each; for so many seconds the best set is looked for. Without, the same
-    cells are found each time.
+    Args:
+        hidden: cells that are hidden anyway, bool[rows, columns]
+        cost: cost of hiding each cell, float[cells]
+        moves: changes that must be possible
+        seconds: time limit of the search for the best set; 0: no search, and a deterministic result
     """
     with needing("hiding cells"):
         import scipy.optimize  # noqa: F401 (says in one line that it is missing)
@@ -76,17 +84,17 @@ def protect(hidden: Mask, cost: Floats, moves: Sequence[Move], seconds: float = 
 
 
 def _moves(values: Counts, needs: Needs) -> Iterator[Move]:
-    """Yield each sensitive cell as much up, and down, as asked. The largest first: they often make others safe."""
-    wanted = [(d, i, 1) for i, d in enumerate(needs.up.ravel()) if d]
-    wanted += [(d, i, -1) for i, d in enumerate(needs.down.ravel()) if d]
-    for distance, cell, direction in sorted(wanted, reverse=True):
+    """Yield the required changes of each sensitive cell, the largest first: they often make others safe."""
+    required = [(d, i, 1) for i, d in enumerate(needs.up.ravel()) if d]
+    required += [(d, i, -1) for i, d in enumerate(needs.down.ravel()) if d]
+    for distance, cell, direction in sorted(required, reverse=True):
         room = np.minimum(values / distance, 1.0)
         room[room < NEGLIGIBLE] = 0.0
         yield Move((cell,), direction, room)
 
 
 def _balance(shape: tuple[int, ...]) -> Any:
-    """Return the sparse matrix float[rows + columns, cells] that every change of a table is in the kernel of."""
+    """Return the sparse matrix float[rows + columns, cells] whose kernel is the changes that keep every sum."""
     import scipy.sparse
 
     rows, columns = shape
@@ -100,9 +108,9 @@ def _balance(shape: tuple[int, ...]) -> Any:
 
 
 def _best(balance: Any, cost: Floats, hidden: Mask, moves: Sequence[Move], seconds: float) -> Mask:
-    """Return the cheapest set that allows all moves, or the best that was found in time: at least what was `hidden`.
+    """Return the cheapest superset of `hidden` that allows all moves, or the best one found in time.
 
-    Variables: whether each cell is hidden; for each move, how each cell changes, at most 1 up and its room down.
+    Variables: whether each cell is hidden; for each move, the change of each cell, at most 1 up and its room down.
     """
     import scipy.optimize
     import scipy.sparse as sparse
@@ -138,7 +146,7 @@ def _best(balance: Any, cost: Floats, hidden: Mask, moves: Sequence[Move], secon
 
 
 def _safe(balance: Any, cost: Floats, hidden: Mask, move: Move) -> Mask:
-    """Return what is hidden once a move is possible: nothing more if it is, else the cells of a cheap way."""
+    """Return the hidden cells, extended by those of a cheap change if a move is not yet possible."""
     import scipy.optimize
     import scipy.sparse as sparse
 
@@ -155,7 +163,7 @@ def _safe(balance: Any, cost: Floats, hidden: Mask, move: Move) -> Mask:
         bounds=np.stack([low, high], axis=1),
         method="highs",
     )
-    if solution.x is None:  # to hide everything is always a solution
+    if solution.x is None:  # hiding everything is always a solution
         raise RuntimeError(f"the linear programme was not solved: {solution.message}")
     change = solution.x[: len(cost)] - solution.x[len(cost) :]
     return hidden | (np.abs(change) > NEGLIGIBLE)

@@ -1,4 +1,4 @@
-"""A published table as CSV, hidden cells as an `x`."""
+"""A published table as CSV, with hidden cells as `x`."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def spelled(units: int, digits: int) -> str:
 
 
 def covered(values: Any, mask: Any, digits: int, factor: int = 1) -> list[list[str]]:
-    """Return the cells of a table as texts, those in the mask hidden.
+    """Return the cells of a table as texts, hidden ones as `x`.
 
     Args:
-        values: int64[rows, columns], in units of `factor` times 10^-`digits`.
-        mask: bool[rows, columns], the cells that are hidden.
-        digits: Digits after the point.
-        factor: Of the units.
+        values: int64[rows, columns], in units of `factor` times 10^-`digits`
+        mask: hidden cells, bool[rows, columns]
+        digits: digits after the point
+        factor: factor of the units
     """
     return [
         [HIDDEN if is_hidden else spelled(int(x) * factor, digits) for x, is_hidden in zip(line, over, strict=True)]
@@ -38,7 +38,15 @@ def as_csv(
     texts: Sequence[Sequence[str]],
     escape_formulas: bool = False,
 ) -> str:
-    """Return the table with its titles; `texts` are its cells, by row. Titles like formulas can be escaped."""
+    """Return the table with its titles as CSV.
+
+    Args:
+        by: title of the first column
+        columns: titles of the other columns
+        rows: titles of the rows
+        texts: cells, by row
+        escape_formulas: escape titles that a spreadsheet would compute
+    """
     if escape_formulas:
         from parties.alone.publish.writing import escaped_text
 

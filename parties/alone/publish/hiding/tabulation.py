@@ -1,7 +1,8 @@
-"""A table of counts or sums with its totals, from one GROUP BY over the rows.
+"""Tables of counts or sums with totals, from one GROUP BY over the rows.
 
-A grid has a row a value of one column and, if there is a second one, a column a value of it; totals stand last. With
-the signs of `signs` every row and column of a grid adds up to 0, and so does every change that keeps it a table.
+A grid has a row for each value of one column and, if there is a second column, a column for each of its values. Totals
+come last. With the signs of `signs`, every row and column of a grid adds up to 0, and so does every change that keeps
+the sums.
 """
 
 from __future__ import annotations
@@ -28,10 +29,15 @@ LARGEST = 1 << 53  # sums beyond are not exact as doubles
 
 @dataclass(frozen=True, eq=False)
 class Tabulated:
-    """A table. `counts`, `values` int64[rows + 1, columns + 1] or, without a second column, int64[rows + 1, 1].
+    """A table with totals; arrays int64[rows + 1, columns + 1] or, without a second column, int64[rows + 1, 1].
 
-    `values` are what is published, in units of 10^-digits: the counts themselves, or sums. `largest` int64[n, ...] are
-    the n largest contributions of single rows to each cell, 0 where there are fewer.
+    Attributes:
+        row_names: values of the first column, and the total
+        column_names: values of the second column, and the total; or the total alone
+        counts: rows of each cell
+        values: published numbers, counts or sums, in units of 10^-digits
+        largest: the n largest contributions of single rows to each cell, int64[n, ...]; 0 where there are fewer
+        digits: digits after the point of values
     """
 
     row_names: list[str]
@@ -43,7 +49,7 @@ class Tabulated:
 
 
 def signs(shape: tuple[int, int]) -> NDArray[np.int64]:
-    """Return 1, or -1 for totals of a row or column, int64[shape]; the grand total of a table with both is 1 again."""
+    """Return the sign of each cell, int64[shape]: -1 for totals of one row or column, 1 for all others."""
     sign = np.ones(shape, dtype=np.int64)
     sign[-1] *= -1
     if shape[1] > 1:
@@ -52,17 +58,26 @@ def signs(shape: tuple[int, int]) -> NDArray[np.int64]:
 
 
 def with_totals(inner: Counts) -> Counts:
-    """Return a grid of int64[rows, columns], with both totals; of int64[rows, 1], with the one total there is."""
+    """Return a grid with totals: of both columns for int64[rows, columns], one total for int64[rows, 1]."""
     grid = np.concatenate([inner, inner.sum(axis=0, keepdims=True)])
     return grid if inner.shape[1] == 1 else np.concatenate([grid, grid.sum(axis=1, keepdims=True)], axis=1)
 
 
 def tabulate(rows: RowQuery, by: str, across: str | None, summed: str | None = None, largest: int = 2) -> Tabulated:
-    """Return the table of `by` and `across`: how many rows, or the sum of a column that has no negative numbers.
+    """Return the table of `by` and `across`: numbers of rows, or sums of a non-negative column.
 
-    `InputError` if there are no rows, a name is not a column, a value is not a number, or the table is too large.
+    Args:
+        rows: the source
+        by: the first column
+        across: the second column; None: one column only
+        summed: the column to be summed; None: rows are counted
+        largest: number of largest contributions to find for each cell
+
+    Raises:
+        InputError: there are no rows, a column is missing or repeated, a value is not a non-negative number, or the
+            table is too large
     """
-    from parties.alone.publish.reading import in_order, texts  # needs an engine; joint tables do without
+    from parties.alone.publish.reading import in_order, texts  # needs a database engine; joint tables do not
 
     names = [by] + ([across] if across is not None else [])
     if len(set(names)) < len(names) or summed in names:
@@ -107,7 +122,7 @@ def _summed(codes: list[Counts], amounts: Counts, shape: tuple[int, int]) -> Cou
 
 
 def _numbers(values: list[str], place: str) -> tuple[Counts, int]:
-    """Parse decimal numbers as int64 in units of 10^-digits, and how many digits that is."""
+    """Parse decimal numbers as int64 in units of 10^-digits, and return digits too."""
     parsed = []
     for text in values:
         try:

@@ -1,1 +1,1 @@
-"""Ciphers of cells, their keys, and the file that keeps these."""
+"""Ciphers of cells, their keys, and the file of keys."""

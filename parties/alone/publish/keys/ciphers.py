@@ -1,10 +1,10 @@
 """Encryption of single cells: deterministic by AES-SIV (RFC 5297), randomised by AES-GCM-SIV (RFC 8452).
 
-Deterministic: equal values have equal pseudonyms, so joins and groups survive; that two are equal is all that is seen.
-Randomised: nothing is seen, and a value that stands twice has two pseudonyms. Neither can be changed unnoticed, and a
-repeated nonce of the latter tells no more than that two cells are equal. Keys are wrapped by RFC 3394.
+Deterministic: equal values have equal pseudonyms, which preserves joins and groups; only their equality is disclosed.
+Randomised: nothing is disclosed, and equal values have different pseudonyms. Both detect every change. In randomised
+mode, a repeated nonce discloses only whether the cells are equal. Keys are wrapped by RFC 3394.
 
-A value is padded to a multiple of 16 bytes before: its length shows in steps of 16 only.
+A value is first padded to a multiple of 16 bytes, so its length is disclosed in steps of 16 only.
 """
 
 from __future__ import annotations
@@ -33,15 +33,28 @@ CHANGED = "the cell was changed, or another key sealed it"
 
 
 class CellCipher(ABC):
-    """A key in use. `associated` is what every cell is bound to besides."""
+    """A cipher with its key; every cell is bound to `associated` data."""
 
     @abstractmethod
     def seal(self, plain: bytes, associated: bytes) -> bytes:
-        """Encrypt and authenticate."""
+        """Encrypt and authenticate a cell.
+
+        Args:
+            plain: the cell
+            associated: data that the cell is bound to
+        """
 
     @abstractmethod
     def open(self, sealed: bytes, associated: bytes) -> bytes:
-        """Open what was sealed. ValueError if it is not what this key sealed."""
+        """Decrypt a cell.
+
+        Args:
+            sealed: result of `seal`
+            associated: data that the cell is bound to
+
+        Raises:
+            ValueError: it was changed, or sealed by another key or with other data
+        """
 
 
 class Deterministic(CellCipher):
@@ -51,7 +64,7 @@ class Deterministic(CellCipher):
         self._cipher = AESSIV(key)
 
     def seal(self, plain: bytes, associated: bytes) -> bytes:
-        """Return the synthetic initialisation vector, 16 bytes, and as many bytes as `plain` has."""
+        """Return the synthetic initialisation vector, 16 bytes, and a ciphertext of the length of `plain`."""
         return self._cipher.encrypt(plain, [associated])
 
     @override
@@ -69,7 +82,7 @@ class Randomised(CellCipher):
         self._cipher = AESGCMSIV(key)
 
     def seal(self, plain: bytes, associated: bytes, nonce: bytes | None = None) -> bytes:
-        """Return the nonce, fresh unless it is given, 12 bytes; as many bytes as `plain` has; the tag, 16 bytes."""
+        """Return the nonce of 12 bytes (default: random), a ciphertext as long as `plain`, and a tag of 16 bytes."""
         nonce = secrets.token_bytes(NONCE_BYTES) if nonce is None else nonce
         return nonce + self._cipher.encrypt(nonce, plain, associated)
 
@@ -82,7 +95,15 @@ class Randomised(CellCipher):
 
 
 def cell_cipher(mode: Mode, key: bytes) -> CellCipher:
-    """Return a key in the mode that it is for. `InputError` if this machine's OpenSSL does not know the mode."""
+    """Return a cipher with a key.
+
+    Args:
+        mode: deterministic or randomised
+        key: key of a length for the mode
+
+    Raises:
+        InputError: this machine's OpenSSL lacks the mode
+    """
     try:
         return Deterministic(key) if mode == "deterministic" else Randomised(key)
     except UnsupportedAlgorithm:
@@ -92,7 +113,13 @@ def cell_cipher(mode: Mode, key: bytes) -> CellCipher:
 
 
 def derived(key: bytes, mode: Mode, purpose: bytes) -> CellCipher:
-    """Return a cipher whose key follows from another one and from what it is for (HKDF-SHA256, RFC 5869)."""
+    """Return a cipher whose key is derived from another key and a purpose (HKDF-SHA256, RFC 5869).
+
+    Args:
+        key: the other key
+        mode: mode of the cipher
+        purpose: the purpose; different purposes have independent keys
+    """
     return cell_cipher(mode, HKDF(SHA256(), KEY_BYTES[mode], None, purpose).derive(key))
 
 
@@ -103,7 +130,7 @@ def pad(value: str) -> bytes:
 
 
 def unpad(padded: bytes) -> str:
-    """Return the text that was padded. ValueError if it is none."""
+    """Return the text of padded bytes; raise ValueError if the padding is wrong."""
     data, mark, rest = padded.rpartition(b"\x80")
     if not mark or rest.strip(b"\0"):
         raise ValueError("not padded")
@@ -111,12 +138,17 @@ def unpad(padded: bytes) -> str:
 
 
 def spell(version: int, sealed: bytes) -> str:
-    """Return a pseudonym as text: the version of its key and what was sealed, in base64 for URLs."""
+    """Return a pseudonym as text, in base64 for URLs.
+
+    Args:
+        version: version of the key
+        sealed: the sealed cell
+    """
     return base64.urlsafe_b64encode(version.to_bytes(VERSION_BYTES) + sealed).decode().rstrip("=")
 
 
 def read(pseudonym: str) -> tuple[int, bytes]:
-    """Parse version and sealed cell. ValueError if the text is no pseudonym."""
+    """Parse a pseudonym into version and sealed cell; raise ValueError for other texts."""
     try:
         data = base64.b64decode(pseudonym + "=" * (-len(pseudonym) % 4), b"-_", validate=True)
     except binascii.Error:

@@ -1,4 +1,4 @@
-"""The SQLite file under the keys: one command at a time, and whatever damage it has is told in one line."""
+"""SQLite file of keys: exclusive access for one command, and one-line errors for damage."""
 
 from __future__ import annotations
 
@@ -10,23 +10,32 @@ from typing import Any
 
 from smc.errors import InputError
 
-WAIT = 10.0  # seconds for another command to be done
+WAIT = 10.0  # seconds to wait for another command
 
 
 class KeyFile:
-    """An open file in a transaction; `commit` keeps what was changed."""
+    """An open key file in a transaction; `commit` stores the changes."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path
         self._connection = connection
 
     def commit(self) -> None:
-        """Keep what was changed, and begin anew."""
+        """Store the changes, and begin a new transaction."""
         self.run("COMMIT")
         self.run("BEGIN IMMEDIATE")
 
     def all(self, query: str, kinds: Sequence[type], values: Sequence[Any] = ()) -> list[Any]:
-        """Return the rows that a query finds, each a value of each kind; `InputError` if others stand there."""
+        """Return the rows of a query.
+
+        Args:
+            query: SQL
+            kinds: type of each column
+            values: parameters of the query
+
+        Raises:
+            InputError: a row has other types
+        """
         with _usable(self.path):
             rows = self._connection.execute(query, values).fetchall()
         if any([type(value) for value in row] != list(kinds) for row in rows):
@@ -34,24 +43,29 @@ class KeyFile:
         return rows
 
     def run(self, change: str, values: Sequence[Any] = ()) -> int:
-        """Change the file; return how many rows were changed."""
+        """Execute a change, and return the number of changed rows.
+
+        Args:
+            change: SQL
+            values: parameters of the change
+        """
         with _usable(self.path):
             return self._connection.execute(change, values).rowcount
 
     def damaged(self) -> InputError:
-        """Return what is wrong with a file in which stands what is never written."""
+        """Return the error for a file with content that is never written."""
         return _damaged(self.path)
 
 
 @contextmanager
 def connected(path: Path) -> Iterator[KeyFile]:
-    """Give the file, for this command alone. What is not committed in the block is undone."""
+    """Yield the file, for this command alone; changes not committed in the block are undone."""
     with _usable(path):
         place = f"{path.absolute().as_uri()}?mode=rw"
         connection = sqlite3.connect(place, timeout=WAIT, uri=True, isolation_level=None)
     with closing(connection):
         file = KeyFile(path, connection)
-        file.run("PRAGMA secure_delete = ON")  # what is deleted is overwritten
+        file.run("PRAGMA secure_delete = ON")  # deleted content is overwritten
         file.run("PRAGMA synchronous = FULL")
         file.run("BEGIN IMMEDIATE")
         try:
@@ -63,16 +77,16 @@ def connected(path: Path) -> Iterator[KeyFile]:
 
 @contextmanager
 def _usable(path: Path) -> Iterator[None]:
-    """Give what SQLite complains of, as an `InputError` that names the file."""
+    """Convert SQLite's errors to an InputError that names the file."""
     try:
         yield
     except sqlite3.OperationalError as error:
-        code = getattr(error, "sqlite_errorcode", None)  # none is Python's own: text that is not UTF-8
-        if code in (None, sqlite3.SQLITE_ERROR):  # a table or column that is not there
+        code = getattr(error, "sqlite_errorcode", None)  # Python's own errors have no code: text that is not UTF-8
+        if code in (None, sqlite3.SQLITE_ERROR):  # a missing table or column
             raise _damaged(path) from None
         reason = "another command uses it" if code == sqlite3.SQLITE_BUSY else str(error)
         raise InputError(f"{path} cannot be used: {reason}") from None
-    except (sqlite3.DatabaseError, UnicodeDecodeError, OverflowError):  # the second: of its complaint's own text
+    except (sqlite3.DatabaseError, UnicodeDecodeError, OverflowError):  # UnicodeDecodeError: of SQLite's own message
         raise _damaged(path) from None
 
 

@@ -1,9 +1,9 @@
-"""Keys of columns and subjects in a file, each wrapped by a master key that is kept elsewhere; and what was done.
+"""Keys of columns and subjects in a file, each wrapped by a master key kept elsewhere; and a log of their use.
 
-The file is an SQLite database for its owner only. A column's key has versions: the last one makes pseudonyms, all
-restore them. A subject's key is found by a keyed hash of who it is, or by the handle that stands, encrypted, in each
-of the subject's pseudonyms; it is overwritten when it is removed. Records are a chain of HMAC-SHA256 whose key is in
-the file too, wrapped: who lacks the master key can neither change one nor take one away, short of putting back an
+The file is an SQLite database for its owner only. A column's key has versions: the last one makes pseudonyms, all of
+them restore. A subject's key is found by a keyed hash of the subject's identifier, or by the handle that each of the
+subject's pseudonyms contains, encrypted; on removal, it is overwritten. Records are a chain of HMAC-SHA256, whose key
+is in the file too, wrapped. Without the master key, a record can neither be changed nor removed, except by restoring an
 older file.
 """
 
@@ -34,7 +34,7 @@ from smc.errors import InputError
 
 MASTER_BYTES = 32  # AES-256
 HANDLE_BYTES = 16
-ASKED = 500  # subjects a query
+ASKED = 500  # subjects in one query
 _TABLES = (
     "CREATE TABLE own (name TEXT PRIMARY KEY, wrapped BLOB NOT NULL) STRICT",
     """CREATE TABLE columns (name TEXT NOT NULL, version INTEGER NOT NULL, mode TEXT NOT NULL, wrapped BLOB NOT NULL,
@@ -50,7 +50,7 @@ _RECORD_KINDS = (int, str, str, str, str, str)
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """Whose cells a key is for."""
+    """A subject's key, and its handle."""
 
     handle: bytes
     key: bytes
@@ -67,16 +67,16 @@ class ColumnKey:
 
     @property
     def associated(self) -> bytes:
-        """The associated data of the column's pseudonyms."""
+        """Associated data of the column's pseudonyms."""
         return dump({"smc.pseudonym.v1": [self.name, self.version]}).encode()
 
     def of(self, subject: Subject) -> CellCipher:
-        """Return the key for a subject's cells in this column."""
+        """Return the cipher for a subject's cells in this column."""
         return derived(subject.key, self.mode, self.associated)
 
 
 class Keyring:
-    """An open file of keys, for one command alone; `commit` keeps what was changed."""
+    """An open file of keys, for one command alone; `commit` stores the changes."""
 
     def __init__(self, file: KeyFile, master: bytes) -> None:
         self.path = file.path
@@ -88,11 +88,16 @@ class Keyring:
         self._records_key, self._index_key = self._unwrap(wrapped_keys["records"]), self._unwrap(wrapped_keys["index"])
 
     def commit(self) -> None:
-        """Keep what was changed, and begin anew."""
+        """Store the changes, and begin a new transaction."""
         self._file.commit()
 
     def column(self, name: str, mode: Mode) -> ColumnKey:
-        """Return the last version of a column's key, made if there is none. `InputError` if it is for another mode."""
+        """Return the last version of a column's key, created if there is none; raise InputError if it has another mode.
+
+        Args:
+            name: name of the key
+            mode: mode of the pseudonyms
+        """
         known = self._versions(name)
         if not known:
             self._add(name, 1, mode)
@@ -103,7 +108,7 @@ class Keyring:
         return last
 
     def versions(self, name: str) -> dict[int, ColumnKey]:
-        """Return all versions of a column's key. `InputError` if there is none."""
+        """Return all versions of a column's key; raise InputError if there is none."""
         if not (versions := self._versions(name)):
             names = self.names()
             there = instead(name, names)
@@ -111,11 +116,11 @@ class Keyring:
         return versions
 
     def names(self) -> list[str]:
-        """Return the columns that have keys."""
+        """Return the names of the columns' keys."""
         return [name for (name,) in self._file.all("SELECT DISTINCT name FROM columns ORDER BY name", (str,))]
 
     def rotate(self, name: str) -> int:
-        """Give a column a new key; returns its version. Pseudonyms of former versions can still be restored."""
+        """Add a new version of a column's key, and return it; earlier pseudonyms can still be restored."""
         last = max(self.versions(name).values(), key=lambda key: key.version)
         if last.version + 1 >= 1 << 8 * VERSION_BYTES:
             raise InputError(f"{self.path}: the key {quoted(name)} has been rotated too often")
@@ -124,7 +129,7 @@ class Keyring:
         return last.version + 1
 
     def rewrap(self, master: bytes) -> None:
-        """Wrap all keys by another master key: copies of this file that were made before need the former one."""
+        """Wrap all keys by another master key; earlier copies of this file still need the former one."""
         for table, place, kind in (("own", "name", str), ("columns", "rowid", int), ("subjects", "handle", bytes)):
             for at, wrapped in self._file.all(f"SELECT {place}, wrapped FROM {table}", (kind, bytes)):
                 anew = aes_key_wrap(master, self._unwrap(wrapped))
@@ -133,12 +138,12 @@ class Keyring:
         self.record("master key rotated")
 
     def subjects(self, who: Sequence[str]) -> dict[str, Subject]:
-        """Return the keys of some subjects, made for those who have none."""
+        """Return the keys of subjects, created where missing."""
         tags = {self._tag(subject): subject for subject in who}
         keys: dict[str, Subject] = {}
-        wanted = list(tags)
-        for start in range(0, len(wanted), ASKED):
-            some = wanted[start : start + ASKED]
+        wanted_tags = list(tags)
+        for start in range(0, len(wanted_tags), ASKED):
+            some = wanted_tags[start : start + ASKED]
             marks = ", ".join("?" * len(some))
             for tag, handle, wrapped in self._file.all(
                 f"SELECT tag, handle, wrapped FROM subjects WHERE tag IN ({marks})", (bytes, bytes, bytes), some
@@ -158,14 +163,14 @@ class Keyring:
         return Subject(handle, self._unwrap(rows[0][0])) if rows else None
 
     def forget(self, who: str) -> bool:
-        """Destroy a subject's key, and record that one was, not whose; return whether there was one."""
+        """Destroy a subject's key and record that, without the identifier; return whether there was one."""
         known = bool(self._file.run("DELETE FROM subjects WHERE tag = ?", [self._tag(who)]))
         if known:
             self.record("subject forgotten")
         return known
 
     def record(self, what: str, **fields: Any) -> None:
-        """Add a record; it is kept with the next `commit`."""
+        """Add a record; it is stored with the next `commit`."""
         last = self._file.all("SELECT number, mac FROM records ORDER BY number DESC LIMIT 1", (int, str))
         number, previous = (last[0][0] + 1, last[0][1]) if last else (1, "")
         row = (number, datetime.now(UTC).isoformat(timespec="seconds"), what, dump(fields), previous)
@@ -175,15 +180,17 @@ class Keyring:
         self._file.run("INSERT INTO head VALUES (?)", [self._head(number, mac)])
 
     def records(self) -> list[dict[str, Any]]:
-        """Return all records, checked. `InputError` if one was changed or is missing."""
+        """Return all records, verified; raise InputError if one was changed or is missing."""
         records: list[dict[str, Any]] = []
         previous = ""
         for *row, mac in self._file.all(f"SELECT {_RECORD}, mac FROM records ORDER BY number", _RECORD_KINDS):
             try:
-                whole = row[0] == len(records) + 1 and row[4] == previous and hmac.compare_digest(mac, self._mac(row))
-            except TypeError:  # a code with letters beyond ASCII
-                whole = False
-            if not whole:
+                is_intact = (
+                    row[0] == len(records) + 1 and row[4] == previous and hmac.compare_digest(mac, self._mac(row))
+                )
+            except TypeError:  # a code with non-ASCII letters
+                is_intact = False
+            if not is_intact:
                 raise InputError(f"{self.path}: record {len(records) + 1} was changed or removed")
             records.append({"number": row[0], "at": row[1], "what": row[2], "fields": json.loads(row[3])})
             previous = mac
@@ -222,13 +229,13 @@ class Keyring:
 
 
 def refuse_existing(path: Path) -> None:
-    """Raise `InputError` if there is a file of this name: it may be of keys that nothing can bring back."""
+    """Raise InputError if the file exists: it may have irreplaceable keys."""
     if os.path.lexists(path):
         raise InputError(f"{path} exists already; choose another name, or remove it first")
 
 
 def make_master(path: Path) -> bytes:
-    """Draw a master key and write it, in hexadecimal, for its owner only. `InputError` rather than overwrite a file."""
+    """Create a random master key in a new file, in hexadecimal, for its owner only; never overwrite a file."""
     refuse_existing(path)
     master = secrets.token_bytes(MASTER_BYTES)
     files.create_private(path, master.hex().encode() + b"\n")
@@ -236,7 +243,7 @@ def make_master(path: Path) -> bytes:
 
 
 def read_master(path: Path) -> bytes:
-    """Read a master key. `InputError` if others may read it, too, or if it is none."""
+    """Read a master key; raise InputError if other users may read it, or it is not one."""
     text = files.read_private(path).strip()
     if not re.fullmatch(rb"[0-9a-f]{%d}" % (2 * MASTER_BYTES), text):
         raise InputError(f"{path}: not a master key that smc publish keys wrote")
@@ -244,7 +251,7 @@ def read_master(path: Path) -> bytes:
 
 
 def make_keyring(path: Path, master: bytes) -> None:
-    """Make a file without any column's key. `InputError` rather than overwrite a file."""
+    """Create a key file without keys of columns; never overwrite a file."""
     refuse_existing(path)
     files.create_private(path, b"")
     try:
@@ -264,10 +271,15 @@ def make_keyring(path: Path, master: bytes) -> None:
 
 @contextmanager
 def opened(path: Path, master: bytes) -> Iterator[Keyring]:
-    """Give the keys in a file, for this command alone. What is not committed in the block is undone.
+    """Yield the keys in a file, for this command alone; changes not committed in the block are undone.
 
-    `InputError` if the file is not there or none of keys, if others may read it, if another command does not let go of
-    it, or if its keys were not wrapped by this master key.
+    Args:
+        path: the file
+        master: the master key
+
+    Raises:
+        InputError: the file is missing or not a key file, other users may read it, another command uses it, or its keys
+            were wrapped by another master key
     """
     files.ensure_private(path)
     with connected(path) as file:
@@ -275,7 +287,7 @@ def opened(path: Path, master: bytes) -> Iterator[Keyring]:
 
 
 def user() -> str:
-    """Return who runs this process, for records."""
+    """Return the user who runs this process, for records."""
     try:
         return getpass.getuser()
     except (OSError, KeyError):

@@ -1,1 +1,1 @@
-"""What classes of rows must be like before they are published: k, l, t and others; what an attacker could do."""
+"""Privacy models of classes of rows, such as k-anonymity, l-diversity and t-closeness, and the risks of attack."""

@@ -1,4 +1,4 @@
-"""Equivalence classes: the rows that look alike in their quasi-identifiers, as counts."""
+"""Equivalence classes: rows with equal generalised quasi-identifiers, as counts."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from parties.base.arrays import Counts
 from parties.base.text import listed, quoted
 from smc.errors import InputError
 
-MOST_COUNTS = 1 << 27  # a gigabyte of them
+MOST_COUNTS = 1 << 27  # a gigabyte of counts
 
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """The columns of counts: rows, then those of each value of each sensitive column, then public rows.
+    """Columns of counts: rows, rows by value for each sensitive column, then public rows.
 
     `whole` int64[columns] are the counts of the whole table.
     """
@@ -29,28 +29,28 @@ class Layout:
 
     @property
     def width(self) -> int:
-        """The number of columns."""
+        """Number of columns."""
         return 1 + sum(len(h.values) for h in self.sensitive) + self.public
 
     def place(self, column: str) -> slice:
-        """Return where a sensitive column's values are counted. `InputError` if the column is none."""
+        """Return the slice of a sensitive column's values; raise InputError for another column."""
         start = 1
         for hierarchy in self.sensitive:
             if hierarchy.column == column:
                 return slice(start, start + len(hierarchy.values))
             start += len(hierarchy.values)
-        known = listed(h.column for h in self.sensitive) or "none"
-        raise InputError(f"{quoted(column)} is not a sensitive column of the plan; there is {known}")
+        names = listed(h.column for h in self.sensitive) or "none"
+        raise InputError(f"{quoted(column)} is not a sensitive column of the plan; there is {names}")
 
     def hierarchy(self, column: str) -> Hierarchy:
-        """Return a sensitive column's hierarchy."""
+        """Return the hierarchy of a sensitive column."""
         self.place(column)
         return next(h for h in self.sensitive if h.column == column)
 
 
 @dataclass(frozen=True, eq=False)
 class Classes:
-    """`counts` int64[classes, columns], see `Layout`. A class without rows is one that only public rows are in."""
+    """Counts of each class, int64[classes, columns], see `Layout`; a class without rows has public rows only."""
 
     counts: Counts
     layout: Layout
@@ -60,12 +60,12 @@ class Classes:
 
     @property
     def sizes(self) -> Counts:
-        """The rows of each class, int64[classes]."""
+        """Number of rows of each class, int64[classes]."""
         return self.counts[:, 0]
 
     @property
     def public(self) -> Counts:
-        """The public table's rows of each class, int64[classes]. `InputError` if there is no such table."""
+        """Number of public rows of each class, int64[classes]; InputError without a public table."""
         if not self.layout.public:
             raise InputError("presence needs a public table: name it as `public` in the plan")
         return self.counts[:, -1]
@@ -90,7 +90,14 @@ def layout_of(cells: Cells) -> Layout:
 
 
 def counted(cells: Cells, layout: Layout, groups: Sequence[int] | ValueCodes | Counts, number: int) -> Classes:
-    """Return the classes of cells of which each belongs to one of `number` groups. The public table is not counted."""
+    """Return the classes of grouped cells; public rows are not counted.
+
+    Args:
+        cells: the cells
+        layout: layout of the counts
+        groups: group of each cell
+        number: number of groups
+    """
     places = np.asarray(groups, dtype=np.int64)
     if number * layout.width > MOST_COUNTS:
         raise InputError(
@@ -109,5 +116,5 @@ def counted(cells: Cells, layout: Layout, groups: Sequence[int] | ValueCodes | C
 
 
 def _histogram(codes: ValueCodes | Counts, counts: Counts, size: int) -> Counts:
-    """Return the sum of counts by number; as doubles they are exact below 2^53."""
+    """Return the sum of counts for each code; doubles are exact below 2^53."""
     return np.bincount(codes, weights=counts, minlength=size).astype(np.int64)

@@ -1,7 +1,7 @@
-"""t-closeness: no class's distribution of a sensitive column is farther than t from the whole table's.
+"""t-closeness: the distribution of a sensitive column in each class is within t of that in the whole table.
 
 N. Li, T. Li, S. Venkatasubramanian, "t-Closeness: Privacy Beyond k-Anonymity and l-Diversity", 2007. The whole table is
-all rows that were given, those that are suppressed too.
+all given rows, including those that are suppressed.
 """
 
 from __future__ import annotations
@@ -21,20 +21,35 @@ from parties.base.settings import Finite
 
 
 def variational(p: Floats, q: Floats) -> Measure:
-    """Return half the sum of |p - q|. It is the earth mover's distance too if all values are equally far apart."""
+    """Return half the sum of |p - q|: the earth mover's distance if all values are equally far apart.
+
+    Args:
+        p: distributions, float64[classes, values]
+        q: distribution of the whole table, float64[1, values]
+    """
     distance: Measure = 0.5 * np.abs(p - q).sum(axis=1)
     return distance
 
 
 def kullback_leibler(p: Floats, q: Floats) -> Measure:
-    """Return the sum of p ln(p / q)."""
+    """Return the sum of p ln(p / q).
+
+    Args:
+        p: distributions, float64[classes, values]
+        q: distribution of the whole table, float64[1, values]
+    """
     ratio = np.where(p > 0, p / np.where(q > 0, q, 1.0), 1.0)
     distance: Measure = (p * np.log(ratio)).sum(axis=1)
     return distance
 
 
 def ordered(p: Floats, q: Floats) -> Measure:
-    """Return the earth mover's distance if values stand in a row, with m - 1 steps of 1 / (m - 1) from end to end."""
+    """Return the earth mover's distance for ordered values, with m - 1 steps of 1 / (m - 1) from end to end.
+
+    Args:
+        p: distributions, float64[classes, values]
+        q: distribution of the whole table, float64[1, values]
+    """
     if p.shape[1] < 2:
         return np.zeros(len(p))
     distance: Measure = np.abs(np.cumsum(p - q, axis=1)[:, :-1]).sum(axis=1) / (p.shape[1] - 1)
@@ -42,7 +57,13 @@ def ordered(p: Floats, q: Floats) -> Measure:
 
 
 def hierarchical(p: Floats, q: Floats, hierarchy: Hierarchy) -> Measure:
-    """Return the earth mover's distance if two values are as far apart as the level where they meet is high."""
+    """Return the earth mover's distance where two values are apart by the level of their common group, as a share.
+
+    Args:
+        p: distributions, float64[classes, values]
+        q: distribution of the whole table, float64[1, values]
+        hierarchy: hierarchy of the values
+    """
     distance = np.zeros(len(p))
     for level in range(1, hierarchy.height + 1):
         number = len(hierarchy.labels[level - 1])
@@ -68,11 +89,11 @@ NAMES: tuple[Distance, ...] = get_args(Distance)
 
 @dataclass(frozen=True)
 class TCloseness(PrivacyModel):
-    """Every class is at most t away. The distance `ordered` takes the hierarchy's order of values."""
+    """t-closeness by a distance; `ordered` uses the hierarchy's order of values."""
 
     column: Column
-    t: Annotated[Finite, Field(ge=0, description="how far a class may be from the whole table")]
-    distance: Annotated[Distance, Field(description="how distributions differ")] = "equal"
+    t: Annotated[Finite, Field(ge=0, description="greatest distance of a class from the whole table")]
+    distance: Annotated[Distance, Field(description="distance between distributions")] = "equal"
     name: ClassVar[str] = "t-closeness"
     larger: ClassVar[bool] = False
 
@@ -84,10 +105,10 @@ class TCloseness(PrivacyModel):
         return DISTANCES[self.distance](p, q)
 
     def enough(self, measure: Measure) -> Fits:
-        """Return whether it is at most t."""
+        """Return whether the distance is at most t."""
         return measure <= self.t + ROUNDING
 
     @property
     def words(self) -> str:
-        """0.2-closeness of disease (ordered)."""
+        """Description, such as "0.2-closeness of disease (ordered)"."""
         return f"{self.t:g}-closeness of {self.column} ({self.distance})"

@@ -1,7 +1,7 @@
 """Positive and negative disclosure: a class makes a sensitive value nearly certain, or rules it out.
 
-A. Machanavajjhala et al., "l-Diversity: Privacy Beyond k-Anonymity", 2007, section 3. The bound on the positive one is
-the alpha of (alpha, k)-anonymity.
+A. Machanavajjhala et al., "l-Diversity: Privacy Beyond k-Anonymity", 2007, section 3. The bound of positive disclosure
+is the alpha of (alpha, k)-anonymity.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from parties.base.settings import Finite
 
 @dataclass(frozen=True)
 class PositiveDisclosure(PrivacyModel):
-    """No value of the column has more than this share of any class."""
+    """Bound on positive disclosure: no value of the column has more than this share of any class."""
 
     column: Column
-    most: Annotated[Finite, Field(gt=0, le=1, description="the share of a class that a value may have")]
+    most: Annotated[Finite, Field(gt=0, le=1, description="greatest share of a class that a value may have")]
     name: ClassVar[str] = "positive-disclosure"
     larger: ClassVar[bool] = False
 
@@ -31,21 +31,21 @@ class PositiveDisclosure(PrivacyModel):
         return share
 
     def enough(self, measure: Measure) -> Fits:
-        """Return whether it is at most that."""
+        """Return whether the share is at most `most`."""
         return measure <= self.most + ROUNDING
 
     @property
     def words(self) -> str:
-        """positive disclosure of disease <= 0.8."""
+        """Description, such as "positive disclosure of disease <= 0.8"."""
         return f"positive disclosure of {self.column} <= {self.most:g}"
 
 
 @dataclass(frozen=True)
 class NegativeDisclosure(PrivacyModel):
-    """Every value of the column that the table has, has at least this share of every class: none can be ruled out."""
+    """Bound on negative disclosure: every value that occurs in the table has at least this share of every class."""
 
     column: Column
-    least: Annotated[Finite, Field(gt=0, le=1, description="the share of a class that each value has")]
+    least: Annotated[Finite, Field(gt=0, le=1, description="least share of a class that each value must have")]
     name: ClassVar[str] = "negative-disclosure"
 
     def measure(self, classes: Classes) -> Measure:
@@ -55,10 +55,10 @@ class NegativeDisclosure(PrivacyModel):
         return share
 
     def enough(self, measure: Measure) -> Fits:
-        """Return whether it is at least that."""
+        """Return whether the share is at least `least`."""
         return measure >= self.least - ROUNDING
 
     @property
     def words(self) -> str:
-        """negative disclosure of disease >= 0.01."""
+        """Description, such as "negative disclosure of disease >= 0.01"."""
         return f"negative disclosure of {self.column} >= {self.least:g}"

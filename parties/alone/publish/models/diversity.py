@@ -18,21 +18,21 @@ class LDiversity(PrivacyModel):
     """Distinct l-diversity: every class has at least l values of the column."""
 
     column: Column
-    l: Annotated[int, Field(strict=True, ge=1, description="values of a class, at least")]  # noqa: E741 (its name)
+    l: Annotated[int, Field(strict=True, ge=1, description="least number of values in a class")]  # noqa: E741 (its name)
     name: ClassVar[str] = "l-diversity"
     lifts: ClassVar[bool] = True
 
     def measure(self, classes: Classes) -> Measure:
-        """Count the values that occur."""
+        """Return the number of values that occur."""
         return np.count_nonzero(classes.histogram(self.column), axis=1).astype(np.float64)
 
     def enough(self, measure: Measure) -> Fits:
-        """Return whether it is at least l."""
+        """Return whether the number is at least l."""
         return measure >= self.l
 
     @property
     def words(self) -> str:
-        """distinct 3-diversity of disease."""
+        """Description, such as "distinct 3-diversity of disease"."""
         return f"distinct {self.l}-diversity of {self.column}"
 
 
@@ -41,46 +41,48 @@ class EntropyLDiversity(PrivacyModel):
     """Entropy l-diversity: the entropy of the column in every class is at least log l."""
 
     column: Column
-    l: Annotated[Finite, Field(ge=1, description="values of a class, were they equally frequent")]  # noqa: E741
+    l: Annotated[Finite, Field(ge=1, description="least effective number of values: e to the power of the entropy")]  # noqa: E741
     name: ClassVar[str] = "entropy-l-diversity"
 
     def measure(self, classes: Classes) -> Measure:
-        """Return e to the entropy: l if l values are equally frequent."""
+        """Return e to the power of the entropy: l if l values are equally frequent."""
         p = shares(classes.histogram(self.column))
         entropy: Measure = np.exp(-np.where(p > 0, p * np.log(np.where(p > 0, p, 1.0)), 0.0).sum(axis=1))
         return entropy
 
     def enough(self, measure: Measure) -> Fits:
-        """Return whether it is at least l."""
+        """Return whether the measure is at least l."""
         return measure >= self.l * (1 - ROUNDING)
 
     @property
     def words(self) -> str:
-        """entropy 3-diversity of disease."""
+        """Description, such as "entropy 3-diversity of disease"."""
         return f"entropy {self.l:g}-diversity of {self.column}"
 
 
 @dataclass(frozen=True)
 class RecursiveLDiversity(PrivacyModel):
-    """Recursive (c, l)-diversity: with r_1 >= r_2 >= ... the rows by value, r_1 < c (r_l + r_(l+1) + ...)."""
+    """Recursive (c, l)-diversity: r_1 < c (r_l + r_(l+1) + ...) for the rows by value r_1 >= r_2 >= ..."""
 
     column: Column
-    c: Annotated[Finite, Field(gt=0, description="the most frequent value's rows over those of the l-th and rarer")]
-    l: Annotated[int, Field(strict=True, ge=1, description="the place of the first rare value")]  # noqa: E741
+    c: Annotated[
+        Finite, Field(gt=0, description="bound of the most frequent value's rows over those of the l-th and rarer")
+    ]
+    l: Annotated[int, Field(strict=True, ge=1, description="rank of the first rare value")]  # noqa: E741
     name: ClassVar[str] = "recursive-l-diversity"
     larger: ClassVar[bool] = False
 
     def measure(self, classes: Classes) -> Measure:
-        """Return the most frequent value's rows over those of the l-th and rarer; infinite if fewer than l."""
+        """Return the most frequent value's rows over those of the l-th and rarer; infinite with fewer than l values."""
         rows = -np.sort(-classes.histogram(self.column), axis=1)
         rest = rows[:, self.l - 1 :].sum(axis=1)
         return np.where(rest > 0, rows[:, 0] / np.maximum(rest, 1), np.inf)
 
     def enough(self, measure: Measure) -> Fits:
-        """Return whether it is below c."""
+        """Return whether the ratio is below c."""
         return measure < self.c
 
     @property
     def words(self) -> str:
-        """recursive (2, 3)-diversity of disease."""
+        """Description, such as "recursive (2, 3)-diversity of disease"."""
         return f"recursive ({self.c:g}, {self.l})-diversity of {self.column}"

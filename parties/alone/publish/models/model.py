@@ -1,10 +1,10 @@
-"""What a class of rows must be like before it may be published: a model is a pure function of classes and the table.
+"""Base class of privacy models: requirements on classes of rows, as pure functions of classes and the table.
 
 A model is one class, in a file of this folder or of another package (entry point `smc.publishing-models`).
 
-Two things make searching quick. Without suppression every model here is monotone: if all classes fit, so do all classes
-of any coarser table, for each is a union of such. With suppression, when classes that do not fit are left out, that
-holds only of models that `lift`: a class that fits goes on fitting whatever joins it.
+Two properties make searches fast. Without suppression, every model here is monotone: if all classes fit, so do all
+classes of any coarser table, whose classes are unions. With suppression of classes that do not fit, monotony holds only
+for models that `lift`: a class that fits goes on fitting after any other class is joined to it.
 """
 
 from __future__ import annotations
@@ -25,30 +25,30 @@ from parties.base.plugins import Family
 Measure: TypeAlias = NDArray[np.float64]
 Fits: TypeAlias = NDArray[np.bool_]
 
-ROUNDING = 1e-9  # logarithms and quotients of counts are known this well
+ROUNDING = 1e-9  # rounding error of logarithms and quotients of counts
 
 
 class PrivacyModel(Declared, ABC):
-    """A requirement on every class. `column` is the sensitive column that it is about, if it is about one."""
+    """A requirement on every class; `column` is its sensitive column, or None."""
 
     lifts: ClassVar[bool] = False
-    keeps_all: bool = False  # whether it breaks as soon as a row is suppressed
+    keeps_all: bool = False  # whether any suppressed row breaks the model
     larger: ClassVar[bool] = True  # whether larger measures are better
-    needs_public: ClassVar[bool] = False  # whether it counts a public table of all who could be in this one
+    needs_public: ClassVar[bool] = False  # whether it counts a public table of all people who could be in this one
     column: str | None
 
     @abstractmethod
     def measure(self, classes: Classes) -> Measure:
-        """Return what each class with rows reaches, float64[classes]."""
+        """Return the measure of each class with rows, float64[classes]."""
 
     @abstractmethod
     def enough(self, measure: Measure) -> Fits:
-        """Return whether what is reached suffices."""
+        """Return whether each measure suffices, bool[classes]."""
 
     @property
     @abstractmethod
     def words(self) -> str:
-        """The model in words, for messages."""
+        """Description of the model, for messages."""
 
     def fits(self, classes: Classes) -> Fits:
         """Return whether each class satisfies the model, bool[classes]; a class without rows does."""
@@ -60,7 +60,7 @@ class PrivacyModel(Declared, ABC):
         return fits
 
     def reached(self, classes: Classes) -> Any:
-        """Return what the worst class with rows reaches."""
+        """Return the measure of the worst class with rows; None without classes."""
         measure = self.measure(Classes(classes.counts[classes.sizes > 0], classes.layout))
         if not len(measure):
             return None
@@ -72,24 +72,24 @@ Column: TypeAlias = Annotated[str, Field(description="a sensitive column")]
 
 @dataclass(frozen=True)
 class KAnonymity(PrivacyModel):
-    """Every class has at least k rows (L. Sweeney, "k-anonymity", 2002)."""
+    """k-anonymity: every class has at least k rows (L. Sweeney, "k-anonymity", 2002)."""
 
-    k: Annotated[int, Field(strict=True, ge=1, description="rows of a class, at least")]
+    k: Annotated[int, Field(strict=True, ge=1, description="least rows of a class")]
     name: ClassVar[str] = "k-anonymity"
     lifts: ClassVar[bool] = True
     column = None
 
     def measure(self, classes: Classes) -> Measure:
-        """Count the rows."""
+        """Return the number of rows."""
         return classes.sizes.astype(np.float64)
 
     def enough(self, measure: Measure) -> Fits:
-        """Return whether it is at least k."""
+        """Return whether the number is at least k."""
         return measure >= self.k
 
     @property
     def words(self) -> str:
-        """5-anonymity."""
+        """Description, such as "5-anonymity"."""
         return f"{self.k}-anonymity"
 
 
@@ -102,9 +102,13 @@ def fitting(classes: Classes, models: Sequence[PrivacyModel]) -> Fits:
 
 
 def suppressed(classes: Classes, models: Sequence[PrivacyModel]) -> int:
-    """Return the rows in classes that do not fit, which would be left out.
+    """Return the number of rows in classes that do not fit, which would be suppressed.
 
-    It is one more than there are rows if leaving out would not help, because a model counts who is missing.
+    If suppression cannot help, because a model counts missing people, return the number of all rows plus one.
+
+    Args:
+        classes: the classes
+        models: the models
     """
     fits = fitting(classes, models)
     if any(model.keeps_all for model in models) and not fits.all():
@@ -113,7 +117,12 @@ def suppressed(classes: Classes, models: Sequence[PrivacyModel]) -> int:
 
 
 def monotone(models: Sequence[PrivacyModel], most: int) -> list[PrivacyModel]:
-    """Return the models whose suppressed rows only get fewer as classes are joined, `most` being suppressed."""
+    """Return the models whose suppressed rows never increase as classes are joined.
+
+    Args:
+        models: the models
+        most: most suppressed rows; 0 makes every model monotone
+    """
     if most == 0 or any(model.keeps_all for model in models):
         return list(models)
     return [model for model in models if model.lifts]

@@ -1,4 +1,4 @@
-"""Presence: how sure one may be that somebody of a public table is in the published one (M. E. Nergiz et al., 2007)."""
+"""Presence: certainty that a person of a public table is in the published one (M. E. Nergiz et al., 2007)."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from smc.errors import InputError
 
 @dataclass(frozen=True)
 class Presence(PrivacyModel):
-    """(least, most)-presence: in every class of the public table, that share of its people is in the published one.
+    """(least, most)-presence: in each class of the public table, the share of people in the published one is bounded.
 
-    If `least` is positive no row can be suppressed: whoever would have been in its class is known not to be there.
+    If `least` is positive, no row can be suppressed: it would disclose that people of its class are absent.
     """
 
-    least: Annotated[Finite, Field(ge=0, le=1, description="the share of a class's people that is published, at least")]
-    most: Annotated[Finite, Field(ge=0, le=1, description="that share, at most")]
+    least: Annotated[Finite, Field(ge=0, le=1, description="least share of a class's people that is published")]
+    most: Annotated[Finite, Field(ge=0, le=1, description="greatest share of a class's people that is published")]
     name: ClassVar[str] = "presence"
     larger: ClassVar[bool] = False
     needs_public: ClassVar[bool] = True
@@ -36,20 +36,20 @@ class Presence(PrivacyModel):
 
     @property
     def keeps_all(self) -> bool:  # type: ignore[override]
-        """True if a suppressed row breaks it."""
+        """Whether a suppressed row breaks the model."""
         return self.least > 0
 
     def fits(self, classes: Classes) -> Fits:
-        """Return whether classes fit, also those without rows: their people are known not to be there."""
+        """Return whether classes fit, including those without rows: their people are known to be absent."""
         return self.enough(self.measure(classes))
 
     def measure(self, classes: Classes) -> Measure:
-        """Return rows over public rows; infinite if there are none of these."""
+        """Return rows over public rows; infinite without public rows."""
         public = classes.public
         return np.where(public > 0, classes.sizes / np.maximum(public, 1), np.inf)
 
     def enough(self, measure: Measure) -> Fits:
-        """Return whether it is between least and most."""
+        """Return whether the share is between least and most."""
         return (measure >= self.least - ROUNDING) & (measure <= self.most + ROUNDING)
 
     def reached(self, classes: Classes) -> Any:
@@ -59,5 +59,5 @@ class Presence(PrivacyModel):
 
     @property
     def words(self) -> str:
-        """(0.02, 0.05)-presence."""
+        """Description, such as "(0.02, 0.05)-presence"."""
         return f"({self.least:g}, {self.most:g})-presence"

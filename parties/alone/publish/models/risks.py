@@ -1,11 +1,12 @@
-"""What an attacker could do with published classes: the strongest attack, the worst-hit people, then each attack.
+"""Risks of attacks on published classes: the strongest attack, the worst-hit people, then each attack.
 
-Linkage: who finds the class of somebody that is surely in the table names the right row with probability 1 / |class|
-(the prosecutor), who links all rows expects to be right in classes / rows of them (the marketer). Homogeneity: all rows
-of a class have one sensitive value. Inference: how often the most frequent value is right, of the table and of each
-class, and how often naive Bayes learnt from what the classes say, which knows no class as such and speaks of people who
-are not there, too. Skewness: a value is more frequent in a class than in the table. Similarity: the values of a class
-lie in one subtree of the sensitive hierarchy. Membership: how sure it is that somebody is there.
+Linkage: an attacker who finds the class of a person in the table names the right row with probability 1 / |class|
+(prosecutor). One who links all rows expects to be right in classes / rows of them (marketer). Homogeneity: all rows of
+a class have one sensitive value. Inference: how often is the most frequent value right, that of the table and that of
+each class? How often is naive Bayes right, learnt from the classes' labels? Naive Bayes does not use classes as such,
+and also applies to people outside the table. Skewness: a value is more frequent in a class than in the table.
+Similarity: the values of a class lie in one subtree of the sensitive hierarchy. Membership: the certainty that a person
+is in the table.
 """
 
 from __future__ import annotations
@@ -27,12 +28,14 @@ _PART = 1 << 22  # scores of classes and values that are held at a time
 def risks(classes: Classes, labels: Sequence[Codes]) -> dict[str, Any]:
     """Return the figures, ready for JSON; shares and probabilities from 0 to 1. There must be rows.
 
-    `labels` int64[classes], for each quasi-identifier, number what the classes say in it; of classes without rows at
-    the end they need not.
+    Args:
+        classes: the classes
+        labels: for each quasi-identifier, the label of each class by number, int64[classes]; classes without rows at
+            the end may lack one
     """
-    there = np.flatnonzero(classes.sizes > 0)
-    present = Classes(classes.counts[there], classes.layout)
-    present_labels = [column[there] for column in labels]
+    nonempty = np.flatnonzero(classes.sizes > 0)
+    present = Classes(classes.counts[nonempty], classes.layout)
+    present_labels = [column[nonempty] for column in labels]
     sizes = present.sizes
     rows = int(sizes.sum())
     figures: dict[str, Any] = {
@@ -90,8 +93,11 @@ def _sensitive(classes: Classes, column: str, labels: Sequence[Codes]) -> dict[s
 
 
 def _worst_hit(rows: Counts, lift: Floats, whole: Floats) -> dict[str, Any]:
-    """Return how many are guessed rightly in the classes that raise their most frequent value most, until they have ten
-    rows; `rows` int64[classes, values], `lift` as large, `whole` float64[values]."""
+    """Return how many rows are guessed rightly in the worst-hit classes, which have at least ten rows together.
+
+    These classes have the greatest lift of their most frequent value. `rows` int64[classes, values], `lift` of the same
+    shape, `whole` float64[values].
+    """
     sizes, values = rows.sum(axis=1), rows.argmax(axis=1)
     order = np.argsort(-lift[np.arange(len(rows)), values], kind="stable")
     classes = order[: int(np.searchsorted(sizes[order].cumsum(), LEAST_WORST)) + 1]
@@ -101,9 +107,9 @@ def _worst_hit(rows: Counts, lift: Floats, whole: Floats) -> dict[str, Any]:
 
 
 def _guessed_by_bayes(rows: Counts, labels: Sequence[Codes]) -> int:
-    """Return how many rows int64[classes, values] naive Bayes guesses rightly, of what their classes say.
+    """Return the number of rows that naive Bayes guesses rightly from the labels of their classes.
 
-    Every label has one row more of each value (Laplace's rule), and so has the table.
+    Every label has one row more of each value (Laplace's rule), and so has the table. `rows` int64[classes, values].
     """
     whole = rows.sum(axis=0)
     columns = []

@@ -1,6 +1,6 @@
-"""The headline of every report on attacks: the strongest attack, and the worst-hit people.
+"""Headline of every report on attacks: the strongest attack, and the worst-hit people.
 
-The mean over people and attacks hides both: a table that gives away ten people of a thousand, or by one attack of five,
+The mean over people and attacks hides both. A table that discloses ten people of a thousand, or by one attack of five,
 is not safe.
 """
 
@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from parties.base.arrays import Codes, Floats
 from parties.base.binomial import log_tail
 
-WORST = 0.01  # of the people: those that an attacker is surest of
-LEAST_WORST = 10  # people, at least
-CHANCE = 0.001  # of a finding where there is nothing to find
-FACTS = {  # of a headline, for a `Report`
+WORST = 0.01  # share of people that count as worst hit: those an attacker is surest of
+LEAST_WORST = 10  # least number of worst-hit people
+CHANCE = 0.001  # probability of a false finding
+FACTS = {  # lines of the headline in a `Report`
     "strongest attack": "{strongest[attack]}: {strongest[right]:.1%} right ({strongest[gain]:+.1%})",
     "worst-hit people": "{worst_hit[right]} of {worst_hit[people]} right, the surest of {worst_hit[attack]}",
 }
@@ -27,18 +27,18 @@ FACTS = {  # of a headline, for a `Report`
 
 def surest(sure: Floats) -> Codes:
     """Return the people that an attacker is surest of: one in a hundred, and at least ten."""
-    many = min(len(sure), max(LEAST_WORST, math.ceil(WORST * len(sure))))
-    return np.argsort(-sure, kind="stable")[:many]
+    count = min(len(sure), max(LEAST_WORST, math.ceil(WORST * len(sure))))
+    return np.argsort(-sure, kind="stable")[:count]
 
 
 def is_found(hits: int, tries: int, chance: float, attempts: int = 1) -> bool:
-    """Return whether there are more hits than chance makes.
+    """Return whether there are more hits than chance explains.
 
     Args:
-        hits: How often an attacker is right.
-        tries: Of how many guesses.
-        chance: How likely a guess is right where there is nothing to find.
-        attempts: Of how many attackers, or thresholds, it is the best.
+        hits: number of right guesses
+        tries: number of guesses
+        chance: probability of a right guess without any disclosure
+        attempts: number of attackers, or thresholds, of which this is the best
     """
     return hits > chance * tries and log_tail(hits, tries, chance) < math.log(CHANCE / attempts)
 
@@ -52,11 +52,11 @@ def headline(
     """Return the strongest attack, and the worst-hit people, ready for JSON.
 
     Args:
-        right: For each attack, of whom it is right, bool[people].
-        sure: For each attack, how sure it is of each person, float64[people].
-        chance: The share of people of whom somebody is right without the publication.
-        chances: For each attack, how likely its guess of each person is right if the publication tells nothing; a guess
-            of a rare value is less likely than `chance`, which it is without.
+        right: for each attack, whether it is right about each person, bool[people]
+        sure: for each attack, its certainty about each person, float64[people]
+        chance: share of people about whom a guess without the publication is right
+        chances: for each attack, the probability that its guess about each person is right if the publication discloses
+            nothing; a guess of a rare value is less likely than `chance`, the default
     """
     best = max(right, key=lambda name: right[name].mean())
     worst = {name: surest(sure[name]) for name in right}

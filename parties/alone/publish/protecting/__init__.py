@@ -1,1 +1,1 @@
-"""Methods of disclosure control: values of rows changed, exchanged, hidden or left out; utility and risk."""
+"""Statistical disclosure control of rows: values changed, exchanged, hidden or left out; utility and risk."""

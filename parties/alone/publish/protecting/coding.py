@@ -1,4 +1,4 @@
-"""Top and bottom coding: what lies beyond a bound is published as the bound, or as the mean of what lies there.
+"""Top and bottom coding: values beyond a bound are published as the bound, or as the mean of those values.
 
 topBotCoding of sdcMicro; Hundepool et al., "Statistical Disclosure Control" (2012), section 3.3.3.
 """
@@ -16,12 +16,12 @@ from parties.base.arrays import Floats
 from parties.base.settings import Finite
 from smc.errors import InputError
 
-FEWEST = 3  # values that a mean may be of
+FEWEST = 3  # least number of values in a published mean
 Tail = Annotated[float, Field(strict=True, gt=0, lt=0.5)]
 
 
 class TopBottomCoding(Method):
-    """`top`, `bottom`: bounds. `share`: instead of both, the share of the rows beyond either bound, at most."""
+    """Bounds `top` and `bottom`, or instead the `share`: at most this share of the rows lies beyond either bound."""
 
     columns: Columns
     top: Finite | None = None
@@ -38,7 +38,7 @@ class TopBottomCoding(Method):
         return self
 
     def run(self, rows: Rows, random: np.random.Generator) -> tuple[Rows, dict[str, Any]]:
-        """Return the rows with values within the bounds. `InputError` for a mean of fewer than three values."""
+        """Return the rows with values within the bounds; raise InputError for a mean of fewer than three values."""
         del random
         changed, figures = {}, {}
         for name in self.columns:
@@ -53,8 +53,8 @@ class TopBottomCoding(Method):
                 if self.replacement == "mean":
                     if counts[tail] < FEWEST:
                         raise InputError(
-                            f"column {name}: {counts[tail]} value(s) lie beyond the {tail}, and their mean would tell "
-                            f"them: at least {FEWEST} are needed, or the bound as replacement"
+                            f"column {name}: {counts[tail]} value(s) lie beyond the {tail}, so their mean would "
+                            f'disclose them; {FEWEST} are required, or set replacement = "bound"'
                         )
                     value = float(numbers[beyond].mean())
                 column[beyond] = spelled(np.array([value]))[0]

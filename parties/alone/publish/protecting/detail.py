@@ -1,8 +1,8 @@
-"""Special rules on the level of detail: a category, or an area, is published only if it is large enough.
+"""Level of detail: a category, or an area, is published only if it is large enough.
 
-Rules as of the census bureau's public use files, where no area of fewer than 100,000 people is told and no category of
-fewer than 10,000 (Hundepool et al., "Statistical Disclosure Control", 2012, section 3.2). What is too small goes into
-one category; so does the next smallest, until that is large enough, too.
+Rules as of the census bureau's public use files, which have no area of fewer than 100,000 people and no category of
+fewer than 10,000 (Hundepool et al., "Statistical Disclosure Control", 2012, section 3.2). Categories that are too small
+are merged into one, together with the next smallest ones until that one is large enough.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from smc.errors import InputError
 
 
 class LevelOfDetail(Method):
-    """`least` people, each row as many as its weight; or, by the `population` of each value, as many there."""
+    """Least number of people in a category: sums of the rows' weights, or the `population` of each value."""
 
     columns: Columns
     least: Annotated[int, Field(strict=True, ge=2)]
@@ -35,7 +35,7 @@ class LevelOfDetail(Method):
         return self
 
     def run(self, rows: Rows, random: np.random.Generator) -> tuple[Rows, dict[str, Any]]:
-        """Return the rows with small categories joined. `InputError` if the population lacks a value."""
+        """Return the rows with small categories merged; raise InputError if the population lacks a value."""
         del random
         changed, figures = {}, {}
         for name in self.columns:
@@ -63,7 +63,12 @@ class LevelOfDetail(Method):
 
 
 def too_small(sizes: Floats, least: float) -> Any:
-    """Return the categories that are joined, bool[categories]: the fewest smallest ones that are enough together."""
+    """Return the categories to merge, bool[categories]: the fewest smallest ones that are large enough together.
+
+    Args:
+        sizes: people in each category
+        least: least number of people in a published category
+    """
     order = np.argsort(sizes, kind="stable")
     joined = sizes < least
     if joined.any():

@@ -1,10 +1,10 @@
-"""Local suppression: single cells of the quasi-identifiers are hidden until each row is like k - 1 others.
+"""Local suppression: single cells of the quasi-identifiers are hidden until each row equals k - 1 others.
 
-A hidden cell is a value of its own, `*`: of k rows that look alike each might be anybody of whom they are true. To
-count a hidden cell as like every value, as is done elsewhere, hides less; but who knows that a person is in the table
-with a value that no published row shows would then find the hidden one. The fewest cells are NP-hard to find (Meyerson,
-Williams, "On the complexity of optimal k-anonymity", 2004). Here rows at risk give up the cheapest columns in which
-enough of them are alike, and then every cell that can be shown again is: no further one could.
+A hidden cell is a value of its own, `*`: a person may be any of k equal rows that fit. Elsewhere, a hidden cell counts
+as equal to every value, which hides less. But suppose an attacker knows that a person with a certain value is in the
+table, and no published row shows the value: then the hidden cell is found. Finding the fewest cells is NP-hard
+(Meyerson, Williams, "On the complexity of optimal k-anonymity", 2004). Here, rows at risk give up the cheapest columns
+in which enough of them agree. Then cells are shown again until no further one can be.
 """
 
 from __future__ import annotations
@@ -23,13 +23,16 @@ from parties.base.settings import Count
 from parties.sources.settings import Name
 from smc.errors import InputError
 
-MOST_COLUMNS = 12  # of which every combination is tried
+MOST_COLUMNS = 12  # every combination of columns is tried
 HIDDEN = -1
 Line = tuple[int, ...]
 
 
 class LocalSuppression(Method):
-    """`k` rows alike in the columns (left out: the quasi-identifiers). `importance`: the higher, the rather kept."""
+    """Hide cells until each row equals k - 1 others in the columns, by default the quasi-identifiers.
+
+    A column of greater `importance` is hidden less.
+    """
 
     k: AtLeastTwo = 3
     columns: tuple[Name, ...] = ()
@@ -42,7 +45,7 @@ class LocalSuppression(Method):
         return self
 
     def run(self, rows: Rows, random: np.random.Generator) -> tuple[Rows, dict[str, Any]]:
-        """Return the rows with `*` in some cells. `InputError` for fewer than k rows, or too many columns."""
+        """Return the rows with `*` in some cells; raise InputError for fewer than k rows, or too many columns."""
         del random
         names = self.columns or rows.quasi
         if not names:
@@ -62,7 +65,13 @@ class LocalSuppression(Method):
 
 
 def suppressed(codes: Counts, k: int, prices: list[int]) -> Any:
-    """Return the cells to hide, bool[rows >= k, columns], of codes int64[rows, columns]; the same each time."""
+    """Return the cells to hide, bool[rows, columns]; deterministic.
+
+    Args:
+        codes: values of the rows, int64[rows, columns], at least k rows
+        k: least number of equal rows
+        prices: price of hiding a cell of each column
+    """
     hidden = np.zeros(codes.shape, dtype=bool)
     every = range(codes.shape[1])
     sets = [chosen for size in range(codes.shape[1] + 1) for chosen in combinations(every, size)]
@@ -72,14 +81,14 @@ def suppressed(codes: Counts, k: int, prices: list[int]) -> Any:
         sizes = _sizes(codes[at_risk][:, np.array(others, dtype=np.int64)])
         hidden[at_risk[sizes >= k][:, None], np.array(chosen, dtype=np.int64)] = True
         at_risk = at_risk[sizes < k]
-    if len(at_risk):  # fewer than k: others go with them, of classes that can spare them if there are such
+    if len(at_risk):  # fewer than k: further rows join them, from classes with more than k rows if possible
         hidden[at_risk] = True
         _filled(codes, hidden, k)
     return _shown_again(codes, hidden, k)
 
 
 def _sizes(codes: Counts) -> Counts:
-    """Return how many rows are like each, int64[rows]."""
+    """Return the number of rows equal to each row, int64[rows]."""
     if not codes.shape[1]:
         return np.full(len(codes), len(codes))
     inverse, counts = np.unique(codes, axis=0, return_inverse=True, return_counts=True)[1:]
@@ -87,7 +96,7 @@ def _sizes(codes: Counts) -> Counts:
 
 
 def _filled(codes: Counts, hidden: Any, k: int) -> None:
-    """Hide all of further rows, those most like the ones at risk, until these are k and no class has fewer."""
+    """Hide all cells of further rows, the most similar ones, until k rows are hidden and no class is smaller than k."""
     first = codes[hidden.all(axis=1)][0]
     alike = np.argsort(-(codes == first).sum(axis=1), kind="stable")
     while k > int(hidden.all(axis=1).sum()):
@@ -102,7 +111,10 @@ def _filled(codes: Counts, hidden: Any, k: int) -> None:
 
 
 def _shown_again(codes: Counts, hidden: Any, k: int) -> Any:
-    """Return the cells that stay hidden, once no row's cell can be shown with k rows, or none, in every class."""
+    """Return the cells that stay hidden when no further cell can be shown.
+
+    After each step, every class has at least k rows, or none.
+    """
     published = np.where(hidden, HIDDEN, codes)
     classes: dict[Line, list[int]] = {}
     for row, line in enumerate(map(tuple, published.tolist())):
@@ -114,20 +126,20 @@ def _shown_again(codes: Counts, hidden: Any, k: int) -> Any:
         if move is None:
             continue
         target, moved = move
-        left = set(moved)
-        classes[line] = [row for row in classes[line] if row not in left]
+        moved_rows = set(moved)
+        classes[line] = [row for row in classes[line] if row not in moved_rows]
         classes[target] = classes.get(target, []) + moved
         published[moved] = target
         if not classes[line]:
             del classes[line]
-        # a class that has grown, or is new, may take rows of, or give rows to, others
+        # A class that has grown, or is new, may exchange rows with others.
         waiting = [other for other in classes if HIDDEN in other] if not waiting else [*waiting, line, target]
         waiting = [other for other in waiting if other in classes]
     return published == HIDDEN
 
 
 def _move(line: Line, classes: dict[Line, list[int]], codes: Counts, k: int) -> tuple[Line, list[int]] | None:
-    """Return a class that rows of this one may be in with one cell more, and these rows; None if there is none."""
+    """Return a class to which rows of this one may move by showing one cell more, and these rows; None without one."""
     members = classes[line]
     for column in [i for i, code in enumerate(line) if code == HIDDEN]:
         by_value: dict[int, list[int]] = {}
@@ -136,7 +148,7 @@ def _move(line: Line, classes: dict[Line, list[int]], codes: Counts, k: int) -> 
         for value, some in by_value.items():
             target = (*line[:column], value, *line[column + 1 :])
             number = len(some)
-            if number < len(members):  # the rest stays a class
+            if number < len(members):  # the remaining rows stay a class
                 number = min(number, len(members) - k)
             if number > 0 and number + len(classes.get(target, [])) >= k:
                 return target, some[:number]

@@ -1,4 +1,4 @@
-"""A method of disclosure control: its settings, and what it makes of rows."""
+"""Base class of methods of disclosure control: settings, and the change of rows."""
 
 from __future__ import annotations
 
@@ -18,8 +18,16 @@ AtLeastTwo: TypeAlias = Annotated[int, Field(strict=True, ge=2)]
 
 
 class Method(Settings):
-    """The settings of a method, as they stand in a table of [[methods]]."""
+    """Settings of a method, as in a table of [[methods]]."""
 
     @abstractmethod
     def run(self, rows: Rows, random: np.random.Generator) -> tuple[Rows, dict[str, Any]]:
-        """Return the rows that are published, and figures for the report. `InputError` if the rows do not fit it."""
+        """Return the changed rows, and figures for the report.
+
+        Args:
+            rows: the rows
+            random: source of randomness
+
+        Raises:
+            InputError: the rows do not suit the method
+        """

@@ -1,8 +1,8 @@
-"""Microaggregation: groups of at least k rows that are near each other; each publishes its group's mean.
+"""Microaggregation: groups of at least k similar rows, whose values are replaced by the group's mean.
 
 Several columns together by MDAV, maximum distance to average vector (Domingo-Ferrer, Mateo-Sanz, "Practical
 data-oriented microaggregation for statistical disclosure control", 2002; in the fixed form of Domingo-Ferrer, Torra,
-2005); each column by itself with the least squared error there is (Hansen, Mukherjee, "A polynomial algorithm for
+2005). Or each column separately with the least possible squared error (Hansen, Mukherjee, "A polynomial algorithm for
 optimal univariate microaggregation", 2003). Sums of columns stay.
 """
 
@@ -21,14 +21,17 @@ MOST_ROWS = 50_000  # MDAV takes rows^2 / k steps: a minute
 
 
 class Microaggregation(Method):
-    """`mdav`: rows alike in all the columns. `univariate`: groups for each column, so no classes of k rows."""
+    """Groups of `aggr` rows in all columns together (mdav), or in each column separately (univariate).
+
+    Only mdav makes classes of equal rows.
+    """
 
     columns: Columns
     aggr: AtLeastTwo = 3
     by: Literal["mdav", "univariate"] = "mdav"
 
     def run(self, rows: Rows, random: np.random.Generator) -> tuple[Rows, dict[str, Any]]:
-        """Return the rows with the columns replaced by means. `InputError` for fewer than k rows."""
+        """Return the rows with the columns replaced by means; raise InputError for fewer than k rows."""
         del random
         values = rows.matrix(self.columns)
         if len(rows) < self.aggr:
@@ -55,34 +58,43 @@ def standardised(values: Floats) -> Floats:
 
 
 def means(values: Floats, groups: Counts) -> Floats:
-    """Return the mean of each row's group, float[rows]."""
+    """Return the mean of each row's group, float[rows].
+
+    Args:
+        values: float[rows]
+        groups: group of each row, int64[rows]
+    """
     averages: Floats = (np.bincount(groups, values) / np.bincount(groups))[groups]
     return averages
 
 
 def mdav(values: Floats, k: int) -> Counts:
-    """Return the group of each row, int64[rows] from 0 on: each of k to 2 k - 1 rows. `values` float[rows >= k, n].
+    """Return the MDAV group of each row, int64[rows] from 0 on, of k to 2 k - 1 rows each.
 
-    The row farthest from the mean of what is left takes the k - 1 nearest ones; so does the row farthest from it.
+    The row farthest from the mean of the remaining rows takes its k - 1 nearest ones. So does the row farthest from it.
+
+    Args:
+        values: float[rows, n], at least k rows
+        k: least size of a group
     """
     groups = np.zeros(len(values), dtype=np.int64)
-    left, number = np.arange(len(values)), 0
+    remaining, number = np.arange(len(values)), 0
 
-    def grouped(place: int) -> None:
-        nonlocal left, number
-        distances = _distances(values[left], values[place])
-        distances[left == place] = -1.0  # before others that are the same
+    def grouped(center: int) -> None:
+        nonlocal remaining, number
+        distances = _distances(values[remaining], values[center])
+        distances[remaining == center] = -1.0  # before other rows with equal values
         nearest = np.argpartition(distances, k - 1)[:k]
-        groups[left[nearest]] = number
-        left, number = np.delete(left, nearest), number + 1
+        groups[remaining[nearest]] = number
+        remaining, number = np.delete(remaining, nearest), number + 1
 
-    while len(left) >= 2 * k:
-        first = left[np.argmax(_distances(values[left], values[left].mean(axis=0)))]
-        second_too = len(left) >= 3 * k
+    while len(remaining) >= 2 * k:
+        first = remaining[np.argmax(_distances(values[remaining], values[remaining].mean(axis=0)))]
+        second_too = len(remaining) >= 3 * k
         grouped(first)
         if second_too:
-            grouped(left[np.argmax(_distances(values[left], values[first]))])
-    groups[left] = number
+            grouped(remaining[np.argmax(_distances(values[remaining], values[first]))])
+    groups[remaining] = number
     return groups
 
 
@@ -91,9 +103,13 @@ def _distances(values: Floats, point: Floats) -> Floats:
 
 
 def univariate(values: Floats, k: int) -> Counts:
-    """Return the groups of k to 2 k - 1 rows, int64[rows], whose squared error is least. `values` float[rows >= k].
+    """Return the groups of k to 2 k - 1 rows with the least squared error, int64[rows].
 
     Groups of the best partition are runs of the sorted values: the shortest path from the first to the last row.
+
+    Args:
+        values: float[rows], at least k rows
+        k: least size of a group
     """
     n, order = len(values), np.argsort(values, kind="stable")
     ranked = values[order] - values.mean()

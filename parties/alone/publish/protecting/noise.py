@@ -1,8 +1,9 @@
 """Additive noise: normal, independent for each column or with the columns' own correlations.
 
-Kim, "A method for limiting disclosure in microdata based on random noise and transformation" (1986): noise of the
-covariance d S, S the columns' own, keeps correlations; values drawn together again by sqrt(1 + d) have the covariance S
-itself. No promise as of differential privacy: who knows much sees through it (see `smc blur attack`).
+Kim, "A method for limiting disclosure in microdata based on random noise and transformation" (1986). Noise of
+covariance d S, S the columns' own, keeps correlations. If the noisy values are shrunk by sqrt(1 + d), their covariance
+is S itself. This is not differential privacy: an attacker with much knowledge can remove the noise (see `smc blur
+attack`).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from smc.errors import InputError
 
 
 class Noise(Method):
-    """`d`: the variance of the noise as a share of each column's. `transformed`: with the columns' own covariance."""
+    """Noise with variance `d` as a share of each column's own; if `transformed`, the columns keep their covariance."""
 
     columns: Columns
     d: Annotated[float, Field(strict=True, gt=0, le=100)] = 0.1
@@ -33,7 +34,7 @@ class Noise(Method):
         return self
 
     def run(self, rows: Rows, random: np.random.Generator) -> tuple[Rows, dict[str, Any]]:
-        """Return the rows with noise, in as many decimals as the column has. `InputError` for fewer than two rows."""
+        """Return the rows with noise, rounded to the column's decimals; raise InputError for fewer than two rows."""
         values = rows.matrix(self.columns)
         if len(values) < 2:
             raise InputError(f"{rows.place}: noise needs two rows, to know how far they differ")
@@ -46,7 +47,15 @@ class Noise(Method):
 
 
 def added(values: Floats, d: float, correlated: bool, transformed: bool, random: np.random.Generator) -> Floats:
-    """Return values with noise, float[rows, columns]."""
+    """Return values with noise, float[rows, columns].
+
+    Args:
+        values: float[rows, columns]
+        d: variance of the noise as a share of each column's variance
+        correlated: whether the noise has the columns' correlations
+        transformed: whether the result keeps the columns' covariance
+        random: source of randomness
+    """
     covariance = np.atleast_2d(np.cov(values, rowvar=False))
     if not correlated:
         covariance = np.diag(np.diag(covariance))
@@ -60,5 +69,5 @@ def added(values: Floats, d: float, correlated: bool, transformed: bool, random:
 
 
 def _decimals(rows: Rows, name: str) -> int:
-    """Return the most digits after the point of a column's values."""
+    """Return the most decimals of a column's values."""
     return max(len(text.partition(".")[2].partition("e")[0]) for text in set(rows.column(name).tolist()))

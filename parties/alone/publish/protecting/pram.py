@@ -1,8 +1,8 @@
-"""PRAM, post-randomisation: each value of a category is drawn anew by a public matrix of probabilities.
+"""PRAM, post-randomisation: each value of a category is redrawn by a public matrix of probabilities.
 
 Gouweleeuw, Kooiman, Willenborg, de Wolf, "Post randomisation for statistical disclosure control: theory and
-implementation" (1998). An invariant matrix keeps every expected frequency: it is a matrix followed by its own
-reversal by Bayes' rule.
+implementation" (1998). An invariant matrix keeps every expected frequency: it is a matrix followed by its own reversal
+by Bayes' rule.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ Probability = Annotated[float, Field(strict=True, ge=0, le=1)]
 
 
 class Pram(Method):
-    """`pd`: the probability that a value stays in the first stage. `matrix`: by value, of each value it may become."""
+    """Redraw categories by probabilities: `pd` that a value stays in the first stage, or a whole `matrix`.
+
+    The matrix has, for each value, the probability of each new value.
+    """
 
     columns: Columns
     pd: Probability = 0.8
@@ -42,7 +45,7 @@ class Pram(Method):
         return self
 
     def run(self, rows: Rows, random: np.random.Generator) -> tuple[Rows, dict[str, Any]]:
-        """Return the rows with new values; missing ones stay. `InputError` if the matrix lacks a value."""
+        """Return the rows with redrawn values, missing ones unchanged; raise InputError if the matrix lacks a value."""
         changed, figures = {}, {}
         for name in self.columns:
             column = rows.column(name).copy()
@@ -64,7 +67,7 @@ class Pram(Method):
         return rows.replaced(changed), figures
 
     def _matrix(self, values: list[str], shares: Floats, place: str, column: str) -> tuple[list[str], Floats]:
-        """Return the values that may be published, first those that there are, and float[values, these]."""
+        """Return the possible new values, present ones first, and their probabilities, float[values, new values]."""
         if self.matrix is None:
             first = first_stage(len(values), self.pd)
             return values, made_invariant(first, shares) if self.invariant else first
@@ -76,14 +79,24 @@ class Pram(Method):
 
 
 def first_stage(number: int, keep: float) -> Floats:
-    """Return float[n, n]: a value stays with probability `keep` and else is any of the others alike."""
+    """Return float[n, n]: a value stays with probability `keep`, and becomes each other one with equal probability.
+
+    Args:
+        number: number of values, n
+        keep: probability that a value stays
+    """
     if number == 1:
         return np.ones((1, 1))
     return np.full((number, number), (1 - keep) / (number - 1)) + np.eye(number) * (keep - (1 - keep) / (number - 1))
 
 
 def made_invariant(matrix: Floats, shares: Floats) -> Floats:
-    """Return a matrix R of the same shape with shares R = shares: the first stage, then its reversal by Bayes."""
+    """Return a matrix R of the same shape with shares R = shares: the first stage, then its reversal by Bayes' rule.
+
+    Args:
+        matrix: matrix of the first stage
+        shares: share of each value
+    """
     joint = shares[:, None] * matrix
     after = joint.sum(axis=0)
     reversal = np.divide(joint, after, out=np.zeros_like(joint), where=after > 0).T
@@ -91,7 +104,13 @@ def made_invariant(matrix: Floats, shares: Floats) -> Floats:
 
 
 def draw(matrix: Floats, codes: Any, random: np.random.Generator) -> Any:
-    """Return a new code for each, int64[rows], by the line of its present one."""
+    """Return a new code for each row, int64[rows], drawn by the matrix row of its present code.
+
+    Args:
+        matrix: probabilities of the new codes, float[codes, new codes]
+        codes: present codes, int64[rows]
+        random: source of randomness
+    """
     bounds = matrix.cumsum(axis=1)
     bounds[:, -1] = np.inf  # rounding must not leave a gap
     drawn, result = random.random(len(codes)), np.zeros(len(codes), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""From a plan with methods to rows that are published, and the report on what they cost and what is left to fear."""
+"""Execution of a plan's methods: the rows to publish, and the report on utility and remaining risk."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ NUMERIC = (Microaggregation, RankSwapping, TopBottomCoding, Noise)
 
 
 def methods_of(plan: PublishPlan) -> list[Method]:
-    """Return the plan's methods in their order. `InputError` if there is none, or if something else is asked for."""
+    """Return the plan's methods in their order; raise InputError without methods, or with other measures."""
     if plan.models:
         raise InputError("models: they are for smc publish anonymise: make a plan of its own with [[methods]]")
     if not plan.methods:
@@ -70,7 +70,7 @@ def methods_of(plan: PublishPlan) -> list[Method]:
 
 
 def read(rows: RowQuery, plan: PublishPlan) -> Rows:
-    """Return all rows of a plan's columns but identifiers. `InputError` if there are none, or a column is not there."""
+    """Return all rows of a plan's columns, without identifiers; raise InputError without rows or a column."""
     names = [name for name, column in plan.columns.items() if column.role != "identifier"]
     if not names:
         raise InputError("columns: all are identifiers, so there is nothing to publish")
@@ -88,7 +88,7 @@ def read(rows: RowQuery, plan: PublishPlan) -> Rows:
 
 
 def protect(source: Rows, plan: PublishPlan) -> tuple[Rows, dict[str, Any]]:
-    """Return the rows after all methods, and the report, ready for JSON. `InputError` names the method that fails."""
+    """Return the rows after all methods, and the report, ready for JSON; the InputError names the failing method."""
     random = private()
     methods, rows, steps = methods_of(plan), source, []
     numeric: list[str] = []
@@ -104,7 +104,7 @@ def protect(source: Rows, plan: PublishPlan) -> tuple[Rows, dict[str, Any]]:
         if name in numeric:
             try:
                 numbers = source.numbers(name), rows.numbers(name)
-            except InputError:  # a later method made categories of it
+            except InputError:  # a later method made it categorical
                 numeric.remove(name)
         if name in numeric:
             columns[name] = of_numbers(numbers[0][rows.origins], *numbers)
@@ -126,7 +126,16 @@ def protect(source: Rows, plan: PublishPlan) -> tuple[Rows, dict[str, Any]]:
 
 
 def write(rows: Rows, path: Path, escape_formulas: bool) -> None:
-    """Write the rows in a random order, nothing for a missing value. `InputError` if the file cannot be written."""
+    """Write the rows in random order, with missing values empty.
+
+    Args:
+        rows: the rows
+        path: the file
+        escape_formulas: escape cells that a spreadsheet would compute
+
+    Raises:
+        InputError: the file cannot be written
+    """
     order = private().permutation(len(rows))
     arrays = [
         pa.array([None if text == MISSING else text for text in column[order]], pa.string())
@@ -138,7 +147,7 @@ def write(rows: Rows, path: Path, escape_formulas: bool) -> None:
 
 
 def report_of(data: dict[str, Any]) -> Report:
-    """Return what was done, lost and is left to fear."""
+    """Return the report as text."""
     from parties.alone.publish.recoding.report import NAMES, figure
 
     def worded(figures: dict[str, Any]) -> str:

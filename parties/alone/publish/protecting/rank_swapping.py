@@ -1,7 +1,7 @@
-"""Rank swapping: each value changes places with one that is at most P percent of the rows away by rank.
+"""Rank swapping: each value changes places with one at most P percent of the rows away by rank.
 
-Moore, "Controlled data-swapping techniques for masking public use microdata sets" (1996). The values of a column stay
-what they are, so every statistic of one column stays; how columns depend on each other is blurred.
+Moore, "Controlled data-swapping techniques for masking public use microdata sets" (1996). The values of a column stay,
+and with them every statistic of one column; dependencies between columns are blurred.
 """
 
 from __future__ import annotations
@@ -17,29 +17,35 @@ from parties.base.arrays import Counts
 
 
 class RankSwapping(Method):
-    """`p`: the farthest rank, in percent of the rows with a value."""
+    """Greatest distance in rank, `p`, in percent of the rows with a value."""
 
     columns: Columns
     p: Annotated[float, Field(strict=True, gt=0, le=100)] = 5.0
 
     def run(self, rows: Rows, random: np.random.Generator) -> tuple[Rows, dict[str, Any]]:
-        """Return the rows with each column's values exchanged; missing values stay where they are."""
-        changed, alone = {}, {}
+        """Return the rows with each column's values exchanged; missing values stay."""
+        changed, not_swapped = {}, {}
         for name in self.columns:
             numbers = rows.numbers(name)
             present = np.flatnonzero(~np.isnan(numbers))
-            mixed = random.permutation(present)  # ties are ranked by coins
+            mixed = random.permutation(present)  # ties are ranked at random
             order = mixed[np.argsort(numbers[mixed], kind="stable")]
             partner = partners(len(order), int(len(order) * self.p / 100), random)
             column = rows.column(name).copy()
             column[order] = column[order[partner]]
             changed[name] = column
-            alone[name] = int((partner == np.arange(len(order))).sum())
-        return rows.replaced(changed), {"not_swapped": alone}
+            not_swapped[name] = int((partner == np.arange(len(order))).sum())
+        return rows.replaced(changed), {"not_swapped": not_swapped}
 
 
 def partners(number: int, window: int, random: np.random.Generator) -> Counts:
-    """Return whom each rank changes places with, int64[number]: at most `window` away, itself if nobody is left."""
+    """Return the rank with which each rank changes places, int64[number]: at most `window` away, or itself.
+
+    Args:
+        number: number of ranks
+        window: greatest distance
+        random: source of randomness
+    """
     partner, free = np.arange(number), np.ones(number, dtype=bool)
     for rank in range(number):
         if not free[rank]:

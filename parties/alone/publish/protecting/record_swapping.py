@@ -1,10 +1,10 @@
 """Targeted record swapping, and the confidentiality edit before tabulation: rows of two areas change places.
 
-Two rows that are alike in `similar` and live in different areas exchange their area. So every table without the area
-stays, and so does the number of rows of each area with each combination of `similar`; all else of an area gets
-uncertain. Targeted (Shlomo, Tudor, Groom, "Data swapping for protecting census tables", 2010; recordSwap in sdcMicro):
-rows of small classes first. The edit of the census of 1990 (Griffin, Navarro, Flores-Baez, "Disclosure avoidance for
-the 1990 census", 1989): rows by chance, more of small areas, before tables are made.
+Two rows that agree in `similar` and lie in different areas exchange their area. So every table without the area stays,
+and so does the number of rows of each area with each combination of `similar`; other figures of an area become
+uncertain. Targeted swapping takes rows of small classes first (Shlomo, Tudor, Groom, "Data swapping for protecting
+census tables", 2010; recordSwap in sdcMicro). The edit of the census of 1990 takes random rows, more of them in small
+areas, before tables are made (Griffin, Navarro, Flores-Baez, "Disclosure avoidance for the 1990 census", 1989).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from smc.errors import InputError
 
 
 class RecordSwapping(Method):
-    """Swap all rows of classes below `k` by the quasi-identifiers, and others by chance up to a `rate` of the rows."""
+    """Swap all rows of classes below `k` by the quasi-identifiers, and random others up to a `rate` of the rows."""
 
     column: Name
     similar: tuple[Name, ...] = ()
@@ -29,7 +29,7 @@ class RecordSwapping(Method):
     k: AtLeastTwo = 3
 
     def run(self, rows: Rows, random: np.random.Generator) -> tuple[Rows, dict[str, Any]]:
-        """Return the rows with areas exchanged. `InputError` if there is one area only."""
+        """Return the rows with areas exchanged; raise InputError if there is only one area."""
         at_risk = rows.class_sizes(rows.quasi) < self.k
         mixed = random.permutation(len(rows))
         wanted = mixed[np.argsort(~at_risk[mixed], kind="stable")]
@@ -38,14 +38,14 @@ class RecordSwapping(Method):
 
 
 class ConfidentialityEdit(Method):
-    """Swap rows by chance: with probability `rate` on average, more in areas of fewer rows."""
+    """Swap random rows: with probability `rate` on average, more in areas of fewer rows."""
 
     column: Name
     similar: tuple[Name, ...] = ()
     rate: Share = 0.05
 
     def run(self, rows: Rows, random: np.random.Generator) -> tuple[Rows, dict[str, Any]]:
-        """Return the rows with areas exchanged. `InputError` if there is one area only."""
+        """Return the rows with areas exchanged; raise InputError if there is only one area."""
         sizes = rows.class_sizes([self.column])
         areas = (1 / sizes).sum()
         probability = np.minimum(1.0, self.rate * len(rows) / areas / sizes)
@@ -62,7 +62,20 @@ def swapped(
     most: int,
     random: np.random.Generator,
 ) -> tuple[Rows, dict[str, Any]]:
-    """Return the rows with areas exchanged: the first `least` of `wanted`, and more until `most` rows are swapped."""
+    """Return the rows with areas exchanged, and figures for the report.
+
+    Args:
+        rows: the rows
+        name: column of the area
+        similar: columns in which exchanged rows agree
+        wanted: indices of rows to swap, in their order
+        least: number of first rows of `wanted` that are always swapped, if possible
+        most: number of swapped rows after which others stay
+        random: source of randomness
+
+    Raises:
+        InputError: `similar` has the area, or there is only one area
+    """
     if name in similar:
         raise InputError("similar: must not have the column that is swapped")
     column = rows.column(name)
@@ -70,18 +83,27 @@ def swapped(
     if not len(areas) or areas.max() == 0:
         raise InputError(f"column {name}: all rows have one value, so there is nothing to swap")
     partner = partners(areas, rows.codes(similar), wanted, least, most, random)
-    alone = int((partner[wanted[:least]] == wanted[:least]).sum())
-    figures = {"swapped": int((partner != np.arange(len(rows))).sum()), "without_partner": alone}
+    without_partner = int((partner[wanted[:least]] == wanted[:least]).sum())
+    figures = {"swapped": int((partner != np.arange(len(rows))).sum()), "without_partner": without_partner}
     return rows.replaced({name: column[partner]}), figures
 
 
 def partners(
     areas: Counts, alike: Counts, wanted: Counts, least: int, most: int, random: np.random.Generator
 ) -> Counts:
-    """Return the row that each one exchanges its area with, itself if none: one alike, and of another area."""
+    """Return the row with which each row exchanges its area, itself if none: a similar row of another area.
+
+    Args:
+        areas: area of each row, int64[rows]
+        alike: class of similar rows of each row, int64[rows]
+        wanted: indices of rows to swap, in their order
+        least: number of first rows of `wanted` that are always swapped, if possible
+        most: number of swapped rows after which others stay
+        random: source of randomness
+    """
     partner, done = np.arange(len(areas)), 0
     mixed = random.permutation(len(areas))
-    order = mixed[np.lexsort((areas[mixed], alike[mixed]))]  # by class, then by area; within both by coins
+    order = mixed[np.lexsort((areas[mixed], alike[mixed]))]  # by class, then by area; random within both
     starts = np.searchsorted(alike[order], np.arange(alike.max(initial=0) + 2))
     free = np.ones(len(areas), dtype=bool)
     for turn, row in enumerate(wanted.tolist()):

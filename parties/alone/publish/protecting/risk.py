@@ -1,7 +1,7 @@
-"""Who may be found in protected rows: classes of rows alike, individual risk by weights, and linkage by distance.
+"""Risks of protected rows: small classes, individual risk by weights, and linkage by distance.
 
 Individual risk (Benedetti, Franconi, "Statistical and technological solutions for controlled data dissemination", 1998;
-`indivRisk` of sdcMicro): of a class with f rows of the sample, which stand for f / pi people, the expected 1 / F under
+`indivRisk` of sdcMicro): for a class with f rows of the sample, which stand for f / pi people, the expected 1 / F under
 F = f, f + 1, ... negative binomial with pi. Distance-based record linkage: Domingo-Ferrer, Torra, "Disclosure risk
 assessment in statistical data protection" (2001).
 """
@@ -16,16 +16,20 @@ from parties.alone.publish.protecting.microaggregation import standardised
 from parties.alone.publish.protecting.rows import Rows
 from parties.base.arrays import Counts, Floats
 
-LINKED = 2_000  # rows that linkage by distance is tried for
-INTERVAL = 0.05  # of a standard deviation: so near to its original a value is as good as told
+LINKED = 2_000  # most rows for which linkage by distance is tried
+INTERVAL = 0.05  # of a standard deviation: a value this near to the original discloses it
 TERMS = 200
 
 
 def individual_risks(frequencies: Counts, populations: Floats) -> Floats:
-    """Return the risk of each, float[n]: of a class of f rows that stand for this many people, at least f.
+    """Return the individual risk of each class, float[n].
 
     It is the integral of u^(f - 1) / (1 + a u) over 0 to 1, a = (1 - pi) / pi: by recurrence where a >= 1 and f is
     small, else by the series pi / f 2F1(1, 1; f + 1; 1 - pi), each where it is stable.
+
+    Args:
+        frequencies: rows of each class, f
+        populations: people for whom they stand, at least f
     """
     f = frequencies.astype(np.float64)
     pi = np.minimum(1.0, f / populations)
@@ -64,8 +68,16 @@ def class_risks(rows: Rows) -> dict[str, Any]:
 
 
 def number_risks(original: Floats, protected: Floats, random: np.random.Generator) -> dict[str, Any]:
-    """Return how many rows are linked to their own original, float[rows, columns] both, as the nearest one; and how
-    many have all values so near to it that they tell it. Ties count as the chance to hit."""
+    """Return the shares of rows that are linked to their own original, and of rows whose values all disclose it.
+
+    A row is linked to the nearest original; ties count as the probability of a hit. Values disclose the original if all
+    are within `INTERVAL`.
+
+    Args:
+        original: float[rows, columns]
+        protected: float[rows, columns]
+        random: source of randomness
+    """
     places = random.permutation(len(original))[:LINKED]
     both = standardised(np.concatenate([original, protected]))
     before, after = both[: len(original)], both[len(original) :]

@@ -1,7 +1,7 @@
-"""Sampling: a part of the rows, by chance, each with how many rows of the source it stands for.
+"""Sampling: a random part of the rows, each with the number of source rows for which it stands.
 
 Simple random sampling without replacement, in each stratum if there are any (Hundepool et al., "Statistical Disclosure
-Control", 2012, section 3.3.1). What is left to fear: `parties.alone.publish.protecting.risk`.
+Control", 2012, section 3.3.1). Remaining risk: `parties.alone.publish.protecting.risk`.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from smc.errors import InputError
 
 
 class Sampling(Method):
-    """`share` of the rows of each stratum, at least one; `weight`: the column that is added."""
+    """A `share` of the rows of each stratum, at least one; the column `weight` is added."""
 
     share: Share
     strata: tuple[Name, ...] = ()
     weight: Name = "weight"
 
     def run(self, rows: Rows, random: np.random.Generator) -> tuple[Rows, dict[str, Any]]:
-        """Return the sample. `InputError` if there is a column of the weights' name already."""
+        """Return the sample; raise InputError if the column of weights exists already."""
         if self.weight in rows.columns:
             raise InputError(f"weight: there is a column {quoted(self.weight)} already: give another name")
         strata = rows.codes(self.strata)

@@ -1,4 +1,4 @@
-"""What is left of a column that was protected: its mean, its spread, its frequencies, and how it goes with others.
+"""Utility of protected columns: changed cells, mean, spread, frequencies, and correlations.
 
 IL1s is the mean of |x - x'| / (sqrt(2) s), Mateo-Sanz, Sebe, Domingo-Ferrer, "Outlier protection in continuous
 microdata masking" (2004), as `dUtility` of sdcMicro.
@@ -15,9 +15,12 @@ from parties.base.arrays import Floats
 
 
 def of_categories(before: Column, source: Column, after: Column) -> dict[str, Any]:
-    """Return the share of cells that changed, and how far frequencies are from all of the source's (total variation).
+    """Return the share of changed cells, and the total variation distance between frequencies before and after.
 
-    `before`: the originals of the rows that are published; `source`: of all rows.
+    Args:
+        before: original values of the published rows
+        source: original values of all rows
+        after: published values
     """
     values = np.unique(np.concatenate([source, after]).astype(str))
     p, q = (_shares(column, values) for column in (source, after))
@@ -29,8 +32,15 @@ def _shares(column: Column, values: Any) -> Floats:
 
 
 def of_numbers(before: Floats, source: Floats, after: Floats) -> dict[str, Any]:
-    """Return the share of values that changed, the mean and standard deviation of all and of what is published, and
-    IL1s. Missing values count for nothing."""
+    """Return the share of changed values, mean and standard deviation before and after, and IL1s.
+
+    Missing values are ignored.
+
+    Args:
+        before: original values of the published rows
+        source: original values of all rows
+        after: published values
+    """
     both = ~np.isnan(before) & ~np.isnan(after)
     all_there, published = source[~np.isnan(source)], after[~np.isnan(after)]
     if not len(all_there) or not both.any():
@@ -46,7 +56,7 @@ def of_numbers(before: Floats, source: Floats, after: Floats) -> dict[str, Any]:
 
 
 def correlations_differ(source: Floats, after: Floats) -> float:
-    """Return the largest change of a correlation, of float[rows, columns] without missing values."""
+    """Return the largest change of a correlation, for float[rows, columns] without missing values."""
     if min(len(source), len(after)) < 2:
         return 0.0
     with np.errstate(invalid="ignore", divide="ignore"):

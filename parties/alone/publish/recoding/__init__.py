@@ -1,1 +1,1 @@
-"""Which recoding: searches in lattices, Mondrian, top-down; a plan's outcome, its report and its file."""
+"""Recoding of quasi-identifiers: searches in lattices, Mondrian, top-down; outcome, report and file of a plan."""

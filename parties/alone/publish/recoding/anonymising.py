@@ -1,4 +1,4 @@
-"""From a plan to a partition of the rows, the recoding that it is, and the report."""
+"""Anonymisation by a plan: the partition of the rows, its recoding, and the report."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from smc.errors import InputError
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """A published table: cells, partition, the levels of full-domain generalisation (None for boxes), the report."""
+    """Result of anonymisation: cells, partition, levels of full-domain generalisation (None for boxes), report."""
 
     cells: Cells
     partition: Partition
@@ -39,24 +39,32 @@ class Outcome:
     report: dict[str, Any]
 
     def recoding(self, plan: PublishPlan) -> Recoding:
-        """Return the recoding as it can be kept."""
+        """Return the recoding, which can be written to a file."""
         boxes = None if self.levels is not None else self.partition.boxes
         return Recoding.of(plan, self.levels, boxes)
 
 
 def algorithm_of(cells: Cells, plan: PublishPlan) -> Algorithm:
-    """Return the plan's algorithm; if it names none, flash, or mondrian where the lattice is too large."""
+    """Return the plan's algorithm; by default flash, or mondrian if the lattice is too large."""
     if plan.algorithm is not None:
         return plan.algorithm
     return "flash" if plan.local or searchable(cells) else "mondrian"
 
 
 def anonymised(cells: Cells, plan: PublishPlan, models: Sequence[PrivacyModel]) -> Outcome:
-    """Return the table recoded by the plan's algorithm. `InputError` if the models cannot be reached, or if the
-    algorithm cannot search so many columns."""
+    """Return the table recoded by the plan's algorithm.
+
+    Args:
+        cells: the table
+        plan: the plan
+        models: the models to be satisfied
+
+    Raises:
+        InputError: the models cannot be satisfied, or the algorithm cannot search this many columns
+    """
     algorithm = algorithm_of(cells, plan)
     most = int(plan.max_suppressed * cells.rows + 1e-9)
-    about: dict[str, Any] = {"algorithm": algorithm}
+    details: dict[str, Any] = {"algorithm": algorithm}
     levels: tuple[int, ...] | None = None
     if algorithm == "mondrian" or algorithm == "mondrian-relaxed" or algorithm == "top-down":
         numeric = [
@@ -73,38 +81,45 @@ def anonymised(cells: Cells, plan: PublishPlan, models: Sequence[PrivacyModel]) 
         levels = result.node
         if plan.local:
             partition, levels = recoded_locally(cells, partition, models, algorithm, plan.utility), None
-        about |= {
+        details |= {
             "lattice": search.lattice.size,
             "counted": result.counted,
             "minimal": [list(node) for node in result.minimal],
             "levels": {h.column: level for h, level in zip(cells.hierarchies, result.node, strict=True)},
             plan.utility: result.loss,
         }
-    return Outcome(cells, partition, levels, about | report(cells, partition, models))
+    return Outcome(cells, partition, levels, details | report(cells, partition, models))
 
 
 def recoded_locally(
     cells: Cells, partition: Partition, models: Sequence[PrivacyModel], algorithm: LatticeAlgorithm, utility: str
 ) -> Partition:
-    """Return what was left out of a lattice's solution as a table of its own, again and again; then each class by
-    itself.
+    """Return a partition with the suppressed rows of a lattice's solution anonymised again, repeatedly; local recoding.
 
-    Each time levels are searched for at which at least half of what is left fits, and the models compare with the whole
-    table. Classes of later times are coarser, and rows of an earlier class may look as if they could be in them.
+    Each time, levels are searched at which at least half of the remaining rows fit; models compare with the whole
+    table. Finally, each class gets the smallest box. Classes of later times are coarser, so rows of an earlier class
+    may look as if they could be in them.
+
+    Args:
+        cells: the table
+        partition: partition at a solution
+        models: the models to be satisfied
+        algorithm: algorithm of the searches
+        utility: measure of the searches
     """
     layout = layout_of(cells)
     while partition.suppressed and cells.public is None:
         rest = np.flatnonzero(partition.classes == SUPPRESSED)
         places = partition.cells[rest]
-        left = replace(
+        remaining = replace(
             cells, quasi=cells.quasi[:, places], sensitive=cells.sensitive[:, places], counts=cells.counts[places]
         )
-        search = Search(left, models, left.rows // 2, layout)
+        search = Search(remaining, models, remaining.rows // 2, layout)
         try:
             node = search.best(algorithm, utility).node
         except InputError:  # the rest does not fit even as one class
             break
-        more = at_node(left, search.rollup, node, fitting(search.rollup.classes(node), models))
+        more = at_node(remaining, search.rollup, node, fitting(search.rollup.classes(node), models))
         classes = partition.classes.copy()
         classes[rest] = np.where(more.classes == SUPPRESSED, SUPPRESSED, more.classes + len(partition.boxes))
         partition = replace(partition, classes=classes, boxes=[*partition.boxes, *more.boxes])
@@ -112,7 +127,13 @@ def recoded_locally(
 
 
 def report(cells: Cells, partition: Partition, models: Sequence[PrivacyModel]) -> dict[str, Any]:
-    """Return what was lost and what is left to fear, ready for JSON."""
+    """Return information loss and remaining risk, ready for JSON.
+
+    Args:
+        cells: the table
+        partition: its classes
+        models: the models of the plan
+    """
     classes = partition.count(cells, layout_of(cells))
     sizes = classes.sizes[classes.sizes > 0]
     return {
@@ -126,8 +147,13 @@ def report(cells: Cells, partition: Partition, models: Sequence[PrivacyModel]) -
 
 
 def checked(classes: Classes, models: Sequence[PrivacyModel], labels: Sequence[Codes]) -> dict[str, Any]:
-    """Return whether classes satisfy the models, what they reach, and what could be done with them; `labels` as of
-    `risks`."""
+    """Return whether classes satisfy the models, with their measures, sizes of classes, and risks.
+
+    Args:
+        classes: the classes
+        models: the models
+        labels: as in `risks`
+    """
     verdicts = []
     for model in models:
         if model.name == "presence" and not classes.layout.public:
@@ -142,7 +168,7 @@ def checked(classes: Classes, models: Sequence[PrivacyModel], labels: Sequence[C
 
 
 def _by_size(sizes: Counts) -> list[dict[str, int]]:
-    """Count the classes between one power of two and the next, the least and the most rows of these."""
+    """Return the number of classes, and the range and sum of their rows, between each power of two and the next."""
     groups = []
     bits = np.frexp(sizes)[1]
     for group in np.unique(bits):
@@ -159,9 +185,14 @@ def _by_size(sizes: Counts) -> list[dict[str, int]]:
 
 
 def cells_of(plan: PublishPlan, opened: ExitStack) -> tuple[RowQuery, Cells]:
-    """Return the plan's table, open until `opened` ends, and its cells.
+    """Return the plan's table and its cells.
 
-    `InputError` as `read`, and if a column that identifies rows is left in.
+    Args:
+        plan: the plan
+        opened: stack that closes the table
+
+    Raises:
+        InputError: as in `read`, or a column in clear identifies rows
     """
     rows = opened.enter_context(rows_of(plan))
     public = None if plan.public is None else opened.enter_context(rows_of(plan.public))
@@ -173,13 +204,13 @@ def cells_of(plan: PublishPlan, opened: ExitStack) -> tuple[RowQuery, Cells]:
 
 
 def _kept(rows: RowQuery) -> RowQuery:
-    """Return the same rows, read once if they are in a file."""
+    """Return the same rows, materialised if they are in a file."""
     every = exp.Select().select("*").from_(rows.query.subquery("t"))
     return RowQuery(rows.engine, rows.engine.keep(every), rows.types)
 
 
 def _refuse_identifiers(rows: RowQuery, others: Sequence[str], number: int) -> None:
-    """Raise `InputError` if a column that is published as it is has another value in each row."""
+    """Raise InputError if a column published in clear has a different value in each row."""
     if not others or number < 2:
         return
     distinct = [exp.Count(this=exp.Distinct(expressions=[text_of(rows, name)])) for name in others]
@@ -194,7 +225,7 @@ def _refuse_identifiers(rows: RowQuery, others: Sequence[str], number: int) -> N
 
 
 def order_of(columns: Mapping[str, ColumnPlan], rows: RowQuery) -> list[str]:
-    """Return the columns that are published, in the order of the table: identifiers only if they are masked."""
+    """Return the published columns, in the order of the table: identifiers only if they are masked."""
     published = {name for name, column in columns.items() if column.shown}
     return [
         *(name for name in rows.types if name in published),
@@ -208,5 +239,5 @@ def masks_of(columns: Mapping[str, ColumnPlan]) -> dict[str, MaskPlan | None]:
 
 
 def suppressed_share(partition: Partition) -> float:
-    """Return the share of rows that are left out."""
+    """Return the share of suppressed rows."""
     return partition.suppressed / max(1, int(np.sum(partition.counts)))

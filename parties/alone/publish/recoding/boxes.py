@@ -1,4 +1,4 @@
-"""Boxes of cells, many side by side, as arrays: what Mondrian cuts."""
+"""Many boxes of cells as arrays, which Mondrian cuts."""
 
 from __future__ import annotations
 
@@ -13,9 +13,13 @@ from parties.base.arrays import Counts
 
 @dataclass(frozen=True, eq=False)
 class Boxes:
-    """Boxes of pieces of cells: of cell `members[i]`, `counts[i]` rows. Box b begins with the piece `starts[b]`.
+    """Boxes of pieces of cells; box b begins with the piece `starts[b]`.
 
-    `numbers` int[dimensions, pieces] are what `Dimension` calls the cells, side by side where all are looked at often.
+    Attributes:
+        members: cell of each piece
+        counts: rows of each piece
+        starts: first piece of each box
+        numbers: `Dimension` numbers of the cells, int[dimensions, pieces], cached for boxes that are used often
     """
 
     members: ValueCodes
@@ -25,23 +29,34 @@ class Boxes:
 
     @property
     def sizes(self) -> Counts:
-        """The pieces of each box, int64[boxes]."""
+        """Number of pieces of each box, int64[boxes]."""
         return np.diff(self.starts, append=len(self.members))
 
     def of(self, those: Counts) -> Boxes:
-        """Take some of the boxes, in this order."""
+        """Return the selected boxes, in this order."""
         sizes = self.sizes[those]
         starts = np.cumsum(sizes) - sizes
         places = np.repeat(self.starts[those] - starts, sizes) + np.arange(int(sizes.sum()))
         return self.at(places, starts)
 
     def at(self, places: Counts, starts: Counts, counts: Counts | None = None) -> Boxes:
-        """Take pieces from these places, in boxes that start here."""
+        """Return boxes of selected pieces.
+
+        Args:
+            places: indices of the pieces
+            starts: first piece of each new box
+            counts: rows of each piece; None: as before
+        """
         numbers = None if self.numbers is None else self.numbers[:, places]
         return Boxes(self.members[places], self.counts[places] if counts is None else counts, starts, numbers)
 
     def batches(self, most: int, pieces: int) -> Iterator[Boxes]:
-        """Yield the boxes in turn, at most so many and with so many pieces at a time, or one."""
+        """Yield the boxes in batches, with limits on the boxes and pieces of a batch; a batch has at least one box.
+
+        Args:
+            most: most boxes of a batch
+            pieces: most pieces of a batch of several boxes
+        """
         first, ends = 0, self.starts + self.sizes
         while first < len(self.starts):
             past = int(np.searchsorted(ends, self.starts[first] + pieces, side="right"))
@@ -51,7 +66,7 @@ class Boxes:
 
 
 def joined(boxes: Sequence[Boxes]) -> Boxes:
-    """Return the boxes of all, one after the other."""
+    """Return all boxes, one after the other."""
     before = np.cumsum([0, *(len(part.members) for part in boxes)])
     return Boxes(
         np.concatenate([part.members for part in boxes]),

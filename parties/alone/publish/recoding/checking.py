@@ -1,4 +1,4 @@
-"""A published table held against a plan: its classes are rows with the same text in all quasi-identifiers."""
+"""Check of a published table against a plan; its classes are rows with equal texts in all quasi-identifiers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,15 @@ from smc.errors import InputError
 
 
 def check(plan: PublishPlan, data: str | None) -> dict[str, Any]:
-    """Return the report on a published table, or on the plan's own source as it is. `InputError` if it has no rows."""
+    """Return the report on a published table, or on the plan's own source.
+
+    Args:
+        plan: the plan
+        data: source of the published table; None: the plan's source
+
+    Raises:
+        InputError: the table has no rows
+    """
     models = plan.check()
     quasi = plan.named("quasi-identifier")
     rules = {name: Rule() for name in quasi} | {name: plan.columns[name] for name in plan.named("sensitive")}
@@ -58,10 +66,17 @@ def counted_among(
     codes: ValueCodes,
     counts: Counts,
 ) -> Classes:
-    """Add to published classes how many of the public rows each may stand for, and a class of those in none of them.
+    """Return published classes with counts of the public rows that each may represent, and a class for all others.
 
-    `said[i]` is what the classes say in a quasi-identifier, `made[i]` its hierarchy, which holds the public values.
-    `InputError` if a label is nothing that the hierarchy knows and no range, or if classes overlap.
+    Args:
+        classes: the published classes
+        labels: label of each class, for each quasi-identifier
+        hierarchies: hierarchy of each quasi-identifier, which has the public values
+        codes: public rows, int[columns, rows]
+        counts: counts of the public rows
+
+    Raises:
+        InputError: a label is neither in the hierarchy nor a range, or classes overlap
     """
     columns = [spans_of(h, labels) for h, labels in zip(hierarchies, labels, strict=True)]
     places = place_in(list(zip(*columns, strict=True)), hierarchies, codes, alone=True)
@@ -75,9 +90,10 @@ def counted_among(
 
 
 def spans_of(hierarchy: Hierarchy, labels: Sequence[str]) -> list[Span]:
-    """Return what published labels of a column stand for.
+    """Return the spans of published labels of a column.
 
-    If one level has all of them, it is the lowest that has; otherwise each is of the highest level that has it.
+    If one level has all labels, the spans are of the lowest such level. Otherwise each is of the highest level that has
+    its label.
     """
     known = [set(names) for names in hierarchy.labels]
     common = next((level for level, names in enumerate(known) if names.issuperset(labels)), None)
@@ -90,7 +106,5 @@ def spans_of(hierarchy: Hierarchy, labels: Sequence[str]) -> list[Span]:
         elif match is not None and (low := number(match[1])) is not None and (high := number(match[2])) is not None:
             spans.append(Span(label, 0, low, high, True))
         else:
-            raise InputError(
-                f"column {quoted(hierarchy.column)}: nobody in the public table can be meant by {quoted(label)}"
-            )
+            raise InputError(f"column {quoted(hierarchy.column)}: no value of the public table matches {quoted(label)}")
     return spans

@@ -1,7 +1,7 @@
-"""One dimension of the space that Mondrian cuts: numbers that are cut between values, or a hierarchy cut into groups.
+"""One dimension of the space that Mondrian cuts: numbers cut between values, or a hierarchy cut into groups.
 
-Values are numbered so that those of a group stand side by side, at every level. Then the lowest and the highest number
-of a box tell how wide it is, and which group holds it.
+Values are numbered so that those of a group are adjacent at every level. The lowest and the highest number of a box
+then give its width, and the group that holds it.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from parties.base.arrays import Floats
 
 
 class Dimension:
-    """A column's cells by number, `values` float64[numbers] if they are cut as numbers, else None.
+    """Dimension number `place` of the space: the cells of a column, by number.
 
-    It is the dimension number `place`. `width` is that of all values.
+    `values` float64[numbers] are the column's numbers if it is cut as numbers, else None. `width` is the range of all
+    values.
     """
 
     def __init__(
@@ -38,8 +39,8 @@ class Dimension:
             numbers = np.empty(len(order), dtype=np.int64)
             numbers[order] = np.arange(len(order))
             self._groups = np.stack([group[order] for group in hierarchy.groups])  # [levels, numbers]
-        same = np.array_equal(numbers, np.arange(len(numbers)))
-        self._numbers = codes if same else numbers.astype(codes.dtype)[codes]
+        is_identity = np.array_equal(numbers, np.arange(len(numbers)))
+        self._numbers = codes if is_identity else numbers.astype(codes.dtype)[codes]
 
     def numbers(self, boxes: Boxes) -> ValueCodes:
         """Return the number of each piece's cell."""
@@ -52,7 +53,12 @@ class Dimension:
         return np.minimum.reduceat(numbers, boxes.starts), np.maximum.reduceat(numbers, boxes.starts)
 
     def widths(self, low: ValueCodes, high: ValueCodes) -> Floats:
-        """Return the share of the dimension that each box takes up, float64[boxes]."""
+        """Return the share of the dimension that each box covers, float64[boxes].
+
+        Args:
+            low: lowest number of each box
+            high: highest number of each box
+        """
         if self.values is not None:
             shares: Floats = (self.values[high] - self.values[low]) / self._width
             return shares
@@ -65,7 +71,13 @@ class Dimension:
         return widths
 
     def keys(self, boxes: Boxes, low: ValueCodes, high: ValueCodes) -> ValueCodes:
-        """Return the keys that divide boxes with these extents: values, or groups below the one holding all."""
+        """Return the keys that divide boxes with these extents: values, or groups below the one holding all.
+
+        Args:
+            boxes: the boxes
+            low: lowest number of each box
+            high: highest number of each box
+        """
         numbers = self.numbers(boxes)
         if self.values is not None:
             return numbers
@@ -74,7 +86,12 @@ class Dimension:
         return groups
 
     def spans(self, low: ValueCodes, high: ValueCodes) -> list[Span]:
-        """Return what the rows of boxes with these extents say; equal spans are one object."""
+        """Return the spans of boxes with these extents; equal spans are one object.
+
+        Args:
+            low: lowest number of each box
+            high: highest number of each box
+        """
         size = self._hierarchy.values
         pairs, places = np.unique(low.astype(np.int64) * len(size) + high, return_inverse=True)
         lows, highs = pairs // len(size), pairs % len(size)
@@ -96,7 +113,12 @@ class Dimension:
 
 
 def dimensions(cells: Cells, numbers: Sequence[Floats | None], widths: Sequence[float | None]) -> list[Dimension]:
-    """Return a dimension a quasi-identifier; `numbers` are those that the values of a column are, if it is cut as
-    such."""
+    """Return a dimension for each quasi-identifier.
+
+    Args:
+        cells: the table
+        numbers: values of each column as numbers, if it is cut as numbers
+        widths: range of each column's numbers
+    """
     columns = zip(cells.hierarchies, cells.quasi, numbers, widths, strict=True)
     return [Dimension(i, *column) for i, column in enumerate(columns)]

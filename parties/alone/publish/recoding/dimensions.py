@@ -1,7 +1,7 @@
-"""The curse of dimensionality: what is lost as one quasi-identifier after another is taken to be known.
+"""Curse of dimensionality: information loss as the number of quasi-identifiers grows.
 
-C. Aggarwal, "On k-Anonymity and the Curse of Dimensionality", 2005: the more an attacker may know of somebody, the
-less rows are alike, and the more of each column goes.
+C. Aggarwal, "On k-Anonymity and the Curse of Dimensionality", 2005: the more an attacker may know about a person, the
+fewer rows are alike, and the more of each column is lost.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from parties.alone.publish.recoding.anonymising import algorithm_of, anonymised
 from parties.alone.publish.settings import PublishPlan
 from smc.errors import InputError
 
-POINTS = 12  # of the curve
+POINTS = 12  # most points of the curve
 
 
 def curve(
@@ -27,12 +27,18 @@ def curve(
     lost: Mapping[str, float],
     doing: Callable[[str], object] = lambda step: None,
 ) -> list[dict[str, Any]]:
-    """Return what the plan loses with its first quasi-identifier, its first two, and so on to all, of which it lost
-    `lost`; of more than `POINTS` quasi-identifiers, with some of these numbers.
+    """Return the information loss with the first quasi-identifier, the first two, and so on to all.
 
-    `lost` of each point is the average over its columns, from 0 to 1; None where the models cannot be reached, which
-    happens if rows may be left out and fewer columns tell too little apart to leave out the right ones. It takes as
-    many searches as there are points, less one. `doing` is told of each.
+    A loss is the average over the columns, from 0 to 1. It is None where the models cannot be satisfied. That may
+    happen with suppression: fewer columns may separate too few rows to suppress the right ones. The search runs once
+    for each point except the last. With more than `POINTS` quasi-identifiers, only some numbers of them are tried.
+
+    Args:
+        cells: the table
+        plan: the plan
+        models: the models to be satisfied
+        lost: loss of each column with all quasi-identifiers
+        doing: called with a description before each search
     """
     names = [h.column for h in cells.hierarchies]
     plan = plan.model_copy(update={"algorithm": algorithm_of(cells, plan)})
@@ -41,7 +47,7 @@ def curve(
         if number == len(names):
             means[number] = float(np.mean(list(lost.values())))
             continue
-        doing(f"what is lost with {number} of {len(names)} columns")
+        doing(f"information loss with {number} of {len(names)} columns")
         try:
             means[number] = float(np.mean(list(anonymised(first(cells, number), plan, models).report["lost"].values())))
         except InputError:
@@ -50,7 +56,7 @@ def curve(
 
 
 def first(cells: Cells, number: int) -> Cells:
-    """Return the table as if it had only so many quasi-identifiers."""
+    """Return the table with only its first quasi-identifiers."""
     columns, counts = reduced(np.concatenate([cells.quasi[:number], cells.sensitive]), cells.counts)
     public = None if cells.public is None else reduced(cells.public[0][:number], cells.public[1])
     return Cells(

@@ -1,7 +1,7 @@
 """Flash: every node of the lattice classified, most of them without being counted.
 
-F. Kohlmayer et al., "Flash: Efficient, Stable and Optimal K-Anonymity", 2012. Whatever lies above a solution is one and
-whatever lies below a failure is none, so on a path from a node to the top a binary search finds where solutions begin.
+F. Kohlmayer et al., "Flash: Efficient, Stable and Optimal K-Anonymity", 2012. All nodes above a solution are solutions,
+and none below a failure is one. So a binary search on a path from a node to the top finds the lowest solution on it.
 """
 
 from __future__ import annotations
@@ -12,21 +12,29 @@ from parties.alone.publish.recoding.lattice import Lattice, Node, Solutions, Tes
 
 
 def flash(lattice: Lattice, passes: Test) -> Solutions:
-    """Find the nodes that pass a monotone test."""
-    known = np.zeros(lattice.shape, dtype=bool)
+    """Return the nodes that pass a monotone test.
+
+    Args:
+        lattice: the lattice
+        passes: the test
+    """
+    classified = np.zeros(lattice.shape, dtype=bool)
     solutions = np.zeros(lattice.shape, dtype=bool)
     for nodes in lattice.by_height():
         for node in nodes:
-            while not known[node]:
-                _search(_path(lattice, known, node), known, solutions, passes)
+            while not classified[node]:
+                _search(_path(lattice, classified, node), classified, solutions, passes)
     return solutions
 
 
-def _path(lattice: Lattice, known: Solutions, node: Node) -> list[Node]:
-    """Find nodes that are not known yet, each one step above the one before: the least generalised goes up first."""
+def _path(lattice: Lattice, classified: Solutions, node: Node) -> list[Node]:
+    """Return a path of unclassified nodes, each one step above the one before.
+
+    The least generalised column goes up first.
+    """
     path = [node]
     while True:
-        open_ = [upper for upper in lattice.successors(path[-1]) if not known[upper]]
+        open_ = [upper for upper in lattice.successors(path[-1]) if not classified[upper]]
         if not open_:
             return path
         last = path[-1]
@@ -34,18 +42,18 @@ def _path(lattice: Lattice, known: Solutions, node: Node) -> list[Node]:
 
 
 def _share(upper: Node, lower: Node, heights: Node) -> float:
-    """Return how far the quasi-identifier in which two nodes differ has been generalised."""
+    """Return how far the quasi-identifier in which two nodes differ is generalised, as a share of its levels."""
     return next(b / h for a, b, h in zip(lower, upper, heights, strict=True) if a != b)
 
 
-def _search(path: list[Node], known: Solutions, solutions: Solutions, passes: Test) -> None:
+def _search(path: list[Node], classified: Solutions, solutions: Solutions, passes: Test) -> None:
     low, high = 0, len(path) - 1
     while low <= high:
         middle = (low + high) // 2
         node = path[middle]
         if passes(node):
-            known[above(node)] = solutions[above(node)] = True
+            classified[above(node)] = solutions[above(node)] = True
             high = middle - 1
         else:
-            known[below(node)] = True
+            classified[below(node)] = True
             low = middle + 1

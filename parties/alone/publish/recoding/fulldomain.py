@@ -1,4 +1,4 @@
-"""Full-domain generalisation: one level a quasi-identifier for all rows; the search, and the choice among solutions."""
+"""Full-domain generalisation: one level of each quasi-identifier for all rows; search, and choice among solutions."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from parties.alone.publish.recoding.utility import Utility, utility_of
 from smc.errors import InputError
 
 Algorithm = Literal["flash", "incognito", "samarati"]
-NODES = 1 << 18  # of a lattice that is searched
+NODES = 1 << 18  # most nodes of a lattice that is searched
 WORK = 1 << 35  # nodes times quasi-identifiers times distinct rows: about a minute
 
 
 @dataclass(frozen=True)
 class Solution:
-    """The chosen node, its loss, the rows that it suppresses, the k-minimal nodes, and how many nodes were counted."""
+    """Chosen node, its loss and suppressed rows, the minimal solutions, and the number of nodes counted."""
 
     node: Node
     loss: float
@@ -36,9 +36,9 @@ class Solution:
 
 
 class Search:
-    """The lattice of a table under models, of which at most `most` rows may be suppressed.
+    """Search in the lattice of a table for nodes that satisfy models with at most `most` suppressed rows.
 
-    `layout` is that of a table that this is a part of: models compare with the whole.
+    `layout` is that of the whole table if this is a part of one: models compare with the whole.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Search:
         self._monotone = monotone(models, most)
 
     def passes(self, node: Node) -> bool:
-        """Return whether so few rows are suppressed, by the models of which that is monotone."""
+        """Return whether a node suppresses few enough rows, by the monotone models alone."""
         return suppressed(self.rollup.classes(node), self._monotone) <= self.most
 
     def holds(self, node: Node) -> bool:
@@ -63,7 +63,7 @@ class Search:
         return suppressed(self.rollup.classes(node), self.models) <= self.most
 
     def solutions(self, algorithm: Literal["flash", "incognito"] = "flash") -> Solutions:
-        """Return which nodes are solutions. What is not monotone is asked of each node where the rest passes."""
+        """Return the solutions; models that are not monotone are tested at each node where the others pass."""
         search = flash if algorithm == "flash" else incognito
         solutions = search(self.lattice, self.passes)
         if len(self._monotone) < len(self.models):
@@ -72,7 +72,7 @@ class Search:
         return solutions
 
     def lowest(self) -> list[Node]:
-        """Return the solutions of the least height, by Samarati's algorithm."""
+        """Return the solutions of least height, by Samarati's algorithm."""
         passes = self.passes
         if len(self.models) == 1 and isinstance(self.models[0], KAnonymity) and len(self.cells.counts) <= MOST_CELLS:
             matrix = DistanceVectors(self.cells, self.models[0].k)
@@ -80,10 +80,16 @@ class Search:
         return samarati(self.lattice, passes, passes if len(self._monotone) == len(self.models) else self.holds)
 
     def best(self, algorithm: Algorithm = "flash", utility: str = "discernibility") -> Solution:
-        """Return the solution that loses least; among equals that of least height, the first in lexical order.
+        """Return the solution with the least loss; among equals that of least height, the first in lexical order.
 
-        Samarati's algorithm knows the solutions of least height only, so it is the best of these. `InputError` if
-        there is no solution: it says which model fails, and the nearest that works.
+        With Samarati's algorithm, it is the best solution of least height.
+
+        Args:
+            algorithm: algorithm of the search
+            utility: measure of loss
+
+        Raises:
+            InputError: there is no solution; the message has a failing model, and the nearest reachable value
         """
         if algorithm == "samarati":
             least = self.lowest()
@@ -125,7 +131,7 @@ def searchable(cells: Cells) -> bool:
 
 
 def require_searchable(cells: Cells) -> None:
-    """`InputError`, which names the way out, if a table's lattice is too large to be searched."""
+    """Raise an InputError with a remedy if a table's lattice is too large to be searched."""
     if not searchable(cells):
         number, nodes = len(cells.hierarchies), Lattice(tuple(h.height for h in cells.hierarchies)).size
         raise InputError(
@@ -135,10 +141,14 @@ def require_searchable(cells: Cells) -> None:
 
 
 def unreachable(whole: Classes, models: Sequence[PrivacyModel], most: int) -> InputError:
-    """Return why no table satisfies the models: the first that the rows as one class, the coarsest table, do not
-    satisfy.
+    """Return the error that no table satisfies the models; it names the first model that all rows as one class fail.
 
-    Every model is monotone, so what that class does not reach, no finer table does for all its rows.
+    Every model is monotone, so no finer table without suppression satisfies that model either.
+
+    Args:
+        whole: all rows as one class
+        models: the models
+        most: most suppressed rows
     """
     rows = int(whole.layout.whole[0])
     failing = next(model for model in models if not model.fits(whole).all())

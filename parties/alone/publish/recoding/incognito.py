@@ -1,7 +1,7 @@
-"""Incognito: solutions for ever more of the quasi-identifiers, each set only where all its subsets have solutions.
+"""Incognito: solutions for growing sets of quasi-identifiers, each set only where all its subsets have solutions.
 
-K. LeFevre, D. DeWitt, R. Ramakrishnan, "Incognito: Efficient Full-Domain K-Anonymity", 2005. A test that is monotone
-fails for a set of quasi-identifiers if it fails for a subset, and passes above where it passes.
+K. LeFevre, D. DeWitt, R. Ramakrishnan, "Incognito: Efficient Full-Domain K-Anonymity", 2005. A monotone test fails for
+a set of quasi-identifiers if it fails for a subset, and passes above every node where it passes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,12 @@ from parties.alone.publish.recoding.lattice import Lattice, Node, Solutions, Tes
 
 
 def incognito(lattice: Lattice, passes: Test) -> Solutions:
-    """Find the nodes that pass a monotone test. Those outside a subset stand at their top, and say nothing."""
+    """Return the nodes that pass a monotone test; columns outside a subset are tested at their top level.
+
+    Args:
+        lattice: the lattice
+        passes: the test
+    """
     number = len(lattice.heights)
     passed: dict[tuple[int, ...], Solutions] = {}
     for size in range(1, number + 1):
@@ -31,7 +36,7 @@ def incognito(lattice: Lattice, passes: Test) -> Solutions:
 def _bottom_up(
     lattice: Lattice, part: Lattice, subset: tuple[int, ...], candidates: Solutions, passes: Test
 ) -> Solutions:
-    """Find the candidates that pass; what lies above one that does is not tried."""
+    """Return the candidates that pass; nodes above a passing one are not tested."""
     passing = np.zeros(part.shape, dtype=bool)
     for nodes in part.by_height():
         for node in nodes:
@@ -41,8 +46,8 @@ def _bottom_up(
 
 
 def _whole(lattice: Lattice, subset: tuple[int, ...], node: Node) -> Node:
-    """Return the node of the whole lattice that is this one for a subset."""
+    """Return the node of the whole lattice with these levels for a subset, and top levels otherwise."""
     whole = list(lattice.top)
-    for place, level in zip(subset, node, strict=True):
-        whole[place] = level
+    for column, level in zip(subset, node, strict=True):
+        whole[column] = level
     return tuple(whole)

@@ -1,6 +1,6 @@
-"""The lattice of generalisation: a node says the level of every quasi-identifier, from (0, ..., 0) to the top.
+"""Lattice of generalisation: a node has the level of every quasi-identifier, from (0, ..., 0) to the top.
 
-What is known of nodes is an array with an axis a quasi-identifier, so that all above a node are one slice of it.
+Properties of nodes are arrays with an axis for each quasi-identifier, so that all nodes above a node are one slice.
 """
 
 from __future__ import annotations
@@ -14,32 +14,32 @@ from numpy.typing import NDArray
 
 Node: TypeAlias = tuple[int, ...]
 Test: TypeAlias = Callable[[Node], bool]
-Solutions: TypeAlias = NDArray[np.bool_]  # an axis a quasi-identifier
+Solutions: TypeAlias = NDArray[np.bool_]  # an axis for each quasi-identifier
 
 
 @dataclass(frozen=True)
 class Lattice:
-    """`heights` are the top levels."""
+    """Lattice with the top levels `heights`."""
 
     heights: Node
 
     @property
     def shape(self) -> Node:
-        """The levels of each quasi-identifier."""
+        """Number of levels of each quasi-identifier."""
         return tuple(height + 1 for height in self.heights)
 
     @property
     def size(self) -> int:
-        """The number of nodes."""
+        """Number of nodes."""
         return int(np.prod(self.shape, dtype=object))
 
     @property
     def top(self) -> Node:
-        """The node where everything is one value."""
+        """The node where each column is one value."""
         return self.heights
 
     def by_height(self) -> list[list[Node]]:
-        """Return the nodes by the sum of their levels; in lexical order."""
+        """Return the nodes by the sum of their levels, in lexical order."""
         heights: list[list[Node]] = [[] for _ in range(sum(self.heights) + 1)]
         for node in np.ndindex(*self.shape):
             heights[sum(node)].append(node)
@@ -53,17 +53,17 @@ class Lattice:
 
 
 def above(node: Node) -> tuple[slice, ...]:
-    """Return where a node and all that generalise it stand."""
+    """Return the slice of a node and all that generalise it."""
     return tuple(slice(level, None) for level in node)
 
 
 def below(node: Node) -> tuple[slice, ...]:
-    """Return where a node and all that it generalises stand."""
+    """Return the slice of a node and all that it generalises."""
     return tuple(slice(0, level + 1) for level in node)
 
 
 def minimal(solutions: Solutions) -> list[Node]:
-    """Return the solutions of which nothing below is one."""
+    """Return the solutions without a solution below them."""
     reached = solutions  # a solution, or above one
     for axis in range(solutions.ndim):
         reached = np.logical_or.accumulate(reached, axis=axis)
@@ -76,5 +76,5 @@ def minimal(solutions: Solutions) -> list[Node]:
 
 
 def nodes_of(solutions: Solutions) -> list[Node]:
-    """Return the nodes that are marked, in lexical order."""
+    """Return the marked nodes, in lexical order."""
     return [tuple(map(int, node)) for node in np.argwhere(solutions)]

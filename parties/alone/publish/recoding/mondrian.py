@@ -1,11 +1,11 @@
-"""Mondrian: the table is cut in two again and again, each part where it is widest, as long as all parts fit the models.
+"""Mondrian: recursive bisection of the table, each part where it is widest, as long as all parts fit the models.
 
 K. LeFevre, D. DeWitt, R. Ramakrishnan, "Mondrian Multidimensional K-Anonymity", 2006. Numbers are cut at the median of
 the rows, groups of a hierarchy into those one level below. Strict: equal values go to the same side. Relaxed: the rows
 of the median itself are divided, so that both sides are equally large.
 
-Boxes are cut many at a time: one sort brings the values of each in order, one count tells all their parts. So ten
-million cells take a minute, and memory for little more than themselves.
+Many boxes are cut at once: one sort orders the values of each, one count covers all their parts. So ten million cells
+take a minute, and little more memory than the cells themselves.
 """
 
 from __future__ import annotations
@@ -27,16 +27,23 @@ from parties.alone.publish.recoding.space import Space
 from parties.base.arrays import Counts
 from smc.errors import InputError
 
-PIECES = 1 << 18  # of boxes that are cut at a time, unless one box has more
-COUNTS = 1 << 22  # of their parts
+PIECES = 1 << 18  # pieces of boxes cut at once, unless one box has more
+COUNTS = 1 << 22  # counts of their parts
 
 
 def mondrian(
     cells: Cells, models: Sequence[PrivacyModel], numeric: Sequence[bool] = (), relaxed: bool = False
 ) -> Partition:
-    """Return the partition. `numeric` says of each quasi-identifier whether its values are cut as numbers.
+    """Return the partition.
 
-    `InputError` if the table as a whole does not fit, or if relaxed classes, which overlap, shall bound presence.
+    Args:
+        cells: the table
+        models: the models to be satisfied
+        numeric: for each quasi-identifier, whether its values are cut as numbers; empty: none
+        relaxed: whether the rows of a median are divided
+
+    Raises:
+        InputError: the whole table does not fit, or relaxed classes, which overlap, would have to bound presence
     """
     if not cells.rows:
         raise InputError("the table has no rows")
@@ -56,7 +63,7 @@ class _Cutter:
         self._models = models
         self._relaxed = relaxed
         k = max([model.k for model in models if isinstance(model, KAnonymity)], default=1)
-        self._least = 0 if space.layout.public else 2 * k  # rows of a box of which both parts can fit
+        self._least = 0 if space.layout.public else 2 * k  # least rows of a box that can be cut
         self._dimensions = dimensions(space.cells, space.numbers, space.widths)
 
     def partition(self) -> Partition:
@@ -78,31 +85,31 @@ class _Cutter:
         return self._space.partition(final.members, final.counts, classes, list(zip(*spans, strict=True)))
 
     def _cut(self, boxes: Boxes) -> tuple[Boxes, Boxes]:
-        """Return boxes that cannot be cut, and the parts of the others, each cut where it is widest and can be."""
+        """Return boxes that cannot be cut, and the parts of the others, each cut in the widest possible dimension."""
         extents = [dimension.extents(boxes) for dimension in self._dimensions]
         widths = np.stack([d.widths(*extent) for d, extent in zip(self._dimensions, extents, strict=True)])
         order = np.argsort(-widths, axis=0, kind="stable")
         rows = np.add.reduceat(boxes.counts, boxes.starts)
-        left, small = np.flatnonzero(rows >= self._least), np.flatnonzero(rows < self._least)
+        remaining, small = np.flatnonzero(rows >= self._least), np.flatnonzero(rows < self._least)
         parts = []
         for turn in order:
-            chosen = turn[left]
-            left_now = [left[widths[chosen, left] == 0]]
+            chosen = turn[remaining]
+            still_remaining = [remaining[widths[chosen, remaining] == 0]]
             for i, dimension in enumerate(self._dimensions):
-                those = left[(chosen == i) & (widths[i, left] > 0)]
+                those = remaining[(chosen == i) & (widths[i, remaining] > 0)]
                 if len(those):
                     low, high = (end[those] for end in extents[i])
                     cut_parts, failed = self._cut_at(dimension, boxes.of(those), low, high)
                     parts.append(cut_parts)
-                    left_now.append(those[failed])
-            left = np.concatenate(left_now)
+                    still_remaining.append(those[failed])
+            remaining = np.concatenate(still_remaining)
         none = boxes.of(np.zeros(0, dtype=np.int64))
-        return boxes.of(np.sort(np.concatenate([small, left]))), joined(parts) if parts else none
+        return boxes.of(np.sort(np.concatenate([small, remaining]))), joined(parts) if parts else none
 
     def _cut_at(
         self, dimension: Dimension, boxes: Boxes, low: ValueCodes, high: ValueCodes
     ) -> tuple[Boxes, NDArray[np.bool_]]:
-        """Return the parts of those boxes that can be cut along a dimension, and which cannot, bool[boxes]."""
+        """Return the parts of boxes cut along a dimension, and the boxes that cannot be cut, bool[boxes]."""
         box = np.repeat(np.arange(len(boxes.starts), dtype=np.int32), boxes.sizes)
         keys = dimension.keys(boxes, low, high)
         order = _sorted(box, keys, int(keys.max()) + 1)
@@ -123,7 +130,10 @@ class _Cutter:
         return cut_parts, failed
 
     def _keep(self, boxes: Boxes, box: ValueCodes, begins: Counts) -> tuple[Boxes, NDArray[np.bool_]]:
-        """Return the parts, begun at these pieces, of boxes with several that all fit, and which boxes have none."""
+        """Return the parts of boxes with several parts that all fit, and whether each box fails, bool[boxes].
+
+        Parts begin at the pieces `begins`.
+        """
         group = np.zeros(len(box), dtype=np.int64)
         group[begins] = 1
         group = np.cumsum(group) - 1
@@ -137,7 +147,7 @@ class _Cutter:
 
 
 def _sorted(box: ValueCodes, keys: ValueCodes, size: int) -> Counts:
-    """Sort by box, then by key; equal ones stay in theirs. Numbers are sorted much faster than ranked."""
+    """Return the order by box, then by key, stable; sorting numbers is much faster than ranking them."""
     bits = len(box).bit_length()
     if (int(box[-1]) + 1) * size << bits >= 1 << 62:
         return np.lexsort((keys, box))
@@ -152,14 +162,14 @@ def _sorted(box: ValueCodes, keys: ValueCodes, size: int) -> Counts:
 
 
 def _before(boxes: Boxes) -> tuple[Counts, Counts]:
-    """Count for each piece the rows before it in its box, and for each box all rows."""
+    """Return the rows before each piece in its box, and the rows of each box."""
     before = np.cumsum(boxes.counts) - boxes.counts
     before -= np.repeat(before[boxes.starts], boxes.sizes)
     return before, np.add.reduceat(boxes.counts, boxes.starts)
 
 
 def _medians(boxes: Boxes, keys: ValueCodes, box: ValueCodes) -> ValueCodes:
-    """Return the value of each box where half of its rows are reached, by number; the least, if it has none."""
+    """Return the key of each box at which half of its rows are reached."""
     before, rows = _before(boxes)
     short = 2 * (before + boxes.counts) < rows[box]
     medians: ValueCodes = keys[boxes.starts + np.add.reduceat(short, boxes.starts, dtype=np.int64)]
@@ -167,12 +177,12 @@ def _medians(boxes: Boxes, keys: ValueCodes, box: ValueCodes) -> ValueCodes:
 
 
 def _after_median(boxes: Boxes, keys: ValueCodes, box: ValueCodes) -> Counts:
-    """Return where the parts begin if boxes are cut above their medians."""
+    """Return the starts of the parts if boxes are cut above their medians."""
     return _begins(keys > _medians(boxes, keys, box)[box], box)
 
 
 def _before_median(boxes: Boxes, keys: ValueCodes, box: ValueCodes) -> Counts:
-    """Return where the parts begin if boxes are cut below their medians."""
+    """Return the starts of the parts if boxes are cut below their medians."""
     return _begins(keys >= _medians(boxes, keys, box)[box], box)
 
 
@@ -181,16 +191,16 @@ def _begins(right: NDArray[np.bool_], box: ValueCodes) -> Counts:
 
 
 def _halved(boxes: Boxes, box: ValueCodes) -> tuple[Boxes, ValueCodes, Counts]:
-    """Return boxes whose halves have equally many rows, up to one: a piece where they meet is two."""
+    """Return boxes cut into halves of equal rows, up to one: a piece across the middle becomes two."""
     before, rows = _before(boxes)
-    left = np.clip(((rows + 1) // 2)[box] - before, 0, boxes.counts)
-    divided = (left > 0) & (left < boxes.counts)
+    remaining = np.clip(((rows + 1) // 2)[box] - before, 0, boxes.counts)
+    divided = (remaining > 0) & (remaining < boxes.counts)
     places = np.repeat(np.arange(len(box)), 1 + divided)
     first = np.cumsum(1 + divided) - 1 - divided
     counts = boxes.counts[places]
-    counts[first[divided]] = left[divided]
-    counts[first[divided] + 1] -= left[divided]
-    right = left[places] == 0
+    counts[first[divided]] = remaining[divided]
+    counts[first[divided] + 1] -= remaining[divided]
+    right = remaining[places] == 0
     right[first[divided] + 1] = True
     box = box[places]
     starts = np.searchsorted(box, np.arange(len(boxes.starts)))

@@ -1,4 +1,4 @@
-"""What an algorithm decides: which class each row belongs to, and what the rows of a class say."""
+"""Partition of a table: the class of each row, and the published values of each class."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SUPPRESSED = -1
 
 @dataclass(frozen=True)
 class Span:
-    """A class in a column: a group of a hierarchy, the numbers from `low` to `high`, a set of values."""
+    """Published value of a class in a column: a group of a hierarchy, a range `low` to `high`, or a set of values."""
 
     label: str
     level: int = 0
@@ -33,7 +33,12 @@ class Span:
     values: tuple[str, ...] = ()
 
     def holds(self, hierarchy: Hierarchy, value: str) -> bool:
-        """Return whether a value is one of those that it stands for."""
+        """Return whether the span includes a value.
+
+        Args:
+            hierarchy: hierarchy of the column
+            value: the value
+        """
         if self.numeric:
             x = number(value)
             return x is not None and self.low <= x <= self.high
@@ -43,7 +48,12 @@ class Span:
         return hierarchy.labels[self.level][hierarchy.groups[self.level][code]] == self.label
 
     def share(self, hierarchy: Hierarchy, width: float) -> float:
-        """Return its normalised certainty penalty: its share of the column. All numbers span `width`."""
+        """Return the normalised certainty penalty: the span's share of the column.
+
+        Args:
+            hierarchy: hierarchy of the column
+            width: range of all numbers of the column
+        """
         if self.numeric:
             return (self.high - self.low) / width if width else 0.0
         if self.values:
@@ -53,15 +63,15 @@ class Span:
         return float(hierarchy.penalties[self.level][place])
 
 
-Box: TypeAlias = tuple[Span, ...]  # one a quasi-identifier
+Box: TypeAlias = tuple[Span, ...]  # one span for each quasi-identifier
 
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """Pieces of cells: of the cell numbered `cells[i]`, `counts[i]` rows belong to class `classes[i]`, or to none.
+    """Pieces of cells in classes: of cell `cells[i]`, `counts[i]` rows belong to class `classes[i]`, or are suppressed.
 
-    All three are int64[pieces], by cell. `boxes` say what the rows of each class say, `public` int64[boxes] counts the
-    public rows there, if there is such a table.
+    All three are int64[pieces], by cell. `boxes` are the published values of each class. `public` int64[boxes] are the
+    public rows of each class, if there is a public table.
     """
 
     cells: Counts
@@ -71,7 +81,12 @@ class Partition:
     public: Counts | None = None
 
     def count(self, cells: Cells, layout: Layout) -> Classes:
-        """Return the classes with their counts, the suppressed rows left out."""
+        """Return the counts of the classes, without suppressed rows.
+
+        Args:
+            cells: the table
+            layout: layout of the counts
+        """
         published = self.classes != SUPPRESSED
         part = Cells(
             cells.hierarchies,
@@ -87,7 +102,7 @@ class Partition:
 
     @property
     def labels(self) -> list[Codes]:
-        """What each class says in each quasi-identifier, by number, int64[boxes]."""
+        """Number of each class's label in each quasi-identifier, int64[boxes]."""
         numbered = []
         for column in zip(*self.boxes, strict=True):
             places = {label: i for i, label in enumerate(dict.fromkeys(span.label for span in column))}
@@ -96,20 +111,27 @@ class Partition:
 
     @property
     def suppressed(self) -> int:
-        """The number of rows left out."""
+        """Number of suppressed rows."""
         return int(self.counts[self.classes == SUPPRESSED].sum())
 
 
 def at_node(cells: Cells, rollup: Rollup, node: Node, fits: Fits) -> Partition:
-    """Return the partition at a node of the lattice; classes that do not fit are suppressed."""
+    """Return the partition at a node of the lattice; classes that do not fit are suppressed.
+
+    Args:
+        cells: the table
+        rollup: classes of nodes
+        node: the node
+        fits: whether each class fits, bool[classes]
+    """
     groups = rollup.groups(node)
     numbers = np.full(groups.shape[1], SUPPRESSED, dtype=np.int64)
     numbers[fits] = np.arange(int(fits.sum()))
-    known = {tuple(group): int(place) for group, place in zip(groups.T.tolist(), numbers, strict=True)}
+    class_of_group = {tuple(group): int(place) for group, place in zip(groups.T.tolist(), numbers, strict=True)}
     coded = np.stack(
         [h.groups[level][column] for h, level, column in zip(cells.hierarchies, node, cells.quasi, strict=True)]
     )
-    classes = np.array([known[tuple(group)] for group in coded.T.tolist()], dtype=np.int64)
+    classes = np.array([class_of_group[tuple(group)] for group in coded.T.tolist()], dtype=np.int64)
     boxes = [
         tuple(Span(h.labels[n][g], n) for h, n, g in zip(cells.hierarchies, node, group, strict=True))
         for group in groups.T[fits].tolist()
@@ -119,12 +141,12 @@ def at_node(cells: Cells, rollup: Rollup, node: Node, fits: Fits) -> Partition:
 
 
 def tightened(cells: Cells, partition: Partition) -> Partition:
-    """Return the same classes, each saying the lowest group that its own rows have in common: local recoding.
+    """Return the same classes with the smallest box around the rows of each: local recoding.
 
-    `InputError` if there is a public table, whose other rows would be known not to be there.
+    Raise InputError with a public table: local recoding would disclose that its other people are absent.
     """
     if cells.public is not None:
-        raise InputError("local recoding tells who is missing, so presence cannot be bounded: set local = false")
+        raise InputError("local recoding discloses who is absent, so presence cannot be bounded: set local = false")
     members: list[list[int]] = [[] for _ in partition.boxes]
     for cell, place in zip(partition.cells.tolist(), partition.classes.tolist(), strict=True):
         if place != SUPPRESSED:
@@ -137,8 +159,13 @@ def tightened(cells: Cells, partition: Partition) -> Partition:
 
 
 def around(cells: Cells, members: Counts, numbers: Sequence[np.ndarray | None]) -> Box:
-    """Return the smallest box around cells. `numbers` are those that the values of a column are, if it is one of
-    numbers."""
+    """Return the smallest box around cells.
+
+    Args:
+        cells: the table
+        members: indices of the cells
+        numbers: values of each column as numbers, if it is numeric
+    """
     spans = []
     for hierarchy, codes, values in zip(cells.hierarchies, cells.quasi, numbers, strict=True):
         member_codes = codes[members]
@@ -151,13 +178,13 @@ def around(cells: Cells, members: Counts, numbers: Sequence[np.ndarray | None]) 
 
 
 def range_of(low: float, high: float) -> Span:
-    """Return the numbers from one to another."""
+    """Return the span of a range of numbers."""
     label = f"{low:.12g}" if low == high else f"[{low:.12g}, {high:.12g}]"
     return Span(label, 0, low, high, True)
 
 
 def numbers_of(cells: Cells, wanted: Sequence[bool]) -> list[np.ndarray | None]:
-    """Parse the values of each column that is wanted as numbers, float64[values]; None if some are no numbers."""
+    """Return the values of each wanted column as numbers, float64[values]; None if some are not numbers."""
     numbers: list[np.ndarray | None] = []
     for hierarchy, want in zip(cells.hierarchies, wanted, strict=True):
         values = [number(value) for value in hierarchy.values] if want else [None]

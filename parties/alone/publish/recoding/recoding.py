@@ -1,4 +1,4 @@
-"""A recoding as a file: all that it takes to recode later rows as these, and to check them again."""
+"""Recoding as a file: all that is required to recode later rows in the same way, and to check them again."""
 
 from __future__ import annotations
 
@@ -27,17 +27,23 @@ from parties.sources.settings import FormatSettings
 from smc.errors import InputError
 
 FORMAT = 1
-CHUNK = 1 << 22  # pairs of a box and a cell that are compared at a time
-DENSE = 3  # columns in which all pairs are compared; in the others only those that are left
+CHUNK = 1 << 22  # pairs of a box and a cell compared at once
+DENSE = 3  # columns in which all pairs are compared; in others, only the remaining pairs
 
 
 @dataclass(frozen=True, eq=False)
 class Recoding:
-    """The columns in order, trees as their paths; the models; and levels for all rows, or boxes for classes.
+    """A recoding: columns, models, and levels for all rows or boxes for classes.
 
-    `format` is how the cells of the rows were spelled. `history` is the column that says whose row each is, if every
-    publication is to be put down.
-    `of_both` are models of a joint recoding that hold for both parties' rows together, so nobody can check them alone.
+    Attributes:
+        columns: settings of each column in order, with trees as their paths
+        models: models that are checked for later rows
+        max_suppressed: largest share of suppressed rows
+        levels: level of each quasi-identifier; None with boxes
+        boxes: published values of each class; None with levels
+        of_both: models of a joint recoding, which hold for both parties' rows together; one party cannot check them
+        format: spelling of the rows' cells
+        history: column that identifies rows, if every publication is recorded in a history
     """
 
     columns: dict[str, dict[str, Any]]
@@ -51,7 +57,13 @@ class Recoding:
 
     @classmethod
     def of(cls, plan: PublishPlan, levels: Sequence[int] | None, boxes: list[Box] | None) -> Recoding:
-        """Return what a plan has led to."""
+        """Return the recoding of a plan.
+
+        Args:
+            plan: the plan
+            levels: level of each quasi-identifier; None with boxes
+            boxes: published values of each class; None with levels
+        """
         columns = {}
         for name, column in plan.columns.items():
             settings = column.model_dump(mode="json", exclude_defaults=True, exclude={"tree"})
@@ -64,11 +76,11 @@ class Recoding:
         return cls(columns, models, plan.max_suppressed, every, boxes, format=plan.spelling, history=row)
 
     def named(self, role: str) -> list[str]:
-        """Return the columns that have a role."""
+        """Return the columns with a role."""
         return [name for name, column in self.columns.items() if column["role"] == role]
 
     def published(self) -> list[str]:
-        """Return the columns that are told."""
+        """Return the published columns."""
         return [name for name, column in self.plans().items() if column.shown]
 
     def made(self) -> list[PrivacyModel]:
@@ -76,18 +88,18 @@ class Recoding:
         return [validated(ModelPlan, model).made() for model in self.models]
 
     def unchecked(self) -> list[str]:
-        """Return the models that hold for both parties' rows, in words."""
+        """Return descriptions of the models that hold for both parties' rows."""
         return [validated(ModelPlan, model).made().words for model in self.of_both]
 
     def plans(self) -> dict[str, ColumnPlan]:
-        """Return what each column is."""
+        """Return the settings of each column."""
         return {
             name: validated(ColumnPlan, {key: value for key, value in column.items() if key != "paths"})
             for name, column in self.columns.items()
         }
 
     def hierarchy(self, name: str, values: Sequence[str]) -> Hierarchy:
-        """Return a column's hierarchy for these values. `InputError` if one does not fit its tree or rule."""
+        """Return a column's hierarchy for these values; raise InputError if one does not fit its tree or rule."""
         column = dict(self.columns[name])
         paths = column.pop("paths", None)
         if paths is None:
@@ -98,9 +110,13 @@ class Recoding:
         return built
 
     def partition(self, cells: Cells, models: Sequence[PrivacyModel]) -> Partition:
-        """Return the classes of other rows: those in no box, or in a class that does not fit, are suppressed.
+        """Return the partition of other rows; rows in no box, or in a class that does not fit, are suppressed.
 
-        If there is a public table, whoever of it is in no box is in a class of their own, of which no row is published.
+        With a public table, its people in no box form a class of their own, of which no row is published.
+
+        Args:
+            cells: the other rows
+            models: the models to be satisfied
         """
         number, quasi = len(cells.counts), cells.quasi
         if cells.public is not None:
@@ -151,20 +167,26 @@ class Recoding:
             content["format"] = spelling
         if self.boxes is None:
             return json.dumps(content | {"boxes": None}, ensure_ascii=False, indent=1) + "\n"
-        spans = {id(span): span for box in self.boxes for span in box}  # few are different: each is spelled once
+        spans = {id(span): span for box in self.boxes for span in box}  # few are different: each is encoded once
         texts = {place: json.dumps(_plain(span), ensure_ascii=False) for place, span in spans.items()}
         boxes = ",\n".join(f"  [{', '.join(texts[id(span)] for span in box)}]" for box in self.boxes)
         return json.dumps(content, ensure_ascii=False, indent=1)[:-2] + f',\n "boxes": [\n{boxes}\n ]\n}}\n'
 
 
 def place_in(boxes: Sequence[Box], hierarchies: Sequence[Hierarchy], quasi: ValueCodes, alone: bool = False) -> Counts:
-    """Return the first box that holds each cell, int64[cells], or none. `InputError` if it shall be alone, and is
-    not."""
+    """Return the index of the first box that holds each cell, int64[cells]; `SUPPRESSED` if no box does.
+
+    Args:
+        boxes: the boxes
+        hierarchies: hierarchies of the quasi-identifiers
+        quasi: the cells, int[columns, cells]
+        alone: raise InputError if two boxes hold one cell
+    """
     classes = np.full(quasi.shape[1], SUPPRESSED, dtype=np.int64)
     if not boxes:
         return classes
     sides = [_Side(h, column) for h, column in zip(hierarchies, zip(*boxes, strict=True), strict=True)]
-    some = quasi[:, :: max(1, quasi.shape[1] // 64)]  # the columns that hold the fewest cells are asked first
+    some = quasi[:, :: max(1, quasi.shape[1] // 64)]  # columns that hold the fewest cells are tested first
     every = np.arange(len(boxes))[:, None]
     shares = [side.holds(every, codes[None]).mean() for side, codes in zip(sides, some, strict=True)]
     order = np.argsort(shares, kind="stable").tolist()
@@ -183,7 +205,7 @@ def place_in(boxes: Sequence[Box], hierarchies: Sequence[Hierarchy], quasi: Valu
 
 
 class _Side:
-    """What the boxes say in one column, as arrays: numbers from `low` to `high`, or a group, or a set of values."""
+    """Spans of all boxes in one column, as arrays: ranges from `low` to `high`, groups, or sets of values."""
 
     def __init__(self, hierarchy: Hierarchy, column: Sequence[Span]) -> None:
         spans = {id(span): span for span in column}
@@ -205,7 +227,7 @@ class _Side:
         )
 
     def holds(self, boxes: Counts, codes: ValueCodes) -> NDArray[np.bool_]:
-        """Return whether boxes hold values, both by number, as arrays that go together."""
+        """Return whether boxes hold values, both by index, as broadcast arrays."""
         spans = self._span[boxes]
         if self._numeric.all():
             numbers = self._numbers[codes]
@@ -222,7 +244,13 @@ class _Side:
 
 
 def broken(cells: Cells, partition: Partition, models: Sequence[PrivacyModel]) -> list[str]:
-    """Return the models that do not bear what is left out: those that count who is missing."""
+    """Return descriptions of the models that no longer hold after suppression: those that count missing people.
+
+    Args:
+        cells: the table
+        partition: its classes
+        models: the models of the plan
+    """
     classes = partition.count(cells, layout_of(cells))
     return [model.words for model in models if model.keeps_all and not model.fits(classes).all()]
 
@@ -233,7 +261,7 @@ def _check_level(hierarchy: Hierarchy, level: int) -> None:
 
 
 class _Column(ColumnPlan):
-    """A column of the file: its tree stands there as paths."""
+    """A column of the file, with its tree as paths."""
 
     tree: None = None
     paths: tuple[Annotated[tuple[str, ...], Field(min_length=1)], ...] | None = None
@@ -251,7 +279,7 @@ class _Span(Settings):
 
 
 class _File(BaseModel):
-    """The file; a joint recoding says more, which is not for this."""
+    """The file; additional content of a joint recoding is ignored."""
 
     columns: dict[str, _Column]
     models: list[ModelPlan]
@@ -273,14 +301,14 @@ class _File(BaseModel):
 
 
 def load(path: Path) -> Recoding:
-    """Read a recoding. `InputError` if the file is none."""
+    """Read a recoding; raise InputError if the file is not one."""
     content = files.read_json(path)
     what = f"{path}: not a recoding that smc publish anonymise or joint wrote"
     if not isinstance(content, dict) or "smc_recoding" not in content:
         raise InputError(what)
     if content["smc_recoding"] != FORMAT:
         version = quoted(str(content["smc_recoding"]))
-        raise InputError(f"{path}: format {version} of a recoding, and this program knows {FORMAT}")
+        raise InputError(f"{path}: format {version} of a recoding is not supported, only {FORMAT}")
     try:
         file = _File.model_validate(content)
         recoding = Recoding(

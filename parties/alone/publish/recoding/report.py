@@ -1,4 +1,4 @@
-"""The report of a publication for people: as text, and as a page."""
+"""Report of a publication for people, as text and as an HTML page."""
 
 from __future__ import annotations
 
@@ -8,37 +8,37 @@ from typing import Any
 from parties.base.pictures import style, svg
 from parties.base.report import Report
 
-NAMES = 27  # columns for the names of figures
-# Stand-ins for the page's colours: matplotlib knows numbers only.
+NAMES = 27  # characters for the names of figures
+# Stand-ins for the page's colours: matplotlib accepts numbers only.
 INK, RULE, LINE = "#010203", "#040506", "#070809"
 PAGE = {INK: "var(--muted)", RULE: "var(--rule)", LINE: "var(--link)"}
 MEANINGS = {
     "linkage": "Somebody who knows that a person is in the table, and the person's quasi-identifiers, names the right "
     "row with this probability (prosecutor); somebody who links all rows is right in this share of them (marketer).",
-    "membership": "How likely it is that somebody of the public table is in this one.",
-    "homogeneity": "Rows that look alike and have one sensitive value: who is among them is told.",
-    "inference": "How often the most frequent value is right: that of the table, and that of a person's class; and how "
-    "often naive Bayes is, learnt from the published rows, which guesses of people who are not among them, too.",
+    "membership": "Probability that a person of the public table is in this one.",
+    "homogeneity": "Classes with only one sensitive value: it is disclosed for everybody in them.",
+    "inference": "Share of right guesses by the most frequent value of the table, that of the person's class, and "
+    "naive Bayes, learnt from the published rows, which also guesses values of people outside the table.",
     "strongest": "The strongest of the attacks on this value, and how much it gains beyond the most frequent value.",
-    "worst-hit": "The people in whose classes a value is raised most: of how many it is guessed rightly, and whether "
-    "that is more than chance makes.",
-    "skewness": "How many times more frequent a value is in some class than in the table, and how far the farthest "
-    "class is from the table.",
-    "similarity": "Classes whose sensitive values lie in one subtree: what kind of value somebody has is told.",
+    "worst-hit": "The people whose classes raise the frequency of a value most: right guesses among them, and whether "
+    "their number exceeds chance.",
+    "skewness": "Greatest ratio of a value's frequency in a class to that in the table, and the greatest distance of a "
+    "class from the table.",
+    "similarity": "Classes whose sensitive values lie in one subtree: the kind of value is disclosed.",
 }
 LOST = (
-    "The share of a column's values that a published cell may stand for, on average: 0% is the value itself, 100% says "
-    "nothing. A row that was left out counts 100%."
+    "The share of a column's values that a published cell may stand for, on average: 0% is the value itself, 100% "
+    "is no information. A suppressed row counts 100%."
 )
 DIMENSIONS = (
-    "What is lost, on average over the columns, if only the first quasi-identifiers are recoded, so many of them: each "
-    "that an attacker is taken to know costs something of all."
+    "Average loss over the columns if only this number of quasi-identifiers is recoded, the first ones. Each further "
+    "column that an attacker may know increases the loss in all columns."
 )
-CLASSES = "Rows that look alike are a class: the larger it is, the less a row in it can be anybody's."
+CLASSES = "Rows that look alike are a class. In a larger class, a row is harder to assign to a person."
 
 
 def report_of(data: Mapping[str, Any]) -> Report:
-    """Return a line a figure; of what an attacker could do, one a figure and sensitive column."""
+    """Return the report with a line for each figure, and for each attack and sensitive column."""
     report = Report(data, width=NAMES)
     for model in data["models"]:
         verdict = "holds" if model["holds"] else "FAILS"
@@ -82,7 +82,7 @@ def to_html(data: Mapping[str, Any], name: str) -> str:
     for title, figures in attacks(data["risks"]):
         page.heading(title, MEANINGS[title.split()[0].rstrip(",")])
         page.table([("", ""), ("", ">")], figures)
-    return page.html(f"{name}: what was lost, and what is left to fear", is_wide=True)
+    return page.html(f"{name}: information loss and remaining risk", is_wide=True)
 
 
 def _add_curve(page: Report, points: list[dict[str, Any]]) -> None:
@@ -99,14 +99,14 @@ def _range(part: Mapping[str, Any]) -> str:
 
 
 def particulars(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the figures about the table as a whole, each with its name."""
+    """Yield the name and value of the figures about the whole table."""
     for name, value in report.items():
         if name not in ("models", "risks", "lost", "levels", "minimal", "class_sizes", "dimensions"):
             yield name.replace("_", " "), figure(value)
 
 
 def attacks(risks: Mapping[str, Any]) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """Yield each attack, with the sensitive column in brackets if it is on one, and its figures, each with its name."""
+    """Yield each attack, with its sensitive column in brackets, if any, and the name and value of its figures."""
     for attack, figures in risks.items():
         if attack != "sensitive":
             yield from _figures(attack, figures)
@@ -128,7 +128,7 @@ def _figures(name: str, figures: Mapping[str, Any]) -> Iterator[tuple[str, list[
 
 
 def figure(value: Any) -> str:
-    """Return a figure in a few digits; two as a range; yes or no."""
+    """Return a figure in a few digits, two figures as a range, or yes or no."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):
@@ -139,7 +139,7 @@ def figure(value: Any) -> str:
 
 
 def curve_svg(points: Sequence[dict[str, Any]]) -> str:
-    """Return the points of `dimensions.curve` as an SVG element for a page that knows the variables of `PAGE`."""
+    """Return the points of `dimensions.curve` as an SVG element for a page with the variables of `PAGE`."""
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator, PercentFormatter
 
@@ -149,8 +149,8 @@ def curve_svg(points: Sequence[dict[str, Any]]) -> str:
         axes = figure.add_subplot()
         axes.patch.set_alpha(0)
         axes.spines[["top", "right"]].set_visible(False)
-        known = [(point["number"], point["lost"]) for point in points if point["lost"] is not None]
-        axes.plot(*zip(*known, strict=True), color=LINE, marker="o", markersize=5, linewidth=2, clip_on=False)
+        known_points = [(point["number"], point["lost"]) for point in points if point["lost"] is not None]
+        axes.plot(*zip(*known_points, strict=True), color=LINE, marker="o", markersize=5, linewidth=2, clip_on=False)
         axes.set_xlim(0.75, points[-1]["number"] + 0.25)
         axes.set_ylim(0, 1)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))

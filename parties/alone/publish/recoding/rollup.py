@@ -1,4 +1,4 @@
-"""The classes of a lattice's nodes: each is counted from the classes of a node below it, the rows are never asked."""
+"""Classes of a lattice's nodes, each counted from the classes of a node below it, without the rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KEPT_BYTES = 1 << 28
 
 
 class Rollup:
-    """Counts the classes of nodes. Those counted last are kept, and the smallest of them below a node is its start."""
+    """Cache of the classes of nodes; each node is counted from the cached one below it with the fewest classes."""
 
     def __init__(self, cells: Cells, layout: Layout | None = None) -> None:
         self.lattice = Lattice(tuple(h.height for h in cells.hierarchies))
@@ -33,7 +33,7 @@ class Rollup:
         return Classes(self._at(node)[1], self.layout)
 
     def groups(self, node: Node) -> ValueCodes:
-        """Return the groups that the classes at a node consist of, int32[quasi-identifiers, classes]."""
+        """Return the groups of the classes at a node, int32[quasi-identifiers, classes]."""
         return self._at(node)[0]
 
     def _of_cells(self, cells: Cells) -> tuple[ValueCodes, Counts]:
@@ -71,7 +71,7 @@ class Rollup:
         return merged
 
     def _start(self, node: Node) -> tuple[Node, tuple[ValueCodes, Counts]]:
-        """Return the node with the fewest classes that is known and lies below."""
+        """Return the cached node below with the fewest classes."""
         best, fewest = tuple(0 for _ in node), self._bottom
         for other, classes in self._kept.items():
             if len(classes[1]) < len(fewest[1]) and all(a <= b for a, b in zip(other, node, strict=True)):

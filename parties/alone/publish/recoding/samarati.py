@@ -1,4 +1,4 @@
-"""Samarati's algorithm: the solutions of the least height, by binary search on the height.
+"""Samarati's algorithm: the solutions of least height, by binary search on the height.
 
 P. Samarati, "Protecting respondents' identities in microdata release", 2001. If no node of a height passes a monotone
 test, none below does.
@@ -12,13 +12,16 @@ from parties.alone.publish.cells import Cells, reduced
 from parties.alone.publish.hierarchy import ValueCodes
 from parties.alone.publish.recoding.lattice import Lattice, Node, Test
 
-MOST_CELLS = 2048  # distinct in a table whose matrix of distance vectors is made
+MOST_CELLS = 2048  # distinct cells of a table up to which the matrix of distance vectors is used
 
 
 def samarati(lattice: Lattice, passes: Test, holds: Test) -> list[Node]:
-    """Return the nodes of the least height at which some hold, all of them; none if nothing holds.
+    """Return all solutions of the least height that has one; empty without solutions.
 
-    `passes` is monotone and true of all that `holds`; if the two are one, binary search is all there is.
+    Args:
+        lattice: the lattice
+        passes: monotone test that all solutions pass
+        holds: test of solutions; may equal `passes`, and binary search is then sufficient
     """
     heights = lattice.by_height()
     low, high = 0, len(heights) - 1
@@ -37,11 +40,11 @@ def samarati(lattice: Lattice, passes: Test, holds: Test) -> list[Node]:
 
 
 class DistanceVectors:
-    """The rows that k-anonymity suppresses at each node, without a generalised table being computed.
+    """Number of rows that k-anonymity suppresses at each node, computed without a generalised table.
 
-    Of two cells the distance vector has, for each quasi-identifier, the lowest level at which they are one group: at a
-    node they are one class if no entry is above it. The matrix has a row a cell with fewer than k rows, the outliers,
-    for other cells are never suppressed.
+    The distance vector of two cells has, for each quasi-identifier, the lowest level at which both are in one group. At
+    a node they are in one class if no entry is above the node's. The matrix has a row for each cell with fewer than k
+    rows, the outliers; other cells are never suppressed.
     """
 
     def __init__(self, cells: Cells, k: int) -> None:
@@ -55,7 +58,7 @@ class DistanceVectors:
                 vector += groups[self._outliers, None] != groups[None, :]
 
     def suppressed(self, node: Node) -> int:
-        """Return the rows in classes of fewer than k."""
+        """Return the number of rows in classes of fewer than k."""
         levels: ValueCodes = np.array(node, dtype=np.int32)
         joined = (self._vectors <= levels[:, None, None]).all(axis=0)
         return int(self._counts[self._outliers][joined @ self._counts < self._k].sum())

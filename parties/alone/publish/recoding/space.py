@@ -1,4 +1,4 @@
-"""A table's cells as points in a space that is cut into boxes: those of the public table too, if there is one."""
+"""Cells of a table as points in a space that is cut into boxes, with those of the public table if there is one."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from parties.alone.publish.models.model import PrivacyModel
 from parties.alone.publish.recoding.partition import Box, Partition, around, numbers_of
 from parties.base.arrays import Counts
 
-Part: TypeAlias = "tuple[Counts, Counts]"  # cells by number, and how many rows of each
+Part: TypeAlias = "tuple[Counts, Counts]"  # cells by index, and the rows of each
 
 
 class Space:
-    """A dimension a quasi-identifier. Of the sensitive columns only those are counted that the models are about."""
+    """Space with a dimension for each quasi-identifier; only sensitive columns of the models are counted."""
 
     def __init__(self, cells: Cells, models: Sequence[PrivacyModel], numeric: Sequence[bool]) -> None:
         named = {model.column for model in models}
@@ -46,7 +46,14 @@ class Space:
         return np.arange(len(self.cells.counts)), self.cells.counts
 
     def classes(self, members: Counts | ValueCodes, counts: Counts, groups: Counts, number: int) -> Classes:
-        """Count pieces of cells as classes: of cell `members[i]`, `counts[i]` rows in class `groups[i]` of `number`."""
+        """Return the classes of pieces of cells.
+
+        Args:
+            members: cell of each piece
+            counts: rows of each piece
+            groups: class of each piece
+            number: number of classes
+        """
         cells = Cells(
             self.cells.hierarchies,
             self.cells.sensitive_hierarchies,
@@ -60,16 +67,23 @@ class Space:
         return classes
 
     def of_parts(self, parts: Sequence[Part]) -> Classes:
-        """Count parts as classes."""
+        """Return parts as classes."""
         return self.classes(*_joined(parts), len(parts))
 
     def around(self, parts: Sequence[Part]) -> Partition:
-        """Return parts as the classes of a partition, each in the smallest box around it."""
+        """Return the partition whose classes are parts, each in the smallest box around it."""
         boxes = [around(self.cells, part[0], self.numbers) for part in parts]
         return self.partition(*_joined(parts), boxes)
 
     def partition(self, members: Counts | ValueCodes, counts: Counts, classes: Counts, boxes: list[Box]) -> Partition:
-        """Return pieces of cells in their classes as a partition of the table's own rows."""
+        """Return the partition of the table's own rows.
+
+        Args:
+            members: cell of each piece
+            counts: rows of each piece
+            classes: class of each piece
+            boxes: published values of each class
+        """
         public = None
         if self.layout.public:
             weights = self.public[members]
@@ -85,8 +99,17 @@ def _joined(parts: Sequence[Part]) -> tuple[Counts, Counts, Counts]:
 
 
 def halves(part: Part, order: Counts, rows: int) -> list[Part]:
-    """Split a part after `rows` rows in an order of its cells; the cell where both meet is divided."""
+    """Split a part after `rows` rows in an order of its cells; the cell in the middle is divided.
+
+    Args:
+        part: the part
+        order: order of its cells
+        rows: rows of the first half
+    """
     cells, counts = part[0][order], part[1][order]
     before = np.cumsum(counts) - counts
-    left = np.clip(rows - before, 0, counts)
-    return [(cells[left > 0], left[left > 0]), (cells[counts > left], (counts - left)[counts > left])]
+    left_rows = np.clip(rows - before, 0, counts)
+    return [
+        (cells[left_rows > 0], left_rows[left_rows > 0]),
+        (cells[counts > left_rows], (counts - left_rows)[counts > left_rows]),
+    ]

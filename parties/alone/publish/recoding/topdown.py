@@ -1,7 +1,8 @@
-"""Top-down: the table is bisected between two far rows, each row going to the nearer, while both sides can fit.
+"""Top-down: bisection between two distant rows, each row going to the nearer one, while both sides can fit.
 
-J. Xu et al., "Utility-Based Anonymization Using Local Recoding", 2006. Far and near are by the normalised certainty
-penalty of a class of the two rows, so classes are small in perimeter; they may overlap. A part below 2k rows stays.
+J. Xu et al., "Utility-Based Anonymization Using Local Recoding", 2006. The distance of two rows is the normalised
+certainty penalty of a class of both, so classes have a small perimeter; they may overlap. A part below 2k rows is not
+cut.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from parties.alone.publish.recoding.partition import Partition
 from parties.alone.publish.recoding.space import Part, Space, halves
 from smc.errors import InputError
 
-ROUNDS = 3  # of looking for the row that is farthest from the one found last
+ROUNDS = 3  # of the search for two distant rows, each time the farthest from the one found last
 
 
 def topdown(cells: Cells, models: Sequence[PrivacyModel], numeric: Sequence[bool] = ()) -> Partition:
@@ -44,7 +45,7 @@ def topdown(cells: Cells, models: Sequence[PrivacyModel], numeric: Sequence[bool
 
 
 def _bisected(space: Space, part: Part, k: int) -> list[Part]:
-    """Return the two parts, each of at least k rows; none if the part is too small, or all its rows are alike."""
+    """Return two parts of at least k rows each; none if the part is too small, or all its rows are equal."""
     rows = int(part[1].sum())
     if rows < 2 * k:
         return []
@@ -61,7 +62,7 @@ def _bisected(space: Space, part: Part, k: int) -> list[Part]:
 
 
 def _penalties(space: Space, part: Part, member: int) -> NDArray[np.float64]:
-    """Return the penalty of a class of one member of a part and each other one, float64[members]."""
+    """Return the penalty of a class of one member and each other member of a part, float64[members]."""
     penalties = np.zeros(len(part[0]))
     for hierarchy, column, values, width in zip(
         space.cells.hierarchies, space.cells.quasi, space.numbers, space.widths, strict=True

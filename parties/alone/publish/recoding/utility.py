@@ -1,6 +1,6 @@
-"""What a full-domain solution costs in information; the less, the better. Rows that are suppressed cost most.
+"""Information loss of full-domain solutions: less is better, and suppressed rows cost most.
 
-Each measure bounds from below what any node above costs, so that a search can leave out what cannot be the best.
+Each measure has a lower bound for all nodes above a node, so that a search can skip nodes that cannot be the best.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from smc.errors import InputError
 
 
 class Utility(ABC):
-    """A measure of what is lost, of one table. `most` rows may be suppressed."""
+    """A measure of loss for one table, in which `most` rows may be suppressed."""
 
     name: ClassVar[str]
 
@@ -32,51 +32,57 @@ class Utility(ABC):
         self.hierarchies = cells.hierarchies
 
     def ahead(self, node: Node) -> float:
-        """Return a bound from below on the loss at a node and above, known without its classes."""
+        """Return a lower bound of the loss at a node and above, computed without its classes."""
         return 0.0
 
     @abstractmethod
     def bound(self, classes: Classes) -> float:
-        """Return a bound from below on the loss at a node with these classes, and above."""
+        """Return a lower bound of the loss at a node with these classes, and above."""
 
     @abstractmethod
     def loss(self, node: Node, groups: ValueCodes, classes: Classes, fits: Fits) -> float:
-        """Return what is lost at a node if classes that do not fit are suppressed. `groups` are those of the
-        classes."""
+        """Return the loss at a node if classes that do not fit are suppressed.
+
+        Args:
+            node: the node
+            groups: groups of the classes, int[quasi-identifiers, classes]
+            classes: the classes
+            fits: whether each class fits, bool[classes]
+        """
 
 
 class Discernibility(Utility):
-    """The sum over rows of how many look alike, all rows for a suppressed one (R. Bayardo, R. Agrawal, 2005)."""
+    """Sum over rows of the size of their class, all rows for a suppressed one (R. Bayardo, R. Agrawal, 2005)."""
 
     name: ClassVar[str] = "discernibility"
 
     def bound(self, classes: Classes) -> float:
-        """Return the sum of squares only grows as classes are joined."""
+        """Return the sum of squares, which only grows as classes are joined."""
         return float((classes.sizes.astype(np.float64) ** 2).sum())
 
     def loss(self, node: Node, groups: ValueCodes, classes: Classes, fits: Fits) -> float:
-        """Return rows squared."""
+        """Return the sum of squares, and all rows for each suppressed row."""
         sizes = classes.sizes.astype(np.float64)
         return float((sizes[fits] ** 2).sum() + sizes[~fits].sum() * self.rows)
 
 
 class AverageClass(Utility):
-    """Published rows over classes."""
+    """Average class: published rows over classes."""
 
     name: ClassVar[str] = "class-size"
 
     def bound(self, classes: Classes) -> float:
-        """Return a bound: classes only get fewer."""
+        """Return a lower bound: the number of classes only falls."""
         return (self.rows - self.most) / max(len(classes), 1)
 
     def loss(self, node: Node, groups: ValueCodes, classes: Classes, fits: Fits) -> float:
-        """Return rows a class; as many as there are if none is published."""
+        """Return the rows for each class; all rows if none is published."""
         fits = fits & (classes.sizes > 0)
         return float(classes.sizes[fits].sum() / fits.sum()) if fits.any() else float(self.rows)
 
 
 class _ByCell(Utility):
-    """A loss that is a sum over rows and quasi-identifiers of what the cell's group costs, `prices`."""
+    """A loss that is a sum over rows and quasi-identifiers of the `prices` of the cell's group."""
 
     def __init__(self, cells: Cells, most: int) -> None:
         super().__init__(cells, most)
@@ -90,10 +96,16 @@ class _ByCell(Utility):
     @staticmethod
     @abstractmethod
     def prices(hierarchy: Hierarchy, codes: ValueCodes, cells: Cells) -> list[Floats]:
-        """Return what a cell costs, by the level and number of its group: float64[groups] a level."""
+        """Return the price of a cell by the level and number of its group, float64[groups] for each level.
+
+        Args:
+            hierarchy: hierarchy of the column
+            codes: values of the cells
+            cells: the table
+        """
 
     def ahead(self, node: Node) -> float:
-        """Return the sum over the rows: it only rises with the level, and a suppressed row costs no less."""
+        """Return the average price at the node: it grows with the level, and suppressed rows cost no less."""
         return sum(totals[level] for totals, level in zip(self._totals, node, strict=True)) / self._scale
 
     @property
@@ -101,7 +113,7 @@ class _ByCell(Utility):
         return max(1, self.rows * len(self.hierarchies))
 
     def bound(self, classes: Classes) -> float:
-        """Add nothing beyond `ahead`."""
+        """Return 0: `ahead` is the bound."""
         return 0.0
 
     def loss(self, node: Node, groups: ValueCodes, classes: Classes, fits: Fits) -> float:
@@ -114,7 +126,7 @@ class _ByCell(Utility):
 
 
 class Certainty(_ByCell):
-    """Normalised certainty penalty: the share of a column's values that a cell may stand for (J. Xu et al., 2006)."""
+    """Normalised certainty penalty: share of a column's values that a cell may stand for (J. Xu et al., 2006)."""
 
     name: ClassVar[str] = "ncp"
 
@@ -125,7 +137,7 @@ class Certainty(_ByCell):
 
 
 class Entropy(_ByCell):
-    """Non-uniform entropy: the bits that one lacks to know the cell's value, if one knows the table's distribution."""
+    """Non-uniform entropy: bits missing to determine the cell's value, given the table's distribution."""
 
     name: ClassVar[str] = "entropy"
 
@@ -148,8 +160,8 @@ UTILITIES: dict[str, type[Utility]] = {
 
 
 def utility_of(name: str, cells: Cells, most: int) -> Utility:
-    """Return the measure of this name. `InputError` if there is none."""
+    """Return the measure of this name; raise InputError for another name."""
     if name not in UTILITIES:
         hint = instead(name, UTILITIES)
-        raise InputError(f"{quoted(name)} is no measure of utility{hint}")
+        raise InputError(f"{quoted(name)} is not a measure of utility{hint}")
     return UTILITIES[name](cells, most)

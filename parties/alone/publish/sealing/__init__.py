@@ -1,1 +1,1 @@
-"""Tables that only a third party can read: numbers in shares that are sealed to its certificate."""
+"""Tables that only a third party can read: numbers in shares that are encrypted to its certificate's key."""

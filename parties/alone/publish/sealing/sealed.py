@@ -1,8 +1,8 @@
-"""A table that two parties have made and only a third one can read: masked numbers, and the masks sealed to its key.
+"""Sealed table: made by two parties, readable by a third only; masked numbers, and masks encrypted to its key.
 
-Who has all three parts of a number has the number: what stands in the file, XOR what each party sealed. Both shares
-are bound to everything else in the file and to whose they are, so that a share of another run, or one that was changed,
-is noticed. The pattern of hidden cells is not secret; of a hidden cell there are no shares.
+A number is the XOR of three parts: the one in the file, and the masks sealed by each party. Both shares are bound to
+the rest of the file and to their party, so that a share from another run, or a changed one, is detected. The pattern of
+hidden cells is not secret; a hidden cell has no shares.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Hex = Annotated[str, Field(pattern="^([0-9a-f]{2})*$")]
 
 
 class Units(BaseModel):
-    """The unit of a number: `factor` times 10^-digits."""
+    """Unit of a number: `factor` times 10^-digits."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -40,7 +40,7 @@ class Units(BaseModel):
 
 
 class SealedTable(BaseModel):
-    """The file. `hidden` has a line of 0 and 1 for each row of the table, totals last; numbers lie row by row."""
+    """Content of the file; `hidden` has a line of 0 and 1 for each table row, totals last; numbers lie row by row."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -72,18 +72,18 @@ class SealedTable(BaseModel):
 
     @property
     def mask(self) -> NDArray[np.bool_]:
-        """The hidden cells, bool[rows, columns]."""
+        """Hidden cells, bool[rows, columns]."""
         return np.array([[digit == "1" for digit in line] for line in self.hidden])
 
     @property
     def numbers(self) -> int:
-        """The number of numbers."""
+        """Number of cells that are not hidden."""
         return "".join(self.hidden).count("0")
 
 
 @dataclass(frozen=True, eq=False)
 class OpenedTable:
-    """The table: values int64[rows, columns], 0 where they are hidden."""
+    """The opened table: values int64[rows, columns], 0 where hidden."""
 
     sealed: SealedTable
     values: Counts
@@ -95,19 +95,27 @@ def packed(bits: BitMatrix) -> bytes:
 
 
 def packed_bytes(width: int, numbers: int) -> int:
-    """Count the bytes that it takes."""
+    """Return the length of a packed bit matrix in bytes."""
     return (width * numbers + 7) // 8
 
 
 def sealed_share(
     public: dict[str, Any], key: EllipticCurvePublicKey, party: int, mask: BitMatrix, seed: bytes
 ) -> bytes:
-    """Return a party's share, sealed: its mask uint8[width, numbers]. `public` is the file but for its shares."""
+    """Return a party's sealed share.
+
+    Args:
+        public: content of the file without the shares, to which the share is bound
+        key: the third party's public key
+        party: number of the party
+        mask: the party's mask, uint8[width, numbers]
+        seed: secret seed of the encryption, see `seal`
+    """
     return seal(key, _bound(public), packed(mask), seed, bytes([party]))
 
 
 def load(path: Path) -> SealedTable:
-    """Return a sealed table. `InputError` if the file is none."""
+    """Read a sealed table; raise InputError if the file is not one."""
     data = files.read_bytes(path)
     try:
         if len(data) > MOST_BYTES:
@@ -118,7 +126,16 @@ def load(path: Path) -> SealedTable:
 
 
 def open_table(path: Path, table: SealedTable, key: EllipticCurvePrivateKey) -> OpenedTable:
-    """Return the numbers. `InputError` if the table was sealed to another key, or if a share is not of this table."""
+    """Return the opened table.
+
+    Args:
+        path: the file, for errors
+        table: its content
+        key: the third party's private key
+
+    Raises:
+        InputError: the table was sealed to another key, or a share is not of this table
+    """
     public = table.model_dump(exclude={"shares"})
     bits = _unpacked(bytes.fromhex(table.masked), table)
     for party, share in enumerate(table.shares):
@@ -143,5 +160,5 @@ def _unpacked(data: bytes, table: SealedTable) -> BitMatrix:
 
 
 def _bound(public: dict[str, Any]) -> bytes:
-    """Return what shares are bound to."""
+    """Return the data that shares are bound to."""
     return dump(public).encode()

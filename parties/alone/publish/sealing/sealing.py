@@ -1,10 +1,10 @@
-"""Bytes encrypted to somebody's EC P-256 key: hybrid public-key encryption, RFC 9180, in base mode.
+"""Encryption of bytes to an EC P-256 key: hybrid public-key encryption, RFC 9180, in base mode.
 
-DHKEM(P-256, HKDF-SHA256), HKDF-SHA256, AES-128-GCM; single shot. `info` is what the bytes are bound to: who opens
-them must give the same. The ephemeral key is derived from `seed` (the RFC's DeriveKeyPair): a run that is done again
-makes the same bytes. A seed is secret and used for one plaintext; with another `info` the key is another one.
+DHKEM(P-256, HKDF-SHA256), HKDF-SHA256, AES-128-GCM; single shot. The bytes are bound to `info`, which decryption must
+repeat. The ephemeral key is derived from `seed` (the RFC's DeriveKeyPair), so a repeated run makes the same bytes. A
+seed is secret and used for one plaintext; another `info` gives another key.
 
-Base mode does not say who encrypted: what two parties brought must be compared by who opens it.
+Base mode does not authenticate the sender: the recipient must compare the contributions of the two parties.
 """
 
 from __future__ import annotations
@@ -32,7 +32,15 @@ _SUITE = b"HPKE" + b"".join(number.to_bytes(2, "big") for number in (0x0010, 0x0
 
 
 def seal(key: EllipticCurvePublicKey, info: bytes, data: bytes, seed: bytes, associated: bytes = b"") -> bytes:
-    """Return the data encrypted to the key: the ephemeral public key, 65 bytes, and the ciphertext, 16 bytes longer."""
+    """Return the data encrypted to the key: ephemeral public key, 65 bytes, and ciphertext, 16 bytes longer.
+
+    Args:
+        key: the recipient's public key
+        info: data that the encryption is bound to
+        data: the plaintext
+        seed: secret seed of the ephemeral key, 32 bytes or more, used for one plaintext
+        associated: associated data of the cipher
+    """
     ephemeral = derived(seed)
     point = _point(ephemeral.public_key())
     shared = _shared(ephemeral.exchange(ECDH(), key), point, _point(key))
@@ -41,7 +49,17 @@ def seal(key: EllipticCurvePublicKey, info: bytes, data: bytes, seed: bytes, ass
 
 
 def unseal(key: EllipticCurvePrivateKey, info: bytes, sealed: bytes, associated: bytes = b"") -> bytes:
-    """Return the data again. `InputError` if they were sealed to another key, for another `info`, or changed."""
+    """Return the decrypted data.
+
+    Args:
+        key: the recipient's private key
+        info: data that the encryption is bound to
+        sealed: result of `seal`
+        associated: associated data of the cipher
+
+    Raises:
+        InputError: the data was changed, or sealed to another key or with another `info`
+    """
     point, data = sealed[:POINT_BYTES], sealed[POINT_BYTES:]
     try:
         ephemeral = EllipticCurvePublicKey.from_encoded_point(SECP256R1(), point)
@@ -53,13 +71,13 @@ def unseal(key: EllipticCurvePrivateKey, info: bytes, sealed: bytes, associated:
 
 
 def derived(seed: bytes) -> EllipticCurvePrivateKey:
-    """Return the private key that follows from a seed of 32 bytes or more (RFC 9180, 7.1.3)."""
+    """Return the private key derived from a seed of 32 bytes or more (RFC 9180, 7.1.3)."""
     secret = _extract(_KEM, b"", b"dkp_prk", seed)
     for counter in range(256):
         number = int.from_bytes(_expand(_KEM, secret, b"candidate", bytes([counter]), _SECRET_BYTES), "big")
         if 0 < number < _ORDER:
             return derive_private_key(number, SECP256R1())
-    raise RuntimeError("no key follows from the seed")  # a chance of 2^-8192
+    raise RuntimeError("no key follows from the seed")  # probability 2^-8192
 
 
 def _shared(exchanged: bytes, point: bytes, recipient: bytes) -> bytes:
@@ -76,14 +94,14 @@ def _schedule(shared: bytes, info: bytes) -> tuple[AESGCM, bytes]:
 
 
 def _extract(suite: bytes, salt: bytes, label: bytes, data: bytes) -> bytes:
-    """Compute LabeledExtract: HKDF-Extract is HMAC under the salt."""
+    """Return LabeledExtract: HKDF-Extract is HMAC under the salt."""
     mac = hmac.HMAC(salt or bytes(_SECRET_BYTES), hashes.SHA256())
     mac.update(b"HPKE-v1" + suite + label + data)
     return mac.finalize()
 
 
 def _expand(suite: bytes, secret: bytes, label: bytes, info: bytes, length: int) -> bytes:
-    """Compute LabeledExpand."""
+    """Return LabeledExpand."""
     labelled = length.to_bytes(2, "big") + b"HPKE-v1" + suite + label + info
     return HKDFExpand(hashes.SHA256(), length, labelled).derive(secret)
 

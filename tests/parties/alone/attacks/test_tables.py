@@ -40,7 +40,7 @@ def test_a_line_for_every_count(tmp_path: Path) -> None:
         (["b", "a"], "a,u,Total\nx,1,2\n", "this is no table of b and a: its first column is 'a'"),
         (["a"], "a,u,v\nx,1,2\n", "this is no table of a"),
         (["a", "b", "c"], "a,u,v\nx,1,2\n", "more than two has a line for every count"),
-        (["a", "b"], "a,u,Total\nx,1.5,2\n", "column 'u': '1.5' is no number of rows"),
+        (["a", "b"], "a,u,Total\nx,1.5,2\n", "column 'u': '1.5' is not a number of rows"),
     ],
 )
 def test_other_files(names: list[str], text: str, message: str, tmp_path: Path) -> None:

@@ -90,7 +90,7 @@ def test_what_is_told_again_costs_nothing_and_what_is_new_costs(place: Path) -> 
     other, same_way = planned(TOWN, question="other town")
     before = account.place(KEY).read_bytes()
     for refused in ((plan, mechanism, "Verona"), (other, same_way, "Padua")):
-        with pytest.raises(InputError, match=r"would spend epsilon 1, and 0.5 of 2.5 is left: nothing is told"):
+        with pytest.raises(InputError, match=r"would spend epsilon 1, and 0.5 of 2.5 is left; no report was made"):
             account.charge(KEY, made, *refused)
     assert account.place(KEY).read_bytes() == before
     assert account.charge(KEY, made, plan, mechanism, "Trent").spent == 2 * one
@@ -147,13 +147,13 @@ def test_an_account_names_no_value_and_is_its_keys(place: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (None, "is missing, and what was spent is not known"),
+        (None, "is missing, so the spent budget is unknown"),
         ("{", "not valid JSON"),
-        ("[]", "is no account"),
-        ('{"device": "%s", "entries": [{"plan": "p", "question": "q", "reports": 1}]}', "is no account"),
+        ("[]", "is not an account"),
+        ('{"device": "%s", "entries": [{"plan": "p", "question": "q", "reports": 1}]}', "is not an account"),
         (
             '{"device": "%s", "entries": [{"plan": "p", "question": "q", "reports": -1, "epsilon": 1, "lasting": 1}]}',
-            "is no account",
+            "is not an account",
         ),
         (
             '{"device": "%s", "entries": '

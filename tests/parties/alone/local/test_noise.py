@@ -171,7 +171,7 @@ def test_samples_have_the_law(made: NoisyMean) -> None:
 def test_a_law_of_too_many_places_is_refused() -> None:
     table = {"question": "q", "low": 0, "high": 1, "epsilon": 0.01}
     for mechanism in ({"mechanism": "laplace"}, {"mechanism": "gauss", "delta": 1e-6}):
-        with pytest.raises(InputError, match=r"64 steps at this epsilon take [0-9,]+ places.*choose fewer steps"):
+        with pytest.raises(InputError, match=r"64 steps at this epsilon take [0-9,]+ positions.*choose fewer steps"):
             LocalPlan.model_validate(table | mechanism).made()
     assert LocalPlan.model_validate(table | {"mechanism": "laplace", "steps": 4}).made().epsilon <= 0.01
     with pytest.raises(InputError, match="delta is missing: gauss needs"):

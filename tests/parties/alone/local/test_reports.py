@@ -53,18 +53,18 @@ def test_pieces_of_a_file_tally_as_the_whole(
     [
         (b"nothing", "neither a file of reports nor a tally"),
         (b"smc local reports 1 0000000000000000\n00\n", "another plan"),
-        (reports.header(PLAN) + b"00\n0\n01\n", "line 3: is no report of 2 hexadecimal digits"),
-        (reports.header(PLAN) + b"00\n01", "line 3: is no report of 2 hexadecimal digits"),
-        (reports.header(PLAN) + b"00\n0G\n", "line 3: is no report"),
-        (reports.header(PLAN) + b"00\n03\n", "lines 2 to 3: a report says what this plan does not know"),
+        (reports.header(PLAN) + b"00\n0\n01\n", "line 3: is not a report of 2 hexadecimal digits"),
+        (reports.header(PLAN) + b"00\n01", "line 3: is not a report of 2 hexadecimal digits"),
+        (reports.header(PLAN) + b"00\n0G\n", "line 3: is not a report"),
+        (reports.header(PLAN) + b"00\n03\n", "lines 2 to 3: a report is impossible under this plan"),
         (reports.header(PLAN).replace(b"\n", b"\r\n") + b"00\r\n", "its lines end in CRLF"),
         (b"{" * 100_000, "line 1: not valid JSON"),
         (b'{"tally":' * 50_000, "nested too deeply"),
-        (b'{"plan": 1}', "is no tally"),
-        (b'\xef\xbb\xbf{"plan": 1}', "is no tally"),
+        (b'{"plan": 1}', "is not a tally"),
+        (b'\xef\xbb\xbf{"plan": 1}', "is not a tally"),
         (b'{"plan": "1", "tally": [0, 0, 0]}', "another plan"),
-        (b'{"plan": "%s", "tally": [0, 0]}' % PLAN.digest().encode(), "no tally of this plan"),
-        (b'{"plan": "%s", "tally": [0, 0, -1]}' % PLAN.digest().encode(), "no tally of this plan"),
+        (b'{"plan": "%s", "tally": [0, 0]}' % PLAN.digest().encode(), "not a tally of this plan"),
+        (b'{"plan": "%s", "tally": [0, 0, -1]}' % PLAN.digest().encode(), "not a tally of this plan"),
     ],
 )
 def test_what_is_no_file_of_this_plan(tmp_path: Path, content: bytes, message: str) -> None:
@@ -77,9 +77,9 @@ def test_what_is_no_file_of_this_plan(tmp_path: Path, content: bytes, message: s
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"f": 0.0}, "of rappor leave nothing that lasts"),
+        ({"f": 0.0}, "of rappor memoise no answer"),
         ({"f": 0.0, "memoise": False}, "memoise = false needs reports"),
-        ({"f": 0.0, "memoise": False, "reports": 3, "p": 0.0}, "gives something away"),
+        ({"f": 0.0, "memoise": False, "reports": 3, "p": 0.0}, "no finite epsilon"),
         ({"p": 0.75}, "p must be below q"),
         ({"values": ("a", "b")}, "rappor has no values; it has bits, hashes, cohorts, f, p, q"),
         ({"bits": None}, r"bits is missing: rappor needs bits \(bits of a report\), hashes"),
@@ -149,7 +149,7 @@ def tallied(path: Path, plan: LocalPlan, numbers: list[int]) -> Path:
 @pytest.mark.parametrize(("name", "numbers"), [(name, one) for name, all_ in IMPOSSIBLE.items() for one in all_])
 def test_a_tally_that_no_reports_have_is_refused(tmp_path: Path, name: str, numbers: list[int]) -> None:
     path = tallied(tmp_path / "tally", ASKED[name], numbers)
-    with pytest.raises(InputError, match="tally: is a tally that no reports have"):
+    with pytest.raises(InputError, match="tally: is an impossible tally"):
         reports.read_tally(path, ASKED[name], ASKED[name].made())
 
 

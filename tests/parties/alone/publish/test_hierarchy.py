@@ -100,8 +100,8 @@ def test_a_value_that_the_tree_lacks(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rule", "value", "problem"),
     [
-        (Rule(ranges=(5,)), "old", "ranges need numbers, and 'old' is none"),
-        (Rule(dates="iso"), "21/1/79", r"'21/1/79' is no date as iso means it"),
+        (Rule(ranges=(5,)), "old", "ranges need numbers, and 'old' is not a number"),
+        (Rule(dates="iso"), "21/1/79", r"'21/1/79' is not a date in the form iso"),
         (Rule(ranges=(5,), prefixes=(2,)), "1", "ranges and prefixes are two rules"),
     ],
 )

@@ -229,7 +229,7 @@ def test_a_table_that_grows_and_shrinks(capsys: Any) -> None:
     assert all(len(known) == 1 for known in signatures.values())
     people([(*PEOPLE[0][:3], "measles")])
     assert published() == 2
-    assert "1 rows have another value than before" in capsys.readouterr().err
+    assert "1 rows have a new value that is not in their signature" in capsys.readouterr().err
     assert Path("people.history").read_text() == before
 
 
