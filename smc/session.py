@@ -201,7 +201,7 @@ class Session:
         return np.frombuffer(payload, dtype=kind, offset=head).reshape(shape)
 
     def _compare(self, theirs: bytes) -> None:
-        """Raise `Agreement.error` and report the difference to the peer if the peer's digest differs from this party's."""
+        """Raise `Agreement.error` and report the difference to the peer if the peer's digest differs."""
         if theirs and theirs != self.agreement.digest():
             chain = self.agreement.differing(theirs)
             with suppress(LinkError):

@@ -44,7 +44,7 @@ def xor_rows(state, gates):  # type: ignore[no-untyped-def]
 
 @njit
 def _mask_rows(state, slots, places, source, size, message, start):  # type: ignore[no-untyped-def]
-    """Write each slot's row xor its bits of `source` into the message, one row after the other, from byte `start` on."""
+    """Write each slot's row xor its bits of `source` into the message, row after row, from byte `start` on."""
     for i in range(slots.shape[0]):
         target, place, slot = start + np.uint64(i) * size, np.uint64(places[i]) >> _THREE, slots[i]
         for j in range(size):

@@ -53,7 +53,7 @@ def _evaluate(keys, a, b, generator, evaluator, tweak, second):  # type: ignore[
 
 @njit
 def _garble_run(keys, state, o, a, b, start, stop, tweak, row, more):  # type: ignore[no-untyped-def]
-    """Garble one gate, see `walk_by`; `more` holds the first words of instance 0 in the generator and evaluator rows."""
+    """Garble one gate, see `walk_by`; generators, evaluators: first words of instance 0 in the two rows."""
     delta, tables = more
     generators, evaluators = 4 * row, 4 * row + state.shape[1]
     whole = start + in_fours(stop - start)
