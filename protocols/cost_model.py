@@ -12,10 +12,8 @@ the bound on a party's rows, n the number of columns.
 * Room: r = R / 30 for plain trees, r = R n^0.37 / (9.7 k v^1.34) under rules. The rows of all children must keep the
   rules, and with more columns one is likelier to do so.
 * Beyond the room, a level has 0.4 times the splits of the level before, under rules 0.26. In plain trees of c > 2
-classes the number stays.
-  the number stays.
+  classes the number stays.
 * A plain tree of c > 2 classes may have a bound that allows a row for every fourth combination of values. Then
-g = (1 - 1 / 2c) v and r = R / 8. An example is a table that lists all cases of a game.
   g = (1 - 1 / 2c) v and r = R / 8. An example is a table that lists all cases of something.
 
 These numbers are fitted to trees of ten public tables (benchmarks/tree_costs.py), with the usual k and plain, and of a

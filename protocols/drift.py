@@ -67,7 +67,7 @@ def _value_netlist(width: int, fraction: int, form: Form) -> Netlist:
 
 @lru_cache(maxsize=16)
 def _test_netlist(width: int, fraction: int, values: int, level: float, form: Form) -> Netlist:
-    """Build the circuit of a column: inputs X, Y, 2^fraction T, and for each value whether a row has it; output a bit."""
+    """Build the circuit of a column: inputs X, Y, 2^fraction T, and whether each value has a row; output a bit."""
     builder = Builder(form)
     x, y, t = builder.input(width), builder.input(width), builder.input(width + 1 + fraction)
     present = [builder.input(1) for _ in range(values)]

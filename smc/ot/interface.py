@@ -3,9 +3,8 @@
 Ideal functionality of a batch of 1-out-of-n OT: the sender holds n messages for each instance, the receiver a choice.
 The receiver learns the chosen message and nothing about the others; the sender learns nothing. Variants:
 
-* random      the functionality draws the messages (keys); this is the cheapest variant and the base of all others.
-Strings are the first bits of keys, packed.
-              first bits of keys, packed
+* random      the functionality draws the messages (keys); this is the cheapest variant and the base of all others;
+              strings are the first bits of keys, packed
 * correlated  message 1 = message 0 xor delta, one secret 128-bit delta (lowest bit 1) for the whole session. Made
               from random OTs, as here, it holds the sender to no delta: another one in an OT is not noticed
 * chosen      the sender's own bits, masked with random keys
