@@ -142,9 +142,7 @@ def _score_netlist(least: int, form: Form) -> Netlist:
 
 @lru_cache(maxsize=16)
 def _duel_netlist(known: int, form: Form) -> Netlist:
-    """Build a circuit: inputs 2^GROUP_BITS scores, each with `known` bits of its index; output the first best, with a
-    longer index.
-    """
+    """Build a circuit: inputs 2^GROUP_BITS scores with `known` bits of their indices; output the first best one."""
     builder = Builder(form)
     row = [
         (player[known:], player[:known]) for player in (builder.input(known + SCORE) for _ in range(1 << GROUP_BITS))

@@ -19,9 +19,7 @@ DRAWN = 1 << 27  # upper bound on the rows of all trees together
 
 
 class Bootstrapped:
-    """A `protocols.counts.ForestCounts` of own rows, drawn for each tree; raises InputError if the trees draw too many
-    rows.
-    """
+    """A `protocols.counts.ForestCounts` of own rows drawn for each tree; raises InputError for too many rows."""
 
     def __init__(self, domains: Sequence[int], classes: int, rows: Rows, trees: int, key: bytes) -> None:
         lines = rows.distinct()

@@ -217,9 +217,7 @@ def _rank_netlist(gain: int, split: int, whole: int, number: int, form: Form) ->
 
 @kept
 def _better_netlist(widths: tuple[int, ...], form: Form) -> Netlist:
-    """Build the choice of the better of two candidates: each an index, a gain, a split information, and bits of
-    priority.
-    """
+    """Build the choice of the better of two candidates: each an index, a gain, a split information, priority bits."""
     builder = Builder(form)
     first, second = ([builder.input(width) for width in widths] for _ in range(2))
     ranks = [concatenate(*player[3:]) for player in (first, second)]

@@ -68,8 +68,9 @@ def undecided(u: float, v: float, events: int, quantile: float, max_rows: int) -
 
 @lru_cache(maxsize=16)
 def _bin_netlist(width: int, fraction: int, form: Form) -> Netlist:
-    """Build the circuit of a bin: inputs rows at risk by arm and events of party 0, of party 1; outputs d p and d p (1
-    - p) r, each times 2^fraction.
+    """Build the circuit of a bin: outputs d p and d p (1 - p) r, each times 2^fraction.
+
+    Inputs: rows at risk by arm and events, of party 0, of party 1.
     """
     builder = Builder(form)
     left, right = ([builder.input(width) for _ in range(3)] for _ in range(2))
@@ -88,9 +89,7 @@ def _bin_netlist(width: int, fraction: int, form: Form) -> Netlist:
 
 @lru_cache(maxsize=16)
 def _test_netlist(width: int, fraction: int, quantile: int, form: Form) -> Netlist:
-    """Build the circuit of the test: inputs events of the second arm of party 0, of party 1, expected events, V; output
-    a bit.
-    """
+    """Build the circuit of the test: inputs the second arm's events of party 0, of party 1, expected events, V."""
     builder = Builder(form)
     left, right = builder.input(width), builder.input(width)
     expected, variance = builder.input(width + 1 + fraction), builder.input(width + 1 + fraction)

@@ -158,9 +158,7 @@ def derive(delta: float, bound: int, terms: int | None = None, prices: Prices = 
 
 
 def _fewest_digits(bound: int, cells: int, terms: int, target: Fraction) -> Precision | None:
-    """Return the fewest digits that leave half of the error to the scale, which is still 0; None if the series is too
-    short.
-    """
+    """Return the fewest digits that leave half of the error to the scale; None if the series is too short."""
     width = count_width(bound)
     room = target - _truncation(cells, terms)
     if room <= 0 or cells >= width - 1:

@@ -43,9 +43,7 @@ def round_keys(key: bytes) -> RoundKeys:
 
 
 def hash_keys(master: bytes) -> RoundKeys:
-    """Return the key array of the hashing kernels, uint64[5, 22]: the master's round keys, and room for those of four
-    keys.
-    """
+    """Return the key array of hashing kernels, uint64[5, 22]: the master's round keys, and room for four keys'."""
     keys = np.zeros((1 + KEYS_AT_ONCE, 22), dtype=np.uint64)
     keys[0] = round_keys(master)
     return keys

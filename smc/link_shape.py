@@ -84,9 +84,7 @@ class LinkShape:
 
 
 def _in_units(value: float, units: Mapping[str, float]) -> str:
-    """Return the value in the largest unit in which it is at least 1, with at most six digits; units are sorted largest
-    first.
-    """
+    """Return the value in the largest unit in which it is at least 1, with at most six digits; largest unit first."""
     name, unit = next(((n, u) for n, u in units.items() if value >= u), list(units.items())[-1])
     return f"{float(f'{value / unit:.6g}'):.12g}{name}"
 

@@ -135,7 +135,7 @@ def owners(connection: socket.socket) -> set[int]:
 
 
 def _names(host: str, port: int) -> set[str]:
-    """Return Linux's notation of an end of a connection; IPv4 in its IPv6 form too, because a socket may accept both."""
+    """Return Linux's notations of an end of a connection; IPv4 in IPv6 form too, because a socket may accept both."""
     ip = ipaddress.ip_address(host.partition("%")[0])
     forms = [ip.packed, *([bytes(10) + b"\xff\xff" + ip.packed] if ip.version == 4 else [])]
     words = ([form[i : i + 4] for i in range(0, len(form), 4)] for form in forms)

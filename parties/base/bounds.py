@@ -30,8 +30,7 @@ def connections() -> int:
 
 
 def local_connections() -> int:
-    """Return the most connections of each port for this machine, of which a node has three: at most a 32nd of the
-    descriptors.
+    """Return the most connections of each of a node's three local ports: at most a 32nd of the descriptors.
 
     A web server accepts some more before it can reject any.
     """

@@ -55,7 +55,7 @@ class Declared:
 
     @classmethod
     def of(cls, content: Mapping[str, Any]) -> Self:
-        """Return the object that a table of a file describes; raise InputError with the missing, unknown or wrong key."""
+        """Return the object that a table of a file describes; raise InputError with the faulty key."""
         table = cls.table()
         keys = cls.named()
         if surplus := [key for key in content if key not in keys]:

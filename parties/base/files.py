@@ -258,7 +258,7 @@ def create_private(path: Path, data: bytes) -> None:
 
 
 def settle(folder: Path) -> None:
-    """Flush the names in a folder to the disk, so that a power cut does not restore old ones; raise OSError on failure."""
+    """Flush the names in a folder to the disk, so that a power cut restores no old ones; raise OSError on failure."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(handle)

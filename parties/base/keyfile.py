@@ -135,8 +135,7 @@ def sought(path: Path) -> tuple[str, str]:
 
 
 def first_line(path: Path) -> tuple[str, str] | None:
-    """Return the first line of systemd's credential with a file's name, or of the file, and a description of the
-    source.
+    """Return the first line of systemd's credential with a file's name, or of the file, and its source as text.
 
     Return None if neither exists; raise InputError if others than its owner may read the file.
     """
@@ -161,9 +160,7 @@ def secret_line(path: Path, key: str) -> str:
 
 
 def credential(name: str) -> tuple[str, str] | None:
-    """Return the first line of systemd's credential of this name and a description of its source; None if there is
-    none.
-    """
+    """Return the first line of systemd's credential of this name and its source as text; None if there is none."""
     folder = os.environ.get(CREDENTIALS)
     if folder is None or not (path := Path(folder) / Path(name).name).is_file():
         return None

@@ -40,7 +40,7 @@ REMEDY = {  # remedies for the operator
 
 
 def own_trouble(error: BaseException | None) -> str:
-    """Return the reason why this machine failed, from an error or its causes; empty if the machine is not the reason."""
+    """Return the reason why this machine failed, from an error or its causes; empty if it did not."""
     return next(filter(None, map(reason_of, causes(error))), "")
 
 

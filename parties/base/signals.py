@@ -100,9 +100,7 @@ def _wait(received: signal.Signals) -> None:
 
 
 def _wake(heard: int, main: int) -> None:
-    """Wake the thread `main` whenever any thread receives a signal to end; signals handled already have no further
-    effect.
-    """
+    """Wake the thread `main` whenever any thread receives a signal to end; handled signals have no further effect."""
     while numbers := os.read(heard, 1024):
         if any(number in CODES for number in numbers):
             for pause in WAKING:

@@ -1,5 +1,4 @@
-"""Private key in a token (PKCS#11): an HSM, a smart card, SoftHSM. The token signs; the key is in no file and no
-memory.
+"""Private key in a token (PKCS#11): an HSM, a smart card, SoftHSM. The token signs; the key never leaves it.
 
 Instead of the name of a key's file you can use a URI (RFC 7512), of one EC P-256 key and of the token's module:
 

@@ -26,7 +26,7 @@ from parties.tables import example
 from smc.errors import LinkError
 
 DEADLINE = 3600.0  # RSA for every gate of every circuit takes long; the parties notice a lost peer themselves
-ROWS = 7  # of a clinic
+ROWS = 7  # rows of a clinic
 ANNOUNCEMENT = "listening on "
 
 
@@ -57,7 +57,7 @@ def demo(svg: Path | None = option("Draw the tree as SVG."), force: bool = FORCE
             warm(kernels_of(possible), lambda done, total: status.share(NOTICE, done, total))
         if settings.engine != "auto":
             console.err.print(f"forecast: about {max(1, round(_forecast(settings)))} s")
-        job = ["--schema", str(bundled.schema), "--plain"]  # of seven rows each no rule would leave a tree
+        job = ["--schema", str(bundled.schema), "--plain"]  # with seven rows each, rules would leave no tree
         for name, value in flags.items():
             job += [f"--{name.removeprefix('own_')}", value] if value is not None else []
         outputs = ["--out", str(directory / "tree.json"), "--report", str(directory / "cost.json")]
@@ -89,7 +89,7 @@ def demo(svg: Path | None = option("Draw the tree as SVG."), force: bool = FORCE
 
 
 def _forecast(settings: Id3Settings) -> float:
-    """Return the seconds that the clinics' job will take here, about."""
+    """Return the approximate seconds of the clinics' job on this machine."""
     from parties.jobs.choosing import usual
     from parties.jobs.inputs import Inputs
     from parties.link.pace import USUAL, own_pace
@@ -110,7 +110,7 @@ def _start(directory: Path, name: str, peer: str, data: Path, more: list[str]) -
 
 
 def _address(listener: subprocess.Popen[str]) -> str:
-    """Return the address in the line that the listening party writes once its port is open, after what it remarks."""
+    """Return the address in the line that the listening party writes once its port is open, after other lines."""
     assert listener.stderr is not None
     last = "no output"
     while line := listener.stderr.readline():

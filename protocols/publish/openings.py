@@ -41,9 +41,7 @@ class Asked:
         return np.array([box[a][1] - box[a][0] - 1 for box, order in pairs for a in order], dtype=np.int64)
 
     def bits(self, level: Sequence[Cut | None]) -> BitMatrix:
-        """Return the results as opened bits: cut or not, the position of the attribute, of the edge; 0 for an uncut
-        box.
-        """
+        """Return the results as opened bits: cut or not, positions of attribute and edge; 0 for an uncut box."""
         ranks, edges = self.widths
         rank = [0 if cut is None else order.index(cut.attribute) for cut, order in zip(level, self.orders, strict=True)]
         edge = [

@@ -26,8 +26,7 @@ Places = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Stars:
-    """The AND gates of a netlist in its order, layer by layer, and their stars in the order of the layer of their first
-    gate.
+    """AND gates of a netlist in its order, layer by layer, and their stars by the layer of their first gate.
 
     `centres` int32[stars]: the slot of each star's centre in that layer. `sizes` int64[stars]: its number of gates.
     `gates` int32[gates, 2]: rows of (out, slot of the other operand). `star` int64[gates]: the star of each gate.

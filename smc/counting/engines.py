@@ -234,9 +234,7 @@ def make_counting_engine(session: CountingSession, profile: Profile) -> Counting
 
 
 class _CountingShards(ShardsHere):
-    """Counting shards: bytes of all shards, and the time as if each shard had a core of its own and all shared the
-    link.
-    """
+    """Counting shards: bytes of all shards, and the time if each shard has its own core and all share the link."""
 
     def __init__(self, session: CountingSession, profile: Profile) -> None:
         super().__init__(session, profile.shards, self._counting)
@@ -263,9 +261,7 @@ class _CountingShards(ShardsHere):
 
     @override
     def _heard(self, numbers: Sequence[int]) -> None:
-        """Add the trace of the shard with most bytes; each message gets the size of the messages of all shards
-        together.
-        """
+        """Add the trace of the shard with most bytes; each message gets the total size of all shards' messages."""
         assert isinstance(self.session, CountingSession)
         self.session.held_by_shards = max(self.session.held_by_shards, *(self._sessions[n].held for n in numbers))
         traces = [self._sessions[number].trace for number in numbers]

@@ -217,9 +217,7 @@ class Shards(ABC):
 
 
 class ShardsHere(Shards):
-    """Shards that run in this thread, one after the other, for counting and tests; `engine_of` makes the engine of
-    each.
-    """
+    """Shards that run in this thread, one after the other, for counting and tests; `engine_of` makes each engine."""
 
     def __init__(self, session: Session, count: int, engine_of: Callable[[int], XorSharedEngine]) -> None:
         super().__init__(session, count)

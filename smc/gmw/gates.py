@@ -61,8 +61,7 @@ class AndGates(Protocol):
 
 
 class TripleGates:
-    """AND gates from precomputed triples (Beaver, CRYPTO 1991): one bit each way for a star and one for a gate, one
-    round a layer.
+    """AND gates from triples (Beaver, CRYPTO 1991): one bit each way a star and one a gate, one round a layer.
 
     For each star the parties open d = x xor a, and for each of its gates e = y xor b. Both are uniform and independent
     of x and y. Then x y = c xor d b xor e a xor d e.
