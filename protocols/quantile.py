@@ -39,7 +39,7 @@ def rounds(places: int) -> int:
 
 
 def most_opened(places: int) -> int:
-    """Return an upper bound on the thresholds that are opened; no place is opened twice."""
+    """Return an upper bound on the number of opened thresholds; no position is opened twice."""
     return min(places - 1, (PARTS - 1) * rounds(places))
 
 
@@ -69,7 +69,7 @@ def quantile(
         InputError: This party has more than `bound` values, or the bound does not fit a threshold.
     """
     a, b = share.numerator, share.denominator
-    first, count = 0, places  # the answer is one of the places from `first` to `first + count - 1`
+    first, count = 0, places  # the result is one of the positions `first` to `first + count - 1`
     while count > 1:
         step = -(-count // PARTS)
         candidates = np.arange(first + step - 1, first + count - 1, step, dtype=np.int64)
