@@ -1,1 +1,1 @@
-"""Protocols of two parties: comparisons, majorities, logarithms and the joint ID3-delta tree."""
+"""Two-party protocols: comparisons, majorities, logarithms, the joint ID3-delta tree and others."""

@@ -1,30 +1,30 @@
-"""Association rules of both parties' rows, level by level (Apriori): which sets are frequent, and which rules hold.
+"""Association rules of both parties' rows, level by level (Apriori): frequent sets, and the rules that hold.
 
 Ideal functionality. Inputs: each party's own rows, each a set of items; public `Problem`. Output to both: the sets X of
 at most `max_length` items that are frequent, that is with n(X) rows of both parties of N in all
 
     n(X) >= support N  and  n(X) >= least_rows;
 
-and of all rules X -> Y of frequent sets X u Y, X and Y not empty and apart, those with
+and all rules X -> Y of frequent sets X u Y, X and Y not empty and disjoint, with
 
     n(X u Y) >= confidence n(X)  and  n(X u Y) N >= lift n(X) n(Y).
 
-Leakage: one bit more, opened first: whether support N >= least_rows, so that a set is compared with the larger of the
-two bounds only. The candidates of a level are made of the frequent sets of the level before, as are those for rules;
-each other opened bit is a statement about one of them, and belongs to the output: a candidate is frequent or not, a
-rule holds or not. No count is opened. The bounds are public, so are sizes and the order of all messages, given the
-output. Security is that of the engine. A rule of confidence 1 says that there is no exception among the rows of both.
+Leakage: one more bit, opened first: whether support N >= least_rows, so that a set is compared with the larger bound
+only. The candidates of a level follow from the frequent sets of the level before, and so do those for rules. Each other
+opened bit belongs to the output: a candidate is frequent or not, a rule holds or not. No count is opened. The bounds
+are public; given the output, so are sizes and order of all messages. Security is that of the engine. A rule of
+confidence 1 reveals that no row of either party contradicts it.
 
 Papers: Agrawal, Srikant, "Fast Algorithms for Mining Association Rules" (VLDB 1994); Kantarcioglu, Clifton, "Privacy-
 Preserving Distributed Mining of Association Rules on Horizontally Partitioned Data" (IEEE TKDE 16, 2004), whose secure
 union and sum need three parties or more: here both thresholds are circuits on two parties' counts.
 
 A share p / q of all rows is a whole number of rows at each party, rounded up by party 0 and down by party 1, and a
-fraction: n(X) >= support N if n(X) is at least the sum of both, and one more where the fraction that party 1 has left
-is greater than what party 0 has added. That is one secret bit for all sets of a level (`_share`).
+remainder. n(X) >= support N if n(X) is at least the sum of both numbers. It must be one more if party 1's remainder is
+greater than the amount that party 0 added. That is one secret bit for all sets of a level (`_share`).
 
-Cost of c candidates, counts of w bits: a linear threshold, about w + 2 ANDs and one bit opened each; of r rules
-log2(q) more, and where lift is asked for two products of w + 1 bits, about 4 w^2 ANDs.
+A linear threshold for each of c candidates, with counts of w bits, costs about w + 2 ANDs and opens one bit. Each of r
+rules costs log2(q) ANDs more. With a limit on lift it also takes two products of w + 1 bits, about 4 w^2 ANDs.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ from smc.primitives import bits as bitpack
 from smc.primitives.bits import BitMatrix
 
 ItemSet = tuple[int, ...]  # items in rising order
-Rule = tuple[ItemSet, ItemSet]  # if, then
+Rule = tuple[ItemSet, ItemSet]  # left-hand side, right-hand side
 Levels = tuple[tuple[ItemSet, ...], ...]  # frequent sets of one item, of two, ...
-Counting = Callable[[Sequence[ItemSet]], Indices]  # own rows with all items of each set
+Counting = Callable[[Sequence[ItemSet]], Indices]  # returns this party's rows with all items of each set
 MOST_CANDIDATES = 1 << 20  # sets of a level, or rules
 MOST_BITS = 62
 FEWER = "raise support, or name fewer columns"
@@ -61,7 +61,7 @@ MOST_CELLS = 1 << 22  # largest table of counts that is kept in memory
 
 @dataclass(frozen=True)
 class Problem:
-    """Public parameters. `columns` holds the column of each item: two items of one column are never in one row."""
+    """Public parameters. `columns` holds the column of each item; no row has two items of one column."""
 
     columns: tuple[int, ...]
     max_rows: int
@@ -194,7 +194,7 @@ def _share(engine: Engine, share: Fraction, rows: int) -> tuple[int, Bits]:
     The number is own_0 + own_1 - bit.
     """
     whole, rest = divmod(share.numerator * rows, share.denominator)
-    added = -rest % share.denominator  # by party 0, which rounds up
+    added = -rest % share.denominator  # added by party 0, which rounds up
     bit = at_least_zero(engine, np.array([-rest if engine.party else added]), share.denominator)
     return (whole if engine.party else whole + (rest > 0) + 1), bit
 

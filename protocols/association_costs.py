@@ -1,7 +1,7 @@
 """Forecast of the cost of association rules: the sets and rules of a run, at most and typically, without rows.
 
-*At most.* Let a row have an item of each of c columns at most. N rows then have N C(c, l) sets of l items in all. A
-frequent set is in at least max(s N, L) rows, s the support, L the least rows. So at most
+*At most.* Let a row have at most one item of each of c columns. N rows then have N C(c, l) sets of l items in total. A
+frequent set is in at least max(s N, L) rows, where s is the support and L the least rows. So at most
 
     F_l = C(c, l) min(1 / s, 2 R / L)
 
@@ -10,9 +10,9 @@ and so are its items. A frequent part has at most F_1 - l + 1 further items. So 
 F_(l-1) (F_1 - l + 1) / l candidates of l items, and sum of F_l (2^l - 2) rules. No run has more sets than there are,
 nor more candidates than `Problem.most`.
 
-*Typically.* These bounds with 2^-l F_l in place of F_l. A basket may have every item; then 8 items count. That is a
-guess between two kinds of tables. Where columns go together, a run took up to 4 times as much (house-votes-84). Where
-they do not, as in tic-tac-toe, it took up to a hundredth. No public number tells one kind from the other.
+*Typically.* These bounds with 2^-l F_l in place of F_l. A basket may have every item; then 8 items are assumed. This is
+a guess between two kinds of tables. With correlated columns a run took up to 4 times as much (house-votes-84). Without,
+as in tic-tac-toe, it took as little as a hundredth. No public number distinguishes the two kinds.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from smc.counting import CountingEngine, forecast
 from smc.engines import Profile
 
 BASKET = 8  # items of a typical basket
-COUNTED = 1 << 20  # more candidates are counted in parts: up to here a few seconds are enough
+COUNTED = 1 << 20  # more candidates are counted in parts: up to this number counting takes a few seconds
 PART = 1 << 18  # candidates of a part; a multiple of the blocks that engines round up to
 
 

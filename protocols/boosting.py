@@ -1,9 +1,10 @@
-"""The best split of each node of a gradient-boosted tree, from private sums of slopes.
+"""Best split of each node of a gradient-boosted tree, from private sums of slopes.
 
 Ideal functionality. Inputs: from each party, for n nodes and c candidate splits each, its own sums of the slopes g and
-curvatures h of the node's rows, and of those that go left; public `Gains`. Output to both: for each node the candidate
-of greatest gain, or that none is feasible: both children must have curvature `least` at least, and the gain must be
-above `gamma`. The gain is by how much the best two leaves lower the objective against the same weight in both,
+curvatures h of the node's rows, and of the rows that go left; public `Gains`. Output to both: for each node the
+candidate of greatest gain, or that none is feasible. A candidate is feasible if both children have curvature of at
+least `least` and the gain is above `gamma`. The gain is the decrease of the objective by the best two leaf weights,
+compared with one common weight,
 
     G_L^2 / H_L + G_R^2 / H_R - G^2 / (H_L + H_R) = (G_L S - G H_L)^2 / (S H_L H_R),    S = H_L + H_R,
 
@@ -11,11 +12,11 @@ with lambda in H_L and in H_R. (XGBoost counts lambda once in the last term: the
 same.) The right-hand side has no difference of almost equal numbers. Of equal candidates the first is chosen. Leakage:
 n, c, `Gains`.
 
-Numbers. Sums come as integers in units of 2^-20 a row and are rounded to units of 2^-`point`, the finest of which
-(rows + 2 lambda) 2^point is below 2^WIDTH: that moves a sum by half a unit a party. G_L S - G H_L is exact. The gain's
-logarithm to base 2 is 2 log |G_L S - G H_L| - log H_L - log H_R - log S, each from the leading bit's place, the next
-`KEPT` bits f, and a table of log(1 + f) - f by the first `TABLE` of these. So a chosen split's gain is at least
-`ORDER` of the best one's, of the rounded sums.
+Numbers. Sums are integers in units of 2^-20 a row and are rounded to units of 2^-`point`. `point` is the largest with
+(rows + 2 lambda) 2^point below 2^WIDTH. Rounding moves a sum by half a unit for each party. G_L S - G H_L is exact. The
+gain's logarithm to base 2 is 2 log |G_L S - G H_L| - log H_L - log H_R - log S. Each logarithm consists of the position
+of the leading bit, the next `KEPT` bits f, and a table of log(1 + f) - f indexed by the first `TABLE` of these. So the
+gain of the chosen split is at least `ORDER` times the best one's, of the rounded sums.
 
 Cost of a level: 2 WIDTH + 1 factor bits, about 750 ANDs a candidate; log2(c) + 1 bits opened a node.
 """
@@ -38,10 +39,10 @@ from smc.primitives import bits as bitpack
 from smc.primitives.bits import BitMatrix
 
 WIDTH = 31  # bits of a sum over both parties, without its sign
-FINE = 20  # bits behind the point of a row's slope, and of own sums
+FINE = 20  # fraction bits of a row's slope, and of own sums
 KEPT, TABLE = 10, 6  # bits kept of a mantissa; its leading bits that index the table of logarithms
-SCORE = 8 + KEPT  # bits of a gain's logarithm; 0 is that of a split that is not feasible
-OFFSET = 128  # so that no gain's logarithm is negative
+SCORE = 8 + KEPT  # bits of a gain's logarithm; 0 marks a split that is not feasible
+OFFSET = 128  # makes all gains' logarithms positive
 GROUP_BITS = 3  # candidates meet in groups of 2^3
 
 
@@ -59,7 +60,7 @@ def _worst() -> float:
     return off
 
 
-ORDER = 2 ** (-2 * 4 * _worst())  # of four logarithms for each of two candidates
+ORDER = 2 ** (-2 * 4 * _worst())  # four logarithms for each of two candidates
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ class Gains:
 
     max_rows: int
     regularisation: float = 1.0  # lambda
-    least: float = 1.0  # curvature of a child
+    least: float = 1.0  # least curvature of a child
     gamma: float = 0.0
 
     def __post_init__(self) -> None:
@@ -80,7 +81,7 @@ class Gains:
 
     @property
     def point(self) -> int:
-        """Bits behind the point of the sums that are compared."""
+        """Fraction bits of the sums that are compared."""
         most = 2 * self.max_rows + math.ceil(2 * self.regularisation) + 1
         return min(WIDTH - most.bit_length(), FINE)
 
@@ -89,7 +90,7 @@ class Gains:
         return math.ceil(amount * (1 << self.point))
 
     def rounded(self, sums: Indices) -> Indices:
-        """Return own sums in units of 2^-FINE in those of 2^-point."""
+        """Return own sums, in units of 2^-FINE, rounded to units of 2^-point."""
         shift = FINE - self.point
         return sums if not shift else (sums + (1 << (shift - 1))) >> shift
 
@@ -117,13 +118,14 @@ def log2(x: Integer) -> tuple[Integer, Integer]:
 
 @lru_cache(maxsize=16)
 def _score_netlist(least: int, form: Form) -> Netlist:
-    """Build a circuit: G_L S - G H_L, both sides of H_L and of H_R in; the gain's logarithm, times S, out."""
+    """Build a circuit: inputs G_L S - G H_L and both sides of H_L and of H_R; output the gain's logarithm, times S."""
     builder = Builder(form)
     moved = builder.input(2 * WIDTH)
     sides = [builder.input(WIDTH) for _ in range(4)]
     left, right = (total(sides[i : i + 2], WIDTH) for i in (0, 2))
     sign = moved.wires[-1]
-    size = Integer(builder.graph, [wire ^ sign for wire in moved.wires[:-1]])  # off by a unit if negative
+    # one's complement: off by a unit for negative numbers
+    size = Integer(builder.graph, [wire ^ sign for wire in moved.wires[:-1]])
     plus, minus = [builder.constant(OFFSET << KEPT, SCORE)], []
     zeros, log = log2(size)
     plus.append(concatenate(builder.constant(0, 1), log))
@@ -140,7 +142,7 @@ def _score_netlist(least: int, form: Form) -> Netlist:
 
 @lru_cache(maxsize=16)
 def _duel_netlist(known: int, form: Form) -> Netlist:
-    """Build a circuit: 2^GROUP_BITS scores, each with `known` bits of its index, in; the first best, with more, out."""
+    """Build a circuit: inputs 2^GROUP_BITS scores with `known` bits of their indices; output the first best one."""
     builder = Builder(form)
     row = [
         (player[known:], player[:known]) for player in (builder.input(known + SCORE) for _ in range(1 << GROUP_BITS))
@@ -163,14 +165,14 @@ def _duel_netlist(known: int, form: Form) -> Netlist:
 
 @lru_cache(maxsize=16)
 def _winner_netlist(index_bits: int, opened: int, sill: int, bounded: bool, form: Form) -> Netlist:
-    """Build a circuit: a winner, and S, in; whether it is a split, and `opened` bits of its index, out."""
+    """Build a circuit: inputs a winner and S; outputs whether the node is split, and `opened` bits of the index."""
     builder = Builder(form)
     winner, whole = builder.input(index_bits + SCORE), builder.input(WIDTH + 1)
     index, score = winner[:index_bits], winner[index_bits:]
     splits = any_of(score.wires)
     if bounded:
         zeros, log = log2(whole)
-        # By the places of the leading bits: of G_L S - G H_L, twice, of H_L and H_R, and of S.
+        # The positions of the leading bits: of G_L S - G H_L, twice, of H_L and H_R, and of S.
         known = (2 * (2 * WIDTH - 2) - 2 * (WIDTH - 1) - OFFSET - WIDTH) << KEPT
         width = SCORE + 4
         gain = total(

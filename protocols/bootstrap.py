@@ -1,6 +1,6 @@
-"""Rows for the trees of a forest: each tree draws with replacement from all own rows, by the party's own key.
+"""Rows for the trees of a forest: each tree draws with replacement from all own rows, by this party's private key.
 
-Tree i draws by the PRG of SHAKE-256(key, i), so a run that goes on from a level draws equal rows again. Neither party
+Tree i draws by the PRG of SHAKE-256(key, i), so a run that resumes from a level draws equal rows again. Neither party
 learns how often the other has drawn a row. Rules for leaves hold for distinct rows: a row drawn twice counts once.
 """
 
@@ -19,7 +19,7 @@ DRAWN = 1 << 27  # upper bound on the rows of all trees together
 
 
 class Bootstrapped:
-    """A `protocols.counts.ForestCounts`: own rows, drawn anew for each tree. Raise InputError for too many rows."""
+    """A `protocols.counts.ForestCounts` of own rows drawn for each tree; raises InputError for too many rows."""
 
     def __init__(self, domains: Sequence[int], classes: int, rows: Rows, trees: int, key: bytes) -> None:
         lines = rows.distinct()
@@ -63,7 +63,8 @@ def joined(trees: Sequence[LevelCounts]) -> LevelCounts:
 def draw(rows: int, key: bytes, tree: int) -> Indices:
     """Return the numbers of the rows drawn for a tree, int64[rows].
 
-    A draw is a 64-bit number modulo the number of rows: no row is likelier than another by more than 2^-37 of that.
+    A draw is a 64-bit number modulo the number of rows: the probabilities of two rows differ by at most a factor 1 +
+    2^-37.
 
     Args:
         rows: Number of rows to draw from, and number of draws.

@@ -1,4 +1,4 @@
-"""Any Boolean circuit on two private inputs.
+"""Evaluation of any Boolean circuit on two private inputs.
 
 Ideal functionality. Inputs: party 0 holds the circuit's first input, party 1 the second (a circuit with one input
 takes it from party 0). Output to both: all outputs. Leakage: the circuit. Security is that of the engine.

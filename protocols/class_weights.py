@@ -1,6 +1,6 @@
-"""Public class weights: a row counts as often as the weight of its class. Local, before the protocol.
+"""Public class weights: a row counts as often as the weight of its class; applied locally before the protocol.
 
-The tree is that of the rows, each repeated by its weight. Rules for leaves hold for the rows without weights.
+The tree is that of the rows repeated by their weights. Rules for leaves hold for the rows without weights.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from protocols.tree import Forest, Tree
 
 
 class Weighted:
-    """A source of counts, of a tree or a forest, whose rows of class c count `weights[c]` times."""
+    """Source of counts, of a tree or a forest, whose rows of class c count `weights[c]` times."""
 
     def __init__(self, source: Any, weights: Sequence[int], max_rows: int) -> None:
         """Wrap a `protocols.counts.Counts` or `protocols.counts.ForestCounts` of at most `max_rows` rows.

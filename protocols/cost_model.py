@@ -1,9 +1,9 @@
-"""Forecast of the cost of an ID3: its messages follow from the problem and the tree, so no row is needed.
+"""Forecast of the cost of an ID3 without any row: its messages follow from the problem and the tree.
 
 With the tree of an earlier run the count is exact. Without one, `typical` counts a tree of typical shape, and
-`most_bytes` bounds every run by the largest one that the problem allows. That run has as many nodes at depth d as the d
-attributes with most values make. It splits as many of them as can have enough rows. At each split it compares all
-attributes but the d with fewest values.
+`most_bytes` bounds every run by the largest one that the problem allows. That run has at depth d as many nodes as the d
+attributes with most values produce. It splits as many of them as can have enough rows. At each split it compares all
+attributes except the d with fewest values.
 
 A typical tree has s(d) = 1 / sqrt(g^(-2 d) + r^-2) splits at depth d. Here v is the geometric mean of the domains, R
 the bound on a party's rows, n the number of columns.
@@ -11,8 +11,8 @@ the bound on a party's rows, n the number of columns.
 * Growth a level: g = min(0.93 v, 5.4) under rules, g = min(0.9 v, 4.4) without.
 * Room: r = R / 30 for plain trees, r = R n^0.37 / (9.7 k v^1.34) under rules. The rows of all children must keep the
   rules, and with more columns one is likelier to do so.
-* Beyond the room, a level has 0.4 of the splits of the level before, under rules 0.26. In plain trees of c > 2 classes
-  the number stays.
+* Beyond the room, a level has 0.4 times the splits of the level before, under rules 0.26. In plain trees of c > 2
+  classes the number stays.
 * A plain tree of c > 2 classes may have a bound that allows a row for every fourth combination of values. Then
   g = (1 - 1 / 2c) v and r = R / 8. An example is a table that lists all cases of something.
 
@@ -20,9 +20,9 @@ These numbers are fitted to trees of ten public tables (benchmarks/tree_costs.py
 chess endgame (benchmarks/peers/endgame.py). The forecast is least certain for very many columns of little information.
 Such a tree asks the widest columns and has more nodes.
 
-A tree of binary splits that compares some edges of a column (`Problem.edges`) has two nodes below every split, so
-little is left to guess. g = 1.9, because a few nodes of each level have rows of one class, and r = 0.65 sqrt(R / k). A
-node compares the root's questions, less the edges that splits above it took from narrow columns.
+In a tree of binary splits that compares some edges of a column (`Problem.edges`), two nodes follow every split, so
+little is uncertain. g = 1.9, because a few nodes of each level have rows of one class, and r = 0.65 sqrt(R / k). A node
+compares the root's questions, except the edges of narrow columns that splits above it used.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ from smc.counting import Answers, CountingEngine, CountingSession, Program, make
 from smc.engines import Profile
 from smc.primitives.bits import BitMatrix
 
-PLAIN_GROWTH, MOST_PLAIN_GROWTH = 0.9, 4.4  # splits a split, as a part of its children, and in all
-RULED_GROWTH, MOST_RULED_GROWTH = 0.93, 5.4  # splits a split under rules
-PLAIN_ROOM, RULED_ROOM, RULED_POWER, CHOICE_POWER = 30.0, 9.7, 1.34, 0.37  # see the module's first lines
+PLAIN_GROWTH, MOST_PLAIN_GROWTH = 0.9, 4.4  # splits below a split: as a share of its children, and the upper limit
+RULED_GROWTH, MOST_RULED_GROWTH = 0.93, 5.4  # the same two numbers under rules
+PLAIN_ROOM, RULED_ROOM, RULED_POWER, CHOICE_POWER = 30.0, 9.7, 1.34, 0.37  # see the module's docstring
 MOST_CELLS, FILLED_ROOM = 4, 8.0  # cells a row, and room, of plain trees of a table with rows in most cells
-PLAIN_FALL, RULED_FALL = 0.4, 0.26  # of the splits of a level, in the next, once there is no room
-CUT_GROWTH, CUT_ROOM = 1.9, 0.65  # of trees that ask in two and compare some edges of a column
-BLOCK = 8  # instances; batches of whole blocks cost as much apart as together
+PLAIN_FALL, RULED_FALL = 0.4, 0.26  # splits of a level, as a share of those above, beyond the room
+CUT_GROWTH, CUT_ROOM = 1.9, 0.65  # trees with two answers that compare some edges of a column
+BLOCK = 8  # instances; whole blocks cost as much in separate batches as in one
 
 
 def with_tree(engine: CountingEngine, problem: Problem, tree: Tree) -> None:

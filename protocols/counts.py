@@ -1,7 +1,7 @@
-"""Own counts for a level of the tree: the private input of each party to ID3, wherever its rows live.
+"""Own counts for a level of the tree: each party's private input to ID3, from rows in memory or elsewhere.
 
-A source of counts answers one question a level, for all open nodes and attributes at once. Rows in memory are counted
-here; `parties.sources` asks databases.
+A source of counts is asked once a level, for all open nodes and attributes together. Rows in memory are counted here;
+`parties.sources` queries databases.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class LevelCounts:
     distinct: LevelCounts | None = None
 
     def check(self, nodes: int, classes: int, max_rows: int) -> None:
-        """Refuse counts of another shape, or of more rows than agreed.
+        """Raise InputError for counts of another shape, or of more rows than agreed.
 
         Args:
             nodes: Expected number of open nodes.
@@ -52,7 +52,7 @@ class LevelCounts:
 
 
 class Counts(Protocol):
-    """A source of counts. A caller may pass a tree more than once."""
+    """Source of counts. A caller may pass a tree more than once."""
 
     def level(self, tree: Tree, attributes: bool) -> LevelCounts:
         """Count own rows in the open nodes of a tree.
@@ -67,7 +67,7 @@ class Counts(Protocol):
 
 
 class ForestCounts(Protocol):
-    """A source of counts for all trees. A caller may pass trees more than once."""
+    """Source of counts for all trees. A caller may pass trees more than once."""
 
     def level(self, forest: Forest, attributes: bool) -> LevelCounts:
         """Count own rows in the open nodes of all trees.
@@ -82,7 +82,7 @@ class ForestCounts(Protocol):
 
 
 class Unpartitioned:
-    """All rows for one tree."""
+    """Source of counts in which one tree has all rows."""
 
     def __init__(self, counts: Counts) -> None:
         self._counts = counts
@@ -102,7 +102,7 @@ class Unpartitioned:
 
 
 class NoRows:
-    """A source of counts that are all 0, for any number of trees."""
+    """Source of counts that are all 0, for any number of trees."""
 
     def __init__(self, domains: Sequence[int], classes: int) -> None:
         self._domains = domains
@@ -122,7 +122,7 @@ class NoRows:
 
 
 class Rows(Counts, Protocol):
-    """A source of counts that can also list its rows."""
+    """Source of counts that can also list its rows."""
 
     def distinct(self) -> Indices:
         """Return the distinct rows, int64[lines, attributes + 2]: attribute values, class, number of equal rows."""
@@ -181,13 +181,13 @@ class RowCounts:
         return LevelCounts(classes, values)
 
     def distinct(self) -> Indices:
-        """See `Rows.distinct`."""
+        """Return the distinct rows, see `Rows.distinct`."""
         rows = np.column_stack([self._rows, self._labels])
         distinct, which = np.unique(rows, axis=0, return_inverse=True)
         return np.column_stack([distinct, _count((len(distinct),), self._numbers, which.reshape(-1))])
 
     def batches(self) -> Iterator[Indices]:
-        """See `Rows.batches`."""
+        """Yield the rows in batches, see `Rows.batches`."""
         for start in range(0, len(self._labels), BATCH):
             part = slice(start, start + BATCH)
             labels = self._labels[part]
@@ -198,7 +198,7 @@ class RowCounts:
         """Return the number of each row's open node, -1 in a leaf, and the number of open nodes."""
         nodes: list[Tree] = [tree]
         first_child, attribute, edge = [], [], []
-        for node in nodes:  # grows while it is read: level by level
+        for node in nodes:  # the list grows while it is read, level by level
             first_child.append(len(nodes) if isinstance(node, Split) else -1)
             attribute.append(node.attribute if isinstance(node, Split) else 0)
             edge.append(node.edge if isinstance(node, Split) else 0)

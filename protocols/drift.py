@@ -1,4 +1,4 @@
-"""Do two tables differ in a column? Pearson's chi-square of homogeneity in the circuit: one bit a column is opened.
+"""Test of homogeneity: whether two tables differ in a column by Pearson's chi-square; opens one bit for each column.
 
 Ideal functionality. Inputs: from each party its rows by value, for several columns. Output to both: for each column
 whether chi-square of the table of party by value is above its quantile. Leakage: the numbers of values, the bound on
@@ -7,8 +7,8 @@ Y in all, n = X + Y,
 
     chi^2 = n^2 / (X Y) (T - X^2 / n),    T = sum_v x_v x_v / (x_v + y_v)
 
-so that chi^2 > q means n^2 T > n X^2 + q X Y. One circuit divides for all values of all columns as one batch:
-x / (x + y) is cut to F fraction bits, T is below by less than X e, e = 2^-F. So a 1 is always right, but for the
+so that chi^2 > q means n^2 T > n X^2 + q X Y. One circuit divides for all values of all columns as one batch: x / (x +
+y) is truncated to F fraction bits, so T is too small by less than X e, e = 2^-F. So a 1 is always right, except for the
 2^-17 by which the quantile is rounded. A 0 is wrong only if
 
     chi^2 - q <= e n^2 / Y + 2^-17          (below 2^-12 n / Y: F = N + 12, N the bits of n's bound)
@@ -54,7 +54,7 @@ def _whole(max_rows: int) -> int:
 
 @lru_cache(maxsize=16)
 def _value_netlist(width: int, fraction: int, form: Form) -> Netlist:
-    """Build the circuit of a value: x, y; x floor(2^fraction x / (x + y)), and whether a row has it."""
+    """Build the circuit of a value: inputs x, y; outputs x floor(2^fraction x / (x + y)), and whether it has a row."""
     builder = Builder(form)
     x, y = builder.input(width), builder.input(width)
     n = x.wide_add(y)
@@ -65,7 +65,7 @@ def _value_netlist(width: int, fraction: int, form: Form) -> Netlist:
 
 @lru_cache(maxsize=16)
 def _test_netlist(width: int, fraction: int, values: int, level: float, form: Form) -> Netlist:
-    """Build the circuit of a column: X, Y, 2^fraction T, and for each value whether a row has it; a bit."""
+    """Build the circuit of a column: inputs X, Y, 2^fraction T, and whether each value has a row; output a bit."""
     builder = Builder(form)
     x, y, t = builder.input(width), builder.input(width), builder.input(width + 1 + fraction)
     present = [builder.input(1) for _ in range(values)]
@@ -117,7 +117,7 @@ def differ(engine: Engine, columns: Sequence[Indices], level: float, max_rows: i
         ((terms,),) = words.select([Choice(products, [[1 << i for i in range(products.width)]])], whole)
         sums = words.bits(words.total(terms, members, whole))
     with session.phase("test"):
-        # Place `cells` is a value that no row has: it fills up the columns with fewer values than the widest.
+        # Position `cells` is a value without rows: it fills up the columns with fewer values than the widest.
         present = Bits.join([present, engine.constant(bitpack.from_integers(np.zeros(1, dtype=np.uint64), 1))])
         lines = [present.take(np.where(places < 0, cells, places)) for places in members.T]
         rows = [side.take(slice(cells, None)) for side in inputs]

@@ -1,18 +1,18 @@
 """Questions of ordered columns, "is x below an edge?", and own counts by question from prefix sums.
 
-A *question* has answers, one child each. A column that is not ordered is one question, whose answers are its values.
+A *question* has answers, one child for each. A column without an order is one question, whose answers are its values.
 An ordered column of v values, the numbers 0 to v - 1 in their order, is v - 1 questions of two answers: whether its
-value is below edge e, for e = 1, ..., v - 1. They follow one another in the numbering of questions and are a *run*.
-Below a node that has asked for edge e, some questions of the run no longer divide the rows: where x < e those from e
-up, elsewhere those up to e. So a path can ask an ordered column again, by another edge. Nodes of one depth may have
-different numbers of questions left. These numbers follow from the tree, which is public.
+value is below edge e, for e = 1, ..., v - 1. They have consecutive numbers and are a *run*. Below a node that asks for
+edge e, some questions of the run no longer divide the rows: where x < e the edges from e up, elsewhere the edges up to
+e. So a path can ask an ordered column again, by another edge. Nodes of one depth may have different numbers of
+remaining questions. These numbers follow from the tree, which is public.
 
 A column of three values without an order has a third cut, the second value against the others. This cut is one more
-question at the end of its run, of the edge -1. There are no other cuts, and below any cut at most one other still
-divides the rows.
+question at the end of its run, with edge -1. There are no other cuts, and below any cut at most one other still divides
+the rows.
 
-ID3 sees questions only. A party still counts by column, value and class. The counts of edge e are the sum over the
-values below it, and the rest.
+ID3 works with questions only. A party still counts by column, value and class. The counts of edge e are the sum over
+the values below it, and the rest.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from protocols.tree import Split, Tree
 
 
 class Run(NamedTuple):
-    """Questions of one column: the first, the one after the last, and whether the last asks for a middle value."""
+    """Questions of one column: the first, the one after the last, and whether the last is about a middle value."""
 
     first: int
     end: int
@@ -68,7 +68,7 @@ def remaining(runs: Runs, left: tuple[int, ...], question: int, answer: int) -> 
 
 
 def spread(runs: Runs, left: tuple[int, ...], most: int) -> tuple[int, ...]:
-    """Return the questions left, at most `most` of each run, spread evenly over the run.
+    """Return the remaining questions, at most `most` of each run, spread evenly over the run.
 
     Questions outside runs all stay. Nodes below can still ask the questions that are dropped here.
 
@@ -121,9 +121,9 @@ def padded(lengths: Indices, starts: Indices, most: int) -> Indices:
 
 @dataclass(frozen=True)
 class Questions:
-    """The questions of columns: `sizes` are their numbers of values, `ordered` is True for columns asked by edges.
+    """Questions on columns: `sizes` are their numbers of values, `ordered` is True for columns with edges.
 
-    `middle` lists the columns of three values, asked by edges, that are also asked for the second value.
+    `middle` lists the columns of three values with edges that also have the question for the second value.
     """
 
     sizes: tuple[int, ...]
@@ -132,7 +132,7 @@ class Questions:
 
     @cached_property
     def asked(self) -> tuple[tuple[int, int], ...]:
-        """The column and edge of every question; edge 0 asks for the value itself."""
+        """Column and edge of every question; edge 0 means the value itself."""
         edges = [[*range(1, size)] if by_edge else [0] for size, by_edge in zip(self.sizes, self.ordered, strict=True)]
         for column in self.middle:
             edges[column].append(-1)
@@ -145,7 +145,7 @@ class Questions:
 
     @cached_property
     def runs(self) -> Runs:
-        """The questions of each column that is asked by edges."""
+        """Questions of each column with edges."""
         firsts = [(i, column) for i, (column, edge) in enumerate(self.asked) if edge == 1]
         return tuple(
             Run(first, first + self.sizes[column] - (column not in self.middle), column in self.middle)
@@ -154,11 +154,11 @@ class Questions:
 
     @property
     def deepest(self) -> int:
-        """Largest number of questions on a path: a column asked by edges has one fewer than it has values."""
+        """Largest number of questions on a path: a column with edges has one fewer than it has values."""
         return len(self.asked) - len(self.middle)
 
     def of_columns(self, tree: Tree) -> Tree:
-        """Return a tree of questions as sources of counts know it, see `Split.edge`."""
+        """Return a tree of questions in the form for sources of counts, see `Split.edge`."""
         if not isinstance(tree, Split):
             return tree
         column, edge = self.asked[tree.attribute]
@@ -184,7 +184,7 @@ class Questions:
 
 
 class Asked:
-    """A source of counts by columns, asked by questions: of a tree, or of a forest."""
+    """Source of counts by questions, from counts by columns, of a tree or of a forest."""
 
     def __init__(self, source: Any, questions: Questions) -> None:
         """Wrap a `protocols.counts.Counts` or `protocols.counts.ForestCounts`.

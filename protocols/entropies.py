@@ -1,4 +1,4 @@
-"""Secret conditional entropies of candidate attributes, and the circuit that finds the least of them."""
+"""Secret conditional entropies of candidate attributes, and the circuit that finds the smallest."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from smc.engines import Engine, Word
 # Number of x ln x evaluated at once, and one candidate's more: bounds the memory of a level with very many nodes.
 # Engines with room for more bits take up to MORE times as many, because each batch has rounds of its own.
 BATCH, MORE = 1 << 14, 4
-INPUTS = 32  # bits of a party's count, roughly
+INPUTS = 32  # approximate bits of a party's count
 
 
 @kept

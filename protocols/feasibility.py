@@ -1,11 +1,11 @@
-"""Which splits keep the rules for leaves (`protocols.rules`), decided in secret before anything is opened.
+"""Secret decision which splits keep the rules for leaves (`protocols.rules`), before anything is opened.
 
-Ideal functionality. Inputs: both parties' counts by class of every group that a split of an open node by an attribute
-left would make; for the root also those of the root. Output, secret: for every open node and attribute left, whether
-all these groups keep the rules, and whether the root does. Leakage: how many nodes and attributes there are, how many
-values these have, bound, classes, rules.
+Ideal functionality. Inputs: both parties' counts by class of every group into which a remaining attribute would split
+an open node; for the root also the root's own counts. Output, secret: for every open node and remaining attribute,
+whether all these groups keep the rules, and whether the root does. Leakage: the numbers of nodes, attributes and their
+values, bound, classes, rules.
 
-Against the peer each party decides alone for its own rows, and one AND joins both answers. Against the public circuits
+Against the peer each party decides alone for its own rows, and one AND joins both verdicts. Against the public circuits
 add the counts and decide:
 
 * k and distinct l with comparisons;
@@ -48,21 +48,23 @@ from smc.primitives.bits import BitMatrix
 
 @dataclass(frozen=True)
 class Ruling:
-    """The verdict of the rules on the nodes of a level: secret bits [1, nodes]."""
+    """Verdict of the rules on the nodes of a level: secret bits [1, nodes]."""
 
-    feasible: tuple[Bits, ...]  # by place among a node's attributes left: whether the split keeps them; see `rule`
-    root_feasible: Bits | None  # whether the root keeps the rules itself; None below the root
+    # by position among a node's remaining attributes: whether the split keeps the rules; see `rule`
+    feasible: tuple[Bits, ...]
+    root_feasible: Bits | None  # whether the root keeps the rules; None below the root
     scores: Word | None  # |T| H(class | attribute), node by node, attribute by attribute, if already computed
-    askable: Bits | None = None  # public, without rules, if a node may have no attribute left: whether it has one
+    # without rules, if a node may have no remaining attribute: public bits, whether it has one
+    askable: Bits | None = None
 
     @property
     def bits(self) -> tuple[Bits, ...]:
-        """The bits that decide which nodes are leaves."""
+        """Bits that decide which nodes are leaves."""
         return (*self.candidates, *([] if self.root_feasible is None else [self.root_feasible]))
 
     @property
     def candidates(self) -> tuple[Bits, ...]:
-        """The bits that a node needs one of in order to be split."""
+        """Bits of which a node needs at least one to be split."""
         return self.feasible if self.askable is None else (self.askable,)
 
 
@@ -229,7 +231,7 @@ def sums_netlist(classes: int, width: int, k: int, diversity: int, form: Form = 
     counts = [a + b for a, b in zip(left, right, strict=True)]
     if form == "size":
         rows, present = total(counts, width), [any_of(count.wires) for count in counts]
-    else:  # no sum is carried out before it is compared
+    else:  # the sum is compared without carrying it out
         rows, present = total([*left, *right], width), [any_of([*a, *b]) for a, b in zip(left, right, strict=True)]
     conditions = [rows >= k] if k > 1 else []
     if diversity > 1:
@@ -247,7 +249,7 @@ def _sums(engine: Engine, problem: Problem, counts: Indices) -> tuple[Bits, Bits
     rules, width = problem.rules, problem.count_width
     distinct = int(rules.l) if rules.diversity == "distinct" else 1
     if distinct == 1 and not rules.close:
-        counts = counts.sum(axis=1, keepdims=True)  # all classes as one
+        counts = counts.sum(axis=1, keepdims=True)  # one class for all rows
     netlist = sums_netlist(counts.shape[1], width, rules.k, distinct, engine.form)
     feasible, rows, *classes = engine.run(netlist, *count_inputs(engine, counts.T, width))
     return feasible, rows, classes
@@ -276,7 +278,7 @@ def close_netlist(terms: int, width: int, limit_width: int, form: Form = "size")
 
 
 def _close(engine: Engine, problem: Problem, rows: Bits, classes: list[Bits], whole: Indices) -> Bits:
-    """Return whether each group is t-close, [1, groups]; see the module's first lines."""
+    """Return whether each group is t-close, [1, groups]; see the module's docstring."""
     words, rules, last, batch = engine.words, problem.rules, problem.classes - 1, rows.batch
     a, b = rules.fraction
     most = 2 * problem.max_rows

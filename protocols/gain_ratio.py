@@ -1,19 +1,20 @@
-"""The attribute of greatest gain ratio (Quinlan 1993, C4.5), secret until its index is opened.
+"""Attribute of greatest gain ratio (Quinlan 1993, C4.5), secret until its index is opened.
 
 Of a node of n rows with class counts n(c), and an attribute with n(v) and n(v, c),
 
     gain = n ln n - sum n(c) ln n(c) - sum n(v) ln n(v) + sum n(v, c) ln n(v, c),
     split information = n ln n - sum n(v) ln n(v).
 
-Chosen is the greatest ratio of both among the attributes that tell rows apart (split information above 0) and gain no
-less than the mean of the node's candidates; the first among equals. Where rules bar all of these (`protocols.rules`),
-the greatest ratio among the others that they allow. An attribute with many values, or one that few rows differ in, can
-have a great ratio by chance. The mean guards against this.
+The circuit chooses the greatest ratio among the attributes that divide the rows (split information above 0) and whose
+gain is no less than the mean of the node's candidates; the first among equals. If rules bar all of these
+(`protocols.rules`), it chooses the greatest ratio among the other allowed attributes. An attribute with many values, or
+one in which few rows differ, can have a great ratio by chance. The mean guards against this.
 
-Error. A gain has four sums of x ln x, of counts that add up to n each, a split information two, so they are wrong by at
-most 4 n e <= n delta (`protocols.precision`). They are divided by n's power of two, exactly but for digits that are cut
-off: 3/16 delta a row. So the choice is right for some gains and split informations within 5/4 delta a row of the true
-ones. An attribute with no gain or no split information has exactly 0 of it. Ratios G / S and G' / S' compare rightly if
+Error. A gain has four sums of x ln x, each of counts that add up to n; a split information has two. So they are wrong
+by at most 4 n e <= n delta (`protocols.precision`). They are divided by n's power of two, exactly except for truncated
+digits: 3/16 delta a row. So the choice is right for some gains and split informations within 5/4 delta a row of the
+true ones. An attribute without gain or split information has exactly 0 of it. Ratios G / S and G' / S' compare rightly
+if
 |G S' - G' S|, a row each, is above 5/4 delta (G + S + G' + S') + 4 delta^2.
 
 Cost for a node of a attributes: x ln x as for the entropy and of the node's own counts; about 15 (N + K) ANDs an
@@ -92,7 +93,7 @@ def _greatest(
     digits = math.ceil(-math.log2(problem.delta / 8))
     netlist = scaled_netlist(precision, problem.classes, digits, form)
     gains, splits = engine.run(netlist, gains, splits, *sides)
-    # Whether a gain is no less than the mean.
+    # Whether a gain is at least the mean.
     none = engine.constant(np.zeros((gains.width, 1), dtype=np.uint8))
     members = groups(starts, lengths)
     columns = [Bits.join([gains, none]).take(np.where(column < 0, gains.batch, column)) for column in members.T]
@@ -105,7 +106,7 @@ def _greatest(
         sums.take(of_nodes),
         numbers,
     )
-    # A knockout: of two, the later one is the better only if it is greater.
+    # A knockout: the later of two candidates wins only if it is greater.
     places = padded(lengths, starts, most).T
     players = []
     for place, column in enumerate(places):
@@ -167,7 +168,7 @@ def _of_nodes(
 
 
 def _filled(lines: Sequence[Sequence[int]]) -> Indices:
-    """Return lines of places as one table, filled up with -1."""
+    """Return lists of positions as one table, filled up with -1."""
     longest = max(map(len, lines))
     return np.array([[*line, *[-1] * (longest - len(line))] for line in lines])
 
@@ -216,7 +217,7 @@ def _rank_netlist(gain: int, split: int, whole: int, number: int, form: Form) ->
 
 @kept
 def _better_netlist(widths: tuple[int, ...], form: Form) -> Netlist:
-    """Return the better of two candidates: each an index, a gain, a split information, and bits that go first."""
+    """Build the choice of the better of two candidates: each an index, a gain, a split information, priority bits."""
     builder = Builder(form)
     first, second = ([builder.input(width) for width in widths] for _ in range(2))
     ranks = [concatenate(*player[3:]) for player in (first, second)]

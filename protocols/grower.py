@@ -1,7 +1,7 @@
 """Trees that grow together, level by level: their open nodes, the nodes' parents, and states to resume from.
 
-The open nodes of all trees lie at one depth. They are numbered tree by tree and left to right, the order in which every
-count, circuit and message of a level lists them. The caller decides each level by its own rule:
+The open nodes of all trees are at one depth. They are numbered tree by tree and left to right; every count, circuit and
+message of a level lists them in this order. The caller decides each level by its own rule:
 
     grower = Grower(domains, runs, start)
     for level in grower.levels(progress):
@@ -10,7 +10,7 @@ count, circuit and message of a level lists them. The caller decides each level 
             node.label = ...                 # a leaf; or else
             node.attribute = ...             # a split
 
-All of it is public and local: nothing here is sent.
+All of it is public and local: this module sends nothing.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ OPEN = Open()
 
 @dataclass(frozen=True)
 class Level:
-    """A step of a run, before the open nodes of `trees` are decided; they lie at `depth`."""
+    """Step of a run, before the open nodes of `trees` at `depth` are decided."""
 
     depth: int
     nodes: int
@@ -43,25 +43,25 @@ class Level:
 
 
 OnLevel = Callable[[Level], None]
-# A function from a tree, a depth, a node's position among the tree's open nodes, and its attributes left to the
-# attributes that the node chooses from.
+# Returns the attributes that a node may choose from, given a tree, a depth, the node's position among the tree's open
+# nodes, and its remaining attributes.
 Draw = Callable[[int, int, int, tuple[int, ...]], tuple[int, ...]]
 
 
 @dataclass(slots=True)
 class Node:
-    """A node while its tree grows; `attribute` or `label` is set once it is decided."""
+    """Node while its tree grows; `attribute` or `label` is set once it is decided."""
 
-    attributes: tuple[int, ...]  # attributes left to split by
+    attributes: tuple[int, ...]  # remaining attributes
     tree: int = 0
-    candidates: tuple[int, ...] = ()  # attributes that it chooses from: all left, unless the grower draws
+    candidates: tuple[int, ...] = ()  # attributes to choose from: all remaining ones, unless the grower draws
     label: int | None = None
     attribute: int | None = None
     children: list[Node] = field(default_factory=list)
-    decided: Tree | None = None  # the tree below, once it has no open node; kept for the levels that follow
+    decided: Tree | None = None  # the tree below, once it has no open node; cached for the next levels
 
     def frozen(self) -> Tree:
-        """Return the tree below, as it stands."""
+        """Return the tree below, with its open nodes."""
         if self.decided is not None:
             return self.decided
         if self.label is not None:
@@ -76,10 +76,10 @@ class Node:
 
 
 class Grower:
-    """Growing trees: `nodes` are the open ones, which lie at `depth`; `parents` int64[nodes] numbers each one's parent.
+    """Growing trees: `nodes` are the open ones at `depth`; `parents` int64[nodes] numbers each node's parent.
 
-    Parents are the splits of the level above, in their order; roots stand for parents of their own. Raise ValueError
-    for trees to start from whose open nodes do not lie at one depth.
+    Parents are the splits of the level above, in their order; each root is its own parent. Raises ValueError if the
+    open nodes of the trees to start from are at different depths.
     """
 
     def __init__(self, domains: Sequence[int], runs: Runs, start: Forest, draw: Draw | None = None) -> None:
@@ -116,7 +116,7 @@ class Grower:
 
     @property
     def trees(self) -> Forest:
-        """The trees, as they stand."""
+        """The trees, with their open nodes."""
         return tuple(root.frozen() for root in self._roots)
 
     def levels(self, progress: OnLevel | None = None) -> Iterator[Level]:
@@ -138,7 +138,7 @@ class Grower:
             node.candidates = node.attributes if draw is None else draw(tree, self.depth, place, node.attributes)
 
     def _descend(self) -> None:
-        """Go on to the children of this level's splits."""
+        """Move to the children of this level's splits."""
         splits = [node for node in self.nodes if node.attribute is not None]
         for node in splits:
             assert node.attribute is not None

@@ -1,14 +1,15 @@
-"""Reduced-error pruning (Quinlan 1987): branches of a grown tree that do no better on rows held out become leaves.
+"""Reduced-error pruning (Quinlan 1987): branches of a grown tree that do no better on held-out rows become leaves.
 
 Each party holds out a public share of its own rows, and the tree grows on the rest. Only the party learns which rows.
 Pruning goes bottom-up, a level at a time. A split becomes a leaf if the leaf classifies at least as many held-out rows
 correctly as the branch. Splits of the branch may already be leaves. The leaf has the class of most rows that the split
 was grown on, the first among equals.
 
-Ideal functionality. Inputs: the tree, public; each party's counts by class of either kind of rows in its splits. Output
-to both: which splits become leaves, and the classes of those. Leakage: nothing else; but both have seen the tree.
-How many held-out rows of class c a branch has right but a leaf of class c has not is a local number, for the branch is
-public: so a split takes one linear threshold a class (`protocols.threshold`), of which the majority's is opened.
+Ideal functionality. Inputs: the tree, public; each party's counts by class of both kinds of rows in its splits. Output
+to both: which splits become leaves, and their classes. Leakage: nothing else; but both have seen the tree. Each party
+computes locally how many held-out rows of class c a branch classifies correctly but a leaf of class c does not, because
+the branch is public. So a split takes one linear threshold for each class (`protocols.threshold`), of which the
+majority's is opened.
 
 Cost of a level of n splits, c classes, counts of N bits, held-out rows of w bits, the sign included: 2 c (N + w) input
 bits, n (about 3 c N + c w) ANDs, n (1 + ceil(log2 c)) bits opened, one round trip.

@@ -1,30 +1,29 @@
 """Two-party ID3-delta over horizontally partitioned rows, level by level.
 
 Ideal functionality. Inputs: each party's own rows (category indices), public `Problem`. Output to both: the decision
-tree of the union of the rows. At every inner node stands an attribute whose conditional entropy H(class | attribute)
-is within delta of the least; ties and near-ties are decided by integer approximations of the entropies, a function of
-the exact counts and of public parameters that depend on the engine's prices. A node is a leaf when all its rows have
-one class, when it has at most `min_rows` rows, at `max_depth`, or with no attribute left; its class is the
-majority's (the first class among equals), or the majority class of its parent when it has no row at all. A run can
-also start from a tree that is decided down to some depth, which a run that was cut short has left: it ends with the
-tree that the whole run would have found, and opens nothing of the levels above.
+tree of the union of the rows. The attribute of every inner node has a conditional entropy H(class | attribute) within
+delta of the least. Ties and near-ties are decided by integer approximations of the entropies, a function of the exact
+counts and of public parameters that depend on the engine's prices. A node is a leaf if all its rows have one class, if
+it has at most `min_rows` rows, at `max_depth`, or without a remaining attribute. Its class is the majority class (the
+first among equals), or its parent's majority class if it has no row. A run can resume from a tree that is decided down
+to some depth. It ends with the tree of the whole run, and opens nothing of the levels above.
 
-Rules (`protocols.rules`) bar splits: a split is *feasible* if the rows of each of its children, in the union or of
-either party, are none or keep the rules, and only feasible attributes are compared; a node without any is a leaf. So
-every leaf but the root keeps the rules or is empty, for then its class says nothing but its parent's majority. The root
-keeps them wherever it can be split. Where it does not, the tree is a leaf of the first class, whatever the rows: the
-same as if nobody had any, and as could come from rows whose majority that is.
+Rules (`protocols.rules`) bar splits. A split is *feasible* if the rows of each of its children, in the union or of
+either party, are none or keep the rules. Only feasible attributes are compared; a node without any is a leaf. So every
+leaf except the root keeps the rules or is empty; the class of an empty leaf is its parent's majority. The root keeps
+them wherever it can be split. Otherwise the tree is a leaf of the first class, whatever the rows. The same tree results
+from no rows, or from rows with this majority.
 
 Pruning (`protocols.pruning`) bars splits that are not worth their leaves in the same way: a node without a feasible
-one that is worth them is a leaf.
+split that is worth them is a leaf.
 
-Leakage: the tree, and nothing else. What a level opens (`protocols.openings`) is that level of the tree itself. Why a
-node is a leaf stays hidden, as do all counts, and which attributes were barred. Number and shape of messages follow
-from the problem and the tree.
+Leakage: the tree, and nothing else. A level opens (`protocols.openings`) that level of the tree itself. The reason why
+a node is a leaf, all counts, and the barred attributes stay hidden. Number and shape of messages follow from the
+problem and the tree.
 
-Paper: Lindell, Pinkas, "Privacy Preserving Data Mining" (CRYPTO 2000; J. Cryptology 15, 2002). Theirs asks "one class
-left?" by comparing class symbols; here one circuit on the class counts answers that, the minimum-rows rule, the
-emptiness and the majority together. All nodes of a level are one batch: rounds grow with depth, not with nodes.
+Paper: Lindell, Pinkas, "Privacy Preserving Data Mining" (CRYPTO 2000; J. Cryptology 15, 2002). The paper decides "one
+class left?" by comparing class symbols. Here one circuit on the class counts decides that, the minimum-rows rule,
+emptiness and majority together. All nodes of a level are one batch: rounds grow with depth, not with nodes.
 
 Cost of a level with n nodes and c classes, where s nodes are split by one of a remaining attributes. The level has n
 leaf circuits, of about 4 c N ANDs for counts of N bits. It opens n (1 + ceil(log2 c)) bits. If a > 1, it takes s (c +
@@ -123,7 +122,7 @@ def grown(
     grower = Grower(problem.domains, problem.runs, start, problem.candidates)
     if problem.classes == 1:
         return (Leaf(0),) * len(start)
-    majorities: Bits | None = None  # of the parents of the level's nodes
+    majorities: Bits | None = None  # majorities of the parents of the level's nodes
     whole = _all_rows(problem, counts)
     for level in grower.levels(progress):
         nodes, depth, parents = grower.nodes, level.depth, grower.parents
@@ -148,7 +147,7 @@ def grown(
 
 
 def _all_rows(problem: Problem, counts: ForestCounts) -> Indices:
-    """Return this party's rows by class in one tree, int64[classes]; zeros without a rule on closeness."""
+    """Return this party's rows by class in one tree, int64[classes]; zeros without a closeness rule."""
     if not problem.rules.close:
         return np.zeros(problem.classes, dtype=np.int64)
     tables = counts.level((Open(),), attributes=False)
@@ -161,19 +160,19 @@ def _all_rows(problem: Problem, counts: ForestCounts) -> Indices:
 def _ruling(
     engine: Engine, problem: Problem, nodes: list[Node], tables: LevelCounts, whole: Indices, depth: int, last: bool
 ) -> Ruling:
-    """Return the verdict of the rules on every node and attribute left, and on the root."""
+    """Return the verdict of the rules on every node and remaining attribute, and on the root."""
     splits = [[tables.values[a][i] for a in node.candidates if not last] for i, node in enumerate(nodes)]
     with engine.session.phase("rules"):
         return rule(engine, problem, splits, tables.classes if depth == 0 else None, whole)
 
 
 def _askable(engine: Engine, nodes: list[Node]) -> Ruling:
-    """Return which nodes have an attribute left, where nodes of one depth may have different ones."""
+    """Return which nodes have a remaining attribute, if nodes of one depth may differ in this."""
     left = np.array([[bool(node.candidates) for node in nodes]], dtype=np.uint8)
     return Ruling((), None, None, engine.constant(left))
 
 
-# Leaves: one class, few rows, none, or no question left.
+# Leaves: one class, few rows, no row, or no remaining question.
 
 
 def _leaves(
@@ -275,7 +274,7 @@ def _splits(
 
 
 def _least(engine: Engine, most: int, lengths: Indices, scores: Word, feasible: list[Bits]) -> tuple[Bits, ...]:
-    """Return the place of each node's least score, of `lengths` scores node by node, `most` of a node at most."""
+    """Return the position of each node's least score, from `lengths` scores node by node, at most `most` for a node."""
     bits = engine.words.bits(scores)
     inputs = [bits.take(column) for column in padded(lengths, np.cumsum(lengths) - lengths, most).T]
     netlist = argmin_netlist(most, scores.width, engine.form, ruled=bool(feasible))

@@ -1,4 +1,4 @@
-"""Private integers as engine inputs."""
+"""Private integers as inputs of an engine."""
 
 from __future__ import annotations
 

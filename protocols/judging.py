@@ -1,4 +1,4 @@
-"""Decisions on scores of both parties' rows: is the area under the ROC curve large enough, or the larger of two?
+"""Private decisions on scores: whether the area under the ROC curve is large enough, or the larger of two.
 
 Ideal functionality. Inputs: from each party its rows by label (0, 1) and bin of the score, int64[2, bins]. Output to
 both: one bit. Leakage: the number of bins and the bound on rows. With p_b rows of label 1 in bin b, P in all, m_b and M
@@ -7,9 +7,9 @@ scores count a half)
 
     AUC = S / (2 P M),    S = sum_b p_b (2 M_b + m_b)
 
-S is a product of sums a bin, whose sides each party adds up itself: one circuit for all bins as a batch, exact, in
-whole numbers. `at_least` opens whether S d >= 2 c P M for AUC >= c / d, `larger` whether S P' M' > S' P M. Without a
-row of either label there is no area, and the answer is no.
+S is a sum over bins of products of two sums, and each party adds up its own summands: one circuit for all bins as a
+batch, exact, in whole numbers. `at_least` opens whether S d >= 2 c P M for AUC >= c / d, `larger` whether S P' M' > S'
+P M. Without a row of either label there is no area, and the result is False.
 
 Cost of counts of N bits in all: about 4 N^2 ANDs a bin, and some products of 2 N bits.
 """
@@ -37,7 +37,7 @@ def check_rows(max_rows: int) -> None:
 
 @lru_cache(maxsize=16)
 def _product_netlist(width: int, form: Form) -> Netlist:
-    """Build the circuit of a bin: p and 2 M + m of party 0, of party 1; the product of the sums."""
+    """Build the circuit of a bin: inputs p and 2 M + m of party 0, of party 1; output the product of the sums."""
     builder = Builder(form)
     (left_p, left_m), (right_p, right_m) = ([builder.input(width), builder.input(width + 1)] for _ in range(2))
     builder.output(left_p.wide_add(right_p) * left_m.wide_add(right_m))
@@ -46,7 +46,7 @@ def _product_netlist(width: int, form: Form) -> Netlist:
 
 @lru_cache(maxsize=16)
 def _least_netlist(width: int, numerator: int, denominator: int, form: Form) -> Netlist:
-    """Build the circuit of `at_least`: P and M of party 0, of party 1, S; a bit."""
+    """Build the circuit of `at_least`: inputs P and M of party 0, of party 1, S; output a bit."""
     builder = Builder(form)
     left, right = ([builder.input(width) for _ in range(2)] for _ in range(2))
     area = builder.input(2 * width + 3)
@@ -58,7 +58,7 @@ def _least_netlist(width: int, numerator: int, denominator: int, form: Form) -> 
 
 @lru_cache(maxsize=16)
 def _larger_netlist(width: int, form: Form) -> Netlist:
-    """Build the circuit of `larger`: P, M, P', M' of party 0, of party 1, S, S'; a bit."""
+    """Build the circuit of `larger`: inputs P, M, P', M' of party 0, of party 1, S, S'; output a bit."""
     builder = Builder(form)
     left, right = ([builder.input(width) for _ in range(4)] for _ in range(2))
     areas = [builder.input(2 * width + 3) for _ in range(2)]

@@ -1,4 +1,4 @@
-"""The circuit that decides leaves: one class, few rows or none, and the majority, from class counts of both parties."""
+"""Circuit that decides leaves: one class, few rows or none, and the majority, from class counts of both parties."""
 
 from __future__ import annotations
 

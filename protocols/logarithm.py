@@ -1,18 +1,18 @@
-"""Private ln x and x ln x of a sum of two private counts, through the Taylor series.
+"""Private ln x and x ln x of a sum of two private counts, by the Taylor series.
 
 Ideal functionality. Inputs: x_0 of party 0, x_1 of party 1 (a batch), 0 <= x_0 + x_1 <= bound. Output: fixed-point
 secret integers, ln x and x ln x with `Precision.fraction` fraction bits, wrong by at most delta / 4 and x delta / 4;
 0 ln 0 = 0. Leakage: batch size, bound, delta.
 
-A circuit adds the counts, finds n and the cell of the mantissa (the rough approximation) and hands over one-hot bits
-and the digits of d; polynomial and products are done in `engine.words`. Paper: Lindell, Pinkas, "Privacy Preserving
-Data Mining" (J. Cryptology 15, 2002); parameters in `protocols.precision`, proof in docs/math/logarithm.md.
+A circuit adds the counts, finds n and the cell of the mantissa (the rough approximation), and outputs one-hot bits and
+the digits of d. The polynomial and the products are computed in `engine.words`. Paper: Lindell, Pinkas, "Privacy
+Preserving Data Mining" (J. Cryptology 15, 2002); parameters in `protocols.precision`, proof in docs/math/logarithm.md.
 
-Cost of n x ln x, with N, m, Q_j, k of `protocols.precision`: each party has inputs of N n bits. The circuit of the
-rough approximation takes 306 ANDs for a bound of 2^20 and an error below 1e-6. On additive shares, n (2^m + N) bits
-are then turned into shares. One after the other follow k products with factors of Q_k - m, ..., Q_1 - m bits, and one
-by x with N. On circuits, multipliers of these widths take their place. Where the bits of the sum of two shares are
-needed, an adder makes them.
+n times x ln x, with N, m, Q_j, k of `protocols.precision`, cost inputs of N n bits of each party. The circuit of the
+rough approximation takes 306 ANDs for a bound of 2^20 and an error below 1e-6. On additive shares, n (2^m + N) bits are
+then converted to shares. k products with factors of Q_k - m, ..., Q_1 - m bits follow one after the other, then one by
+x with N bits. On circuits, multipliers of these widths take their place. Where the bits of the sum of two shares are
+needed, an adder computes them.
 """
 
 from __future__ import annotations

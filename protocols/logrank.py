@@ -1,17 +1,17 @@
-"""Log-rank test of two arms in the circuit: is X^2 = U^2 / V above a public quantile q? One bit is opened.
+"""Log-rank test of two arms: opens whether X^2 = U^2 / V is above a public quantile q.
 
 Ideal functionality. Inputs: from each party its rows by arm, event and bin of time, int64[2, 2, bins]. Output to both:
 whether the survival of the two arms differs. Leakage: the number of bins, the bound on rows, q. Papers: Mantel (Cancer
 Chemotherapy Reports 50, 1966); Peto, Peto (J. R. Statist. Soc. A 135, 1972).
 
-What is tested are the binned times: in a bin all events are at one time, and who is censored in it is at risk there.
-With n_b at risk (in both arms; n_1b in the second one) and d_b events in bin b, D events in all, D_1 of them in the
-second arm,
+The test is on binned times: all events of a bin are at one time, and rows censored in the bin are at risk there. With
+n_b at risk (in both arms; n_1b in the second one) and d_b events in bin b, D events in total, D_1 of them in the second
+arm,
 
     U = D_1 - sum_b d_b P_b,    V = sum_b d_b P_b (1 - P_b) R_b,    P_b = n_1b / n_b,    R_b = (n_b - d_b) / (n_b - 1)
 
-Each party sums up its rows at risk itself. One circuit divides, for all bins as one batch: p_b and r_b are P_b and R_b
-cut to F fraction bits, and so are the products p_b (1 - p_b) and that times r_b. The sums over bins are exact.
+Each party adds up its own rows at risk. One circuit divides, for all bins as one batch: p_b and r_b are P_b and R_b
+truncated to F fraction bits, and so are the products p_b (1 - p_b) and that times r_b. The sums over bins are exact.
 
 Error, with e = 2^-F. 0 <= P - p < e, so the U of the circuit is above U by less than D e. As |1 - P - p| <= 1,
 p (1 - p) is off by less than e, cut by less than 2 e. R <= 1 and P (1 - P) <= 1 / 4 where d > 0, so that times r is
@@ -43,7 +43,7 @@ from smc.circuit import Builder, Form, Integer, Netlist, any_of, concatenate, mu
 from smc.circuit import fraction as cut_fraction
 from smc.engines import Bits, Choice, Engine
 
-QUANTILE_BITS = 16  # of the fraction
+QUANTILE_BITS = 16  # fraction bits of a quantile
 
 
 def fraction_bits(max_rows: int) -> int:
@@ -68,8 +68,10 @@ def undecided(u: float, v: float, events: int, quantile: float, max_rows: int) -
 
 @lru_cache(maxsize=16)
 def _bin_netlist(width: int, fraction: int, form: Form) -> Netlist:
-    """Build the circuit of a bin: rows at risk by arm and events of party 0, of party 1; d p and d p (1 - p) r, each
-    times 2^fraction."""
+    """Build the circuit of a bin: outputs d p and d p (1 - p) r, each times 2^fraction.
+
+    Inputs: rows at risk by arm and events, of party 0, of party 1.
+    """
     builder = Builder(form)
     left, right = ([builder.input(width) for _ in range(3)] for _ in range(2))
     first, second, events = (a.wide_add(b) for a, b in zip(left, right, strict=True))
@@ -87,7 +89,7 @@ def _bin_netlist(width: int, fraction: int, form: Form) -> Netlist:
 
 @lru_cache(maxsize=16)
 def _test_netlist(width: int, fraction: int, quantile: int, form: Form) -> Netlist:
-    """Build the circuit of the test: events of the second arm of party 0, of party 1, those expected, V; a bit."""
+    """Build the circuit of the test: inputs the second arm's events of party 0, of party 1, expected events, V."""
     builder = Builder(form)
     left, right = builder.input(width), builder.input(width)
     expected, variance = builder.input(width + 1 + fraction), builder.input(width + 1 + fraction)

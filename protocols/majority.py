@@ -46,7 +46,7 @@ def greatest_sum(left: Sequence[Integer], right: Sequence[Integer]) -> Integer:
     if graph.form == "size" or not 1 < len(left) <= GROUP:
         return argmax([a.wide_add(b) for a, b in zip(left, right, strict=True)])
 
-    def less(i: int, j: int) -> Wire:  # by the sign of the difference: one carry chain in place of three
+    def less(i: int, j: int) -> Wire:  # by the sign of the difference: one carry chain instead of three
         return total([left[i], right[i]], width + 2, minus=[left[j], right[j]])[-1]
 
     return pick(unbeaten(len(left), less), [Integer.constant(graph, i) for i in range(len(left))])

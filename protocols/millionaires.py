@@ -1,4 +1,4 @@
-"""The millionaires' problem (Yao, "Protocols for Secure Computations", FOCS 1982): which party has more?
+"""Millionaires' problem (Yao, "Protocols for Secure Computations", FOCS 1982): which party has the greater number.
 
 Ideal functionality. Inputs: x of party 0, y of party 1, multiples of a public step, with or without a sign, of a public
 width of up to 64 bits (a batch of pairs). Output to both: `strict`, whether x > y; `three_way`, which of x > y, x = y,

@@ -1,4 +1,4 @@
-"""Opened bits as values with a check: wrong messages of the peer can make opened bits arbitrary."""
+"""Conversion of opened bits to values with a range check: wrong messages of the peer can make opened bits arbitrary."""
 
 from __future__ import annotations
 

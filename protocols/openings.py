@@ -1,7 +1,7 @@
-"""The openings of an ID3, defined in one place for the run, the cost model and the records.
+"""Openings of an ID3, defined once for the run, the cost model and the records.
 
-A level opens whether each node is a leaf, the class of each leaf, and the attribute of each split unless only one is
-left. That is the level of the tree itself, and nothing else. For a target of one class nothing is opened at all.
+A level opens whether each node is a leaf, the class of each leaf, and the attribute of each split unless only one
+remains. That is the level of the tree itself, and nothing else. For a target of one class nothing is opened.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def index_width(count: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Decisions:
-    """The first opening of a level: bool[nodes], and the leaves' classes int64[nodes], 0 for a split."""
+    """First opening of a level: bool[nodes], and the leaves' classes int64[nodes], 0 for a split."""
 
     leaves: NDArray[np.bool_]
     labels: NDArray[np.int64]
@@ -81,7 +81,7 @@ def read_choices(bits: BitMatrix, left: Bounds) -> NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class OpenedLevel:
-    """The openings of one level; `choices` is None without a choice. A split has at most `left` attributes left."""
+    """Openings of one level; `choices` is None without a choice. A split has at most `left` remaining attributes."""
 
     decisions: Decisions
     choices: list[int] | None

@@ -1,8 +1,8 @@
-"""A batch in pieces, which the shards of an engine compute in parallel (`smc.engines.shards`).
+"""Pieces of a batch, which the shards of an engine compute in parallel (`smc.engines.shards`).
 
     (index,) = in_shards(engine, _least, weights, lambda part: (problem, scores.take(part)))
 
-Without shards the engine does the work itself, with the messages of a direct call. How a batch is cut is public: it
+Without shards the engine does the work itself, with the messages of a direct call. The cut of a batch is public: it
 follows from public weights.
 """
 
@@ -17,9 +17,10 @@ import numpy as np
 from protocols.counts import Indices
 from smc.engines import Engine
 
-BLOCK = 8  # instances of one circuit: cut between whole blocks, no message is padded more than uncut
-Results = tuple[Any, ...]  # of `Bits` and `Word`
-Work = Callable[..., Results]  # of an engine and arguments; a function of a module: another process finds it by name
+BLOCK = 8  # instances of one circuit: cuts between whole blocks add no padding to a message
+Results = tuple[Any, ...]  # may hold `Bits` and `Word`
+# takes an engine and arguments; a module-level function, because another process imports it by name
+Work = Callable[..., Results]
 
 
 def in_shards(

@@ -23,12 +23,12 @@ from smc.errors import InputError
 from smc.recipes import GARBLED, Prices
 
 MAX_TERMS = 16
-MAX_CELLS = 10  # m; more cells never pay
+MAX_CELLS = 10  # largest m; more cells never reduce the cost
 
 
 @dataclass(frozen=True)
 class Precision:
-    """The parameters of one private logarithm; see the module's first lines for the letters."""
+    """Parameters of one private logarithm; the module's docstring defines the letters."""
 
     bound: int
     cells: int  # m
@@ -37,7 +37,7 @@ class Precision:
 
     @property
     def terms(self) -> int:
-        """k, the number of Taylor terms."""
+        """k: number of Taylor terms."""
         return len(self.digits)
 
     @property
@@ -47,22 +47,22 @@ class Precision:
 
     @property
     def scales(self) -> tuple[int, ...]:
-        """S_0 .. S_k, the fraction bits of each Horner stage."""
+        """S_0 .. S_k: fraction bits of each Horner stage."""
         return tuple(self.scale + sum(self.digits[j:]) for j in range(self.terms + 1))
 
     @property
     def fraction(self) -> int:
-        """F, the fraction bits of the result."""
+        """F: fraction bits of the result."""
         return self.scales[0]
 
     @property
     def error(self) -> Fraction:
-        """A proven bound on |result - ln x| for every count from 1 to the bound."""
+        """Proven bound on |result - ln x| for every count from 1 to the bound."""
         return _truncation(self.cells, self.terms) + _rounding(self.cells, self.digits, self.scales, self.count_width)
 
     @property
     def log_width(self) -> int:
-        """Bits of the logarithm as a signed integer; also enough for the value it has at x = 0."""
+        """Bits of the logarithm as a signed integer; they also hold its value at x = 0."""
         return math.ceil((self.count_width * math.log(2) + 1) * (1 << self.fraction)).bit_length() + 1
 
     @property
@@ -75,7 +75,7 @@ class Precision:
         return math.ceil(self.bound * top * (1 << self.fraction)).bit_length() + 1
 
     def cost(self, prices: Prices) -> float:
-        """Return about how many bytes one x ln x needs, for a choice between parameters that are precise enough."""
+        """Return the approximate bytes of one x ln x, to choose between sufficiently precise parameters."""
         selected = min(1 << self.cells, sum(scale + 2 for scale in self.scales))
         table = (1 << self.cells) * prices.and_gate + selected * prices.selected_bit
         digits = sum(q - self.cells for q in self.digits)
@@ -128,7 +128,7 @@ def derive(delta: float, bound: int, terms: int | None = None, prices: Prices = 
     wanted = range(1, MAX_TERMS + 1) if terms is None else (terms,)
     tried = [_fewest_digits(bound, cells, k, target) for cells in range(MAX_CELLS + 1) for k in wanted]
     candidates: list[Precision] = []
-    # The scale only adds to the cost: once a choice is found, none that costs more without a scale can be cheaper.
+    # The scale only adds to the cost: once a choice is found, no choice that costs more without a scale can be cheaper.
     for candidate in sorted(filter(None, tried), key=lambda precision: precision.cost(prices)):
         if candidates and candidate.cost(prices) > min(precision.cost(prices) for precision in candidates):
             break
@@ -142,7 +142,7 @@ def derive(delta: float, bound: int, terms: int | None = None, prices: Prices = 
 
 
 def _fewest_digits(bound: int, cells: int, terms: int, target: Fraction) -> Precision | None:
-    """Return the fewest digits that leave half of the error to the scale, still 0; None if the series is too short."""
+    """Return the fewest digits that leave half of the error to the scale; None if the series is too short."""
     width = count_width(bound)
     room = target - _truncation(cells, terms)
     if room <= 0 or cells >= width - 1:

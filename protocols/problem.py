@@ -21,21 +21,22 @@ Criterion = Literal["entropy", "gini", "gain-ratio"]
 
 @dataclass(frozen=True)
 class Problem:
-    """The public parameters, on which both parties must agree."""
+    """Public parameters, on which both parties must agree."""
 
     domains: tuple[int, ...]  # number of values of each attribute (answers of each question), in the public order
     classes: int
-    max_rows: int  # no party has more rows than this
+    max_rows: int  # upper bound on a party's rows
     delta: float = 0.001
     min_rows: int = 0
     max_depth: int | None = None
     rules: Rules = NO_RULES
     runs: Runs = ()  # questions of each ordered column; see `protocols.edges`
-    edges: int | None = None  # most edges of a run that a node compares, spread evenly over those left; None: all
+    # most edges of a run that a node compares, spread evenly over the remaining ones; None: all
+    edges: int | None = None
     prune: Prune | None = None
-    criterion: Criterion = "entropy"  # score that attributes compare by
+    criterion: Criterion = "entropy"  # score by which attributes are compared
     trees: int = 1
-    drawn: int | None = None  # number of attributes drawn for each node to choose from; None: all that are left
+    drawn: int | None = None  # number of attributes drawn for each node to choose from; None: all remaining ones
     seed: int = 0  # public seed of these draws
 
     def __post_init__(self) -> None:
@@ -76,11 +77,11 @@ class Problem:
 
     @property
     def compared(self) -> tuple[int, ...]:
-        """The numbers of values of the root's candidates; no node has more of them."""
+        """Numbers of values of the root's candidates; no node has larger ones."""
         return compared(self.runs, self.domains, self.edges)
 
     def candidates(self, tree: int, depth: int, place: int, left: Sequence[int]) -> tuple[int, ...]:
-        """Return the attributes that a node chooses from: all left, some edges of each run, or a public draw.
+        """Return the attributes that a node chooses from: all remaining ones, some edges of each run, or a public draw.
 
         Args:
             tree: Index of the node's tree, from 0.

@@ -1,11 +1,11 @@
-"""Which splits are worth their leaves, decided in secret before anything is opened: pruning while a tree grows.
+"""Pruning while a tree grows: decides in secret which splits are worth their leaves, before anything is opened.
 
-Ideal functionality. Inputs: both parties' counts by value and class of every open node and attribute left. Output,
-secret: for each whether the split gains more than a public penalty. A node without a split that does is a leaf, and
-only splits that do are compared. Leakage: how many nodes and attributes there are, how many values these have, bound,
-classes, and the tree above.
+Ideal functionality. Inputs: both parties' counts by value and class of every open node and remaining attribute. Output,
+secret: for each whether the split gains more than a public penalty. A node without such a split is a leaf, and only
+such splits are compared. Leakage: the numbers of nodes, attributes and their values, bound, classes, and the tree
+above.
 
-A node of n rows is split by one of a attributes left, of v values:
+A node of n rows has a remaining attributes; an attribute has v values:
 
 * `mdl`, the minimum description length (Quinlan, Rivest 1989; Rissanen 1996). The gain is n (H(class) - H(class |
   attribute)): the nats that telling the classes of the rows takes less. The penalty is ln a, to name the attribute,
@@ -18,10 +18,10 @@ A node of n rows is split by one of a attributes left, of v values:
 * `pessimistic` (Quinlan 1987). The gain is how many rows more the majorities of the parts get right than that of the
   node, the penalty half a row for every part but one.
 
-Error. `pessimistic` is exact. The others compare fixed-point numbers: the four sums of x ln x in a gain are of counts
-that add up to n each, so it is wrong by at most 4 n e <= n delta, e being the proven error of a logarithm. A split is
-so judged rightly if gain / n and penalty / n differ by delta, in which ID3-delta takes any entropies for equal.
-Penalties are rounded up to the last bit; correctly rounded arithmetic makes them the same integers for both parties.
+Error. `pessimistic` is exact. The others compare fixed-point numbers. The four sums of x ln x in a gain are of counts
+that add up to n each, so the gain is wrong by at most 4 n e <= n delta, where e is the proven error of a logarithm. So
+a split is judged rightly if gain / n and penalty / n differ by at least delta; ID3-delta takes entropies within delta
+for equal. Penalties are rounded up to the last bit; correctly rounded arithmetic gives both parties equal integers.
 
 Cost of n nodes with a attributes left each. `mdl` and `chi2`: the scores of all n nodes, where a tree that is not
 pruned has them of those it splits; n (classes + 1) x ln x for the nodes; a n comparisons. `pessimistic`: both parties'
@@ -49,8 +49,8 @@ from smc.engines import Bits, Engine, Word
 from smc.engines.words import MAX_WIDTH
 from smc.primitives import bits as bitpack
 
-LEVEL = 0.05  # level of the test of a node
-DIGITS = 128  # binary, of penalties: rounded to far fewer
+LEVEL = 0.05  # significance level of the test of a node
+DIGITS = 128  # binary digits of penalties, before they are rounded to far fewer
 
 
 def pruned(
@@ -113,7 +113,7 @@ def _gains_more(
     """Return whether each split gains more than its penalty, [1, splits], from |T| H(class | attribute) of each."""
     words = engine.words
     of_nodes = np.repeat(np.arange(len(left)), [len(line) for line in left])
-    alone = [*np.column_stack([classes.sum(axis=1), classes])]  # a split into one part, the node
+    alone = [*np.column_stack([classes.sum(axis=1), classes])]  # a split into one part: the node itself
     of_node = entropies(engine, problem, alone, np.ones(len(alone), dtype=np.int64))
     width = min(scores.width + 1, MAX_WIDTH)  # one more bit helps if there are hardly more rows than classes
     of_node = words.total(of_node, of_nodes[:, None], scores.width)
@@ -144,7 +144,7 @@ def _penalties(problem: Problem, forest: Forest, left: Sequence[tuple[int, ...]]
 
 
 def _cells(problem: Problem, tree: Tree, above: int = 1) -> Iterator[int]:
-    """Yield for every open node the product of the numbers of values asked above it."""
+    """Yield for every open node the product of the numbers of values of the attributes asked above it."""
     if isinstance(tree, Open):
         yield above
     elif isinstance(tree, Split):

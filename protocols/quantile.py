@@ -1,11 +1,11 @@
-"""A quantile of both parties' values, found on a public grid: by halving, sixteen parts a round.
+"""Joint quantile of both parties' values on a public grid, by search with sixteen parts a round.
 
-Ideal functionality. Inputs: from each party, as a function of the grid's places, how many of its values are at most
-that place's; public: the grid, the share p = a / b. Output to both: the first place j with b F(j) >= a n, where F(j)
-is the number of both parties' values that are at most place j's, n that of all. Of p = 0 that is the least value: the
-first place j with F(j) >= 1, the last place if nobody has a value.
-Leakage: nothing else. Every threshold that is opened on the way follows from the output: it is 1 for places from it on,
-0 before (F is monotone). Security is that of the engine.
+Ideal functionality. Inputs: from each party, for every grid position, the number of its values up to that position;
+public: the grid, the share p = a / b. Output to both: the first position j with b F(j) >= a n, where F(j) is the number
+of both parties' values up to position j, and n the number of all values. For p = 0 this is the least value: the first
+position j with F(j) >= 1, or the last position if there are no values. Leakage: nothing else. Every threshold opened on
+the way follows from the output: it is 1 from that position on, 0 before (F is monotone). Security is that of the
+engine.
 
 Paper: Aggarwal, Mishra, Pinkas, "Secure Computation of the k-th Ranked Element" (EUROCRYPT 2004; J. Cryptology 23,
 2010), whose bisection compares both parties' ranks; against parties that leave the protocol they need a further check
@@ -39,7 +39,7 @@ def rounds(places: int) -> int:
 
 
 def most_opened(places: int) -> int:
-    """Return an upper bound on the thresholds that are opened; no place is opened twice."""
+    """Return an upper bound on the number of opened thresholds; no position is opened twice."""
     return min(places - 1, (PARTS - 1) * rounds(places))
 
 
@@ -69,7 +69,7 @@ def quantile(
         InputError: This party has more than `bound` values, or the bound does not fit a threshold.
     """
     a, b = share.numerator, share.denominator
-    first, count = 0, places  # the answer is one of the places from `first` to `first + count - 1`
+    first, count = 0, places  # the result is one of the positions `first` to `first + count - 1`
     while count > 1:
         step = -(-count // PARTS)
         candidates = np.arange(first + step - 1, first + count - 1, step, dtype=np.int64)

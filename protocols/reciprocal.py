@@ -86,7 +86,7 @@ class Parameters:
 
     @property
     def error(self) -> Fraction:
-        """A proven bound on |W_0 / 2^S_0 - 1 / u|."""
+        """Proven bound on |W_0 / 2^S_0 - 1 / u|."""
         radius, most = Fraction(1, 2 << self.cells), _most(self.cells)
         bound = Fraction(1, 2 << self.scales[-1])
         for scale, digits in zip(self.scales[-2::-1], self.digits[::-1], strict=True):
@@ -95,7 +95,7 @@ class Parameters:
         return bound + _truncation(self.cells, len(self.digits)) + Fraction(1, 1 << self.fraction_bits)
 
     def cost(self, prices: Prices) -> float:
-        """Return about how many bytes one series needs, for a choice between parameters that are precise enough."""
+        """Return the approximate bytes of one series, to choose between sufficiently precise parameters."""
         table = (1 << self.cells) * prices.and_gate + min(1 << self.cells, sum(self.scales)) * prices.selected_bit
         digits = sum(q - self.cells for q in self.digits)
         return table + digits * (prices.factor_bit or 2 * self.series_width * prices.and_gate)

@@ -1,4 +1,4 @@
-"""Rules for the leaves of an exact tree: no leaf of few rows, of rows that are alike, or of rows that stand out.
+"""Rules for the leaves of an exact tree: no leaf of few rows, of too similar classes, or far from all rows.
 
 A leaf discloses something about its *group*, the rows that end in it, with n rows, n(c) of class c. The group keeps the
 rules if it is empty, or if
@@ -148,7 +148,7 @@ class Rules:
         numerator, denominator = self.fraction
         classes, rows, everything = len(whole), counts.sum(axis=-1), int(whole.sum())
         fits = self.largest(classes, everything).bit_length() < MAX_WIDTH
-        exact: Any = np.int64 if fits else object  # Python's integers have no bound
+        exact: Any = np.int64 if fits else object  # Python's integers are unbounded
         part, n = counts.astype(exact), rows.astype(exact)
         differences = part * everything - n[..., None] * whole.astype(exact)
         parts = differences.cumsum(axis=-1) if self.distance == "ordered" else differences

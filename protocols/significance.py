@@ -1,4 +1,4 @@
-"""Significance tests decided in secret: does a statistic of both parties' rows exceed a public quantile?
+"""Significance tests decided in secret: whether a statistic of both parties' rows exceeds a public quantile.
 
 Ideal functionality. Inputs: each party's own counts, or sums, of its rows. Output to both: one bit, whether the
 statistic of the sums is above the quantile. Leakage: nothing else; sizes, bounds and the quantile are public. Security
@@ -62,7 +62,7 @@ from smc.circuit import (
 )
 from smc.engines import Bits, Engine
 
-ERROR = Fraction(1, 1 << 10)  # of the statistic of a chi-square test
+ERROR = Fraction(1, 1 << 10)  # largest error of a chi-square statistic
 DIGITS = 24
 DEGREES = (*range(1, 13), 14, 16, 18, 20, 25, 30, 40, 60, 100, 200, 1000)
 
@@ -265,7 +265,7 @@ def _critical(share: Integer, other: Integer, n1: Integer, n2: Integer, level: f
     summed, bottom = tops[0].wide_add(tops[1]), parts[0].wide_add(parts[1])
     square = summed * summed
     reached = [square >= bottom * degrees for degrees in DEGREES[1:]]
-    # A degree is reached only if all before it are. So this is the one-hot position of the last reached.
+    # A degree is reached only if all smaller ones are. So this is the one-hot position of the last one reached.
     places = [~reached[0], *(now & ~after for now, after in pairwise(reached)), reached[-1]]
     squares = [math.ceil(t_quantile(level, degrees) ** 2 * (1 << FRACTION)) for degrees in DEGREES]
     return pick(places, [Integer.constant(share.graph, value) for value in squares])

@@ -1,4 +1,4 @@
-"""Linear thresholds: is own_0 + own_1 >= 0, for integers of both parties, a batch of questions at once?
+"""Linear thresholds: whether own_0 + own_1 >= 0, for integers of both parties, for a batch of questions.
 
 Ideal functionality. Inputs: from each party an integer for each question, its side of a public linear form
 sum_i c_i (n_i^0 + n_i^1) of both parties' counts, which it computes by itself. Output: one bit a question, secret or
@@ -23,7 +23,7 @@ from smc.errors import InputError
 from smc.primitives import bits as bitpack
 from smc.primitives.bits import BitMatrix
 
-MOST_BITS = 63  # largest width of a side, its sign included
+MOST_BITS = 63  # largest width of a side, including its sign
 FEW = 1 << 14  # above this number of questions, gates cost more than the rounds of a circuit of few gates
 
 
@@ -32,7 +32,7 @@ def _netlist(width: int, form: Form, carried: bool) -> Netlist:
     """Build the circuit of a question: both sides, and if they are `carried` a bit; whether the sum is at least 0."""
     builder = Builder(form)
     left, right = builder.input(width, signed=True), builder.input(width, signed=True)
-    if carried:  # appended below both lowest bits: carry + carry is carried into the sum
+    if carried:  # appended below both lowest bits: their sum carries into the lowest bit
         carry = builder.input(1)
         left, right = (concatenate(carry, side).as_signed() for side in (left, right))
     builder.output(reached(left, right))

@@ -1,4 +1,4 @@
-"""Trees of indices, whole or still growing: ID3 opens them level by level, and a checkpoint holds nothing else.
+"""Trees of indices, complete or growing: ID3 opens them level by level, and a checkpoint holds nothing else.
 
 A growing tree has `Open` nodes, all at one depth. They are numbered in reading order (left to right), which is the
 order in which every count, circuit and message of a level lists them.

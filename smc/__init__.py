@@ -1,3 +1,3 @@
-"""The engine: secrets in, secrets out. It knows nothing of networks, files, tables or mining."""
+"""Engine of secure two-party computation: secrets in, secrets out, without networks, files, tables or mining."""
 
 __version__ = "0.1.0"

@@ -1,9 +1,10 @@
-"""A running digest of the function that a session computes, compared with the peer's: a guard against mistakes.
+"""Running digest of the function that a session computes, compared with the peer's digest to detect mistakes.
 
 Each party notes what it does: steps, their sizes, and public contents such as circuits. The first message each way
-after a note carries the digest in front, so the comparison costs 16 bytes and no message. A share that leaves
-unannounced is masked by the whole state, so a peer that computes another function cannot read it. A share that is
-announced leaves after the comparison. A hostile peer may send any digest.
+after a note carries the digest in front, so the comparison costs 16 bytes and no extra message. A share sent before the
+comparison is masked with bits drawn from the whole state, so a peer that computes another function cannot read it. A
+share whose step was noted beforehand is sent after the comparison. The digest protects from mistakes only: a hostile
+peer may send any digest.
 """
 
 from __future__ import annotations
@@ -17,37 +18,40 @@ from numpy.typing import NDArray
 
 from smc.errors import JobMismatchError, ProtocolError, SmcError
 
-DIFFERS = "another function"  # the last message of a party that has seen a difference: a byte, in which chain
-ASIDE = "checkpoint."  # label prefix of nodes' messages between steps: no part of the function, so without a digest
+# last message of a party that has seen a difference: one byte, the number of the differing chain
+DIFFERS = "another function"
+# label prefix of the nodes' messages between steps: they are no part of the function and carry no digest
+ASIDE = "checkpoint."
 CHAINS = (
     ("their steps differ", 5),
     ("the numbers of values or their bits differ", 5),
     ("circuits or public numbers differ", 6),
-)  # each with its bytes of the digest
+)  # each chain with its digest bytes
 DIGEST_BYTES = sum(size for _, size in CHAINS)
 SHOWN_NOTES = 3
-SHOWN_SIZES = {"width": "bits", "widths": "bits", "batch": "values", "batches": "values"}  # in errors
+# units of the sizes shown in errors
+SHOWN_SIZES = {"width": "bits", "widths": "bits", "batch": "values", "batches": "values"}
 SHOWN_CHARACTERS = 120
 
 Size = int | Sequence[int]
 
 
 class Agreement:
-    """The steps that one party has noted, as a running digest.
+    """Running digest of the steps that one party has noted.
 
-    `is_told`: this party's digest was sent. `is_heard`: the peer's digest came and is equal.
+    `is_told`: this party has sent its digest. `is_heard`: the peer's digest has arrived and is equal.
     """
 
     def __init__(self) -> None:
         self._chains = tuple(hashlib.sha256() for _ in CHAINS)
         self._recent: deque[tuple[str, dict[str, Size]]] = deque(
             maxlen=SHOWN_NOTES
-        )  # since the peer's digest was the same
+        )  # steps noted since the last equal digest of the peer
         self.is_told = self.is_heard = True
         self._holds_code = self._has_same_code = False
 
     def note(self, step: str, content: Callable[[], bytes] | None, sizes: dict[str, Size]) -> None:
-        """Add a step of the function that is computed; the next message each way then carries the digest.
+        """Add a step of the computed function; the next message each way then carries the digest.
 
         Args:
             step: The name of the step.
@@ -92,7 +96,7 @@ class Agreement:
         return int(np.searchsorted(ends, place, side="right"))
 
     def error(self, chain: int) -> SmcError:
-        """Return the error for a difference in a chain: the peer's fault once it has named our protocol's code."""
+        """Return the error for a difference in a chain; it blames the peer if the peer names this protocol's code."""
         what, _ = CHAINS[min(chain, len(CHAINS) - 1)]
         steps = f"{what}. Last steps here: {'; '.join(_shown(*note) for note in self._recent) or 'none'}"
         if self._has_same_code:

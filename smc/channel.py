@@ -1,7 +1,7 @@
-"""A channel carries labelled byte strings between two parties, in order. It knows no roles.
+"""Channel of labelled byte strings between two parties, in order; both parties have equal roles.
 
-`parties.link.channel` adapts a gRPC stream to this interface; `memory_pair` joins two threads of one process
-for tests, harnesses and benchmarks.
+`parties.link.channel` adapts a gRPC stream to this interface. `memory_pair` joins two threads of one process for tests,
+harnesses and benchmarks.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ Buffer = bytes | bytearray | memoryview
 
 
 class Channel(ABC):
-    """An ordered, reliable, labelled byte pipe to the peer.
+    """Ordered, reliable, labelled byte channel to the peer.
 
-    Sizes are public in every protocol, so the receiver always names the step and the size it expects. Any other message
-    of the peer is a `ProtocolError` that names both.
+    Sizes are public in every protocol, so the receiver always passes the label and the size that it expects. Any other
+    message of the peer raises a `ProtocolError` that names both.
     """
 
     @abstractmethod
     def send(self, step: str, payload: Buffer) -> None:
         """Queue a message for the peer.
 
-        The bytes are taken before the call returns, so the caller may reuse the buffer. The call blocks while the
-        bounded outgoing buffer is full.
+        The bytes are copied or sent before the call returns, so the caller may reuse the buffer. The call blocks while
+        the bounded outgoing buffer is full.
 
         Args:
             step: The label of the message; the receiver expects an equal one.
@@ -46,8 +46,8 @@ class Channel(ABC):
         """Return the next message.
 
         Args:
-            step: The label that the message must have.
-            size: The bytes that the message must have, exactly.
+            step: Label that the message must have.
+            size: Exact size of the message in bytes.
 
         Raises:
             ProtocolError: The peer's next message has another label or size.
@@ -55,11 +55,11 @@ class Channel(ABC):
         """
 
 
-HEAD_BYTES = 16  # of a refused message, that its error keeps
+HEAD_BYTES = 16  # first bytes of a refused message, kept by its error
 
 
 def check_message(step: str, size: int, got_step: str, got_size: int) -> None:
-    """Refuse a message that is not the expected one, with an error that names both.
+    """Raise an error that names both messages if a message is not the expected one.
 
     Args:
         step: The expected label.
@@ -78,7 +78,7 @@ def check_message(step: str, size: int, got_step: str, got_size: int) -> None:
 
 @contextmanager
 def refused(step: str, payload: Buffer) -> Iterator[None]:
-    """Attach label and first bytes of a message to a `ProtocolError` of the block.
+    """Attach the label and the first bytes of a message to a `ProtocolError` raised inside the block.
 
     Args:
         step: The label of the message.
@@ -141,8 +141,8 @@ def memory_pair(timeout: float = 60.0, depth: int = 4096) -> tuple[MemoryChannel
     """Return two joined in-memory channels.
 
     Args:
-        timeout: Seconds that a send or a receive waits before it raises `LinkError`.
-        depth: Messages that may be under way in each direction; a send waits when there are more.
+        timeout: Seconds that a send or a receive waits before raising `LinkError`.
+        depth: Most messages in transit in each direction; a send blocks while the queue is full.
     """
     there: queue.Queue[_Message | None] = queue.Queue(depth)
     back: queue.Queue[_Message | None] = queue.Queue(depth)

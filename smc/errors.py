@@ -1,49 +1,49 @@
-"""What can go wrong, sorted by whose fault it is.
+"""Errors, sorted by the party or machine that causes them.
 
-Every error that may reach an operator is one of these; its text is one clear line. `parties.cli` maps
-them to exit codes and never shows a traceback for them.
+Every error that may reach an operator is one of these; its text is one clear line. `parties.cli` maps them to exit
+codes and shows no traceback for them.
 """
 
 
 class SmcError(Exception):
-    """Base of all errors this project raises on purpose."""
+    """Base of all errors that this project raises on purpose."""
 
 
 class InputError(SmcError):
-    """The operator's own input is wrong: a file, a value, an option. Exit code 2."""
+    """Wrong input of the operator: a file, a value, an option. Exit code 2."""
 
 
 class MachineError(InputError):
-    """This machine cannot do it now, and may later: a full disk, a database that is locked. Exit code 5."""
+    """Temporary failure of this machine: a full disk, a locked database. Exit code 5."""
 
 
 class JointRefusalError(InputError):
-    """Both parties' inputs together are refused, as both have opened it; both get an equal text. Exit code 2."""
+    """Refusal of both parties' inputs together, opened to both; both receive an equal text. Exit code 2."""
 
 
 class LinkError(SmcError):
-    """The link or the peer failed: unreachable, silent, disconnected, untrusted. Exit code 3."""
+    """Failure of the link or of the peer: unreachable, silent, disconnected, untrusted. Exit code 3."""
 
 
 class PeerLeftError(LinkError):
-    """The peer ended the session while this party still expected something. Exit code 3."""
+    """End of the session by the peer while this party still expected a message. Exit code 3."""
 
 
 class ShardError(LinkError):
-    """A shard has failed twice. Exit code 3.
+    """Second failure of a shard. Exit code 3.
 
-    The cause is for this party's operator only: the peer gives the address at which a shard is met.
+    The cause is shown to this party's operator only, because the peer supplies the address of a shard.
     """
 
 
 class ProtocolError(LinkError):
-    """The peer sent a message that the protocol does not allow here. Exit code 3.
+    """Message of the peer that the protocol does not allow at this point. Exit code 3.
 
-    `refused` is the label of the refused message, and its first bytes.
+    `refused` holds the label and the first bytes of the refused message.
     """
 
     refused: tuple[str, bytes] = ("", b"")
 
 
 class JobMismatchError(SmcError):
-    """The peer is there and trusted, but runs a different job. Exit code 4."""
+    """Different job of a peer that is reachable and trusted. Exit code 4."""

@@ -1,19 +1,19 @@
-"""The hash of garbling and oblivious transfer: a tweakable circular-correlation-robust hash from AES.
+"""Hash of garbling and oblivious transfer: a tweakable circular-correlation-robust hash from AES.
 
     H_n(x, i) = pi(pi(x) xor i) xor pi(x),   pi = AES-128 under key k_n,   k_n = AES-128 of n // 64 under a master key
 
-Gates and OTs are numbered; n is the number, and the tweak i is n, or n + 2^64 and n + 2^65 for a gate's second and
-third hash. Source: Guo, Katz, Wang, Weng, Yu, "Efficient and Secure Multiparty Computation from Fixed-Key Block
-Ciphers" (IEEE S&P 2020). Assumption: AES is an ideal cipher. The master key is derived from the public session
-identifier and the purpose, and a number serves once, so no (key, tweak) pair occurs twice in a session or in two.
+Gates and OTs are numbered; n is the number. The tweak i is n, or n + 2^64 and n + 2^65 for a gate's second and third
+hash. Source: Guo, Katz, Wang, Weng, Yu, "Efficient and Secure Multiparty Computation from Fixed-Key Block Ciphers"
+(IEEE S&P 2020). Assumption: AES is an ideal cipher. The master key is derived from the public session identifier and
+the purpose, and each number is used once. So no (key, tweak) pair occurs twice, within a session or across sessions.
 
-**Concrete security.** One AES tests a guess at delta against all gates (or OTs) that were hashed under its key, so u of
+**Concrete security.** One AES tests a guess of delta against all gates (or OTs) that were hashed under its key, so u of
 them under a key cost log2 u bits of 128: Guo, Katz, Wang, Weng, Yu, "Better Concrete Security for Half-Gates Garbling
-(in the Multi-Instance Setting)" (CRYPTO 2020), who give attack and bound. Here u is `GATES_PER_KEY` = 64, whatever the
-size of the circuit and the number of instances and sessions: 122 bits. The kernels expand the keys, four at once.
+(in the Multi-Instance Setting)" (CRYPTO 2020), with attack and bound. Here u is `GATES_PER_KEY` = 64, independent of
+the size of the circuit and of the number of instances and sessions: 122 bits. The kernels expand four keys at once.
 
-Long messages are hashed by BLAKE3 (O'Connor, Aumasson, Neves, Wilcox-O'Hearn, 2020): ten times as fast as SHA-256 on
-processors that have no instructions for the latter.
+Long messages are hashed by BLAKE3 (O'Connor, Aumasson, Neves, Wilcox-O'Hearn, 2020). It is ten times as fast as SHA-256
+on processors without instructions for SHA-256.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from smc import kernels
 from smc.kernels.limits import GATES_PER_KEY, KEYS_AT_ONCE
 from smc.session import Session
 
-ALIGNMENT = 8  # kernels work on up to eight neighbouring numbers under one key
+ALIGNMENT = 8  # kernels process up to eight neighbouring numbers under one key
 assert GATES_PER_KEY % ALIGNMENT == 0
 
 Blocks = NDArray[np.uint64]
@@ -43,23 +43,23 @@ def round_keys(key: bytes) -> RoundKeys:
 
 
 def hash_keys(master: bytes) -> RoundKeys:
-    """Return the keys of kernels that hash, uint64[5, 22]: the master's round keys, and room for those of four keys."""
+    """Return the key array of hashing kernels, uint64[5, 22]: the master's round keys, and room for four keys'."""
     keys = np.zeros((1 + KEYS_AT_ONCE, 22), dtype=np.uint64)
     keys[0] = round_keys(master)
     return keys
 
 
 class KeySchedule:
-    """Ranges of numbers under the master key of a purpose, each number handed out once."""
+    """Ranges of numbers under the master key of a purpose; each number is handed out once."""
 
     def __init__(self, session: Session, purpose: str) -> None:
         self._session = session
         self._purpose = purpose
-        self._keys: RoundKeys | None = None  # counting makes schedules that it never takes from
+        self._keys: RoundKeys | None = None  # created on first use: counting makes schedules that it never uses
         self._next = 0
 
     def take(self, count: int) -> tuple[RoundKeys, int]:
-        """Return `hash_keys` for the next `count` numbers, and the first of them, a multiple of 8."""
+        """Return `hash_keys` for the next `count` numbers, and the first number, a multiple of 8."""
         if self._keys is None:
             self._keys = hash_keys(self._session.derive("hash key", self._purpose))
         first = self._next
@@ -68,10 +68,10 @@ class KeySchedule:
 
 
 class LabelHash:
-    """H over arrays of blocks, for oblivious transfer: each element has its own tweak, never used again.
+    """Hash H over arrays of blocks, for oblivious transfer: each element has its own tweak, used once.
 
-    Both parties make one per purpose and hash equal numbers of elements in one order, so the key derivation binds
-    session, protocol step and OT index.
+    Both parties make one object for each purpose and hash equal numbers of elements in one order. So the key derivation
+    binds session, protocol step and OT index.
     """
 
     def __init__(self, session: Session, purpose: str) -> None:

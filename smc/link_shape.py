@@ -1,4 +1,4 @@
-"""How fast a link is: what a cost estimate, an emulated link and a measurement all speak of."""
+"""Rate, delay and window of a link, for cost estimates, emulated links and measurements."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from dataclasses import dataclass
 
 from smc.errors import InputError
 
-_RATES = {"gbit": 1e9, "mbit": 1e6, "kbit": 1e3, "bit": 1.0}  # decimal, as `tc` has them
+_RATES = {"gbit": 1e9, "mbit": 1e6, "kbit": 1e3, "bit": 1.0}  # decimal units, as in `tc`
 _SHOWN_TIMES = {"s": 1.0, "ms": 1e-3}
 _TIMES = {**_SHOWN_TIMES, "us": 1e-6}
 _SIZES = {"mib": 2**20, "kib": 2**10}
 WINDOW_BYTES = 2**20
-PIECES = 16  # of a window, in which it is given back
+PIECES = 16  # pieces of a window, in which it is released
 _NUMBER = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+) *([a-z]+)")
 
 
 @dataclass(frozen=True)
 class LinkShape:
-    """A link's `rate` in bits per second and `delay` in seconds, both one way and equal in each direction.
+    """Link with `rate` in bits per second and `delay` in seconds, both one way and equal in each direction.
 
-    None stands for a rate or a delay too good to matter. `window` is the bytes that a sender may have under way: no
-    more pass in a round trip, however high the rate. Without a rate the window is never full, and only the delay
+    None means unlimited rate or no delay. `window` is the number of bytes that a sender may have in transit: at most
+    one window passes in a round trip, whatever the rate. Without a rate the window is never full, and only the delay
     matters. As text the second number is the round trip, two delays: `str(LinkShape(100e6, 0.02))` is "100mbit,40ms".
-    The window comes third, unless it is the usual one.
+    The window comes third, unless it is the default.
     """
 
     rate: float | None = None
@@ -42,10 +42,10 @@ class LinkShape:
 
     @classmethod
     def parse(cls, text: str) -> LinkShape:
-        """Read "RATE,ROUND-TRIP,WINDOW", any of them alone, or the name of a preset.
+        """Read "RATE,ROUND-TRIP,WINDOW", any one of the three alone, or the name of a preset.
 
         Raises:
-            InputError: The text is none of these.
+            InputError: The text has none of these forms.
         """
         words = text.strip().lower()
         if words in PRESETS:
@@ -69,7 +69,7 @@ class LinkShape:
 
     @property
     def round_trip(self) -> float:
-        """Seconds there and back."""
+        """Round-trip time in seconds."""
         return 2 * (self.delay or 0.0)
 
     def __str__(self) -> str:
@@ -84,7 +84,7 @@ class LinkShape:
 
 
 def _in_units(value: float, units: Mapping[str, float]) -> str:
-    """Return the value in the largest unit of which it is one or more, six digits at most; units come largest first."""
+    """Return the value in the largest unit in which it is at least 1, with at most six digits; largest unit first."""
     name, unit = next(((n, u) for n, u in units.items() if value >= u), list(units.items())[-1])
     return f"{float(f'{value / unit:.6g}'):.12g}{name}"
 
@@ -97,25 +97,27 @@ PRESETS = {
 
 
 class Direction:
-    """One direction of a link, which gives arrival times.
+    """One direction of a link, which computes arrival times.
 
-    Bytes leave one after the other at the link's rate and arrive one delay later. No more than the window are under
-    way: the sender learns one delay later that the receiver has taken bytes.
+    Bytes leave one after the other at the link's rate and arrive one delay later. At most a window of bytes is in
+    transit: the sender learns one delay later that the receiver has read bytes.
     """
 
     def __init__(self, shape: LinkShape) -> None:
         self._seconds_per_byte = 8 / shape.rate if shape.rate is not None else 0.0
         self._delay = shape.delay or 0.0
-        self._free = 0.0  # when all that was handed over will have left
+        self._free = 0.0  # time at which all bytes handed over have left
         self._window = shape.window
-        self._is_narrow = 0 < self._window * self._seconds_per_byte < shape.round_trip  # else it is never used up
-        self._under_way: deque[tuple[int, float]] = deque()  # bytes, and when the sender hears that they were taken
-        self._waiting = 0  # bytes of these
+        # otherwise the window is never full
+        self._is_narrow = 0 < self._window * self._seconds_per_byte < shape.round_trip
+        # bytes in transit, and the time at which the sender learns that they were read
+        self._under_way: deque[tuple[int, float]] = deque()
+        self._waiting = 0  # number of bytes in transit
         filled = round(self._delay / self._seconds_per_byte) if self._seconds_per_byte else 0
-        self.capacity = min(filled, self._window)  # bytes that may have left and not have arrived
+        self.capacity = min(filled, self._window)  # most bytes that have left and not arrived
 
     def carry(self, size: int, now: float) -> float:
-        """Hand over a message to the link, and return the moment at which its last byte arrives.
+        """Hand a message over to the link, and return the time at which its last byte arrives.
 
         Args:
             size: Bytes of the message.
@@ -135,7 +137,7 @@ class Direction:
         return self._free + self._delay
 
     def _make_room(self, size: int) -> None:
-        """Wait until `size` more bytes may be under way."""
+        """Wait until the window has room for `size` more bytes."""
         while (excess := self._waiting + size - self._window) > 0:
             passed, heard = self._under_way.popleft()
             left = max(0, passed - excess)

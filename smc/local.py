@@ -1,4 +1,4 @@
-"""Run both parties of a program in two threads of one process: for tests, harnesses and benchmarks."""
+"""Runner of both parties of a program in two threads of one process, for tests, harnesses and benchmarks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Result = TypeVar("Result")
 
 
 class _Party(threading.Thread, Generic[Result]):
-    """One party's thread: keeps its result or its error, and hangs up when it stops."""
+    """Thread of one party: stores its result or its error, and closes its channel when it stops."""
 
     def __init__(self, program: Callable[[Session], Result], session: Session, channel: MemoryChannel) -> None:
         super().__init__(daemon=True)
@@ -30,7 +30,7 @@ class _Party(threading.Thread, Generic[Result]):
     def run(self) -> None:
         try:
             self.result.append(self._program(self._session))
-        except BaseException as error:  # handed to the caller by run_local
+        except BaseException as error:  # run_local raises it to the caller
             self.error = error
         finally:
             self._channel.close()
@@ -58,14 +58,14 @@ def run_local(
         The result of party 0 and that of party 1.
 
     Raises:
-        BaseException: The error of the party that failed. If both fail, the one that is not a mere echo of the peer's
-            hanging up.
+        BaseException: The error of the party that failed. If both fail, the error that does not follow from the other
+            party's end.
 
     Examples:
         >>> run_local(lambda session: session.party, kernels=())
         (0, 1)
     """
-    warm(kernels)  # before the clock of a time-out or a meter runs
+    warm(kernels)  # before a time-out or a meter starts
     identifier = derive(seed, "session", size=32) if seed is not None else os.urandom(32)
     parties: list[_Party[Result]] = []
     for number, channel in enumerate(memory_pair(timeout)):

@@ -1,8 +1,8 @@
-"""The meter: bytes, messages, rounds, seconds, AND gates and opened bits, as a tree of named phases.
+"""Meter of bytes, messages, rounds, seconds, AND gates and opened bits, as a tree of named phases.
 
-A phase's cost includes its sub-phases. `rounds` counts the blocks of consecutive receives: every time a
-party starts to wait after having sent (or at the start) is one round, and costs at least one one-way
-latency of the link. The two parties may count a few rounds differently, where one sends ahead of the other.
+A phase's cost includes its sub-phases. `rounds` counts the blocks of consecutive receives: a round begins whenever a
+party starts to wait after a send (or at the start), and takes at least the one-way latency of the link. The two
+parties' counts may differ by a few rounds where one party sends ahead of the other.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 
 @dataclass
 class Cost:
-    """A phase's cost to this party, and the bits it opened. Bytes are payload handed to and taken from the link."""
+    """Cost of a phase for this party, and the bits it opened. Bytes are payload sent to and received from the link."""
 
     bytes_sent: int = 0
     bytes_received: int = 0
@@ -26,7 +26,7 @@ class Cost:
     bits_opened: int = 0
 
     def add(self, parallel: Sequence[Cost]) -> None:
-        """Add costs of parallel work: the maximum of rounds and seconds, sums of all else."""
+        """Add costs of parallel work: the maximum of rounds and seconds, the sums of the others."""
         for name in ("bytes_sent", "bytes_received", "messages", "and_gates", "bits_opened"):
             setattr(self, name, getattr(self, name) + sum(getattr(cost, name) for cost in parallel))
         self.rounds += max(cost.rounds for cost in parallel)
@@ -40,7 +40,7 @@ class Cost:
 
 
 class Meter:
-    """Adds up costs under the current path of phases, e.g. `id3/level 2/x ln x`."""
+    """Sum of costs under the current path of phases, e.g. `id3/level 2/x ln x`."""
 
     def __init__(self) -> None:
         self.total = Cost()
@@ -52,7 +52,7 @@ class Meter:
 
     @contextmanager
     def phase(self, name: str) -> Iterator[Cost]:
-        """Count everything inside the `with` block under `name`, nested in the phase around it."""
+        """Count everything inside the `with` block under `name`, nested in the enclosing phase."""
         self._path.append(name)
         cost = self.phases.setdefault("/".join(self._path), Cost())
         self._open.append(cost)
@@ -72,7 +72,7 @@ class Meter:
             cost.messages += 1
 
     def received(self, size: int) -> None:
-        """Count one incoming message of `size` bytes, and a round if the last message went out."""
+        """Count one incoming message of `size` bytes, and a round if the previous message was sent."""
         rounds = 0 if self._waiting else 1
         self._waiting = True
         for cost in self._open:
@@ -81,26 +81,26 @@ class Meter:
             cost.rounds += rounds
 
     def gates(self, count: int) -> None:
-        """Count `count` AND gates (gates times instances) worked on."""
+        """Count `count` AND gates (gates times instances)."""
         for cost in self._open:
             cost.and_gates += count
 
     def opened(self, bits: int) -> None:
-        """Count secret bits that were opened to both parties."""
+        """Count secret bits opened to both parties."""
         for cost in self._open:
             cost.bits_opened += bits
 
     def together(self, parts: Sequence[Meter]) -> None:
-        """Count under the current path the costs of other meters, whose work was done in parallel.
+        """Add the costs of other meters, whose work ran in parallel, under the current path.
 
-        The maximum of rounds and seconds counts, of all else the sum.
+        The rounds and seconds are the maximum, all other figures the sum.
         """
         paths = dict.fromkeys(path for part in parts for path in part.phases)
         for path in paths:
             cost = self.phases.setdefault("/".join([*self._path, path]), Cost())
             cost.add([part.phases[path] for part in parts if path in part.phases])
         for cost in self._open:
-            seconds = cost.seconds  # of the block itself: it is timed as a whole
+            seconds = cost.seconds  # the block is timed as a whole, so its seconds stay
             cost.add([part.total for part in parts])
             cost.seconds = seconds
 

@@ -1,7 +1,7 @@
-"""The public choices of how a program is run, and what each engine is made of. No other list of them exists.
+"""Public choices of a program's execution: the only list of engines, kinds of OT, garbling schemes and circuit forms.
 
-Names, circuits, integers, prices and descriptions of the engines; the kinds of oblivious transfer; the schemes of
-garbled gates; the forms of circuits. This module loads nothing, so that command lines can read their options from it.
+It holds the names, circuits, integers, prices and descriptions of the engines. The module imports no other part of the
+project, so command lines read their options from it at little cost.
 """
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ from typing import Final, Literal
 EngineName = Literal["yao", "gmw", "mixed", "lean", "clear"]
 OTKind = Literal["extension", "trapdoor", "iknp", "softspoken2", "softspoken4", "softspoken8", "ferret"]
 Garbling = Literal["half", "three-halves"]
-Form = Literal["size", "depth"]  # what circuits save: AND gates, or levels of AND gates
+Form = Literal["size", "depth"]  # goal of circuits: few AND gates, or few levels of AND gates
 
 
 @dataclass(frozen=True)
 class Prices:
     """Costs of operations, in bytes or any other unit, to choose between sufficient parameters.
 
-    An AND gate; a one-hot bit to select by; a bit of the factor in a product, 0 if products are made of AND gates.
+    Prices of an AND gate; of a one-hot bit that selects; of a bit of the factor in a product, 0 if products consist of
+    AND gates.
     """
 
     and_gate: float
@@ -29,7 +30,7 @@ class Prices:
 
 CIRCUITS: Final = Prices(1, 0, 0)
 GARBLED: Final = Prices(28, 12, 24)  # additive shares beside garbled circuits
-SHARED: Final = Prices(1.5, 8.2, 16.4)  # additive shares beside XOR shares, with silent OT; its time counts too
+SHARED: Final = Prices(1.5, 8.2, 16.4)  # additive shares beside XOR shares with silent OT; the prices include its time
 
 
 @dataclass(frozen=True)
@@ -45,13 +46,13 @@ SEMI_HONEST: Final = Security(computational=128, statistical=40)
 
 @dataclass(frozen=True)
 class Recipe:
-    """An engine: its circuits and integers, the form of circuits that suits it, the prices of operations."""
+    """Engine: its circuits and integers, the form of circuits that suits it, the prices of operations."""
 
     circuits: Literal["garbled", "XOR shares", "clear"]
     integers: Literal["circuits", "additive shares"]
-    form: Form  # "depth" where every level of AND gates is a round
+    form: Form  # "depth" if every level of AND gates is a round
     prices: Prices
-    security: Security | None  # None: it protects nothing
+    security: Security | None  # None: the engine protects nothing
     summary: str
 
 
@@ -72,6 +73,6 @@ RECIPES: Final[dict[EngineName, Recipe]] = {
     "clear": Recipe("clear", "circuits", "size", CIRCUITS, None, "protects nothing: the reference in tests"),
 }  # fmt: skip
 
-# The engines that protect: for every program, and those that differ on programs of bits only.
+# Engines that protect: first those for every program, then those that differ only on programs of bits.
 ENGINES: Final = tuple(name for name, recipe in RECIPES.items() if recipe.security is not None)
 BOOLEAN_ENGINES: Final = tuple(name for name in ENGINES if RECIPES[name].integers == "circuits")

@@ -1,7 +1,7 @@
-"""A session: one party's end of one run. Protocol code sees this and nothing below it.
+"""Session: one party's end of one run, and the only interface of protocol code to the layers below.
 
-It binds together who I am (party 0 or 1), the channel to the peer, the public session identifier that
-enters every key derivation, the meter, and this party's private randomness.
+It holds the party's number (0 or 1), the channel to the peer, the public session identifier that enters every key
+derivation, the meter, and this party's private randomness.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from smc.primitives.prg import Prg
 
 
 class Openings:
-    """The opening of secrets: each party sends its share to the other."""
+    """Opening of secrets: each party sends its share to the other."""
 
     def open(self, session: Session, share: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """Open bits: exchange this party's share of them for the peer's.
 
-        A share leaves masked: a peer that computes another function cannot read it.
+        The share is masked when sent: a peer that computes another function cannot read it.
 
         Args:
             session: This party's end of the run.
@@ -38,7 +38,8 @@ class Openings:
         Returns:
             The opened bits, packed uint8[bytes].
         """
-        return _exchanged(session, session.masked(share))  # the masks of one function cancel
+        # the masks of both parties cancel if they compute one function
+        return _exchanged(session, session.masked(share))
 
 
 def _exchanged(session: Session, share: NDArray[np.uint8]) -> NDArray[np.uint8]:
@@ -47,15 +48,15 @@ def _exchanged(session: Session, share: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 class AnnouncedOpenings(Openings):
-    """Openings in which no share leaves before both parties have announced theirs.
+    """Openings that send no share before both parties have announced theirs.
 
     This costs a byte each way and one more round. The digests in front of the announcements are compared first, so
-    shares leave without a mask.
+    shares are sent without a mask.
     """
 
     @override
     def open(self, session: Session, share: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """See `Openings.open`; `ready` may replace the share."""
+        """Open bits after both announcements; `ready` may replace the share."""
         share = self.ready(share)
         session.send("ready", np.ones(1, dtype=np.uint8))
         session.receive("ready", np.uint8, (1,))
@@ -63,17 +64,17 @@ class AnnouncedOpenings(Openings):
         return _exchanged(session, share)
 
     def ready(self, share: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Return the share to be sent, before it is announced."""
+        """Return the share to send, before it is announced."""
         return share
 
     def leaves(self) -> None:
-        """Note that the share is sent next: both parties have announced theirs."""
+        """Record that the share is sent next: both parties have announced theirs."""
 
 
 class Session:
     """One party's end of a two-party run.
 
-    `identifier` is 32 public bytes, equal on both sides and never used for another session. `prg` is this party's
+    `identifier` is 32 public bytes, equal at both parties and never used for another session. `prg` is this party's
     private randomness; only tests pass a seeded one. `contributions` is the source of its share of joint randomness
     (`smc.engines.Engine.random`): `prg`, unless `contribute` replaces it. `openings` exchanges the shares of opened
     bits.
@@ -95,7 +96,7 @@ class Session:
         self._taken: set[str] = set()
 
     def take(self, purpose: str) -> None:
-        """Claim a purpose for this session, once: the keys derived for it must never serve twice.
+        """Claim a purpose for this session, once: keys derived for it must never be used twice.
 
         Raises:
             ValueError: The purpose is claimed already.
@@ -119,8 +120,8 @@ class Session:
     def contribute(self, prg: Prg) -> Iterator[None]:
         """Take this party's contributions to joint randomness from `prg` in the enclosed work.
 
-        Both parties may do work again, each with a generator of the seed it had before. The work then draws equal joint
-        bits. A seed is this party's secret and serves one piece of work: equal seeds give equal contributions.
+        Both parties may repeat work, each with a generator of its first seed. The work then draws equal joint bits. A
+        seed is this party's secret and is used for one piece of work: equal seeds give equal contributions.
         """
         before, self.contributions = self.contributions, prg
         try:
@@ -135,7 +136,7 @@ class Session:
             yield cost
 
     def note(self, step: str, content: Callable[[], bytes] | None = None, **sizes: Size) -> None:
-        """Note a step of the function that is computed: both parties must note equal steps, see `smc.agreement`.
+        """Add a step of the computed function: both parties must note equal steps, see `smc.agreement`.
 
         Args:
             step: The name of the step.
@@ -145,11 +146,11 @@ class Session:
         self.agreement.note(step, content, sizes)
 
     def masked(self, share: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Return a share masked by everything noted; masked twice, it is the share again."""
+        """Return a share masked by all noted steps; masking twice returns the share."""
         return self.agreement.masked(share)
 
     def send(self, step: str, array: NDArray[Any]) -> None:
-        """Send an array, after the digest of what was noted since the last message.
+        """Send an array, after the digest of the steps noted since the last message.
 
         Args:
             step: The label of the message; the peer expects an equal one.
@@ -178,8 +179,8 @@ class Session:
 
         Raises:
             ProtocolError: The message has another label or size.
-            JobMismatchError: The digest in front of it differs from ours: the parties compute different functions.
-                `ProtocolError` instead, if the peer has named our protocol's code before.
+            JobMismatchError: The digest in front of the message differs: the parties compute different functions.
+                `ProtocolError` instead, if the peer has named this protocol's code before.
             LinkError: The peer is gone, or silent past the deadline.
         """
         kind = np.dtype(dtype)
@@ -200,7 +201,7 @@ class Session:
         return np.frombuffer(payload, dtype=kind, offset=head).reshape(shape)
 
     def _compare(self, theirs: bytes) -> None:
-        """Raise `Agreement.error` if the peer's digest differs from ours, and report the difference to the peer."""
+        """Raise `Agreement.error` and report the difference to the peer if the peer's digest differs."""
         if theirs and theirs != self.agreement.digest():
             chain = self.agreement.differing(theirs)
             with suppress(LinkError):
@@ -210,7 +211,7 @@ class Session:
     def derive(self, *context: str | int | bytes, size: int = 16) -> bytes:
         """Derive a public key bound to this session and to `context`: SHA-256, cut to size.
 
-        Type and length precede each part, so no two different contexts meet in one hash input.
+        Type and length precede each part, so two different contexts never give equal hash inputs.
 
         Args:
             context: Protocol step and counters; unique for each use of a key.

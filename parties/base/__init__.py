@@ -1,1 +1,1 @@
-"""What every room uses: words, files, settings, addresses, what a terminal or a page shows; imports no other room."""
+"""Basic tools of every room: texts, files, settings, addresses, output; imports no other room."""

@@ -1,4 +1,4 @@
-"""Network addresses as operators write them: HOST:PORT, or [HOST]:PORT for IPv6."""
+"""Network addresses as HOST:PORT, or [HOST]:PORT for IPv6."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from urllib.parse import SplitResult
 from parties.base.text import quoted
 from smc.errors import InputError
 
-_TABLES, _LISTENS = (Path("/proc/net/tcp"), Path("/proc/net/tcp6")), "0A"  # of this machine's sockets, by Linux
+# Linux's tables of this machine's sockets, and their state of a listener
+_TABLES, _LISTENS = (Path("/proc/net/tcp"), Path("/proc/net/tcp6")), "0A"
 
 
 class Address(NamedTuple):
-    """A host name or IP address (without brackets) and a TCP port."""
+    """Host name or IP address (without brackets) and a TCP port."""
 
     host: str
     port: int
@@ -28,7 +29,7 @@ class Address(NamedTuple):
 
     @property
     def is_local(self) -> bool:
-        """True if only this machine can reach it."""
+        """True if only this machine can reach the address."""
         try:
             return ipaddress.ip_address(self.host).is_loopback
         except ValueError:
@@ -36,7 +37,15 @@ class Address(NamedTuple):
 
 
 def parse_address(text: str, lowest_port: int = 1) -> Address:
-    """Read `HOST:PORT`. `InputError` says what is wrong; port 0 (any free port) needs `lowest_port=0`."""
+    """Return the address in `HOST:PORT`.
+
+    Args:
+        text: The address.
+        lowest_port: Least port allowed; 0 also allows port 0, which means any free port.
+
+    Raises:
+        InputError: The text is not an address; the message states why.
+    """
     host, colon, port = text.strip().rpartition(":")
     if not colon or not host:
         raise InputError(f"the address {quoted(text)} must be HOST:PORT, for example 192.0.2.7:7000")
@@ -61,7 +70,7 @@ def parse_address(text: str, lowest_port: int = 1) -> Address:
 
 
 def is_port(url: SplitResult) -> bool:
-    """Return whether the port of a URL, if it has one, is a port."""
+    """Return whether the port of a URL is valid; True if it has none."""
     try:
         return url.port is None or url.port > 0
     except ValueError:
@@ -69,12 +78,14 @@ def is_port(url: SplitResult) -> bool:
 
 
 def taken(address: Address, instead: str = "name another port") -> str:
-    """Return why this machine cannot listen at an address, and what to do about it; empty if it can.
+    """Return why this machine cannot listen at an address, with a remedy; empty if it can.
 
-    `instead` is what to do where another program has the port.
+    Args:
+        address: The address to try.
+        instead: Remedy if another program uses the port.
     """
     with socket.socket(socket.AF_INET6 if ":" in address.host else socket.AF_INET) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as who listens does; it does not listen itself
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as listeners do; this probe does not listen
         try:
             probe.bind(address)
         except OSError as error:
@@ -86,15 +97,17 @@ def taken(address: Address, instead: str = "name another port") -> str:
 
 
 def addresses_of(address: Address) -> list[Address]:
-    """Return all numeric addresses of a host, in the system's order. OSError if none can be found."""
+    """Return all numeric addresses of a host, in the system's order; raise OSError if there are none."""
     entries = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(address._replace(host=str(entry[4][0])) for entry in entries))
 
 
 def require_free(text: str, shards: int = 0) -> None:
-    """Raise `InputError` if this machine cannot listen at an address: rather before the work than after it.
+    """Raise InputError if this machine cannot listen at an address; call it before long work.
 
-    Each of the `shards` listens on a port of its own behind it, or on any free one if the address leaves that open.
+    Args:
+        text: The address, `HOST:PORT`; port 0 means any free port.
+        shards: Number of shards. Each listens on one of the next ports, or on any free port if the port is 0.
     """
     first = parse_address(text, lowest_port=0)
     for number in range(shards + 1 if first.port else 1):
@@ -105,9 +118,9 @@ def require_free(text: str, shards: int = 0) -> None:
 
 
 def owners(connection: socket.socket) -> set[int]:
-    """Return the Unix users at the other end of a connection to this machine, and who listens there; empty if unknown.
+    """Return the Unix users at the other end of a connection to this machine, and of its listener; empty if unknown.
 
-    Linux tells. Whoever has accepted it is named even if nobody listens any more.
+    Linux's socket tables list them. A user that has accepted the connection is included even after its listener ended.
     """
     here, there = (_names(*end()[:2]) for end in (connection.getsockname, connection.getpeername))
     anywhere = {f"{'0' * digits}:{port}" for digits in (8, 32) for port in (name.rpartition(":")[2] for name in there)}
@@ -122,7 +135,7 @@ def owners(connection: socket.socket) -> set[int]:
 
 
 def _names(host: str, port: int) -> set[str]:
-    """Return how Linux writes an end of a connection: of IPv4, as of IPv6 too, for a socket may take both."""
+    """Return Linux's notations of an end of a connection; IPv4 in IPv6 form too, because a socket may accept both."""
     ip = ipaddress.ip_address(host.partition("%")[0])
     forms = [ip.packed, *([bytes(10) + b"\xff\xff" + ip.packed] if ip.version == 4 else [])]
     words = ([form[i : i + 4] for i in range(0, len(form), 4)] for form in forms)

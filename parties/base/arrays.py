@@ -1,4 +1,4 @@
-"""Types of arrays that several rooms speak of."""
+"""Array types shared by several rooms."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 Codes: TypeAlias = NDArray[np.int64]  # category codes of a column: 0 for the first value of its list
-Counts: TypeAlias = NDArray[np.int64]  # how many rows, of each of several
+Counts: TypeAlias = NDArray[np.int64]  # number of rows, for each of several groups
 Floats: TypeAlias = NDArray[np.float64]
-Numbers: TypeAlias = NDArray[np.int64]  # whole numbers that may be negative
+Numbers: TypeAlias = NDArray[np.int64]  # integers, possibly negative

@@ -1,7 +1,7 @@
-"""How likely an event is, as far as trials can tell: the exact limits of Clopper and Pearson (Biometrika 26, 1934).
+"""Exact confidence limits of a probability (Clopper and Pearson, Biometrika 26, 1934).
 
-They hold for every true probability and any number of trials, rare events too. Only the tail of the binomial law is
-needed, so there is no dependency for it; tests compare with SciPy.
+The limits hold for every true probability and any number of trials, also for rare events. They need only the tail of
+the binomial law, so no dependency is added; tests compare with SciPy.
 """
 
 from __future__ import annotations
@@ -10,11 +10,20 @@ import math
 
 import numpy as np
 
-_HALVINGS = 60  # of the interval of probabilities: as many as a double resolves
+_HALVINGS = 60  # halvings of the interval of probabilities: the resolution of a double
 
 
 def lower_limit(successes: int, trials: int, error: float) -> float:
-    """Bound the probability from below, but for a chance of `error`: so many successes would be that unlikely."""
+    """Return the lower confidence limit of a probability.
+
+    Args:
+        successes: Number of successes.
+        trials: Number of trials, at least 1.
+        error: Probability that the limit exceeds the true probability, at most.
+
+    Raises:
+        ValueError: There are no trials, or more successes than trials.
+    """
     if not 0 <= successes <= trials or trials < 1:
         raise ValueError(f"{successes} successes in {trials} trials")
     if successes == 0:
@@ -30,7 +39,13 @@ def lower_limit(successes: int, trials: int, error: float) -> float:
 
 
 def log_tail(successes: int, trials: int, probability: float) -> float:
-    """Return ln P[X >= successes], X binomial, 0 <= probability <= successes / trials, and at least one success."""
+    """Return ln P[X >= successes] for a binomial X.
+
+    Args:
+        successes: At least 1.
+        trials: Number of trials.
+        probability: Probability of a success, 0 to successes / trials.
+    """
     if probability <= 0.0:
         return -math.inf
     if probability >= 1.0:
@@ -42,7 +57,8 @@ def log_tail(successes: int, trials: int, probability: float) -> float:
         + successes * math.log(probability)
         + (trials - successes) * math.log1p(-probability)
     )
-    # Beyond the mean terms fall as a normal law does, or faster: nothing is left after so many standard deviations.
+    # Beyond the mean the terms fall at least as fast as a normal law: after this number of standard deviations they
+    # vanish.
     ahead = np.arange(successes, min(trials, successes + 20 * math.isqrt(trials) + 100))
     ratios = np.log((trials - ahead) / (ahead + 1)) + math.log(probability) - math.log1p(-probability)
     return first + math.log1p(float(np.exp(np.cumsum(ratios)).sum()))

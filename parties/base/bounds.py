@@ -1,10 +1,10 @@
-"""How much of a process strangers can hold: open connections, and seconds until one must have shown who it is.
+"""Limits on unauthenticated connections: their number, and the seconds until a connection must be authenticated.
 
-Whoever can reach a port can open connections to it, and each costs a file descriptor and about 50 KB until TLS has
-found out that it is not the pinned peer. So a connection has a deadline for that, and those of a port together have no
-more than a share of the process's descriptors: what is above is closed when it is accepted, and what the process needs
-for its own work is never taken. gRPC shows nobody a connection before TLS is through, so connections cannot be counted
-by source address here: that is the firewall's part.
+Anyone who can reach a port can open connections to it. Each costs a file descriptor and about 50 KB until TLS rejects a
+peer that is not the pinned one. So a connection has a deadline for the handshake, and the connections of a port may use
+only a share of the process's descriptors. Further connections are closed when accepted, and the descriptors for the
+process's own work stay free. gRPC reveals no connection before the TLS handshake is complete, so connections cannot be
+counted by source address here: that is the task of the firewall.
 """
 
 from __future__ import annotations
@@ -13,32 +13,32 @@ import resource
 from contextlib import suppress
 
 HANDSHAKE_SECONDS = 5.0  # as long as an honest peer's own attempt to connect
-MOST_CONNECTIONS = 2048  # of the peer's port: about 100 MB
-MOST_LOCAL_CONNECTIONS = 64  # of a port for this machine
+MOST_CONNECTIONS = 2048  # connections of the peer's port: about 100 MB
+MOST_LOCAL_CONNECTIONS = 64  # connections of a port for this machine
 
 
 def raise_descriptors() -> None:
-    """Let this process open as many files as the system allows it: what it is started with may be no more than 1024."""
+    """Raise the process's limit of open files to the system's hard limit; the initial limit may be 1024."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with suppress(OSError, ValueError):  # it is no condition
+    with suppress(OSError, ValueError):  # the higher limit is optional
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def connections() -> int:
-    """Return how many connections the peer's port may hold at once: at most half the limit of descriptors."""
+    """Return the most connections of the peer's port: at most half the limit of descriptors."""
     return _share(2, MOST_CONNECTIONS)
 
 
 def local_connections() -> int:
-    """Return the same for each of the ports that serve this machine, of which a node has three: a 32nd part at most.
+    """Return the most connections of each of a node's three local ports: at most a 32nd of the descriptors.
 
-    A web server accepts some more before it can turn any away.
+    A web server accepts some more before it can reject any.
     """
     return _share(32, MOST_LOCAL_CONNECTIONS)
 
 
 def server_options(most: int) -> list[tuple[str, int]]:
-    """Return the bounds as gRPC's options of a server: the deadline, and `most` connections."""
+    """Return the limits as options of a gRPC server: the deadline, and `most` connections."""
     return [
         ("grpc.server_handshake_timeout_ms", round(1000 * HANDSHAKE_SECONDS)),
         ("grpc.max_allowed_incoming_connections", most),

@@ -1,4 +1,4 @@
-"""The one way to write JSON that is compared, signed or hashed, and its digest."""
+"""Canonical JSON that is compared, signed or hashed, and its digest."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from smc.errors import InputError
 
 
 def canonical(job: Mapping[str, Any]) -> str:
-    """Return the one way to write a job: JSON with sorted keys, no spaces, ASCII only. `InputError` if it cannot be."""
+    """Return a job in canonical form: JSON with sorted keys, no spaces, ASCII only; raise InputError if it has none."""
     try:
         return dump(job)
     except (TypeError, ValueError, RecursionError) as error:
@@ -24,5 +24,5 @@ def job_digest(job: Mapping[str, Any]) -> str:
 
 
 def dump(value: Any) -> str:
-    """Write any JSON value so. ValueError or TypeError if it cannot be."""
+    """Return any JSON value in canonical form; raise ValueError or TypeError if it has none."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)

@@ -1,6 +1,6 @@
-"""A digest of the code that a function or a kind of job runs, so that two parties see whether theirs is the same.
+"""Digest of the code of a function or a kind of job, so that two parties can compare their code.
 
-Comments, docstrings, layout and the types that hints name do not count. An import does, also if only hints need it.
+Comments, docstrings, layout and type hints are ignored. An import counts, even if only hints need it.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-PROTOCOLS = "protocols"  # the package of ours whose code decides what is computed
-JOBS = "parties.jobs"  # the package of ours whose imports lead there
-SHOWN = 12  # hexadecimal digits
+PROTOCOLS = "protocols"  # this project's package whose code decides the result
+JOBS = "parties.jobs"  # this project's package whose imports lead to it
+SHOWN = 12  # hexadecimal digits of a digest
 IGNORED = {"annotation", "returns", "ctx", "kind", "type_comment", "type_params"}
 ONE_PARSER = Lock()  # CPython 3.11 fails if two threads make syntax trees at once
 
 
 @lru_cache(maxsize=64)
 def code_digest(*modules: str) -> str:
-    """Return a digest of the code of modules, and of what they import from their own folders or from `protocols`.
+    """Return a digest of the code of modules, and of their imports from their own folders or from `protocols`.
 
-    The code of `parties` and `smc` does not count. Imports within `parties.jobs` are followed to the protocols behind
-    them. A module without a source file does not count.
+    The code of `parties` and `smc` is not included. Imports within `parties.jobs` are followed to the protocols behind
+    them. A module without a source file is ignored.
 
     Examples:
         >>> len(code_digest("protocols.equality"))
@@ -52,7 +52,7 @@ def _is_ours(name: str) -> bool:
 
 
 def _home(name: str) -> Path | None:
-    """Return the folder that other modules of a program lie in."""
+    """Return the top folder of a module, which may hold other modules of its program."""
     source = None if _is_ours(name) else _source(name)
     return None if source is None else source.parent
 
@@ -77,7 +77,7 @@ def _source(name: str) -> Path | None:
 
 
 def _imported(tree: ast.AST, name: str) -> list[str]:
-    """Return the modules that a module may import: of `from a import b`, both a and a.b."""
+    """Return the modules that a module may import; `from a import b` counts as both a and a.b."""
     names: list[str] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -90,7 +90,7 @@ def _imported(tree: ast.AST, name: str) -> list[str]:
 
 
 def _plain(node: Any) -> str:
-    """Return a syntax tree as text, alike on every version of Python."""
+    """Return a syntax tree as text that is equal on every version of Python."""
     if isinstance(node, list):
         return "[" + " ".join(map(_plain, node)) + "]"
     if not isinstance(node, ast.AST):
@@ -105,5 +105,5 @@ def _plain(node: Any) -> str:
 
 
 def code_of_kind(kind: type) -> str:
-    """Return the digest of the protocols behind a kind of job, and of its class if that is another package's."""
+    """Return the digest of the protocols of a kind of job, and of its class if another package defines it."""
     return code_digest(*dict.fromkeys(base.__module__ for base in kind.__mro__ if base is not object))

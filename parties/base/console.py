@@ -1,4 +1,4 @@
-"""What the operator sees: results on standard output, everything else on standard error."""
+"""Output for the operator: results on standard output, everything else on standard error."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     out: Console
     err: Console
 
-FORMS = re.compile(r"[\a\b\t\v\f\r]")  # what rich takes out of a text, or fills in
+FORMS = re.compile(r"[\a\b\t\v\f\r]")  # control characters that rich removes or interprets
 
 
 class _Lines:
-    """Standard output or error: lines of plain text as they are, all else through rich, which takes long to load."""
+    """Standard output or error: plain lines directly, everything else through rich, which is slow to load."""
 
     def __init__(self, name: str) -> None:
         self.name = name
 
     def print(self, *what: Any, end: str = "\n", **form: Any) -> None:
-        """Print a text, or what only rich can print."""
+        """Print a text, or an object that only rich can print."""
         (text, *more) = what or ("",)
         if form or more or _shown or not isinstance(text, str) or FORMS.search(text):
             _screen(self.name).print(*what, end=end, **form)
@@ -45,16 +45,16 @@ class _Lines:
 
 @cache
 def _screen(name: str) -> Console:
-    """Return standard output or error through rich, loaded on first use: a run without a terminal may never need it."""
+    """Return standard output or error through rich, loaded on first use: a run without a terminal may not need it."""
     from rich.console import Console
 
     class Screen(Console):
-        """As rich has it, but a reader that left is an error like any other, not the end with exit code 1."""
+        """Console of rich that raises an error if its reader has closed the pipe, instead of exiting with code 1."""
 
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError
 
-    # Text is shown as it is: rich would read [x] as markup and turn the :CD: of a fingerprint into a picture.
+    # Text is printed unchanged: rich would read [x] as markup and turn the :CD: of a fingerprint into an emoji.
     return Screen(stderr=name == "err", highlight=False, soft_wrap=True, markup=False, emoji=False)
 
 
@@ -64,32 +64,38 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-BAR = 24  # letters of a full bar
-NARROW = 16  # letters of a column that is wrapped, at least
-PAGE = 120  # letters of a line in a pipe or a file
-MEASURING = "measuring the link"  # of a cost report: what it took before the run
+BAR = 24  # characters of a full bar
+NARROW = 16  # least width of a wrapped column, in characters
+PAGE = 120  # width of a line in a pipe or a file, in characters
+MEASURING = "measuring the link"  # part of a cost report: the cost before the run
 STEPS = ("bytes", "KB", "MB", "GB", "TB")
 
 
-_shown: list[Status] = []  # by `progress`, now
+_shown: list[Status] = []  # status lines of `progress` at present
 
 
 class StatusLine:
-    """A line that tells what is going on; on a terminal it is animated, elsewhere only `say` writes."""
+    """Status line; on a terminal it is animated, elsewhere only `say` writes."""
 
     def __init__(self, status: Status | None) -> None:
         self._status = status
         self._start = time.monotonic()
 
     def doing(self, what: str) -> None:
-        """Show the present step, and how long the command has been running."""
+        """Show the present step, and the time since the command started."""
         if self._status is not None:
             from rich.text import Text
 
             self._status.update(Text.assemble(what, (f"  ({time.monotonic() - self._start:.0f} s)", "dim")))
 
     def share(self, what: str, done: int, total: int) -> None:
-        """Show how much of a step is done, as a bar; without a terminal, a line when it begins."""
+        """Show the progress of a step as a bar; without a terminal, print one line when it begins.
+
+        Args:
+            what: Name of the step.
+            done: Completed units.
+            total: Units of the whole step.
+        """
         if self._status is not None:
             filled = BAR * done // total
             self.doing(f"{what}  {'━' * filled}{'─' * (BAR - filled)} {done}/{total}")
@@ -97,14 +103,19 @@ class StatusLine:
             self.say(what)
 
     def say(self, what: str) -> None:
-        """Write a line that stays."""
+        """Write a permanent line."""
         if self._status is not None:
             self._status.console.print(what)
         else:
             self.log(what)
 
     def asked(self, question: str, seconds: float) -> bool:
-        """Ask whoever is at the terminal; False if nobody is, or if yes is not answered in so many seconds."""
+        """Return whether the operator at the terminal answers yes in time; False without a terminal.
+
+        Args:
+            question: The question, printed on standard error.
+            seconds: Seconds to wait for the answer.
+        """
         if not is_asked() or sys.stderr is None:
             return False
         if self._status is not None:
@@ -118,7 +129,14 @@ class StatusLine:
 
     @contextmanager
     def waiting(self, what: str, seconds: float, first: float = 2, again: float = 15) -> Iterator[None]:
-        """Say what is waited for, and for how long at most: after the first seconds, and again and again."""
+        """Report regularly, during the block, what the program waits for and how long at most.
+
+        Args:
+            what: What the program waits for.
+            seconds: Seconds that the wait takes at most.
+            first: Seconds before the first report.
+            again: Seconds between later reports without a terminal; on a terminal 1.
+        """
         came, end = threading.Event(), time.monotonic() + seconds
 
         def tell() -> None:
@@ -138,14 +156,14 @@ class StatusLine:
             teller.join()
 
     def log(self, what: str) -> None:
-        """Write a line where no animation shows that something is going on."""
+        """Write a line unless an animation shows progress."""
         if self._status is None and sys.stderr is not None:
             print(what, file=sys.stderr, flush=True)
 
 
 @contextmanager
 def progress(what: str) -> Iterator[StatusLine]:
-    """Give a spinner with the present step and the seconds so far."""
+    """Show a spinner with the present step and the elapsed seconds during the block."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield StatusLine(None)
         return
@@ -160,12 +178,12 @@ def progress(what: str) -> Iterator[StatusLine]:
 
 
 def is_asked() -> bool:
-    """Return whether there is somebody at a terminal who can be asked."""
+    """Return whether an operator can be asked at a terminal."""
     return sys.stdin is not None and sys.stdin.isatty()
 
 
 def typed_secret(question: str) -> str:
-    """Return what is typed at the terminal, which does not show it."""
+    """Return the input typed at the terminal, without showing it."""
     import click
 
     for status in _shown:
@@ -179,21 +197,30 @@ def typed_secret(question: str) -> str:
 
 
 def print_json(value: object, ascii_only: bool = False) -> None:
-    """Print one JSON document on standard output; in ASCII where others' texts in it may be meant for the terminal."""
+    """Print one JSON document on standard output.
+
+    Args:
+        value: The document.
+        ascii_only: Escape other characters, because texts of other people may try to control the terminal.
+    """
     print(json.dumps(value, ensure_ascii=ascii_only, indent=2))
 
 
 def show(table: Table, screen: Console | _Lines | None = None, in_pages: bool = False) -> None:
-    """Print a table, on standard output unless told otherwise, with no cell cut, however narrow the terminal.
+    """Print a table without cutting a cell, however narrow the terminal is.
 
-    On a terminal columns that may be wrapped are, to its width, or to `NARROW` letters each; elsewhere a row is a line,
-    or `in_pages` they are wrapped to `PAGE` letters.
+    On a terminal, columns that allow it are wrapped to its width, or to at least `NARROW` characters each.
+
+    Args:
+        table: The table.
+        screen: Where to print; standard output by default.
+        in_pages: Wrap columns to lines of `PAGE` characters without a terminal too. Otherwise a row is a line there.
     """
     from rich.measure import Measurement
 
     screen = screen or _screen("out")
     if isinstance(screen, _Lines):
-        screen = _screen(screen.name)  # which has the width
+        screen = _screen(screen.name)  # rich's console has the width
     wraps = screen.is_terminal or in_pages
     wrapped = [column for column in table.columns if not column.no_wrap] if wraps else []
     for column in wrapped:
@@ -202,12 +229,12 @@ def show(table: Table, screen: Console | _Lines | None = None, in_pages: bool = 
     for column in wrapped:
         column.max_width = None
     width = screen.width if screen.is_terminal or not wrapped else PAGE
-    screen.width = max(width, needed)  # only tables heed it: all else is left to the terminal to wrap
+    screen.width = max(width, needed)  # only tables use this width: the terminal wraps all other output
     screen.print(table, crop=False)
 
 
 def size(count: float) -> str:
-    """Format bytes for people: 1.4 MB."""
+    """Return a number of bytes as readable text: 1.4 MB."""
     step = 0
     while count >= 1000 and step < len(STEPS) - 1:
         count /= 1000
@@ -216,9 +243,9 @@ def size(count: float) -> str:
 
 
 def outermost(report: Mapping[str, Any]) -> dict[str, Mapping[str, float]]:
-    """Return the costs of the phases that are in no other one, and of what is in none of them as `rest`.
+    """Return the costs of the top-level phases, and the costs outside any phase as `rest`.
 
-    They add up to the total of the report, but for what rounding to hundredths of a second takes away.
+    Their sum is the total of the report, up to rounding to hundredths of a second.
     """
     phases = {path: cost for path, cost in report["phases"].items() if "/" not in path}
     keys = [key for key in report["total"] if key != "bits_opened"]
@@ -227,9 +254,13 @@ def outermost(report: Mapping[str, Any]) -> dict[str, Mapping[str, float]]:
 
 
 def cost_lines(report: Mapping[str, Any], depth: int = 2) -> list[tuple[int, str, Mapping[str, float]]]:
-    """Return the lines of a cost report, each with its level and name: phases to the given depth, the rest, the total.
+    """Return the lines of a cost report, each with its level and name: phases, the rest, the total.
 
-    What measuring the link took came before all of them, and stands last.
+    The cost of measuring the link comes last, although it came before all others.
+
+    Args:
+        report: The cost report of a meter.
+        depth: Number of levels of phases to list.
     """
     paths = [(path, cost) for path, cost in report["phases"].items() if path.count("/") < depth]
     lines = [(path.count("/"), path.rsplit("/", 1)[-1], cost) for path, cost in paths]

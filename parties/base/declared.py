@@ -1,10 +1,10 @@
-"""Classes whose fields are settings of a file: each says its bounds and what it means, and nothing else lists them.
+"""Classes whose fields are settings of a file; each field declares its bounds and its meaning in one place.
 
     @dataclass(frozen=True)
     class KAnonymity(Declared):
         k: Annotated[int, Field(strict=True, ge=1, description="rows of a class, at least")]
 
-A field with an alias is called so in the file.
+A field with an alias has the alias as its key in the file.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from smc.errors import InputError
 
 
 class Declared:
-    """A base of frozen dataclasses. An object that breaks its fields' bounds is not made, whoever makes it."""
+    """Base of frozen dataclasses. Creating an object whose fields are out of bounds always fails."""
 
-    name: ClassVar[str]  # as files say it
+    name: ClassVar[str]  # name in files
 
     def __post_init__(self) -> None:
         try:
@@ -36,10 +36,10 @@ class Declared:
             raise InputError(f"{self.name}: {error}") from None
 
     def check(self) -> None:
-        """Check that the fields, each within its bounds, fit together: `InputError` says what does not."""
+        """Raise InputError if the fields, each within its bounds, do not fit together."""
 
     def settings(self) -> dict[str, Any]:
-        """Return the fields, called as in the file."""
+        """Return the fields by their keys in the file."""
         return {key: getattr(self, name) for key, name in self.named().items()}
 
     @classmethod
@@ -50,12 +50,12 @@ class Declared:
 
     @classmethod
     def named(cls) -> dict[str, str]:
-        """Return the fields' names, by what they are called in the file."""
+        """Return the fields' names by their keys in the file."""
         return {field.alias or name: name for name, field in cls.table().model_fields.items()}
 
     @classmethod
     def of(cls, content: Mapping[str, Any]) -> Self:
-        """Return what a table of a file describes. `InputError` names the key that is missing, unknown or wrong."""
+        """Return the object that a table of a file describes; raise InputError with the faulty key."""
         table = cls.table()
         keys = cls.named()
         if surplus := [key for key in content if key not in keys]:

@@ -1,9 +1,9 @@
-"""Connections that end at their deadline, whatever the other end, the line or the resolver does; requests over HTTP.
+"""Connections with a fixed deadline, whatever the peer, the line or the resolver does; requests over HTTP.
 
-Time-outs of sockets, and so those of httpx, begin anew with each byte: whoever sends one now and then would hold its
-reader for ever. So at its deadline a connection is shut down, by a number of its own, and whoever reads it, woken by
-that, closes it: a file that another thread closes gives its number away while it is being read, and what is read or
-written by that number then is somebody else's file.
+Time-outs of sockets, and so those of httpx, restart with each byte: a peer that sends one byte now and then could hold
+its reader for ever. So a connection is shut down at its deadline through a duplicate descriptor. This wakes its reader,
+which closes it. Another thread must not close it: the system could reuse the descriptor's number for another file while
+the reader still uses it.
 """
 
 from __future__ import annotations
@@ -20,16 +20,23 @@ from typing import Any
 
 @contextmanager
 def ending(connection: socket.socket, seconds: float) -> Iterator[None]:
-    """Shut a connection down after so many seconds, unless what is enclosed is through by then; it may become TLS.
+    """Shut a connection down at a deadline, unless the block ends before; the block may wrap it in TLS.
 
-    TimeoutError then, whatever has become of what is enclosed: to it the other end seems to have ended.
+    At the deadline the block sees the end of the connection.
+
+    Args:
+        connection: The connected socket.
+        seconds: Seconds until the deadline.
+
+    Raises:
+        TimeoutError: The deadline has passed, whatever the block has raised.
     """
     is_over = threading.Event()
     with connection.dup() as copy:
 
         def shut() -> None:
             is_over.set()
-            with suppress(OSError):  # it has ended by itself
+            with suppress(OSError):  # the connection has ended by itself
                 copy.shutdown(socket.SHUT_RDWR)
 
         timer = threading.Timer(seconds, shut)
@@ -53,10 +60,21 @@ def exchange(
     proxies: bool = False,
     **request: Any,
 ) -> tuple[int, bytes]:
-    """Return the status of an answer and its content as it was sent, some more than `most` bytes if it has more.
+    """Send an HTTP request; return the status and the content of the response, without decompression.
 
-    `request` is as for httpx; `proxies`: those of the environment count. No redirection is followed. TimeoutError if
-    it is not there within so many seconds; what httpx and the system raise besides comes as it is.
+    No redirection is followed.
+
+    Args:
+        method: HTTP method.
+        url: Address of the request.
+        context: Trust and identity for TLS.
+        seconds: Seconds until the deadline of the whole exchange.
+        most: Largest content in bytes; of a longer one, somewhat more than `most` bytes are returned.
+        proxies: Use the proxies of the environment.
+        **request: Further arguments of httpx's request.
+
+    Raises:
+        TimeoutError: The response is not complete within `seconds`. Errors of httpx and the system pass unchanged.
     """
     import httpx
 

@@ -1,7 +1,7 @@
-"""What is installed only if asked for: the extras of the distribution, and the line that installs each.
+"""Optional packages: the extras of the distribution, and the command that installs each.
 
-What needs a package imports it where it is used; the command line turns the failure into the line (`cli.run`), and
-`needing` does so where a more exact message can be given.
+A module imports an optional package where it is used. The command line turns a failed import into the command
+(`cli.run`); `needing` does so where a more exact message is possible.
 """
 
 from __future__ import annotations
@@ -15,10 +15,9 @@ from pathlib import Path
 
 from smc.errors import InputError
 
-DISTRIBUTION = "smc-two-party"  # `smc` on the package index is somebody else's
+DISTRIBUTION = "smc-two-party"  # `smc` on the package index is another project
 
-# The extra of each package that the core lacks, by the name it is imported by. More than one extra may bring a
-# package: here stands the smallest.
+# The extra of each optional package, by its import name; the smallest one if several extras have it.
 EXTRA_OF = {
     **dict.fromkeys(("graphviz", "matplotlib"), "plots"),
     "opendp": "node",
@@ -36,19 +35,19 @@ EXTRA_OF = {
 
 
 def install_line(extra: str) -> str:
-    """Return the command that installs an extra, into the environment that this program runs in."""
+    """Return the command that installs an extra into the present environment."""
     python = Path(sys.executable)
     path = python.relative_to(Path.cwd()) if python.is_relative_to(Path.cwd()) else python
     return f"{shlex.quote(str(path))} -m pip install '{DISTRIBUTION}[{extra}]'"
 
 
 def installed(*modules: str) -> bool:
-    """Return whether all these packages are there to be imported."""
+    """Return whether all these packages can be imported."""
     return all(find_spec(module) is not None for module in modules)
 
 
 def remedy(error: ImportError) -> str | None:
-    """Return what is missing and the line that installs it; None if the failed import is of no extra."""
+    """Return the missing package and the command that installs it; None if it belongs to no extra."""
     package = (error.name or "").partition(".")[0]
     if package not in EXTRA_OF or not isinstance(error, ModuleNotFoundError):
         return None
@@ -56,7 +55,7 @@ def remedy(error: ImportError) -> str | None:
 
 
 def require(what: str, *modules: str) -> None:
-    """Raise `InputError` with the line that installs the first of these packages that is missing; `what` needs them."""
+    """Raise InputError with the command that installs the first missing one of these packages; `what` needs them."""
     for module in modules:
         if not installed(module):
             raise InputError(f"{what}: {remedy(ModuleNotFoundError(name=module))}")
@@ -64,7 +63,7 @@ def require(what: str, *modules: str) -> None:
 
 @contextmanager
 def importing(what: str) -> Iterator[None]:
-    """Give the same for a package that is imported by a program: an `ImportError`, as Python has it, with the line."""
+    """Raise ImportError with the command, for packages that a program imports."""
     try:
         yield
     except ImportError as error:
@@ -75,9 +74,11 @@ def importing(what: str) -> Iterator[None]:
 
 @contextmanager
 def needing(what: str, extra: str | None = None) -> Iterator[None]:
-    """Raise `InputError` with the line that installs what is missing, if an import in the block fails; `what` needs it.
+    """Raise InputError with the command that installs the missing package, if an import in the block fails.
 
-    `extra` is named whichever of its packages is missing; without it, the smallest one that has the package.
+    Args:
+        what: The feature that needs the package, for the message.
+        extra: Extra to name, whichever of its packages is missing. None: the smallest one that has the package.
     """
     try:
         yield

@@ -17,16 +17,17 @@ TREE, FOREST, LINEAR = "a tree", "a forest", "a linear model"
 BOOSTED, BAYES = "a model of boosted trees", "a naive Bayes model"
 RULES, SCHEMA, PARTY, CSV, JSON = "a file of rules", "a schema", "a party's file", "a CSV file", "a JSON file"
 SECRET = "a key or a certificate"
-OF_KEYS = {"intercept": LINEAR, "rules": RULES, "tree": TREE, "trees": FOREST, "classes": BAYES}  # of JSON, in order
+# keys of JSON documents, in order of precedence
+OF_KEYS = {"intercept": LINEAR, "rules": RULES, "tree": TREE, "trees": FOREST, "classes": BAYES}
 
 
 @contextmanager
 def expecting(path: Path, wanted: tuple[str, ...], remedy: str) -> Iterator[None]:
-    """Name the kind of the file in an error of the block, if it is not one that is wanted.
+    """Name the kind of the file in an error of the block, if it is not one of the expected kinds.
 
     Args:
         path: The file that the block reads.
-        wanted: Kinds of this module that are right; the error names the first.
+        wanted: Expected kinds of this module; the error names the first.
         remedy: Which file to give instead.
 
     Raises:

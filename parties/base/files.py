@@ -1,4 +1,4 @@
-"""Files on disk, in and out: what goes wrong is one clear line, what is written appears whole or not at all."""
+"""Reading and writing of files: errors in one clear line, and files that appear whole or not at all."""
 
 from __future__ import annotations
 
@@ -19,14 +19,21 @@ from typing import IO, Any
 
 from smc.errors import InputError
 
-IN_TOKEN = "pkcs11:"  # how a name begins that is no file's but that of a key in a token: `token_key`
-HELD_SECONDS, HELD_POLL_SECONDS = 10.0, 0.02  # for another process that holds a folder
-MOST_DIGITS = 300  # of a whole number in JSON: any is a finite float, too
+IN_TOKEN = "pkcs11:"  # beginning of the name of a key in a token, which is not a file: `token_key`
+HELD_SECONDS, HELD_POLL_SECONDS = 10.0, 0.02  # seconds to wait for another process that holds a folder
+MOST_DIGITS = 300  # most digits of a whole number in JSON: any such number is a finite float too
 
 
 def read_bytes(path: Path, most: int = -1) -> bytes:
-    """Return the content of a file (or pipe), or its first bytes. `InputError` if there is none or it may not be
-    read."""
+    """Return the content of a file or pipe.
+
+    Args:
+        path: The file.
+        most: Number of first bytes to read; -1 reads all.
+
+    Raises:
+        InputError: The file is missing or cannot be read.
+    """
     try:
         refuse_device(path)
         with path.open("rb") as stream:
@@ -36,13 +43,13 @@ def read_bytes(path: Path, most: int = -1) -> bytes:
 
 
 def is_in_token(path: Path) -> bool:
-    """Return whether this names a key in a token and no file."""
+    """Return whether the path is a key in a token instead of a file."""
     return str(path).startswith(IN_TOKEN)
 
 
 def refuse_device(path: Path) -> None:
-    """Raise `InputError` for a device that is no terminal: the one of zeros never ends."""
-    with suppress(OSError, ValueError):  # why a file cannot be read, its reader says
+    """Raise InputError for a device that is not a terminal: /dev/zero, for example, never ends."""
+    with suppress(OSError, ValueError):  # the reader reports why a file cannot be read
         if not stat.S_ISCHR(path.stat().st_mode):
             return
         with path.open("rb") as stream:
@@ -51,8 +58,8 @@ def refuse_device(path: Path) -> None:
 
 
 def require_regular(path: Path) -> None:
-    """Refuse what is there and no file on a disk: a pipe that nobody writes to is waited for without end."""
-    with suppress(OSError, ValueError):  # why a file cannot be read, its reader says
+    """Raise InputError for an existing path that is not a regular file: reading a pipe without a writer never ends."""
+    with suppress(OSError, ValueError):  # the reader reports why a file cannot be read
         mode = path.stat().st_mode
         if not stat.S_ISREG(mode):
             kinds = {stat.S_IFIFO: "pipe", stat.S_IFDIR: "folder", stat.S_IFSOCK: "socket"}
@@ -61,20 +68,20 @@ def require_regular(path: Path) -> None:
 
 
 def read_private(path: Path) -> bytes:
-    """Return the content of a file that nobody but its owner may read, such as a key. `InputError` if others may."""
+    """Return the content of a file that only its owner may read, such as a key; raise InputError if others may."""
     data = read_bytes(path)
     ensure_private(path)
     return data
 
 
 def stamp(path: Path) -> tuple[int, int, int]:
-    """Return what differs after a file was written to or replaced. `OSError` if there is none."""
+    """Return a value that changes when a file is written or replaced; raise OSError if the file is missing."""
     state = path.stat()
     return state.st_ino, state.st_mtime_ns, state.st_size
 
 
 def ensure_private(path: Path) -> None:
-    """Raise `InputError` if a file is not there, or if others than its owner may read it."""
+    """Raise InputError if a file is missing, or if others than its owner may read it."""
     try:
         mode = path.stat().st_mode
     except (OSError, ValueError) as error:
@@ -84,7 +91,12 @@ def ensure_private(path: Path) -> None:
 
 
 def refuse_other(path: Path, start: bytes) -> None:
-    """Raise `InputError` if a file that should hold a table begins as JSON, or a ZIP archive, as spreadsheets are."""
+    """Raise InputError if a file that should hold a table is JSON, a spreadsheet or another ZIP archive.
+
+    Args:
+        path: The file, for the message.
+        start: Its first bytes.
+    """
     if start.startswith(b"PK\x03\x04"):
         raise InputError(f"{path}: this is a spreadsheet or an archive; save the table as CSV or Parquet")
     if re.match(rb'(\xef\xbb\xbf)?\s*(\{\s*["}]|\[\s*[\[{])', start):
@@ -123,13 +135,13 @@ def read_text(path: Path) -> str:
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """Return the table in a TOML file. `InputError` names the line of a syntax error."""
+    """Return the table in a TOML file; raise InputError with the line of a syntax error."""
     try:
         table = tomllib.loads(read_text(path))
-        str(table)  # a hexadecimal number is read at any length, but Python will not show it in a message
+        str(table)  # a hexadecimal number may have any length, but Python does not print it in a message
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path}: not valid TOML: {str(error).replace(chr(10), ' ')}") from None
-    except ValueError:  # Python bounds the digits of a number
+    except ValueError:  # Python limits the digits of a number
         raise InputError(f"{path}: not valid TOML: a number is too long") from None
     except RecursionError:
         raise InputError(f"{path}: not valid TOML: nested too deeply") from None
@@ -137,7 +149,12 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def check_addition(path: Path, text: str) -> None:
-    """Raise `InputError` if a TOML file with an addition, as one text, is none any more."""
+    """Raise InputError if a TOML file would be invalid after an addition.
+
+    Args:
+        path: The file, for the message.
+        text: Its content with the addition.
+    """
     try:
         tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -145,9 +162,10 @@ def check_addition(path: Path, text: str) -> None:
 
 
 def read_json(path: Path, **hooks: Any) -> Any:
-    """Read a JSON file; `hooks` as for `json.loads`. `InputError` names the line of a syntax error.
+    """Return the document of a JSON file; raise InputError with the line of a syntax error.
 
-    Words that JSON does not have, such as NaN, are refused, and so are numbers beyond all use.
+    Words outside JSON, such as NaN, and numbers of more than `MOST_DIGITS` digits are refused. `hooks` are arguments of
+    `json.loads`.
     """
     text = read_text(path)
     try:
@@ -178,23 +196,48 @@ def _real(digits: str) -> float:
 
 
 def write_text(path: Path, text: str, private: bool = False) -> None:
-    """Write UTF-8 text, see `write_bytes`."""
+    """Replace a file by UTF-8 text.
+
+    Args:
+        path: The file.
+        text: Its new content.
+        private: Only the owner may read it.
+    """
     write_bytes(path, text.encode(), private)
 
 
 def write_json(path: Path, document: object) -> None:
-    """Write a JSON document for people, see `write_bytes`."""
+    """Replace a file by an indented JSON document.
+
+    Args:
+        path: The file.
+        document: A JSON value.
+    """
     write_text(path, json.dumps(document, ensure_ascii=False, indent=2) + "\n")
 
 
 def write_bytes(path: Path, data: bytes, private: bool = False) -> None:
-    """Replace the file at `path` by `data` in one step, see `replacing`."""
+    """Replace a file by bytes, see `replacing`.
+
+    Args:
+        path: The file.
+        data: Its new content.
+        private: Only the owner may read it.
+    """
     with replacing(path, private) as stream:
         stream.write(data)
 
 
 def create_private(path: Path, data: bytes) -> None:
-    """Write a key that nobody but its owner can read, not even for a moment, and never overwrite a file."""
+    """Create a file that only its owner can read at any moment, such as a key; never overwrite a file.
+
+    Args:
+        path: The new file.
+        data: Its content.
+
+    Raises:
+        InputError: The file exists, or cannot be written.
+    """
     temporary = path.with_name(f".smc-{secrets.token_hex(8)}.tmp")
     try:
         try:
@@ -206,7 +249,7 @@ def create_private(path: Path, data: bytes) -> None:
                 stream.flush()
                 os.fsync(stream.fileno())
             os.link(temporary, path)  # unlike a rename, it fails if the name is taken
-            with suppress(OSError):  # not every file system can
+            with suppress(OSError):  # some file systems cannot
                 settle(path.parent)
         finally:
             temporary.unlink(missing_ok=True)
@@ -215,7 +258,7 @@ def create_private(path: Path, data: bytes) -> None:
 
 
 def settle(folder: Path) -> None:
-    """Have the disk know the names in a folder, so that no power cut brings the old ones back. OSError if it cannot."""
+    """Flush the names in a folder to the disk, so that a power cut restores no old ones; raise OSError on failure."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(handle)
@@ -225,9 +268,9 @@ def settle(folder: Path) -> None:
 
 @contextmanager
 def held(folder: Path) -> Iterator[None]:
-    """Hold a folder for the enclosed block, as far as the file system can: others who would hold it wait for a while.
+    """Hold a lock on a folder during the block, if the file system supports it; other processes wait for a while.
 
-    `InputError` once that is over: whoever may read it can hold it, too.
+    Raise InputError if the wait is over: every process that may read the folder can hold it.
     """
     try:
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
@@ -246,7 +289,7 @@ def held(folder: Path) -> Iterator[None]:
 
 
 def _is_taken(handle: int) -> bool:
-    """Take the lock on what is open, and return whether it was to be had."""
+    """Try to take the lock on an open file, and return whether this process got it."""
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -255,18 +298,25 @@ def _is_taken(handle: int) -> bool:
 
 
 def ensure_absent(path: Path) -> None:
-    """Raise the `InputError` of `create_private` if there is such a file already."""
+    """Raise the `InputError` of `create_private` if the file exists."""
     if os.path.lexists(path):
         raise InputError(f"cannot write {path}: {_reason(FileExistsError())}")
 
 
 @contextmanager
 def replacing(path: Path, private: bool = False) -> Iterator[IO[bytes]]:
-    """Give a stream whose bytes replace the file at `path` in one step: readers see the old file or the new one.
+    """Open a stream whose bytes replace a file in one step: readers see the old file or the new one.
 
-    The bytes go to a temporary file beside it, are flushed to the disk, and then take its name; an error leaves the old
-    file untouched. Links are followed and an existing file keeps its permissions; a `private` one is for its owner
-    only. Devices and pipes are written to directly. What the system refuses becomes an `InputError`.
+    The bytes go to a temporary file in its folder, are flushed to the disk, and then take its name. An error leaves the
+    old file untouched. Links are followed, and an existing file keeps its permissions. Devices and pipes are written
+    directly.
+
+    Args:
+        path: The file to replace.
+        private: Only the owner may read it.
+
+    Raises:
+        InputError: The system refuses.
     """
     try:
         descriptor = _descriptor(path)
@@ -282,7 +332,7 @@ def replacing(path: Path, private: bool = False) -> Iterator[IO[bytes]]:
         target = Path(os.path.realpath(path))
         temporary = _name_beside(target)
         try:
-            handle = _create(temporary)  # in here: a signal may come as soon as the file is there
+            handle = _create(temporary)  # inside the block: a signal may come as soon as the file exists
             with open(handle, "wb") as stream:
                 if private:
                     os.fchmod(handle, 0o600)
@@ -300,14 +350,19 @@ def replacing(path: Path, private: bool = False) -> Iterator[IO[bytes]]:
 
 
 def seen_from(folder: Path, path: Path) -> str:
-    """Return a path relative to a folder, both of which may be reached through links."""
+    """Return a path relative to a folder.
+
+    Args:
+        folder: The folder; links are resolved.
+        path: The path; links to its folder are resolved.
+    """
     return os.path.relpath(os.path.join(os.path.realpath(path.parent), path.name), os.path.realpath(folder))
 
 
 def lock(path: Path) -> IO[bytes]:
-    """Hold a file for this process alone until it is closed or the process ends. `InputError` if another holds it.
+    """Lock a file for this process until it is closed or the process ends; raise InputError if another process has it.
 
-    Nobody but the owner may read it: who can could hold it, too.
+    Only the owner may read the file, because every reader could lock it.
     """
     try:
         held = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "wb")
@@ -323,9 +378,14 @@ def lock(path: Path) -> IO[bytes]:
 
 
 def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[Path | None]) -> None:
-    """Check all outputs, by the flag that names each, before anything is done that takes long.
+    """Check all outputs before long work.
 
-    `InputError` if one cannot be written, would overwrite an input, or is the same file as another output.
+    Args:
+        outputs: The files to write, by their flags.
+        inputs: The files that the command reads.
+
+    Raises:
+        InputError: An output cannot be written, would overwrite an input, or is another output too.
     """
     taken = {os.path.realpath(path): "an input" for path in inputs if path is not None}
     for flag, path in outputs.items():
@@ -339,14 +399,14 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[Path | No
 
 
 def would_be_replaced(path: Path) -> bool:
-    """Return whether a file is there whose place a new one would take; /dev/stdout, whatever it is, is written to."""
+    """Return whether a new file would replace an existing one; False for /dev/stdout, which is written directly."""
     return path.is_file() and _descriptor(path) is None
 
 
 def ensure_writable(path: Path) -> None:
-    """Raise the `InputError` that `write_bytes` would raise, before hours are spent on a result for it.
+    """Raise the `InputError` that `write_bytes` would raise, before long work on its result.
 
-    Creates and removes a temporary file: only the file system itself knows all its reasons to refuse.
+    It creates and removes a temporary file, because only the file system knows all its reasons to refuse.
     """
     try:
         if _descriptor(path) is not None or _is_stream(path):
@@ -361,13 +421,13 @@ def ensure_writable(path: Path) -> None:
 
 
 def _name_beside(target: Path) -> Path:
-    """Return the name of a new file in the directory of `target`, which may be replaced by it."""
+    """Return the name of a new file in the folder of `target`, which can later replace `target`."""
     if target.is_dir():
         raise IsADirectoryError
     if not target.parent.is_dir():
         raise NotADirectoryError(0, f"there is no directory {target.parent}")
     if target.exists() and not os.access(target, os.W_OK):
-        raise PermissionError  # a rename would get past the write protection of the file itself
+        raise PermissionError  # a rename would circumvent the write protection of the file itself
     return target.parent / f".smc-{secrets.token_hex(8)}.tmp"
 
 
@@ -376,7 +436,7 @@ def _create(path: Path) -> int:
 
 
 def _descriptor(path: Path) -> int | None:
-    """Return the open file of a name such as /dev/stdout; replacing what it leads to would tear it away."""
+    """Return the open file of a name such as /dev/stdout; replacing its target would break the connection."""
     if match := re.fullmatch(r"/dev/fd/(\d+)|/proc/self/fd/(\d+)", str(path)):
         return int(match[1] or match[2])
     return {"/dev/stdout": 1, "/dev/stderr": 2}.get(str(path))
@@ -392,7 +452,7 @@ def _is_stream(path: Path) -> bool:
 
 
 def _reason(error: OSError | ValueError) -> str:
-    """Return a few words for an error of the operating system."""
+    """Return a short text for an error of the operating system."""
     match error:
         case FileNotFoundError():
             return "there is no such file"

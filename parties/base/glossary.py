@@ -1,4 +1,4 @@
-"""The words of this program, each with a paragraph, from glossary.toml."""
+"""Glossary of the program, one paragraph for each term, from glossary.toml."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from smc.errors import InputError
 
 
 class Entry(NamedTuple):
-    """A word, its paragraph, other names of it, and a page of docs/ that says more."""
+    """Term with its paragraph, its other names, and a page of docs/ with details."""
 
     word: str
     text: str
@@ -22,7 +22,7 @@ class Entry(NamedTuple):
 
 @cache
 def entries() -> tuple[Entry, ...]:
-    """Return all words in order."""
+    """Return all terms in order."""
     tables = tomllib.loads(files("parties.base").joinpath("glossary.toml").read_text())["entries"]
     return tuple(
         Entry(one["word"], " ".join(one["text"].split()), tuple(one.get("others", ())), one.get("page", ""))
@@ -34,7 +34,7 @@ CODES = frozenset({"0", "1", "2", "3", "4", "5", "130", "141", "143"})
 
 
 def explained(word: str) -> Entry:
-    """Return the entry of a word or an exit code, in any case of letters.
+    """Return the entry of a term or an exit code; upper and lower case are equal.
 
     Raises:
         InputError: There is no such word; the message names one that is near.

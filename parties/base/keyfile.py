@@ -1,6 +1,6 @@
-"""A private key in a file, which may be encrypted with a passphrase, and where the passphrase comes from.
+"""Private key in a file, which may be encrypted, and the sources of its passphrase.
 
-The passphrase of `a.key` is looked for, in this order,
+The passphrase of `a.key` is read from the first of these sources:
 
 1. in systemd's credential `a.passphrase` ($CREDENTIALS_DIRECTORY, which a unit's `LoadCredentialEncrypted=` fills),
 2. in the file `a.passphrase` beside the key, for its owner only: best a link to where secrets are mounted,
@@ -32,12 +32,12 @@ from parties.base import console, files
 from smc.errors import InputError
 
 ENDING = ".passphrase"
-CREDENTIALS = "CREDENTIALS_DIRECTORY"  # systemd.exec(5)
+CREDENTIALS = "CREDENTIALS_DIRECTORY"  # see systemd.exec(5)
 COST, BLOCK, PARALLEL = (
     1 << 14,
     8,
     5,
-)  # of scrypt, as OWASP has it for 16 MiB, which is what OpenSSL lets a file ask for
+)  # parameters of scrypt: OWASP's for 16 MiB, the most that OpenSSL allows a file to request
 
 _PBES2, _SCRYPT, _AES = "2a864886f70d01050d", "2b06010401da47040b", "60864801650304012a"  # object identifiers
 
@@ -48,16 +48,16 @@ class _Opened(NamedTuple):
     passphrase: str
 
 
-_opened: dict[Path, _Opened] = {}  # by this process
+_opened: dict[Path, _Opened] = {}  # keys opened by this process
 
 
 def read(path: Path) -> bytes:
-    """Return the private key in a file, PEM that is not encrypted. `InputError` if it cannot be had, in one line."""
+    """Return the private key of a file as unencrypted PEM; raise InputError in one line if it cannot be read."""
     return _read(path).plain
 
 
 def passphrase(path: Path) -> str:
-    """Return what opens a private key's file, for libraries that read it themselves; empty if nothing need."""
+    """Return the passphrase of a key file, for libraries that read it themselves; empty if it is not encrypted."""
     return _read(path).passphrase
 
 
@@ -71,18 +71,31 @@ def _read(path: Path) -> _Opened:
 
 
 def is_encrypted(pem: bytes) -> bool:
-    """Return whether a file has a key that a passphrase opens."""
+    """Return whether a file holds an encrypted key."""
     return b"BEGIN ENCRYPTED PRIVATE KEY" in pem or b"Proc-Type: 4,ENCRYPTED" in pem
 
 
 def as_written(pem: bytes, word: str | None = None) -> bytes:
-    """Return the key in a PEM file as this program writes it, PKCS#8 that is not encrypted. Raises as loading."""
+    """Return the key of a PEM file in this program's format, unencrypted PKCS#8; raises the errors of loading a key.
+
+    Args:
+        pem: Content of the file.
+        word: Passphrase; None if the key is not encrypted.
+    """
     key = load_pem_private_key(pem, None if word is None else word.encode())
     return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
 
 
 def encrypt(pem: bytes, word: str) -> bytes:
-    """Return the file of a key in PEM that is encrypted with a passphrase. `InputError` if that is empty."""
+    """Return the content of an encrypted key file.
+
+    Args:
+        pem: The unencrypted key.
+        word: The passphrase.
+
+    Raises:
+        InputError: The passphrase is empty.
+    """
     if not word:
         raise InputError("the passphrase is empty")
     plain = load_pem_private_key(pem, None).private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())
@@ -103,13 +116,13 @@ def _decrypted(path: Path, pem: bytes) -> tuple[bytes, str]:
     word, place = sought(path)
     try:
         plain = as_written(pem, word)
-    except Exception:  # the library raises many kinds, and not the same ones for a wrong passphrase
+    except Exception:  # the library raises many kinds of errors, and different ones for a wrong passphrase
         raise InputError(f"{path}: the passphrase {place} does not open it") from None
     return plain, word
 
 
 def sought(path: Path) -> tuple[str, str]:
-    """Return the passphrase of a file, and from where it is, in words. `InputError` if it is not to be had."""
+    """Return the passphrase of a file and a description of its source; raise InputError if there is none."""
     beside = path.with_suffix(ENDING)
     if (line := first_line(beside)) is not None:
         return line
@@ -122,9 +135,9 @@ def sought(path: Path) -> tuple[str, str]:
 
 
 def first_line(path: Path) -> tuple[str, str] | None:
-    """Return the first line of systemd's credential of a file's name, or else of the file, and which, in words.
+    """Return the first line of systemd's credential with a file's name, or of the file, and its source as text.
 
-    None if there is neither; `InputError` if others than its owner may read the file.
+    Return None if neither exists; raise InputError if others than its owner may read the file.
     """
     if (line := credential(path.name)) is not None:
         return line
@@ -132,14 +145,22 @@ def first_line(path: Path) -> tuple[str, str] | None:
 
 
 def secret_line(path: Path, key: str) -> str:
-    """Return what `first_line` finds for a setting of this name. `InputError` if nothing is there, too."""
+    """Return the first line of a secret, see `first_line`.
+
+    Args:
+        path: The file, whose name is also that of systemd's credential.
+        key: The setting that needs the secret, for the message.
+
+    Raises:
+        InputError: Neither the file nor the credential exists, or others than its owner may read the file.
+    """
     if (line := first_line(path)) is None:
         raise InputError(f"{key}: there is neither {path} nor a systemd credential {path.name}")
     return line[0]
 
 
 def credential(name: str) -> tuple[str, str] | None:
-    """Return the first line of systemd's credential of this name, and in words where it is; None if there is none."""
+    """Return the first line of systemd's credential of this name and its source as text; None if there is none."""
     folder = os.environ.get(CREDENTIALS)
     if folder is None or not (path := Path(folder) / Path(name).name).is_file():
         return None
@@ -167,7 +188,7 @@ def _integer(value: int) -> bytes:
 
 
 def _tagged(tag: int, body: bytes) -> bytes:
-    """Return a value in DER; as long as the parts of a key file are, its length has two bytes at most."""
+    """Return a value in DER; the parts of a key file need at most two bytes for the length."""
     if len(body) < 0x80:
         return bytes([tag, len(body)]) + body
     size = len(body).to_bytes((len(body).bit_length() + 7) // 8)

@@ -1,4 +1,4 @@
-"""Trouble of this machine, as errors of the system and of databases tell it: one reason, without a path or a value.
+"""Failures of this machine, from errors of the system and of databases: one reason, without a path or a value.
 
 The operator, the page, the figures and the peer get the same reason.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import errno
 from collections.abc import Iterator
 
-OURS = "trouble of its own machine"  # before the reason, where the peer hears it
+OURS = "trouble of its own machine"  # text before the reason in the message to the peer
 REASONS = {
     errno.ENOSPC: "the disk is full",
     errno.EDQUOT: "the disk quota is used up",
@@ -17,7 +17,7 @@ REASONS = {
     errno.EMFILE: "too many files are open",
     errno.ENFILE: "too many files are open",
 }
-_IN_WORDS = (  # of databases, which have no number in common
+_IN_WORDS = (  # texts of databases' errors, which have no common code
     ("disk is full", "the disk is full"),
     ("no space left on device", "the disk is full"),
     ("is locked", "another program holds the database"),
@@ -27,7 +27,7 @@ _IN_WORDS = (  # of databases, which have no number in common
     ("the disk has not taken what was written", "the disk fails"),
 )
 _DATABASES = ("sqlite3", "sqlcipher3.dbapi2", "duckdb", "_duckdb")
-REMEDY = {  # what the operator does about it
+REMEDY = {  # remedies for the operator
     "the disk is full": "make room",
     "the disk quota is used up": "make room or raise the quota",
     "the file system is read-only": "mount it to be written",
@@ -40,12 +40,12 @@ REMEDY = {  # what the operator does about it
 
 
 def own_trouble(error: BaseException | None) -> str:
-    """Return why this machine could not do its part, by an error or what caused it; empty if that is not the reason."""
+    """Return the reason why this machine failed, from an error or its causes; empty if it did not."""
     return next(filter(None, map(reason_of, causes(error))), "")
 
 
 def reason_of(cause: BaseException) -> str:
-    """Return the same of one error alone, whatever caused it."""
+    """Return the reason of one error alone, without its causes."""
     if isinstance(cause, OSError) and cause.errno in REASONS:
         return REASONS[cause.errno]
     is_database = type(cause).__module__.startswith(_DATABASES)
@@ -53,7 +53,7 @@ def reason_of(cause: BaseException) -> str:
 
 
 def causes(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield an error, what caused it, what caused that, and so on."""
+    """Yield an error, its cause, the cause of that, and so on."""
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__

@@ -1,11 +1,11 @@
-"""Pictures as SVG documents: colours, how wide a text is, and matplotlib set up the same wherever it runs.
+"""Pictures as SVG documents: colours, widths of texts, and matplotlib with settings independent of the user's.
 
     with pictures.style():
         figure = Figure(figsize=(4, 3))                      # inches
         ...
         return pictures.svg(figure, Title="accuracy")
 
-Matplotlib is imported when a picture is drawn: it would slow the start of every command.
+Matplotlib is imported when a picture is drawn, because it would slow the start of every command.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Okabe and Ito's colours, which people with any colour vision tell apart.
+# Okabe and Ito's colours, which people with any colour vision can distinguish.
 PALETTE = ("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#D55E00", "#0072B2", "#999999")
 INK, MUTED, RULE, PAPER = "#101418", "#5A6572", "#9AA5B1", "#FFFFFF"
 
-# What DejaVu Sans takes for the letters from space to tilde, in thousandths of an em.
+# Widths of the characters from space to tilde in DejaVu Sans, in thousandths of an em.
 _WIDTHS = (
     318, 401, 460, 838, 636, 950, 780, 275, 390, 390, 500, 838, 318, 361, 318, 337, 636, 636, 636,
     636, 636, 636, 636, 636, 636, 636, 337, 337, 838, 838, 838, 531, 1000, 684, 686, 698, 770, 632,
@@ -37,14 +37,14 @@ _WIDTHS = (
 )  # fmt: skip
 _ADVANCE = {chr(32 + i): width for i, width in enumerate(_WIDTHS)}
 
-Measure = Callable[[str, float], float]  # text and size in points to width in inches
+Measure = Callable[[str, float], float]  # returns the width in inches of a text at a size in points
 
 
 @contextmanager
 def style(settings: Mapping[str, Any] = MappingProxyType({})) -> Iterator[None]:
-    """Set matplotlib's own defaults, whatever the user's matplotlibrc says; text stays text in an SVG.
+    """Use matplotlib's own defaults instead of the user's matplotlibrc; text stays text in an SVG.
 
-    `settings` go before them: matplotlib's parameters, as in {"font.size": 10}.
+    `settings` override them: matplotlib's parameters, as in {"font.size": 10}.
     """
     from matplotlib import rc_context, rcdefaults, rcParams
 
@@ -52,12 +52,12 @@ def style(settings: Mapping[str, Any] = MappingProxyType({})) -> Iterator[None]:
     with rc_context(), warnings.catch_warnings():
         rcdefaults()
         rcParams.update(ours | dict(settings))
-        warnings.filterwarnings("ignore", message="Glyph")  # letters our font lacks; the viewer has its own
+        warnings.filterwarnings("ignore", message="Glyph")  # characters that the font lacks; the viewer has its own
         yield
 
 
 def svg(figure: Figure, **about: str | None) -> str:
-    """Return a figure made within `style` as SVG, the same for the same figure; `about`: Title, Description."""
+    """Return a figure made within `style` as SVG, equal for equal figures; `about`: Title, Description."""
     output = io.StringIO()
     metadata: dict[str, Any] = {"Creator": "smc", "Date": None} | about
     figure.savefig(output, format="svg", metadata=metadata)
@@ -66,10 +66,9 @@ def svg(figure: Figure, **about: str | None) -> str:
 
 
 def text_measure() -> Measure:
-    """Return a function for the width of a text in DejaVu Sans, which is wider than other plain fonts: they have room
-    too.
+    """Return a function for the width of a text in DejaVu Sans, which is wider than other plain fonts: these fit too.
 
-    Letters beyond ASCII count as their plain form, full-width ones as an em, others as the widest of their scripts.
+    Characters beyond ASCII count as their plain form, full-width ones as an em, others as the widest of their scripts.
     """
     return lambda text, points: _ems(text) * points / 72
 

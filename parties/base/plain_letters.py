@@ -1,4 +1,4 @@
-"""Branches, bars and dashes in ASCII, for a terminal or a file whose encoding has no others."""
+"""ASCII replacements of branches, bars and dashes, for a terminal or a file whose encoding lacks them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FORMS = {
 
 
 def plain(error: UnicodeError) -> tuple[str | bytes, int]:
-    """Return what stands for letters that an encoding does not have: their form in ASCII, or their number."""
+    """Return the replacement of characters that an encoding lacks: their form in ASCII, or their code point."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     letters = error.object[error.start : error.end]

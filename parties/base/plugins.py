@@ -1,10 +1,10 @@
-"""Classes that are found by their name: in the modules of a folder of ours, and as entry points of other packages.
+"""Classes found by name: in the modules of a folder of this project, and as entry points of other packages.
 
     [project.entry-points."smc.kinds"]
     overlap = "their_package.overlap:Overlap"
 
-A name of ours stays ours, whatever other packages call theirs; of one that two others give nobody could say whose it
-is, and it is refused.
+A name of this project always means this project's class. A name that two other packages offer is refused, because its
+owner is unclear.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ Base = TypeVar("Base")
 
 @cache
 def offered(group: str) -> Mapping[str, Mapping[str, EntryPoint]]:
-    """Return the entry points of a group: by name, and by the place that they name."""
-    from importlib.metadata import entry_points  # takes as long to load as all else that a command's --help needs
+    """Return the entry points of a group, by name and by the object that they refer to."""
+    # takes as long to load as everything else that a command's --help needs
+    from importlib.metadata import entry_points
 
     points: dict[str, dict[str, EntryPoint]] = {}
     for point in entry_points(group=group):
@@ -39,20 +40,41 @@ def offered(group: str) -> Mapping[str, Mapping[str, EntryPoint]]:
 
 
 def loaded(group: str, name: str, base: type[Base], what: str) -> type[Base]:
-    """Return the class that another package offers by this name. `InputError` if several do, or if it is none such."""
+    """Return the class that another package offers by a name.
+
+    Args:
+        group: Group of entry points.
+        name: Name of the entry point.
+        base: Required base class.
+        what: Kind of the class, for messages.
+
+    Raises:
+        InputError: Several packages offer the name, or it cannot be loaded, or it is not a complete class of the kind.
+    """
     place, *more = offered(group)[name]
     if more:
         raise InputError(f"the {what} {quoted(name)} is there more than once: {', '.join([place, *more])}")
     try:
         kind = offered(group)[name][place].load()
-    except Exception as error:  # whatever the other package does when it is loaded
+    except Exception as error:  # any error of the other package while it is loaded
         why = printable(f"{type(error).__name__}: {error}")
         raise InputError(f"the {what} {quoted(name)} ({place}) cannot be loaded: {why}") from None
     return checked(kind, name, place, base, what)
 
 
 def checked(kind: object, name: str, place: str, base: type[Base], what: str) -> type[Base]:
-    """Return an object as a class made from `base`. `InputError` says what it lacks."""
+    """Return an object after checking that it is a complete class made from `base`.
+
+    Args:
+        kind: The object.
+        name: Name that the class must have.
+        place: Reference of its entry point, for messages.
+        base: Required base class.
+        what: Kind of the class, for messages.
+
+    Raises:
+        InputError: It is not such a class, lacks methods, or has another name.
+    """
     if not isinstance(kind, type) or not issubclass(kind, base):
         raise InputError(f"{place} is no {what}: it must be a class made from {base.__module__}.{base.__qualname__}")
     if lacking := sorted(getattr(kind, "__abstractmethods__", ())):
@@ -63,27 +85,32 @@ def checked(kind: object, name: str, place: str, base: type[Base], what: str) ->
 
 
 def made_in(module: ModuleType, base: type[Base]) -> list[type[Base]]:
-    """Return the classes made from `base` that a module defines."""
+    """Return the classes that a module itself defines.
+
+    Args:
+        module: The module.
+        base: Base class of the classes to return.
+    """
     here = [one for one in vars(module).values() if isinstance(one, type) and one.__module__ == module.__name__]
     return [one for one in here if issubclass(one, base)]
 
 
 @dataclass(frozen=True)
 class Family(Generic[Base]):
-    """The classes made from `base`: those in the modules of the package `folder`, and the entry points of `group`."""
+    """Classes made from `base`: those in the modules of the package `folder`, and the entry points of `group`."""
 
     base: type[Base]
-    what: str  # one of them is, for messages
+    what: str  # kind of a member, for messages
     folder: str
     group: str
 
     def names(self) -> tuple[str, ...]:
-        """Return all names, those of ours first."""
+        """Return all names, those of this project first."""
         ours = self._ours()
         return (*ours, *sorted(offered(self.group).keys() - ours.keys()))
 
     def find(self, name: str) -> type[Base]:
-        """Return the class of that name. `InputError` if there is none, or several, or if it cannot be loaded."""
+        """Return the class of a name; raise InputError if none or several have the name, or if it cannot be loaded."""
         ours = self._ours()
         if name in ours:
             return ours[name]

@@ -1,4 +1,4 @@
-"""Randomness that nobody can draw again: a counter-mode generator with a key from the operating system."""
+"""Randomness that cannot be reproduced: a counter-mode generator with a key from the operating system."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ import numpy as np
 
 
 def private() -> np.random.Generator:
-    """Return a generator for this machine's own rows. Philox with 128 bits of key; its seed is not kept."""
+    """Return a generator for this machine's own rows: Philox with 128 bits of key, whose seed is not stored."""
     return np.random.Generator(np.random.Philox(key=secrets.randbits(128)))

@@ -1,4 +1,4 @@
-"""How often something may be done."""
+"""Limit on the frequency of an action."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 
 class Rate:
-    """A rate at which something may be done: `burst` times at once, and then `a_second`. Calls come from any thread."""
+    """Rate limit: `burst` actions at once, then `a_second`. Calls may come from any thread."""
 
     def __init__(self, burst: float, a_second: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._burst, self._a_second, self._clock = burst, a_second, clock
@@ -16,14 +16,14 @@ class Rate:
         self._left, self._at = float(burst), clock()
 
     def delay(self, cost: float = 1.0) -> float:
-        """Take this much, and return how many seconds to wait before the rate is kept."""
+        """Take an amount, and return the seconds to wait until the rate is kept."""
         with self._lock:
             self._refill()
             self._left -= cost
             return max(0.0, -self._left / self._a_second)
 
     def allows(self) -> bool:
-        """Take one, and return whether there was one."""
+        """Take one action, and return whether one was available."""
         with self._lock:
             self._refill()
             if self._left < 1:
@@ -32,7 +32,7 @@ class Rate:
             return True
 
     def back(self) -> None:
-        """Give one back: it came to nothing."""
+        """Return one action that had no effect."""
         with self._lock:
             self._left += 1
 

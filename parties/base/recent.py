@@ -1,4 +1,4 @@
-"""The last few answers to questions that take long and are asked again and again."""
+"""Cache of the last results of slow, repeated look-ups."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Answer = TypeVar("Answer")
 
 
 class Recent(Generic[Key, Answer]):
-    """At most so many answers by their keys, the oldest dropped first; no question is worked on by two threads."""
+    """Cache of a limited number of results by key, the oldest dropped first; two threads never compute one result."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -19,7 +19,12 @@ class Recent(Generic[Key, Answer]):
         self._known: dict[Key, Answer] = {}
 
     def get(self, key: Key, find: Callable[[], Answer]) -> Answer:
-        """Return the answer that is known, or else find it; an error in that is raised, and not kept."""
+        """Return the cached result of a key, or compute it.
+
+        Args:
+            key: The key.
+            find: Computes the result. Its error is raised and not cached.
+        """
         with self._working:
             if key not in self._known:
                 answer = find()

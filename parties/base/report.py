@@ -1,14 +1,14 @@
-"""What a command has to say: a document, and how people read it. It alone makes text, JSON, CSV and HTML.
+"""Report of a command: a JSON document and its form for people. Only this module makes text, JSON, CSV and HTML.
 
     report = Report({"rows": 9, "right": 0.5, "engines": [{"name": "yao", "sent": 1400}]})
     report.facts({"rows": "{rows:,}", "right": "{right:.1%}"})                     # a name and a figure each
     report.table({"engine": "{name}", "sent": ">{sent:size}"}, report.data["engines"])
     report.note("written: table.csv")                                              # on standard error
 
-The document is the JSON. A template is filled in from the document, or from a row of a table, by keys or attributes,
-as `str.format` does it; `size` formats bytes (1.4 MB), `list` joins texts by commas. A template that begins with "?"
-stands only if its keys are there. A column's template may begin with its kind: ">" for numbers, "~" for sentences that
-are wrapped, "|" for a share that is drawn as a bar on a page. A column of a kind alone takes the next cell of a row.
+The document is the JSON output. A template is filled in from the document, or from a row of a table, by keys or
+attributes, as `str.format` does it; `size` formats bytes (1.4 MB), `list` joins texts by commas. A template that begins
+with "?" is used only if its keys exist. A column's template may begin with its kind: ">" for numbers, "~" for sentences
+to wrap, "|" for a share drawn as a bar on a page. A column with a kind alone takes the next cell of a row.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ if TYPE_CHECKING:
 
 Columns = Mapping[str, str] | Sequence[tuple[str, str]]  # headings with their templates
 KINDS = {">": "number", "~": "sentence", "|": "bar"}
-MARKS = {"holds": "good", "fails": "bad"}  # cells that a page colours
+MARKS = {"holds": "good", "fails": "bad"}  # cells coloured on a page
 
 
 class _Fill(string.Formatter):
-    """Fill templates in from mappings or objects; `nothing` stands for None."""
+    """Formatter of templates from mappings or objects; `nothing` replaces None."""
 
     def __init__(self, nothing: str) -> None:
         self.nothing = nothing
 
     def get_value(self, key: int | str, args: Sequence[Any], kwargs: Any) -> Any:
-        """Return what a key stands for in a mapping, or the attribute of an object."""
+        """Return the value of a key in a mapping, or the attribute of an object."""
         return kwargs[key] if isinstance(kwargs, Mapping) else getattr(kwargs, str(key))
 
     def format_field(self, value: Any, format_spec: str) -> str:
-        """Format a value as `format` does, and None, sizes and lists."""
+        """Return a value as `format` does, and also None, sizes and lists."""
         if value is None:
             return self.nothing
         if format_spec == "list":
@@ -56,7 +56,7 @@ _FACT, _CELL = _Fill("-"), _Fill("")
 
 
 def _filled(fill: _Fill, template: str, source: Any) -> str | None:
-    """Return a template that is filled in; None if it is left out where keys are missing, and one is."""
+    """Return a filled template; None if the template is optional and a key is missing."""
     try:
         return fill.vformat(template.removeprefix("?"), (), source)
     except (KeyError, AttributeError):
@@ -74,7 +74,7 @@ def csv_text(rows: Iterable[Sequence[object]]) -> str:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table: its heading, and its kind, see `KINDS`."""
+    """Column of a table: its heading, and its kind, see `KINDS`."""
 
     heading: str
     kind: str = ""
@@ -82,13 +82,13 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of cells as people read them."""
+    """Rows of cells in their form for people."""
 
     columns: Sequence[Column]
     rows: Sequence[Sequence[str]]
     title: str = ""
-    strong: frozenset[int] = frozenset()  # the rows that a terminal shows in bold
-    in_pages: bool = False  # its sentences are wrapped in a pipe, too
+    strong: frozenset[int] = frozenset()  # rows shown in bold on a terminal
+    in_pages: bool = False  # sentences are also wrapped in a pipe
 
     @property
     def has_heading(self) -> bool:
@@ -100,7 +100,7 @@ class Table:
         return csv_text([[column.heading for column in self.columns], *self.rows])
 
     def screen(self) -> RichTable:
-        """Return the table as a terminal shows it."""
+        """Return the table in its form for a terminal."""
         from rich.table import Table as RichTable
 
         table = RichTable(title=self.title or None, title_justify="left", box=None, padding=(0, 1))
@@ -116,7 +116,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Part:
-    """A piece of a report: lines, facts, a table, a picture or a heading, one of them."""
+    """Piece of a report: lines, facts, a table, a picture or a heading."""
 
     kind: str
     text: str = ""
@@ -127,13 +127,13 @@ class Part:
 
 @dataclass
 class Report:
-    """What a command has to say."""
+    """Report of a command."""
 
     data: Any = None
-    is_foreign: bool = False  # others wrote parts of it: what may steer or mislead a reader is escaped
-    failure: SmcError | None = None  # what went wrong: raised after all else is printed
+    is_foreign: bool = False  # True if other people wrote parts of it: characters that may mislead a reader are escaped
+    failure: SmcError | None = None  # error raised after everything else is printed
     exit_code: int = 0
-    width: int = 0  # of the names of facts, at least
+    width: int = 0  # least width of the names of facts
     parts: list[Part] = field(default_factory=list)
     notes: list[tuple[str, bool]] = field(default_factory=list)
 
@@ -147,21 +147,31 @@ class Report:
             self.line(text)
 
     def block(self, text: str) -> None:
-        """Add lines that are laid out already, as they are."""
+        """Add lines with their own layout, unchanged."""
         self.parts.append(Part("block", text))
 
     def fact(self, name: str, text: object) -> None:
-        """Add a name and what it is."""
+        """Add a name and its value.
+
+        Args:
+            name: The name.
+            text: The value, converted to text.
+        """
         self._add_facts([(name, str(text))])
 
     def facts(self, facts: Mapping[str, str], data: Any = None) -> None:
-        """Add names with templates, which are filled in from `data`, or the document."""
+        """Add names and values from templates.
+
+        Args:
+            facts: The template of each name.
+            data: Source of the values. None: the document.
+        """
         source = self.data if data is None else data
         filled = ((name, _filled(_FACT, template, source)) for name, template in facts.items())
         self._add_facts([(name, text) for name, text in filled if text is not None])
 
     def all_facts(self) -> None:
-        """Add all fields of the document; the names are the keys, in words."""
+        """Add all fields of the document; the names are the keys as words."""
         forms = {key: ":list" if isinstance(value, list) else "" for key, value in self.data.items()}
         self.facts({key.replace("_", " "): f"{{{key}{form}}}" for key, form in forms.items()})
 
@@ -178,48 +188,75 @@ class Report:
 
         Args:
             columns: Headings with their templates, see this module.
-            rows: What the templates are filled in from: mappings, objects, or the cells themselves.
-            title: A line above the table.
-            strong: Of a row, whether a terminal shows it in bold.
-            in_pages: Whether sentences are wrapped in a pipe, too.
+            rows: Sources of the templates: mappings, objects, or the cells themselves.
+            title: Line above the table.
+            strong: Returns whether a row is shown in bold on a terminal.
+            in_pages: True: sentences are also wrapped in a pipe.
         """
         self.parts.append(Part("table", table=self._table(columns, list(rows), title, strong, in_pages)))
 
     def listing(self, columns: Columns, rows: Sequence[Any], none: str) -> None:
-        """Add a table; if there is no row, note instead that there is none, unless JSON says so."""
+        """Add a table; without rows, add a note instead, which JSON output omits.
+
+        Args:
+            columns: Headings with their templates.
+            rows: Sources of the templates.
+            none: The note.
+        """
         if rows:
             self.table(columns, rows)
         else:
             self.note(none, always=False)
 
     def section(self, title: str, about: str = "", key: str = "") -> None:
-        """Begin a section of a page, with its title, a sentence about it and a name in the page, each if it has one."""
+        """Begin a section of a page.
+
+        Args:
+            title: Its title.
+            about: Sentence about it; empty: none.
+            key: Its anchor in the page; empty: none.
+        """
         self.parts.append(Part("section", self._clean(title), self._clean(about), facts=[("id", key)]))
 
     def heading(self, title: str, about: str = "") -> None:
-        """Add a heading within a section of a page."""
+        """Add a heading within a section of a page.
+
+        Args:
+            title: The heading.
+            about: Sentence about it; empty: none.
+        """
         self.parts.append(Part("heading", self._clean(title), self._clean(about)))
 
     def picture(self, svg: str, label: str = "") -> None:
-        """Add a picture to a page: an SVG document, and what it shows in words."""
+        """Add a picture to a page.
+
+        Args:
+            svg: The SVG document.
+            label: Description of the picture.
+        """
         self.parts.append(Part("picture", svg[svg.index("<svg") :], label))
 
     def note(self, text: str, always: bool = True) -> None:
-        """Add a line for standard error; if not `always`, only where no JSON is asked for."""
+        """Add a line for standard error.
+
+        Args:
+            text: The line.
+            always: False: omit the line from JSON output.
+        """
         self.notes.append((self._clean(text), always))
 
     def written(self, *paths: object) -> None:
-        """Note the files that were written, those that are not None; nothing if there is none."""
+        """Note the written files; None entries are skipped."""
         if names := [str(path) for path in paths if path is not None]:
             self.note(f"written: {', '.join(names)}")
 
     def save(self, path: Path | None) -> None:
-        """Write the document as JSON to a file, if one is given."""
+        """Write the document as JSON to a file, if a path is passed."""
         if path is not None:
             files.write_json(path, self.data)
 
     def show(self, as_json: bool) -> int:
-        """Print the report, and return the exit code. Raise its failure, if it has one."""
+        """Print the report, and return the exit code; raise its failure, if it has one."""
         if as_json:
             console.print_json(self.data, ascii_only=self.is_foreign)
         else:
@@ -241,7 +278,7 @@ class Report:
                 screen.print(self._words(part), end="")
 
     def text(self) -> str:
-        """Return the text as it stands in a file."""
+        """Return the text in its form for a file."""
         from rich.console import Console
 
         stream = io.StringIO()
@@ -249,15 +286,15 @@ class Report:
         return stream.getvalue()
 
     def csv(self) -> str:
-        """Return the tables as CSV, an empty line between two."""
+        """Return the tables as CSV, with an empty line between two tables."""
         return "\n".join(part.table.csv() for part in self.parts if part.table is not None)
 
     def html(self, title: str, is_wide: bool = False) -> str:
-        """Return a page that stands alone: nothing is fetched from elsewhere, no script runs.
+        """Return a self-contained page: it fetches nothing and runs no script.
 
         Args:
             title: Its heading.
-            is_wide: Whether sections stand side by side where there is room.
+            is_wide: True: sections are side by side where the width allows.
         """
         from parties.base.templates import environment
 
@@ -279,7 +316,7 @@ class Report:
 
     def _add_facts(self, facts: list[tuple[str, str]]) -> None:
         facts = [(self._clean(name), self._clean(text)) for name, text in facts]
-        if self.parts and self.parts[-1].kind == "facts":  # they are aligned with those before
+        if self.parts and self.parts[-1].kind == "facts":  # they are aligned with the previous facts
             facts = [*self.parts.pop().facts, *facts]
         self.parts.append(Part("facts", facts=facts))
 

@@ -1,4 +1,4 @@
-"""How a table of settings is read from TOML, merged with flags, and what is wrong with it explained in one line."""
+"""Tables of settings: read from TOML, merged with flags, and errors explained in one line."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from smc.errors import InputError
 
 
 def _anchor(value: object, info: ValidationInfo) -> object:
-    """Return a path as the file means it: from the home directory, or relative to the file's own directory."""
+    """Return a path of the file: from the home directory, or relative to the file's own directory."""
     if value == "":
         raise ValueError("must not be empty")
     if info.context is None or not isinstance(value, str | Path) or is_in_token(Path(value)):
@@ -40,17 +40,17 @@ def _anchor(value: object, info: ValidationInfo) -> object:
 LocalPath: TypeAlias = Annotated[Path, BeforeValidator(_anchor)]
 Count: TypeAlias = Annotated[int, Field(strict=True, ge=0)]
 Finite: TypeAlias = Annotated[float, Field(strict=True, allow_inf_nan=False)]
-MOST_SECONDS = 366 * 24 * 3600.0  # far beyond any wait; more than 292 years no clock of the system can wait
-MOST_OF_A_PERSON = 1000  # rows
+MOST_SECONDS = 366 * 24 * 3600.0  # far beyond any real wait; the system cannot wait more than 292 years
+MOST_OF_A_PERSON = 1000  # most rows of a person
 AtMost: TypeAlias = Annotated[int, Field(strict=True, ge=1, le=MOST_OF_A_PERSON)]  # rows of a person
 Seconds: TypeAlias = Annotated[float, Field(strict=True, gt=0, le=MOST_SECONDS, allow_inf_nan=False)]
 
 
 class Settings(BaseModel):
-    """One table of the file, and the flags of one command. What has no default is None until given."""
+    """One table of the file, and the flags of one command. A setting without a default is None until it is set."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)  # most runs need two of the tables
-    exclusive: ClassVar[tuple[str, ...]] = ()  # at most one of these may be given
+    exclusive: ClassVar[tuple[str, ...]] = ()  # at most one of these may be set
 
 
 AnyModel = TypeVar("AnyModel", bound=BaseModel)
@@ -59,9 +59,16 @@ Given = TypeVar("Given")
 
 
 def merge(settings: AnySettings, flags: Mapping[str, object]) -> AnySettings:
-    """Return the settings with all flags that are not None put over them. `InputError` names a bad flag.
+    """Return the settings with all flags that are not None.
 
-    A flag also displaces what excludes it: `--connect` wins over `listen` in the file.
+    A flag also replaces settings that exclude it: `--connect` overrides `listen` in the file.
+
+    Args:
+        settings: Settings of the file.
+        flags: Values by setting; None means that the flag was not used.
+
+    Raises:
+        InputError: A flag is wrong; the message names it.
     """
     flags_set = {name: value for name, value in flags.items() if value is not None}
     values = settings.model_dump(exclude_unset=True, by_alias=True)
@@ -75,7 +82,15 @@ def merge(settings: AnySettings, flags: Mapping[str, object]) -> AnySettings:
 
 
 def validated(model: type[AnyModel], fields: Mapping[str, Any]) -> AnyModel:
-    """Validate fields as this model. `InputError` names the key that is wrong."""
+    """Return fields as a validated model.
+
+    Args:
+        model: Class of the model.
+        fields: Values by key.
+
+    Raises:
+        InputError: A value is wrong; the message names its key.
+    """
     try:
         return model.model_validate(fields)
     except ValidationError as error:
@@ -83,7 +98,15 @@ def validated(model: type[AnyModel], fields: Mapping[str, Any]) -> AnyModel:
 
 
 def required(value: Given | None, key: str) -> Given:
-    """Return the value, or an `InputError` that says how to give it; `key` is `table.key`, e.g. `id3.data`."""
+    """Return the value of a required setting.
+
+    Args:
+        value: The value; None if it is missing.
+        key: `table.key`, e.g. `id3.data`.
+
+    Raises:
+        InputError: The value is missing; the message states how to set it.
+    """
     if value is None:
         table, name = key.split(".")
         raise InputError(
@@ -94,7 +117,7 @@ def required(value: Given | None, key: str) -> Given:
 
 @contextmanager
 def at_key(key: str) -> Iterator[None]:
-    """Give what goes wrong inside is wrong with this key of the file: an `InputError` says so."""
+    """Add this key of the file to an `InputError` of the block."""
     try:
         yield
     except InputError as error:
@@ -107,12 +130,17 @@ def _flag(name: str) -> str:
 
 
 def explained(error: ValidationError, model: type[BaseModel], content: object = None) -> str:
-    """Return the first problem of a failed validation in one line: the dotted key, and what is wrong with it.
+    """Return the first problem of a failed validation in one line: the dotted key, and the problem.
 
-    Tables of an array, such as the rules of a policy, are called by their `name`, if the content gives one.
+    Tables of an array, such as the rules of a policy, are identified by their `name`, if they have one.
+
+    Args:
+        error: The failed validation.
+        model: Class of the model.
+        content: The validated document, for the names of tables.
     """
     errors = error.errors()
-    # A key that is misspelt is missing, too: the misspelling says more.
+    # a misspelt key is also missing: report the misspelling
     first = next(
         (fault for fault in errors if fault["type"] == "extra_forbidden" and errors[0]["type"] == "missing"), errors[0]
     )
@@ -128,19 +156,24 @@ def explained(error: ValidationError, model: type[BaseModel], content: object = 
 
 
 def problems(error: ValidationError, model: type[BaseModel]) -> dict[str, str]:
-    """Return what is wrong with each key, of a failed validation; with several together under the empty key."""
+    """Return the problem of each key of a failed validation; a problem of several keys is under the empty key.
+
+    Args:
+        error: The failed validation.
+        model: Class of the model.
+    """
     return dict(_explain(problem, model) for problem in reversed(error.errors()))
 
 
 def _inside(content: object, part: int | str) -> object:
-    """Return what stands in raw content at a part of a place, None if nothing does."""
+    """Return the part of raw content at a key or index, None if there is none."""
     if isinstance(content, dict):
         return content.get(part)
     return content[part] if isinstance(content, list) and isinstance(part, int) and part < len(content) else None
 
 
 def _explain(first: ErrorDetails, model: type[BaseModel]) -> tuple[str, str]:
-    """Return a problem of a failed validation: the dotted key, and what is wrong with it in a few words."""
+    """Return a problem of a failed validation: the dotted key, and a short description."""
     kind, place, context, value = first["type"], first["loc"], first.get("ctx", {}), first["input"]
     key = visible(".".join(str(part) for part in place if not _UNION.fullmatch(str(part))))
     got = quoted(value) if isinstance(value, str) else str(value)[:60]
@@ -165,7 +198,7 @@ def _explain(first: ErrorDetails, model: type[BaseModel]) -> tuple[str, str]:
 
 
 def _bound(bound: float) -> str:
-    """Return a bound of a setting: a very small one as a power of two, if it is one."""
+    """Return a bound of a setting as text: a very small power of two as a power."""
     part, power = math.frexp(bound)
     return f"2^{power - 1} (about {bound:.1g})" if part == 0.5 and 0 < bound < 1e-4 else f"{bound:.10g}"
 
@@ -204,7 +237,7 @@ _KINDS = {
 
 
 def _example(model: type[BaseModel], place: list[str]) -> str:
-    """Return an example of what may stand at a place, if its field has one."""
+    """Return an example of a value at a location, if its field has one."""
     for part in place:
         field = model.model_fields.get(part)
         if field is None:
@@ -218,7 +251,7 @@ def _example(model: type[BaseModel], place: list[str]) -> str:
 
 
 def _keys(model: type[BaseModel], place: list[str]) -> list[str]:
-    """Return the keys that may stand at a place of the file."""
+    """Return the keys allowed at a location of the file."""
     annotation: Any = model
     for part in place:
         if isinstance(annotation, type) and issubclass(annotation, BaseModel):

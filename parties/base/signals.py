@@ -1,14 +1,14 @@
-"""SIGINT and SIGTERM from the program's first moment to its last: an exit code and one line, never a traceback.
+"""SIGINT and SIGTERM from the start of the program to its end: an exit code and one line, never a traceback.
 
-Before a command has begun there is nothing to end in order, and the program exits at once. After that the signal
-becomes an exception, which ends the command in order; not in the middle of an import, though, where libraries may print
-it, turn it into another error or be left half loaded: there it waits until the module is there. Once the outcome is
-certain signals change nothing.
+Before a command begins, the program exits at once. Afterwards the signal becomes an exception, which ends the command
+in order. During an import the signal waits until the module is loaded: libraries may print the exception, turn it into
+another error or stay half loaded. Once the outcome is certain, signals have no effect.
 
-Only the main thread takes signals, and only when it runs: one that the system gave to another thread, or that came just
-before the main thread fell asleep, would not be seen until something else wakes it. So a thread of its own does.
+Only the main thread handles signals, and only while it runs. A signal that the system delivers to another thread, or
+just before the main thread sleeps, would not be handled until something wakes the main thread. A separate thread does
+so.
 
-Loaded before all else: so it loads as little as possible itself.
+This module is loaded first, so it imports as little as possible.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ from types import FrameType, TracebackType
 
 CODES = {signal.SIGINT: 130, signal.SIGTERM: 143}
 WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
-LOOK_SECONDS = 0.01  # whether the import is over
-LONGEST_IMPORT = 10.0  # seconds for which a signal waits
-WAKING = (0.05, 0.2, 1.0, 5.0)  # seconds after a signal, one after another: it may have been late in falling asleep
+LOOK_SECONDS = 0.01  # seconds between checks whether the import is over
+LONGEST_IMPORT = 10.0  # most seconds that a signal waits for an import
+WAKING = (0.05, 0.2, 1.0, 5.0)  # seconds after a signal, one after another: the main thread may have fallen asleep late
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM, as a service manager sends it: ends a session in order, like Ctrl-C."""
+    """SIGTERM from a service manager: ends a session in order, like Ctrl-C."""
 
 
 class _State:
-    """The state of the program. There is one, as there is one pair of handlers."""
+    """State of the program; there is one, as there is one pair of handlers."""
 
     begun = False
     ending = False
-    raised: signal.Signals | None = None  # as an exception
-    waiting: signal.Signals | None = None  # for an import to end
+    raised: signal.Signals | None = None  # signal that became an exception
+    waiting: signal.Signals | None = None  # signal that waits for the end of an import
     since = 0.0
 
 
 def watch() -> None:
-    """Install the handlers, for the whole of this program."""
+    """Install the handlers for the whole program."""
     for number in CODES:
         signal.signal(number, _received)
     signal.signal(signal.SIGALRM, _look_again)
@@ -55,22 +55,22 @@ def watch() -> None:
 
 
 def begin() -> None:
-    """Note that a command begins: from now on it is ended in order."""
+    """Record the beginning of a command: from now on a signal ends it in order."""
     _State.begun = True
 
 
 def over() -> None:
-    """Note that the command has ended: nothing is left to end in order, so a signal ends the program at once."""
+    """Record the end of the command: from now on a signal ends the program at once."""
     _State.begun = False
 
 
 def end() -> None:
-    """Note that the outcome is certain, and the program about to leave with it."""
+    """Record that the outcome is certain and the program is about to exit with it."""
     _State.ending = True
 
 
 def raised() -> signal.Signals | None:
-    """Return the last signal that became an exception: an error after it may be what a library made of it."""
+    """Return the last signal that became an exception: a library may have turned it into a later error."""
     return _State.raised
 
 
@@ -100,7 +100,7 @@ def _wait(received: signal.Signals) -> None:
 
 
 def _wake(heard: int, main: int) -> None:
-    """Wake the thread `main` whenever a signal to end has come, in whatever thread; what is seen already stays so."""
+    """Wake the thread `main` whenever any thread receives a signal to end; handled signals have no further effect."""
     while numbers := os.read(heard, 1024):
         if any(number in CODES for number in numbers):
             for pause in WAKING:
@@ -118,14 +118,14 @@ def _importing(frame: FrameType | None) -> bool:
 
 
 def _uncaught(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """End the program for what nobody has caught: the outermost handler."""
+    """End the program after an uncaught exception: the outermost handler."""
     if issubclass(kind, KeyboardInterrupt):
         _leave(_number(error))
     sys.__excepthook__(kind, error, trace)
 
 
 def _ignored(failure: sys.UnraisableHookArgs) -> None:
-    """Handle an exception where Python can raise none, as in a finaliser: a signal must not be lost there."""
+    """Handle an exception where Python cannot raise it, as in a finaliser: a signal must not be lost there."""
     if isinstance(failure.exc_value, KeyboardInterrupt):
         _wait(_number(failure.exc_value))
     else:

@@ -1,7 +1,7 @@
-"""HTML pages from templates: one environment for every room that has some.
+"""HTML pages from templates: one environment for every room with pages.
 
-`document.html` is what a page that stands alone extends (blocks title, style, content): nothing is fetched, no script
-runs.
+`document.html` is the base of self-contained pages (blocks title, style, content): they fetch nothing and run no
+script.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 def environment(package: str) -> Environment:
     """Return the templates in the folder "templates" of a package, and `document.html`.
 
-    What is filled in is escaped, a name that was not given is an error; each is compiled when it is first filled in.
+    Values are escaped, and a missing name is an error; a template is compiled at its first use.
     """
     return Environment(
         loader=ChoiceLoader([PackageLoader(package), PackageLoader("parties.base")]),

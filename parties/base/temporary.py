@@ -1,7 +1,7 @@
-"""Temporary directories that do not stay for good when their process is killed.
+"""Temporary directories that are removed later if their process is killed.
 
-Nothing can clean up after `kill -9` but whoever comes next: so a process holds a lock on each of its directories, which
-the system takes from it however it ends, and the next process removes those that nobody holds.
+After `kill -9` only another process can clean up. So a process holds a lock on each of its directories, which the
+system releases however the process ends. The next process removes the directories without a lock.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from pathlib import Path
 
 from smc.errors import InputError
 
-YOUNGEST = 60.0  # seconds: its process may be about to take the lock
+YOUNGEST = 60.0  # seconds: the process of a younger directory may not have taken the lock yet
 _NAME = re.compile(r"smc-[a-z]+-[a-z0-9_]{8}")
 
 
 class HeldDirectory(tempfile.TemporaryDirectory[str]):
-    """A `TemporaryDirectory` for this user alone, named smc-KIND-..., that is held by a lock while it is in use."""
+    """A `TemporaryDirectory` for this user alone, named smc-KIND-..., and locked while it is in use."""
 
     def __init__(self, kind: str) -> None:
         folder = ensure()
@@ -34,7 +34,7 @@ class HeldDirectory(tempfile.TemporaryDirectory[str]):
         fcntl.flock(self._lock, fcntl.LOCK_EX)
 
     def cleanup(self) -> None:
-        """Remove it with all that it holds; may be called twice."""
+        """Remove the directory and its content; may be called twice."""
         super().cleanup()
         if self._lock is not None:
             os.close(self._lock)
@@ -44,7 +44,7 @@ class HeldDirectory(tempfile.TemporaryDirectory[str]):
 def ensure(*instead: Path) -> str:
     """Return the folder for temporary files, also for libraries and child processes.
 
-    Where the system's are not usable it is a folder of this user: the first of these that can be written, or one in
+    If the system's folders are not usable, it is a folder of this user: the first writable one of `instead`, or one in
     the cache of the home.
 
     Args:
@@ -71,7 +71,7 @@ def ensure(*instead: Path) -> str:
 
 @cache
 def sweep(directory: str) -> None:
-    """Remove what killed processes of this user have left in `directory`; once a process."""
+    """Remove the directories that killed processes of this user have left in `directory`; once a process."""
     try:
         with os.scandir(directory) as entries:
             paths = [Path(entry.path) for entry in entries if _NAME.fullmatch(entry.name)]
@@ -82,7 +82,7 @@ def sweep(directory: str) -> None:
 
 
 def _remove_if_left(path: Path) -> None:
-    """Remove a directory if it is ours and nobody holds it. Whatever stands in the way is no reason to fail."""
+    """Remove a directory if this user owns it and no process holds it; ignore every obstacle."""
     try:
         lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     except OSError:
@@ -93,7 +93,7 @@ def _remove_if_left(path: Path) -> None:
         if ours and facts.st_mtime < time.time() - YOUNGEST:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             shutil.rmtree(path, ignore_errors=True)
-    except OSError:  # somebody holds it
+    except OSError:  # another process holds it
         return
     finally:
         os.close(lock)

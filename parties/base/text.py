@@ -1,4 +1,4 @@
-"""Words for messages: others' text made visible, values quoted and listed, near misses named."""
+"""Texts in messages: escaped texts of other people, quoted and listed values, near misses."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 
 JOINERS = "\u200c\u200d"
-# Letters that look Latin: Cyrillic, Greek, Armenian, Cherokee.
+# letters that look Latin: Cyrillic, Greek, Armenian, Cherokee
 TWINS = frozenset(
     "\u0430\u0441\u0435\u043e\u0440\u0445\u0443\u0456\u0458\u0455\u0501\u04bb\u04cf\u051b\u051d\u0491"
     "\u0410\u0412\u0415\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u0425\u0423\u0406\u0408\u0405\u04ae\u04c0"
@@ -21,42 +21,61 @@ _FINGERPRINT = re.compile(r"(?:[0-9A-F]{2}:?){31}[0-9A-F]{2}", re.IGNORECASE)
 
 
 def canonical_fingerprint(text: str) -> str | None:
-    """Return a whole fingerprint, however spelled, as `identity.fingerprint` writes it; None if it is none."""
+    """Return a whole fingerprint in the spelling of `identity.fingerprint`; None if the text is not a fingerprint."""
     return bytes.fromhex(text.replace(":", "")).hex(":").upper() if _FINGERPRINT.fullmatch(text) else None
 
 
 def quoted(text: str, limit: int = 60) -> str:
-    """Return a value for a message: in quotes, on one line, cut to `limit` characters."""
+    """Return a value for a message: quoted and on one line.
+
+    Args:
+        text: The value.
+        limit: Number of characters shown.
+    """
     return repr(text if len(text) <= limit else text[: limit - 1] + "…")
 
 
 def listed(values: Iterable[str], limit: int = 8) -> str:
-    """Return the first values for a message, and how many there are if that is not all."""
+    """Return the first values for a message, and their number if some are omitted.
+
+    Args:
+        values: The values.
+        limit: Number of values shown.
+    """
     names = [quoted(value) for value in values]
     more = f", … ({len(names)} in all)" if len(names) > limit else ""
     return ", ".join(names[:limit]) + more
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return ` (did you mean 'x'?)` for the nearest known word, or nothing if none is near."""
+    """Return ` (did you mean 'x'?)` for the nearest known word; empty if none is near.
+
+    Args:
+        word: The unknown word.
+        known: The known words.
+    """
     folded = {name.casefold(): name for name in known}
     near = difflib.get_close_matches(word.casefold(), folded, n=1, cutoff=0.65)
     return f" (did you mean {quoted(folded[near[0]])}?)" if near else ""
 
 
 def instead(name: str, known: Iterable[str]) -> str:
-    """Return what there is instead of a name that is not there: ` (did you mean 'x'?); there are 'x', 'y'`.
+    """Return the alternatives to a name that does not exist: ` (did you mean 'x'?); there are 'x', 'y'`.
 
-    One ending for all messages of the kind `there is no column 'z'`; `; there is none` if nothing is known.
+    All messages of the form `there is no column 'z'` end like this; `; there is none` without known names.
+
+    Args:
+        name: The unknown name.
+        known: The known names.
     """
     names = list(known)
     return f"{did_you_mean(name, names)}; there are {listed(names)}" if names else "; there is none"
 
 
 def printable(text: str) -> str:
-    """Return the text on one line: control characters and line breaks as escapes, everything else as it is.
+    """Return the text on one line: control characters and line breaks as escapes, everything else unchanged.
 
-    So are U+FFFE and U+FFFF, which stand for no character and which XML forbids.
+    U+FFFE and U+FFFF are escaped too: they are not characters, and XML forbids them.
     """
     control = ("Cc", "Cs", "Zl", "Zp")
     return "".join(
@@ -66,12 +85,12 @@ def printable(text: str) -> str:
 
 
 def visible(text: str) -> str:
-    """Do as `printable`, and escape numbers of no character, marks that are not seen and what reads as another letter.
+    """Return texts of other people in `printable` form, with escapes for invisible marks and look-alike letters.
 
-    But for joiners that are part of how scripts are written. Marks that are not seen turn the direction of the text
-    around them and make a line read as another one (Boucher and Anderson, "Trojan Source", 2021). Letters of another
-    script that look Latin, mathematical and full-width letters, and marks over a letter that belong to no letter of a
-    script make one word read as another. For text that others wrote.
+    Joiners that belong to the spelling of a script stay. Invisible marks can turn the direction of the text around them
+    and make a line read as another one (Boucher and Anderson, "Trojan Source", 2021). Letters of another script that
+    look Latin, mathematical and full-width letters, and marks over a letter that no script combines make one word read
+    as another. Unassigned code points are escaped too.
     """
     return "".join(map(_seen, _marked(unicodedata.normalize("NFC", text))))
 
@@ -83,7 +102,7 @@ def is_marked(text: str) -> bool:
 
 
 def _seen(character: str) -> str:
-    """Return a character, or the escape that `_marked` or `printable` has made of it."""
+    """Return a character, or its escape in `_marked` or `printable`."""
     if len(character) > 1 or character in JOINERS or unicodedata.category(character) not in ("Cf", "Cn"):
         return printable(character)
     return _escape(character)
@@ -94,7 +113,7 @@ def _escape(character: str) -> str:
 
 
 def _marked(text: str) -> Iterator[str]:
-    """Yield each character, or its escape if it may stand for another."""
+    """Yield each character, or its escape if it may be mistaken for another."""
     has_latin = any(_is_latin(character) for character in text)
     last = ""
     for word in _WORDS.findall(text):
@@ -112,7 +131,7 @@ def _is_latin(character: str) -> bool:
 
 
 def _is_plain(base: str) -> bool:
-    """Return whether marks over a character would be part of it, as one number, if a script had the two together."""
+    """Return whether a character could be one code point together with marks over it, if a script combined them."""
     return not base or unicodedata.name(base, "").startswith(("LATIN ", "GREEK ", "CYRILLIC ", "DIGIT ", "SPACE"))
 
 

@@ -1,16 +1,16 @@
-"""A private key in a token (PKCS#11): an HSM, a smart card, SoftHSM. It signs there; no file and no memory has it.
+"""Private key in a token (PKCS#11): an HSM, a smart card, SoftHSM. The token signs; the key never leaves it.
 
-Where a key's file is named a URI (RFC 7512) may stand, of one EC P-256 key and of the token's module:
+Instead of the name of a key's file you can use a URI (RFC 7512), of one EC P-256 key and of the token's module:
 
     pkcs11:token=smc;object=clinic-a?module-path=/usr/lib/softhsm/libsofthsm2.so&pin-source=/etc/smc/smc.pin
 
-The PIN is looked for, in this order,
+The PIN is read from the first of these sources:
 
 1. in systemd's credential of the name that `pin-source` has, or else TOKEN.pin,
 2. in the file that `pin-source` names, for its owner only,
 3. at the terminal, once a process.
 
-A PIN that the token refuses is not tried again: after a few of them it would lock itself.
+A PIN that the token refuses is not tried again, because the token locks itself after a few wrong PINs.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ _TOKEN = {"token": "label", "serial": "serial", "manufacturer": "manufacturer_id
 _KEY = {"object": "LABEL", "id": "ID"}
 _KINDS = {"type": "private"}
 _MODULE, _PIN = "module-path", "pin-source"
-_P256 = bytes.fromhex("06082a8648ce3d030107")  # its object identifier in DER, which CKA_EC_PARAMS has
+_P256 = bytes.fromhex("06082a8648ce3d030107")  # object identifier of P-256 in DER, the value of CKA_EC_PARAMS
 Answer = TypeVar("Answer")
 
 
 class TokenError(InputError, sqlite3.OperationalError):
-    """A token that does not do its work now: what should be signed and written waits, as with a disk that is full."""
+    """Failure of a token that may be temporary: the signature waits, as for a full disk."""
 
 
 class Place(NamedTuple):
-    """A URI, taken apart: `name` is what stands before the question mark."""
+    """Parts of a URI: `name` is the part before the question mark."""
 
     name: str
     token: dict[str, bytes]
@@ -60,7 +60,7 @@ class Place(NamedTuple):
 
 
 class _Session(NamedTuple):
-    """An open session with the token, and both halves of the key."""
+    """Open session with the token, and both halves of the key."""
 
     session: Any
     private: Any
@@ -68,8 +68,8 @@ class _Session(NamedTuple):
 
 
 def parse(uri: Path) -> Place:
-    """Take a URI apart. `InputError` says in one line what is missing or not understood."""
-    if re.search("[;&?:]pin(?!-source)[^=;&?]*=", str(uri), re.IGNORECASE):  # which no message repeats
+    """Return the parts of a URI; raise InputError in one line for a missing or unknown part."""
+    if re.search("[;&?:]pin(?!-source)[^=;&?]*=", str(uri), re.IGNORECASE):  # no message repeats the PIN
         raise InputError("pkcs11: leave the PIN out of the key's name; pin-source names a file, for its owner only")
     name, _, query = str(uri).partition("?")
     here = _attributes(name, name.removeprefix(files.IN_TOKEN), ";", (*_TOKEN, *_KEY, *_KINDS))
@@ -103,9 +103,9 @@ def _attributes(name: str, text: str, separator: str, known: Sequence[str]) -> d
 
 
 class TokenKey(ec.EllipticCurvePrivateKey):
-    """A private key in a token. It does what keys of `cryptography` do, but for showing itself; `TokenError`.
+    """Private key in a token, with the methods of keys of `cryptography` except export; methods raise `TokenError`.
 
-    Several threads may use it, one at a time. `trouble` is why the last attempt failed, empty if it did not.
+    Several threads may use it, one at a time. `trouble` is the error of the last attempt, empty after a success.
     """
 
     def __init__(self, place: Place, pin: str) -> None:
@@ -117,12 +117,12 @@ class TokenKey(ec.EllipticCurvePrivateKey):
 
     @override
     def public_key(self) -> ec.EllipticCurvePublicKey:
-        """Return the public half, which the token has under the same name."""
+        """Return the public half, which the token stores under the same name."""
         return self._using(lambda session: session.public)
 
     @override
     def sign(self, data: Buffer, signature_algorithm: ec.EllipticCurveSignatureAlgorithm) -> bytes:
-        """Sign by ECDSA with SHA-256, in DER; no other algorithm. What the token answers is verified."""
+        """Sign by ECDSA with SHA-256, in DER; no other algorithm. The token's signature is verified."""
         assert isinstance(signature_algorithm, ec.ECDSA)
         assert isinstance(signature_algorithm.algorithm, SHA256)
         content = bytes(data)
@@ -143,7 +143,7 @@ class TokenKey(ec.EllipticCurvePrivateKey):
 
     @override
     def exchange(self, algorithm: ec.ECDH, peer_public_key: ec.EllipticCurvePublicKey) -> bytes:
-        """Return what this key and another's public one have in common, 32 bytes."""
+        """Return the shared secret of this key and another's public key, 32 bytes."""
         pkcs11 = _pkcs11()
         point = peer_public_key.public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
         readable = {pkcs11.Attribute.SENSITIVE: False, pkcs11.Attribute.EXTRACTABLE: True}
@@ -162,7 +162,7 @@ class TokenKey(ec.EllipticCurvePrivateKey):
 
     @cached_property
     def secret(self) -> bytes:
-        """Return 32 bytes that follow from the key: its exchange with a point whose logarithm nobody knows."""
+        """32 bytes derived from the key: its exchange with a point whose logarithm is unknown."""
         return sha256(b"smc token key 1\0" + self.exchange(ec.ECDH(), _nobodys_point())).digest()
 
     @property
@@ -192,16 +192,16 @@ class TokenKey(ec.EllipticCurvePrivateKey):
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Tell a process of our own where the key is, and the PIN."""
+        """Pass the key's URI and the PIN to another process of this program."""
         return TokenKey, (self.place, self._pin)
 
     def check(self) -> None:
-        """Raise `TokenError` once unless the key is there, and both its halves belong together: it signs something."""
+        """Raise TokenError unless the key exists and both its halves belong together, tested by a signature."""
         if self._known is None:
             self.sign(b"", ec.ECDSA(SHA256()))
 
     def make(self) -> bool:
-        """Make the key if the token has none of this name; return whether it was made."""
+        """Create the key if the token has none of this name; return whether it was created."""
         pkcs11 = _pkcs11()
         with _LOCK:
             try:
@@ -222,7 +222,7 @@ class TokenKey(ec.EllipticCurvePrivateKey):
         return True
 
     def _using(self, work: Callable[[_Session], Answer]) -> Answer:
-        """Return what comes of work in a session: that which is open, or if that has broken a new one."""
+        """Return the result of work in the open session, or in a new one if that has failed."""
         pkcs11 = _pkcs11()
         with _LOCK:
             try:
@@ -253,7 +253,7 @@ class TokenKey(ec.EllipticCurvePrivateKey):
         return self._open
 
     def _logged_in(self, rw: bool = False) -> Any:
-        """Open a session as the token's user. `TokenError` of a PIN that it refuses, now and ever after."""
+        """Open a session as the token's user; after a refused PIN, raise TokenError now and at every later call."""
         pkcs11 = _pkcs11()
         if self._refused:
             raise TokenError(self._refused)
@@ -279,50 +279,50 @@ class TokenKey(ec.EllipticCurvePrivateKey):
         private, public = halves
         if private.key_type != pkcs11.KeyType.EC or public[pkcs11.Attribute.EC_PARAMS] != _P256:
             raise TokenError(f"{self.place.name}: the key is not EC P-256, as smc identity create --token makes it")
-        point = public[pkcs11.Attribute.EC_POINT][-65:]  # of an octet string in DER
+        point = public[pkcs11.Attribute.EC_POINT][-65:]  # content of an octet string in DER
         try:
             known = ec.EllipticCurvePublicKey.from_encoded_point(self.curve, point)
         except ValueError:
             raise TokenError(f"{self.place.name}: its public key in the token is none") from None
-        if self._known not in (None, known):  # it would sign what others expect that one to sign
+        if self._known not in (None, known):  # it would sign with a key that others do not expect
             raise TokenError(f"{self.place.name}: the token has another key of this name than before")
         return _Session(session, private, known)
 
     def forget(self) -> None:
         """Close the session; the next use opens another one."""
         if self._open is not None:
-            with suppress(Exception):  # its token may be gone
+            with suppress(Exception):  # the token may be gone
                 self._open.session.close()
         self._open = None
 
 
-_LOCK = threading.RLock()  # a module is loaded once a process, and what it does on several threads is its own affair
-_keys: dict[Path, TokenKey] = {}  # by this process
+_LOCK = threading.RLock()  # a module is loaded once a process, and may not support several threads
+_keys: dict[Path, TokenKey] = {}  # keys of this process
 
 
 def opened(uri: Path) -> TokenKey:
-    """Return the key of a URI, once it has signed. `InputError` in one line."""
+    """Return the key of a URI after a test signature; raise InputError in one line."""
     key = of(uri)
     key.check()
     return key
 
 
 def secret(path: Path) -> bytes:
-    """Return what only who has the private key knows, and what follows from it: a file's key, or what a token gives.
+    """Return a secret that follows from a private key: the content of a key file, or a token's derived secret.
 
-    `InputError` in one line.
+    Raise InputError in one line if there is none.
     """
     return opened(path).secret if files.is_in_token(path) else keyfile.read(path)
 
 
 def of(uri: Path) -> TokenKey:
-    """Return the key of a URI, which may have to be made yet. `InputError` if nothing has the PIN."""
+    """Return the key of a URI, which may not exist yet; raise InputError if there is no PIN."""
     with _LOCK:
         if uri not in _keys:
             place = parse(uri)
             with extras.needing(place.name, "pkcs11"):
                 _pkcs11()
-            if not Path(place.module).is_file():  # before anybody types a PIN for it
+            if not Path(place.module).is_file():  # before the operator types a PIN for it
                 raise TokenError(f"{place.name}: the module {place.module} cannot be used: there is no such file")
             _keys[uri] = TokenKey(place, _pin(place))
         return _keys[uri]
@@ -346,7 +346,7 @@ def _pin(place: Place) -> str:
 
 
 def _token(place: Place) -> Any:
-    """Return the token of a place. `TokenError` if its module does not load, or if there is not just one such token."""
+    """Return the token of a URI; raise TokenError if its module does not load, or unless exactly one token fits."""
     pkcs11 = _pkcs11()
     try:
         module = pkcs11.lib(place.module)
@@ -354,7 +354,7 @@ def _token(place: Place) -> Any:
             tokens = _fitting(module, place)
         except pkcs11.PKCS11Error:
             tokens = []
-        if not tokens:  # SoftHSM looks what there is once, and is of no use when that has gone for a moment
+        if not tokens:  # SoftHSM lists its tokens once: reinitialise it after they were absent
             for key in _keys.values():
                 key.forget()
             module.reinitialize()
@@ -380,12 +380,12 @@ def _value(key: str, value: bytes) -> bytes | str:
 
 
 def _words(error: Exception) -> str:
-    """Return what went wrong in words: these exceptions have names and seldom more, as TokenNotPresent."""
+    """Return an error as text: these exceptions have names such as TokenNotPresent, and rarely a message."""
     return str(error) or re.sub("(?<!^)(?=[A-Z])", " ", type(error).__name__).lower()
 
 
 def _nobodys_point() -> ec.EllipticCurvePublicKey:
-    """Return a point of P-256 from a hash: the first of some candidates, of which each is one with a chance of 1/2."""
+    """Return a point of P-256 from a hash: the first valid candidate; each is valid with probability 1/2."""
     for counter in range(256):
         with suppress(ValueError):
             x = sha256(b"smc token key, a point\0" + bytes([counter])).digest()

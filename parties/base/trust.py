@@ -1,4 +1,4 @@
-"""Whom a client over TLS trusts, and as whom it comes: for servers that party.toml names."""
+"""Trust and identity of a TLS client: for servers named in party.toml."""
 
 from __future__ import annotations
 
@@ -10,9 +10,15 @@ from smc.errors import InputError
 
 
 def client_context(ca: Path | None, certificate: Path | None, key: Path | None) -> ssl.SSLContext:
-    """Return whom we trust, by name, and who we are. `InputError` names the file that cannot be used.
+    """Return the TLS settings of a client.
 
-    `ca` has the server's own certificate, or one that has signed it; left out: those of the system.
+    Args:
+        ca: The server's own certificate, or one that has signed it. None: the system's.
+        certificate: This client's certificate, used together with `key`.
+        key: Its private key.
+
+    Raises:
+        InputError: A file cannot be used; the message names it.
     """
     try:
         context = ssl.create_default_context(cafile=ca)

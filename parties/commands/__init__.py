@@ -1,1 +1,1 @@
-"""The commands of `smc`, one module a topic."""
+"""Commands of `smc`, one module for each topic."""

@@ -1,4 +1,4 @@
-"""What a party does alone, before and after `smc id3`: `smc schema`, `smc predict`. No protocol is loaded for it."""
+"""Local commands before and after `smc id3`: `smc schema`, `smc predict`; no protocol is loaded for them."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from parties.tables.merging import merge
 from parties.tables.unfit import NoColumnError
 from smc.errors import InputError
 
-MOST_NUMBERS = 10_000  # of a column, that are listed
-WHOLE = "0|-?[1-9][0-9]{0,8}"  # as it is listed: a cell 007 would be none of 0 to 9
+MOST_NUMBERS = 10_000  # most numbers of a column that are listed
+WHOLE = "0|-?[1-9][0-9]{0,8}"  # numbers listed as they are: a cell 007 would not match one of 0 to 9
 
 
 @command("schema", "smc schema --data mine.csv --target play --out schema.toml")
@@ -92,7 +92,7 @@ def schema_command(
 
 
 def _edges(path: Path) -> dict[str, list[object]]:
-    """Return the edges of each column in a result of `smc release edges`. `InputError` for another file."""
+    """Return the edges of each column in a result of `smc release edges`; raise InputError for another file."""
     result = files.read_json(path)
     try:
         return {str(entry["column"]): list(entry["edges"]) for entry in result["edges"]}
@@ -184,7 +184,7 @@ def predict(
 
 
 def _tree(path: Path) -> TreeFile:
-    """Read a tree's file. `InputError` names the flag that a model is given by, if it is one."""
+    """Return the tree of a file; raise InputError with the right flag if the file holds a model."""
     try:
         return load_trees(path)
     except InputError as error:
@@ -196,7 +196,7 @@ def _tree(path: Path) -> TreeFile:
 
 
 def _show_numbers(numbers: list[str], model: Scored, actual: list[str] | None, only_score: bool, as_json: bool) -> None:
-    """Show what a model of numbers says, and how far it is from rows whose number is known."""
+    """Show the predictions of a model of numbers, and their errors on rows with a known number."""
     score = None if actual is None else linear.score(numbers, actual)
     if only_score and score is None:
         raise InputError(
@@ -217,7 +217,7 @@ def _show_numbers(numbers: list[str], model: Scored, actual: list[str] | None, o
 def _apply_rules(
     path: Path, data: Path | None, config_file: Path | None, table: str | None, only_score: bool, as_json: bool
 ) -> None:
-    """Show which rules speak of which rows, and how often they hold there."""
+    """Show which rules match which rows, and how often they hold there."""
     with console.progress("applying"):
         rules = Rules.load(path)
         if not rules.rules:
@@ -245,7 +245,7 @@ def _apply_rules(
 
 
 def _rows_for(model: AnyModel | Rules, data: Path | None, config_file: Path | None, named: str | None) -> Columns:
-    """Return the rows to classify: of a file as it is, or as a table of party.toml is mapped to its schema."""
+    """Return the rows to classify: of a file unchanged, or mapped to the schema as a table of party.toml."""
     if config_file is None:
         if data is None:
             raise InputError("--data is missing; give it, or --config for the rows of a table")
@@ -253,7 +253,8 @@ def _rows_for(model: AnyModel | Rules, data: Path | None, config_file: Path | No
             raise InputError("--table: needs --config, which is missing")
         return cells(data)
     tables = load(config_file).tables
-    everybody = {"person": None, "at_most": None}  # nobody is told what is predicted here
+    # predictions are shown to the owner only, so all rows of a person count
+    everybody = {"person": None, "at_most": None}
     table = tables[chosen(named, tables, config_file)].model_copy(update=everybody)
     if data is not None:
         elsewhere: dict[str, Any] = {
@@ -277,7 +278,7 @@ def _rows_for(model: AnyModel | Rules, data: Path | None, config_file: Path | No
 
 
 def _calibration_line(group: Predicted) -> str:
-    """Return how often a prediction is right, a sentence."""
+    """Return a sentence with the frequency of right predictions."""
     reach = "" if group.scores is None else " with scores from {:.3g} to {:.3g}".format(*group.scores)
     label = quoted(group.label)
     return f"predicted {label}{reach}: {group.right / group.rows:.1%} right, {group.right:,} of {group.rows:,} rows"

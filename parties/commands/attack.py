@@ -1,4 +1,4 @@
-"""`smc attack`: what somebody could do with what one publishes, tried before they do. Nothing leaves this machine."""
+"""`smc attack`: attacks on your own publications, to see what an attacker could learn. Nothing leaves this machine."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ TRIED = {"known rows that were tried": "{known:,}", "columns": "{columns:list}"}
 
 @dataclass(frozen=True)
 class Attacked:
-    """Published rows, and what their attacker knows."""
+    """Published rows, and the knowledge of their attacker."""
 
     published: Path = option("Published rows, CSV or Parquet.")
     known: Path = option("Knowledge of the attacker: rows with true values.")
@@ -60,7 +60,7 @@ class Attacked:
     config_file: Path | None = CONFIG
 
     def read(self) -> tuple[PublishPlan | None, Columns, Columns]:
-        """Return the plan, if there is one, the published rows and the known ones."""
+        """Return the plan, if there is one, the published rows and the known rows."""
         from parties.alone.publish.settings import read
 
         plan = None if self.plan_file is None else read(self.plan_file)
@@ -190,7 +190,7 @@ def presence_command(
 
 
 class _Pairs:
-    """The agreements of columns by name, and which known rows were taken, int64[known rows]."""
+    """Agreements of columns by name, and the selected known rows, int64[known rows]."""
 
     def __init__(self, names: list[str], columns: list[Agreement], rows: Any) -> None:
         self.names, self.columns, self.rows = names, columns, rows
@@ -205,7 +205,7 @@ def _agreements(
     judged: Sequence[str | None],
     most: int,
 ) -> _Pairs:
-    """Return how all columns agree; of more than `most` known rows some are drawn."""
+    """Return the agreements of all columns; of more than `most` known rows a sample is drawn."""
     from parties.alone.attacks.agreement import agreement, measured
     from parties.alone.publish.reading import hierarchies
 

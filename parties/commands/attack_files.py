@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from parties.models.load import AnyModel
 
 LEAVE_OUT = ", or leave the column out of --columns"
-SEED = 1  # of what is drawn: the same report for the same files
+SEED = 1  # seed of all draws: equal files give equal reports
 MOST_ROWS = 1_000_000
-NAMES = 34  # columns for the names of figures
+NAMES = 34  # width of the names of figures
 
 
 def names_of(text: str) -> list[str]:
-    """Return the columns that an option names. `InputError` for none, or one twice."""
+    """Return the columns that an option names; raise InputError if it names none, or one twice."""
     names = [part.strip() for part in text.split(",") if part.strip()]
     if not names or len(set(names)) < len(names):
         raise InputError("--columns: name at least one column, each once, separated by commas")
@@ -33,8 +33,10 @@ def names_of(text: str) -> list[str]:
 
 
 def cells_of(path: Path, config_file: Path | None, plan: PublishPlan | None = None) -> Columns:
-    """Read a file as its table in party.toml is spelled, or else as a plan says, its cells as publications have them:
-    numbers with a point, `?` for words that mean no value."""
+    """Return the cells of a file in the form of publications: numbers with a point, `?` for missing values.
+
+    The spelling of the file is that of its table in party.toml, or else that of a plan.
+    """
     from parties.sources.cells import cells
 
     if config_file is not None:
@@ -54,7 +56,7 @@ def _cells_at(place: PlaceSettings) -> Columns:
 def cells_beside(
     release: Columns | AnyModel, path: Path, config_file: Path | None, plan: PublishPlan | None = None
 ) -> Columns:
-    """Read a file as `cells_of` does, to be held against published rows, or a model.
+    """Return the cells of a file, see `cells_of`, to compare them with published rows or a model.
 
     By the table in party.toml, or its only one if it has none there, cells become the categories of its schema, in
     columns where those are what is published, or what the model asks for. `InputError` for a value outside the schema.
@@ -109,9 +111,10 @@ def column_of(table: Columns, name: str) -> list[str]:
 
 
 def check_shared(name: str, known: Iterable[str], published: Iterable[str], where: Path, others: str) -> None:
-    """Raise `InputError` if no known value occurs among the published ones: nothing would be found, whatever they tell.
+    """Raise InputError if no known value occurs among the published ones: the attack could find nothing.
 
-    Where either has no value at all nothing is compared, which is no mistake. `others` are other ways to mend it.
+    If either side has no value at all, nothing is compared, and there is no error. `others` are further remedies for
+    the message.
     """
     mine, theirs = ({cell for cell in cells if cell != MISSING} for cells in (known, published))
     if mine and theirs and mine.isdisjoint(theirs):

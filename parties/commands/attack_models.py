@@ -1,4 +1,4 @@
-"""`smc attack shadows` and `membership`: was a row among those that something was learnt from?"""
+"""`smc attack shadows` and `membership`: whether a row was among the training rows of a model or of synthetic rows."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from parties.models.load import AnyModel
     from parties.tables.delimited import Columns
 
-OF = {  # the models that an option is for
+OF = {  # models that an option applies to
     "--epsilon": ("tree", "forest", "naive-bayes", "synthetic"),
     "--k": ("tree", "forest"),
     "--max-depth": ("tree", "forest"),
@@ -42,7 +42,7 @@ OF = {  # the models that an option is for
 SUM = "{sum:.3f} (members {members_found:.1%}, others {others_found:.1%})"
 MODELS = ("tree", "forest", "naive-bayes", "weights", "synthetic")
 TREES = 20
-MOST_DISTANCES = 100_000_000  # of rows to synthetic rows: a minute
+MOST_DISTANCES = 100_000_000  # distances of rows to synthetic rows: about a minute
 
 
 @command("shadows", "smc attack shadows --data mine.csv --schema schema.toml --target play --model tree --epsilon 1")
@@ -174,7 +174,7 @@ def membership_command(
 
 
 def _rightness(model: AnyModel, model_file: Path, table: Columns) -> Any:
-    """Return how sure a model is of each row's true class, float64[rows]: right or wrong."""
+    """Return 1 for each row that the model classifies correctly, else 0; float64[rows]."""
     from parties.models.load import predicted
     from parties.models.trees.tree import NoBranchError
 

@@ -1,6 +1,6 @@
-"""`smc audit`: look at the records of a node, check them, hand them to an auditor.
+"""`smc audit`: show, verify and export the records of a node.
 
-The node may be running, but for `renew`, `archive` and `seal`.
+The node may be running, except for `renew`, `archive` and `seal`.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ FORGOTTEN = (
     "later revocations are lost, and jobs continue with {peers}: revoke again each certificate that you do not trust "
     "(smc identity revoke, or party.toml); check smc operator list if accounts were rolled back too"
 )
-MOST_SHOWN = 10  # problems of what is perhaps another file
+MOST_SHOWN = 10  # most problems shown if the file may be a wrong one
 _STATE: Any = click.option(
     "--state", "state_directory", type=FOLDER, help="State directory of the node  [as in --config]"
 )
@@ -57,18 +57,18 @@ _STATE: Any = click.option(
 
 @dataclass(frozen=True)
 class OwnRecords:
-    """The records of the node of a party.toml."""
+    """Records of the node of a party.toml."""
 
     config_file: Path | None = node_config
 
     @property
     def path(self) -> Path:
-        """The party's file."""
+        """Path of the party's file."""
         return required_party_file(self.config_file)
 
     @property
     def place(self) -> Path:
-        """Where the records are."""
+        """Location of the records."""
         return party_file.state_directory(self.path) / database.FILE_NAME
 
     @property
@@ -80,19 +80,19 @@ class OwnRecords:
 
     @contextmanager
     def writing(self) -> Iterator[tuple[audit.AuditLog, NodeFile]]:
-        """Give the log, to be written to, which must be there; its end may be another key's."""
+        """Open the existing log for writing; its last entries may be signed by another key."""
         from parties.commands.log_writing import file_of
         from parties.commands.publish_log import log_of
 
         file = file_of(self.config_file)
-        with database.reading(self.place):  # it must be there
+        with database.reading(self.place):  # the log must exist
             pass
         with log_of(file, check_end=False) as (connection, log), connection:
             yield log, file
 
 
 def _database(config_file: Path | None = node_config, state_directory: Path | None = _STATE) -> Path:
-    """Return where the records are."""
+    """Return the location of the records."""
     if state_directory is not None:
         return state_directory / database.FILE_NAME
     return OwnRecords(required_party_file(config_file, " or --state DIRECTORY")).place
@@ -124,7 +124,8 @@ def verify_command(
     """
     from parties.node.log import integrity
 
-    if export_file is None and certificate is None:  # what an auditor is handed is checked with what comes with it
+    # an auditor verifies an export with the certificate that comes with it
+    if export_file is None and certificate is None:
         config_file = find_party_file(config_file)
     link = load(config_file).link
     owner = read_certificate(required(certificate or link.certificate, "link.certificate"))
@@ -299,7 +300,7 @@ def archive_command(
         be_sure([ends], "Archive all of them?", "nothing was archived")
     known = peers.Peers([who for who, _ in peers.reached(file)])
     beside.require_sealed(place, file.node.sealed)
-    with database.reading(place):  # it must be there
+    with database.reading(place):  # the log must exist
         pass
     with files.lock(place.parent / "lock"), database.usable(place), closing(database.connect(place)) as connection:
         _sweep(place, connection)
@@ -394,7 +395,7 @@ def accept_rollback_command(
         if ours:
             known = {who.peer_name: who for who, _ in peers.reached(file)}
             for name in dict.fromkeys(fields["peer"] for fields in ours):
-                if name in known:  # else no job with it can run
+                if name in known:  # otherwise no job with this peer can run
                     entries += rollback.charge(log, known[name], file.tables, lost, lost_bits, lost_delta)
     for entry in entries:
         if entry.kind in STAYS:
@@ -412,9 +413,9 @@ def accept_rollback_command(
 
 
 def _to_seal(place: Path, word: str) -> sqlite3.Connection:
-    """Open a database with the passphrase that it has, or with the new one, which a run that was cut off has given it.
+    """Open a database with its passphrase, or with the new one that an interrupted run has set.
 
-    It is made if there is none yet.
+    The database is created if it is missing.
     """
     try:
         return database.connect(place, plain=True)
@@ -428,13 +429,13 @@ def _to_seal(place: Path, word: str) -> sqlite3.Connection:
 
 
 def _sweep(place: Path, connection: sqlite3.Connection) -> None:
-    """Remove what killed runs have left, and say so."""
+    """Remove the remains of killed runs, and report it."""
     for left in beside.sweep(place, connection):
         console.err.print(printable(f"removed: {left}, left by a killed run"))
 
 
 def _verdict(checked: Checked, owner: x509.Certificate) -> Report:
-    """Return what a check has found; it has failed if there is a problem."""
+    """Return the report of a check, which fails if there is a problem."""
     state = audit.state(checked)
     last = max(checked.hashes, default=0)
     head = {"number": last, "hash": checked.hashes[last]} if last else None

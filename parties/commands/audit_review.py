@@ -1,4 +1,4 @@
-"""`smc audit review`: jobs that were begun for an emergency, looked at afterwards by somebody else."""
+"""`smc audit review`: reviews of emergency jobs by another person."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def review(
 
 
 def _review(file: NodeFile, beginning: str, text: str) -> Report:
-    """Write a review. `InputError` if it is of no such job, or of one that this person stood behind."""
+    """Write a review; raise InputError if there is no such job, or if this person proposed or approved it."""
     matching = [emergency for name, emergency in _all(file).items() if name.startswith(beginning)]
     if len(matching) != 1:
         raise InputError(f"--job: {beginning} is the beginning of {len(matching)} emergency jobs; see smc audit review")

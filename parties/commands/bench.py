@@ -1,4 +1,4 @@
-"""`smc bench`: what each protocol costs on each profile and link."""
+"""`smc bench`: measured cost of each protocol on each profile and link."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from parties.commands.options import FOLDER
 from parties.commands.signature import command, option
 from smc.errors import InputError
 
-COLUMNS = {  # sent and received as party 0 sees them
+COLUMNS = {  # sent and received from the view of party 0
     "protocol": "{protocol}",
     "profile": "{profile}",
     "batch": ">{batch:,}",

@@ -1,4 +1,4 @@
-"""`smc blur` and `smc reconstruct`: values distorted before they leave; what is learnt, and what given away."""
+"""`smc blur` and `smc reconstruct`: values distorted before they leave, their reconstruction, and their disclosure."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ DATA: Any = click.option("--data", metavar="SOURCE", help="Rows: a file, or the 
 
 @dataclass(frozen=True)
 class Blurred:
-    """Blurred rows, and how they were blurred."""
+    """Blurred rows, and the method of blurring."""
 
     plan_file: Path = option("blur.toml: columns and their noise, equal for both sides.")
     data: str = option("Rows: a file, or the URL of a database.", "SOURCE")

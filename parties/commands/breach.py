@@ -1,4 +1,4 @@
-"""`smc breach`: the register of breaches of one's own data, with the 72 hours, in the audit log."""
+"""`smc breach`: register of breaches of your own data with the 72-hour term, in the audit log."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def _step(file: NodeFile, beginning: str, step: Step, text: str) -> Report:
 
 
 def _moment(text: str) -> datetime:
-    """Read a time, of this machine's zone unless it says another."""
+    """Return a time, in this machine's time zone unless the text names another."""
     try:
         return datetime.fromisoformat(text).astimezone(UTC)
     except ValueError:

@@ -9,26 +9,26 @@ from typing import Any
 import click
 from typing_extensions import override
 
-_WIDTH = 78  # of a line of an example
-SHOWS_ALL = f"{__name__}.all"  # in the meta of a context: --help-all was typed
+_WIDTH = 78  # width of a line of an example
+SHOWS_ALL = f"{__name__}.all"  # key in the meta of a context: --help-all was typed
 
 
 class Advanced(click.Option):
-    """An option that --help leaves out."""
+    """Option omitted from --help."""
 
 
 class BriefCommand(click.Command):
-    """A command whose --help leaves out the options of the class `Advanced`."""
+    """Command whose --help omits the options of the class `Advanced`."""
 
     @override
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Return the parameters, --help-all among them if --help leaves any out."""
+        """Return the parameters, including --help-all if --help omits any."""
         params = super().get_params(ctx)
         return [*params, _HELP_ALL] if any(isinstance(param, Advanced) for param in params) else params
 
     @override
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options that this help has."""
+        """Write the options of this help."""
         shown = [param for param in self.get_params(ctx) if ctx.meta.get(SHOWS_ALL) or not isinstance(param, Advanced)]
         with formatter.section("Options"):
             formatter.write_dl([record for param in shown if (record := param.get_help_record(ctx)) is not None])
@@ -51,7 +51,7 @@ def help_all(help_: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 
 def both_terminals(command: str) -> str:
-    """Return a joint command as an example for help: as one party types it, and as its peer does."""
+    """Return the example of a joint command for help: the command lines of one party and of its peer."""
     ways = ("Example: ", "--listen 0.0.0.0:7001"), ("Its peer:", "--connect anna.example.org:7001")
     lines = [
         textwrap.fill(f"{head} {command} {way}", _WIDTH, subsequent_indent=" " * 10, break_on_hyphens=False)

@@ -1,4 +1,4 @@
-"""`smc budget`: what was spent of tables' privacy, what a job would spend, and the entry for a public register."""
+"""`smc budget`: spent privacy budget of tables, simulation of a job's spending, and the entry for a public register."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from parties.operator.budget import ChargeView, Simulation, TableBudget, Totals,
 from parties.operator.client import NodeClient
 from smc.errors import InputError
 
-MOST_JOBS = 20  # of a table that are listed
-BAR = 30  # columns
+MOST_JOBS = 20  # most jobs listed for a table
+BAR = 30  # columns of the bar
 JOBS = {"": "", "job": "", "at (UTC)": "", "epsilon": "", "peer": "", "spent by": "~"}
 
 
@@ -103,7 +103,7 @@ def export_command(
 
 
 def _lines(budget: TableBudget) -> Iterator[str]:
-    """Yield a table's budget."""
+    """Yield the lines of a table's budget."""
     yield f"table {job_text.shown(budget.table)}" if budget.table else "values typed by operators"
     if budget.also:
         yield f"  same rows   {job_text.shown(listed(budget.also))}: what was spent under any of these names counts"
@@ -120,7 +120,7 @@ def _lines(budget: TableBudget) -> Iterator[str]:
         yield f"  exact bits  {budget.bits.words}"
     names = [f"with {job_text.shown(peer.peer, 40)}" for peer in budget.peers]
     left = ["" if peer.left is None else f"left {peer.left:.4g}" for peer in budget.peers]
-    if budget.group > 1:  # whose price is another account than the budget, which is for one
+    if budget.group > 1:  # the group's loss is a separate account; the budget is for one row
         yield from (f"  {name:10}  {of_one}" for name, of_one in zip(names, left, strict=True) if of_one)
         yield f"  the price of {budget.group} {'people' if budget.people else 'rows'} of a group, by job at the end:"
         left = [""] * len(left)
@@ -133,7 +133,7 @@ def _lines(budget: TableBudget) -> Iterator[str]:
 
 
 def _bar(budget: TableBudget) -> str:
-    """Return how much of a budget is used up."""
+    """Return a bar of the spent part of a budget."""
     assert budget.budget is not None
     share = 1.0 if budget.spent is None else min(1.0, budget.spent / budget.budget)
     full = round(BAR * share)
@@ -141,7 +141,7 @@ def _bar(budget: TableBudget) -> str:
 
 
 def _totals(totals: Totals, delta: float, is_pure: bool) -> str:
-    """Return what jobs have spent in words; of a budget without a delta not what it came to at one."""
+    """Return the spending of jobs as text; for a budget without a delta, without the conversion to one."""
     if is_pure and totals.epsilon is not None and not totals.delta:
         return f"pure epsilon {totals.epsilon:.4g}"
     pure = "not pure" if totals.epsilon is None else f"pure epsilon {totals.epsilon:.4g}"
@@ -158,7 +158,7 @@ def _job_cells(job: ChargeView) -> tuple[str, ...]:
 
 
 def _simulated(simulation: Simulation) -> Iterator[str]:
-    """Yield what a job would do."""
+    """Yield the lines of a simulated job."""
     place = f"table {simulation.table}: " if simulation.table else ""
     whose = parts(simulation.of_share, simulation.of_table)
     left = "no bound" if simulation.left is None else f"left {simulation.left:.4g}{whose and f' ({whose})'}"

@@ -1,4 +1,4 @@
-"""`smc check`: is everything there that a node needs? A line each: ok, or what to do."""
+"""`smc check`: checks of the requirements of a node, one line each: ok, or the remedy."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from parties.operator.oidc import OidcSettings
     from parties.sources.settings import TableSettings
 
-ANSWER_SECONDS = 1.0  # for the answer to a call, at least
-WAIT = 5.0  # seconds for the peer to answer
+ANSWER_SECONDS = 1.0  # least seconds for the response to a call
+WAIT = 5.0  # seconds for the peer to respond
 
 
 @command("check", "smc check --config party.toml")
@@ -76,7 +76,7 @@ def check(
 
 
 def findings(file: NodeFile, path: Path, wait: float) -> Iterator[Finding]:
-    """Make all checks, one after the other; each stands alone, whatever came of those before."""
+    """Run all checks one after the other; a failed check does not affect the next ones."""
     from parties.node.peers import entries
 
     yield from doctor.machine(file.node.state)
@@ -140,7 +140,7 @@ def _pinned(link: LinkSettings, name: str, identity: Identity | None) -> tuple[x
 
 
 def _successor(path: Path, name: str, former: x509.Certificate) -> tuple[x509.Certificate | None, Finding]:
-    """Check and return the certificate that is to follow a peer's; None if the peer's word of it cannot be used."""
+    """Check and return the certificate that follows a peer's; None if the peer's statement about it cannot be used."""
     from parties.node.records import succession
 
     what = f"successor {name}".strip()
@@ -158,21 +158,21 @@ def _identity(file: NodeFile) -> Identity:
 
 
 def _of(certificate: x509.Certificate, what: str) -> str:
-    """Return a certificate in words, and what is to be done if it ends soon."""
+    """Return a description of a certificate, with the remedy if it expires soon."""
     until = certificate.not_valid_after_utc
     ends = f"{until:%Y-%m-%d %H:%M} UTC; {what}" if until - datetime.now(UTC) < SOON else f"{until:%Y-%m-%d}"
     return f"{common_name(certificate)}, {short_fingerprint(certificate)}, valid until {ends}"
 
 
 def _clock(file: NodeFile) -> Finding:
-    """Compare the clock with certificates, made with an hour to spare: one of the future says that a clock is wrong."""
+    """Compare the clock with certificates, made with an hour to spare: one of the future shows a wrong clock."""
     from parties.node.peers import entries
 
     now = datetime.now(UTC)
     for path in (file.link.certificate, *(link.peer for link, _, _ in entries(file))):
         if path is None:
             continue
-        with suppress(InputError):  # told already
+        with suppress(InputError):  # reported by another check
             begins = read_certificate(path).not_valid_before_utc
             if now < begins:
                 late = f"is before {path} begins ({begins:%Y-%m-%d %H:%M}): a clock is wrong; set it by NTP"
@@ -181,13 +181,13 @@ def _clock(file: NodeFile) -> Finding:
 
 
 def _state(file: NodeFile) -> Finding:
-    """Open what the node keeps as a start would, but to read only."""
+    """Open the node's state as a start would, but read-only."""
     from parties.commands.log_writing import accounts_of
     from parties.node import upgrade
     from parties.node.records.database import STATE
 
     try:
-        if (number := upgrade.opened(file)) == STATE:  # a start changes an older one first
+        if (number := upgrade.opened(file)) == STATE:  # a start first upgrades an older state
             accounts_of(file.node.state).all()
     except InputError as error:
         return Finding(False, "state", str(error))
@@ -231,21 +231,21 @@ def _former_names(file: NodeFile) -> set[str]:
     from parties.commands.log_writing import entries_of
 
     names: set[str] = set()
-    with suppress(InputError):  # told already
+    with suppress(InputError):  # reported by another check
         for entry in entries_of(file, "node started", "spent", "counted"):
             names.update([entry.fields["table"]] if "table" in entry.fields else entry.fields.get("tables", ()))
     return names
 
 
 def _people(table: TableSettings) -> str:
-    """Return in words that noise hides people, if it does."""
+    """Return a phrase if noise protects people instead of rows, else an empty text."""
     if table.at_most is None:
         return ""
     return f"; noise hides people, not rows: at most {table.at_most} rows of each {quoted(str(table.person))}"
 
 
 def _ports(file: NodeFile, running: bool) -> Iterator[Finding]:
-    """Check that each port could be opened, or our own node has it."""
+    """Check that each port can be opened, or is used by this party's own node."""
     shared = file.shared_ports()
     for key, text in file.ports().items():
         if key in shared:
@@ -259,7 +259,7 @@ def _ports(file: NodeFile, running: bool) -> Iterator[Finding]:
 
 
 def _shipping(target: ShipSettings) -> Finding:
-    """Check that entries can be added to a file; of a server name the host alone: what follows may be a key."""
+    """Check that a shipping target accepts entries; of a server, show only the host, because the rest may be a key."""
     what = f"shipping {target.called}"
     if target.file is None:
         host = urlsplit(target.web).hostname if target.web else parse_address(target.where).host
@@ -277,7 +277,7 @@ def _shipping(target: ShipSettings) -> Finding:
 
 
 def _provider(settings: OidcSettings) -> Finding:
-    """Ask the provider by which people sign in what it is."""
+    """Request the description of the login provider."""
     from parties.operator.oidc import Provider
 
     try:
@@ -304,7 +304,7 @@ def _peer(
     running: NodeView | None,
     wait: float,
 ) -> Finding:
-    """Check that a peer answers, is the pinned one or its successor, and trusts us."""
+    """Check that a peer responds, is the pinned one or its successor, and trusts this party."""
     what, name = f"peer {name}".strip(), name or next(map(common_name, certificates), "the peer")
     seen = None if running is None else next((view for view in running.peers if view.name == name), None)
     if seen is not None and seen.connected:
@@ -335,7 +335,7 @@ def _answers(what: str, text: str, identity: Identity, peer: x509.Certificate, w
         await_peer(address, identity, peer, wait, time.monotonic() + wait)
     except SmcError as error:
         return Finding(False, what, str(error))
-    # Whoever listens refuses a stream of this label, and tells the key exchange first.
+    # The listener refuses a stream of this label, after the key exchange is known.
     with dial(address, identity, peer, KEEPALIVE_SECONDS, Outbox(1), wait, "check") as stream:
         if not stream.reached(max(wait, ANSWER_SECONDS)) and identity.token is not None:
             return Finding(False, what, str(unreached(address, identity)))
@@ -343,7 +343,7 @@ def _answers(what: str, text: str, identity: Identity, peer: x509.Certificate, w
 
 
 def _group(what: str, text: str, group: str, classical: bool) -> Finding:
-    """Return what a peer's key exchange adds to a finding."""
+    """Return the part of a finding about a peer's key exchange."""
     if why := tls.objection(group, classical):
         return Finding(False, what, f"{text}, but {why}")
     return Finding(True, what, f"{text}; key exchange {group or 'untold'}")

@@ -1,4 +1,4 @@
-"""`smc compare`: a synthetic table beside one's own rows. Nothing leaves this machine."""
+"""`smc compare`: comparison of a synthetic table with your own rows. Nothing leaves this machine."""
 
 from __future__ import annotations
 
@@ -51,7 +51,8 @@ def compare_command(
         choose(where, config_file)
         inputs = [original]
     else:
-        where = settings.model_copy(update={"person": None, "at_most": None})  # how many rows count is about noise
+        # the number of rows of a person that count concerns noise only
+        where = settings.model_copy(update={"person": None, "at_most": None})
         where.read_as(where.model_copy())
         sources = [where.source, *(file.source for file in settings.files.values())]
         inputs = [path for source in sources for path in paths(source)]

@@ -1,4 +1,4 @@
-"""What a job will cost, in a phrase: apart from other texts about jobs, as a small question loads no more."""
+"""Forecast cost of a job as a phrase; a separate module, so that a small question loads little else."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def volume_of(cost: PredictedCost | Prediction) -> str:
-    """Return the bytes that a job will take, and the most that it can, if that is known; of shards it is not."""
+    """Return the forecast bytes of a job, and their upper bound if it is known; for shards it is not."""
     most = "" if cost.most is None else f" (at most {console.size(cost.most)})"
     if not most and cost.estimate == "typical" and str(cost.profile).endswith(" shards"):
         most = " (no maximum is counted for shards)"
@@ -20,9 +20,9 @@ def volume_of(cost: PredictedCost | Prediction) -> str:
 
 
 def expected(cost: PredictedCost | Prediction | None, decided: bool = True) -> str:
-    """Return what a job will cost, and how sure that is: for what, if nobody knows; a phrase. None: not counted.
+    """Return the forecast cost of a job and its certainty as a phrase; if it is unknown, the reason. None: not counted.
 
-    If nothing is `decided`, it is that of one engine, and the link may take another.
+    If nothing is `decided`, the cost is that of one engine, and the link may choose another.
     """
     if cost is None:
         return "the cost is not estimated: the question is too large to count in advance"

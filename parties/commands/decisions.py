@@ -1,4 +1,4 @@
-"""What an operator decides: `smc approve`, `refuse` and `cancel`."""
+"""Decisions of an operator: `smc approve`, `refuse` and `cancel`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def approve(
         console.err.print(job_text.shown(remark))
     if view.price is not None and view.price.effect:
         console.err.print(job_text.shown(view.price.effect))
-    fits = view.price is None or view.price.fits  # else the node refuses, and says for what
+    fits = view.price is None or view.price.fits  # otherwise the node refuses, with the reason
     if not yes and fits and (more := more_than_usual(node, view)) and _may_approve(node, view):
         lines = map(job_text.shown, (question(view), *more))
         be_sure([*lines], "Approve anyway?", "the job was not approved and still waits")
@@ -65,13 +65,13 @@ def cancel(
 
 
 def _may_approve(node: NodeClient, job: JobView) -> bool:
-    """Return whether whoever types this can approve a job at all, as far as can be seen; the node says why not."""
-    from parties.commands.log_writing import accounts_of  # takes its time to load
+    """Return whether this user can approve jobs, as far as this command can see; the node gives the reason if not."""
+    from parties.commands.log_writing import accounts_of  # slow to load
 
     try:
         person = accounts_of(node.state).of_unix(unix_user())
     except InputError:
         if console.is_asked():
             raise
-        return True  # the node says what is wrong, or has the passphrase that nobody can be asked for here
+        return True  # the node reports the error, or has the passphrase, which cannot be asked for here
     return job.approvals == 1 if person is None else person.has("approve") and not job.stands(person.name)

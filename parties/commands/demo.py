@@ -22,7 +22,7 @@ from parties.models.trees.text import to_text
 from parties.models.trees.tree import TreeFile
 from parties.tables import example
 
-ROWS = 7  # of a clinic
+ROWS = 7  # rows of a clinic
 
 
 @click.command(epilog="Example:  smc demo --svg tree.svg")
@@ -48,7 +48,7 @@ def demo(svg: Path | None = option("Draw the tree as SVG."), force: bool = FORCE
             warm(kernels_of(possible), lambda done, total: status.share(NOTICE, done, total))
         if settings.engine != "auto":
             console.err.print(f"forecast: about {max(1, round(_forecast(settings)))} s")
-        job = ["--schema", str(bundled.schema), "--plain"]  # of seven rows each no rule would leave a tree
+        job = ["--schema", str(bundled.schema), "--plain"]  # with seven rows each, rules would leave no tree
         for name, value in flags.items():
             job += [f"--{name.removeprefix('own_')}", value] if value is not None else []
         outputs = ["--out", str(directory / "tree.json"), "--report", str(directory / "cost.json")]
@@ -68,7 +68,7 @@ def demo(svg: Path | None = option("Draw the tree as SVG."), force: bool = FORCE
 
 
 def _forecast(settings: Id3Settings) -> float:
-    """Return the seconds that the clinics' job will take here, about."""
+    """Return the approximate seconds of the clinics' job on this machine."""
     from parties.jobs.choosing import usual
     from parties.jobs.inputs import Inputs
     from parties.link.pace import USUAL, own_pace

@@ -1,4 +1,4 @@
-"""What `smc check` finds of this machine: space, locks, temporary folder, caches, gRPC's environment, the processor."""
+"""Checks of this machine in `smc check`: space, locks, temporary folder, caches, gRPC's environment, processor."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from parties.base.own_trouble import advice, own_trouble
 from parties.link import environment
 from smc.errors import InputError
 
-LEAST_BYTES = 200 << 20  # free, for a job's records, copies and spill
+LEAST_BYTES = 200 << 20  # free bytes required for a job's records, copies and spill
 LEAST_FILES = 1000
 
 
 class Finding(NamedTuple):
-    """The outcome of one check: `text` says what was found or what to do."""
+    """Outcome of one check: `text` is the finding or the remedy."""
 
     ok: bool
     what: str
@@ -27,7 +27,7 @@ class Finding(NamedTuple):
 
 
 def machine(state: Path) -> Iterator[Finding]:
-    """Check what a node with its records in the folder `state` needs of this machine."""
+    """Check this machine for a node with its records in the folder `state`."""
     yield _space(state)
     yield _locks(state)
     yield _temporary()
@@ -37,7 +37,7 @@ def machine(state: Path) -> Iterator[Finding]:
 
 
 def grpc_environment() -> Finding:
-    """Check that gRPC would not end the process over what its variables say."""
+    """Check that gRPC does not end the process because of its environment variables."""
     try:
         environment.require_usable()
     except InputError as error:
@@ -46,7 +46,7 @@ def grpc_environment() -> Finding:
 
 
 def _space(state: Path) -> Finding:
-    """Check that the records' file system has room, and may be written."""
+    """Check that the records' file system has room and is writable."""
     there = next(folder for folder in (state.absolute(), *state.absolute().parents) if folder.exists())
     usage, facts = shutil.disk_usage(there), os.statvfs(there)
     if facts.f_flag & os.ST_RDONLY:
@@ -61,7 +61,7 @@ def _space(state: Path) -> Finding:
 
 
 def _locks(state: Path) -> Finding:
-    """Check that the records can be locked to be written; nothing is."""
+    """Check that the records can be locked for writing; nothing is written."""
     from parties.node.records import database
     from parties.node.records.sealed import errors
 
@@ -90,7 +90,7 @@ def _temporary() -> Finding:
 
 
 def _caches() -> Finding:
-    """Check that compiled kernels can be kept: else each process compiles them."""
+    """Check that compiled kernels can be cached: otherwise each process compiles them."""
     from smc.kernels.native import cache_directories
     from smc.kernels.private_files import UnsafeError, open_folder
 

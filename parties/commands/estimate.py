@@ -1,4 +1,4 @@
-"""`smc estimate`: what a job will cost on every engine, before anything runs and with no peer."""
+"""`smc estimate`: forecast cost of a job on every engine, before it runs and without a peer."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ COSTS = {
 
 
 class _Estimates(click.Group):
-    """A group with an estimate for each kind of job, and for any program."""
+    """Group with an estimate for each kind of job, and for any program."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Take the two words of a kind in a group as one name: `smc estimate release sum`."""
+        """Join the two words of a kind in a group to one name: `smc estimate release sum`."""
         return super().resolve_command(ctx, kinds.with_one_name(args))
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -155,7 +155,7 @@ def _estimate_of(name: str) -> click.Command:
 
 
 def _named(settings: KindSettings, options: list[Parameter], flags: Mapping[str, Any]) -> Profile | None:
-    """Return the profile that flags name; None if they leave it to the engine auto."""
+    """Return the profile that flags select; None for the engine auto."""
     chosen = {name: value for name, value in flags.items() if name in _names(options) and value is not None}
     if not chosen:
         return None
@@ -167,7 +167,7 @@ def _named(settings: KindSettings, options: list[Parameter], flags: Mapping[str,
 
 
 def _matters(option: Parameter) -> bool:
-    """Return whether a parameter says what is counted: not how, and nothing private."""
+    """Return whether a parameter affects the count: neither the method of running nor private values."""
     return not (option.node or option.data or option.is_engine) and option.role in ("public", "file")
 
 

@@ -1,4 +1,4 @@
-"""`smc explain`: a word of the glossary, or an exit code."""
+"""`smc explain`: explanation of a glossary term or an exit code."""
 
 from __future__ import annotations
 

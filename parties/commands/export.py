@@ -1,4 +1,4 @@
-"""`smc export`: a model for programs that have never heard of smc."""
+"""`smc export`: models in formats of other programs."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def export(
             from parties.sources.choosing import conditions_of
 
             with open_rows(mapped) as opened:
-                opened.select([ask.rule.column for ask in columns.values()])  # complains of one that is not there
+                opened.select([ask.rule.column for ask in columns.values()])  # raises an error for a missing column
                 types, conditions = dict(opened.types), conditions_of(opened, mapped)
             if mapped.objections is not None:
                 click.echo(

@@ -1,6 +1,6 @@
-"""A job followed to its end, which decides the exit code as `smc id3` would.
+"""Follower of a job to its end; the exit code is that of `smc id3`.
 
-0 done, 4 the peer refused it or it was cancelled, 3 it failed there, 2 it was refused or failed here.
+0 done; 4 the peer refused it or it was cancelled; 3 it failed at the peer; 2 it was refused or failed here.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ FOLLOW = "Follow the job to its end; the exit code tells how it ended."
 
 
 def follow(node: NodeClient, job: JobView) -> JobView:
-    """Wait until the job has ended; until then, each new state and each level is a line that stays.
+    """Wait until the job has ended; print a permanent line for each new state and each level.
 
-    Who interrupts it is told that the job stays.
+    After an interrupt, the operator reads that the job continues.
     """
     try:
         return _follow(node, job)
@@ -47,7 +47,7 @@ def _follow(node: NodeClient, job: JobView) -> JobView:
 
 
 def end_of(job: JobView) -> SmcError | None:
-    """Return the error that a job has ended in; None if it has not, or is done."""
+    """Return the error of an ended job; None if it is done or has not ended."""
     line = f"job {job_text.short(job.id)}: {job_text.standing(job)}"
     if job.state not in ENDED or job.state == "done":
         return None

@@ -1,4 +1,4 @@
-"""`smc forget`: somebody's rows were in a table from which joint results were learnt, and shall not count any more."""
+"""`smc forget`: withdrawal of joint results from a table whose rows must not count any more."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from parties.operator.client import NodeClient
 from parties.operator.interface import JobView
 from smc.errors import InputError
 
-PAGE = 500  # jobs that are asked for at a time
+PAGE = 500  # jobs requested at a time
 WITHDRAWN = "both parties' records have the withdrawal; copies made before remain."
 AGAIN = " To learn it without those rows, remove them from the table, then:  smc forget --job {job} --again"
 
@@ -61,7 +61,7 @@ def forget(
 
 
 def _list(node: NodeClient, table: str) -> Report:
-    """Return what was learnt from a table of ours. `InputError` if there is none of this name."""
+    """Return the results learnt from a table of this party; raise InputError if there is no such table."""
     known_table(table, node.node().tables)
     learnt = [view for view in _done(node) if view.table == table]
     report = job_text.listing(learnt)

@@ -1,4 +1,4 @@
-"""`smc identity`: make and look at keys and certificates."""
+"""`smc identity`: creation and display of keys and certificates."""
 
 from __future__ import annotations
 

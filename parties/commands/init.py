@@ -1,4 +1,4 @@
-"""`smc init`: a party's identity and party.toml, and the peer's if wanted, from flags or from questions."""
+"""`smc init`: a party's identity and party.toml, and the peer's on request, from flags or from questions."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from parties.tables.toml_text import toml_key, toml_lines
 from smc.errors import InputError
 
 LINK_PORT, PAGE_PORT = 7001, 7080
-METRICS, HEALTH = 10, 11  # how far these ports are above the page's
-ASIDE = 100  # and those of the party that dials above those of the one that listens: both may be on one machine
+METRICS, HEALTH = 10, 11  # offsets of these ports from the page's port
+ASIDE = 100  # offset of the dialling party's ports from the listening party's: both may be on one machine
 ANYWHERE = "0.0.0.0"
 SCHEMA = "schema.toml"
 _BUDGET = """# With one only a node reads the table, and all noisy answers together tell no more of a row than this:
@@ -37,11 +37,11 @@ _BUDGET = """# With one only a node reads the table, and all noisy answers toget
 
 @dataclass(frozen=True)
 class PartyDraft:
-    """The files that are written for one party."""
+    """Files to write for one party."""
 
     directory: Path
     name: str
-    peers: Mapping[str, str]  # where each is dialled, by name; empty for one who dials us
+    peers: Mapping[str, str]  # address of each peer by name; empty for a peer that dials this party
     listen: str | None
     page_port: int
     tables: Mapping[str, str]
@@ -49,7 +49,7 @@ class PartyDraft:
 
     @property
     def path(self) -> Path:
-        """The party's file."""
+        """Path of the party's file."""
         return self.directory / PARTY_FILE
 
     def content(self) -> dict[str, Any]:
@@ -76,7 +76,7 @@ class PartyDraft:
     def tables_there(self) -> str:
         """Return the file that is there, of which `smc prepare` wrote the tables; empty if there is none.
 
-        `InputError` if it has more than tables: nothing is ever written over.
+        Raise InputError if the file has more than tables, because nothing is overwritten.
         """
         if not os.path.lexists(self.path):
             return ""
@@ -87,7 +87,7 @@ class PartyDraft:
         return files.read_text(self.path)
 
     def text(self) -> str:
-        """Return the party's file: tables that are there already, as they are written, then what is new."""
+        """Return the party's file: existing tables unchanged, then the new content."""
         parts = []
         for name, part in self.content().items():
             if name == "tables":
@@ -104,7 +104,7 @@ class PartyDraft:
         return "\n".join([head, *([before.rstrip() + "\n"] if before else []), *parts])
 
     def check(self) -> None:
-        """Raise `InputError` if a node would not take it, or if there is a file already that has more than tables."""
+        """Raise InputError if a node would refuse the file, or if an existing file has more than tables."""
         validated(NodeFile, self.content())
         if self.tables_there():
             known = load(self.path).tables
@@ -188,7 +188,7 @@ def init(
 
 
 def _asked(flag: str, value: str | None, question: str, default: str | None = None) -> str:
-    """Return what the flag says, or the operator; `InputError` if there is nobody to ask."""
+    """Return the value of a flag, or the operator's answer; raise InputError if there is no terminal."""
     if value is not None:
         return value
     if not console.is_asked():
@@ -198,7 +198,7 @@ def _asked(flag: str, value: str | None, question: str, default: str | None = No
 
 
 def _peers(texts: tuple[str, ...], own_name: str) -> dict[str, str]:
-    """Return where each peer is dialled, by name; empty for one who dials us, or if nothing is said of it."""
+    """Return the address of each peer by name; empty for a peer that dials this party, or if none is known."""
     peers: dict[str, str] = {}
     for text in texts:
         name, sign, there = text.partition("=")
@@ -227,7 +227,7 @@ def _table(text: str, out: Path) -> tuple[str, str]:
 
 
 def _reached(listen: str, host: str | None) -> Address:
-    """Return where the peer dials a party that listens here."""
+    """Return the address at which the peer dials a party that listens here."""
     address = parse_address(listen)
     if host is None and address.host in (ANYWHERE, "::"):
         raise InputError("--host is missing: the peer's file needs the address of this machine")
@@ -235,7 +235,7 @@ def _reached(listen: str, host: str | None) -> Address:
 
 
 def _opened(connect: str) -> str:
-    """Return where the peer listens whom a party dials there: on all interfaces, unless it is this machine."""
+    """Return the address at which the dialled peer listens: on all interfaces, unless it is this machine."""
     address = parse_address(connect)
     return str(address if address.is_local else Address(ANYWHERE, address.port))
 
@@ -248,7 +248,7 @@ def _folder(directory: Path) -> None:
 
 
 def _make(plan: PartyDraft, host: str | None) -> None:
-    """Load the identity that is there, or make a new one."""
+    """Load the existing identity, or create one."""
     key, certificate = (plan.directory / f"{plan.name}.{ending}" for ending in ("key", "crt"))
     if key.exists() and certificate.exists():
         identity = load_identity(key, certificate)
@@ -259,7 +259,7 @@ def _make(plan: PartyDraft, host: str | None) -> None:
 
 
 def _next(plans: list[PartyDraft]) -> list[str]:
-    """Return what is left to do."""
+    """Return the remaining steps."""
     plan = plans[0]
     tables = files.read_toml(plan.path).get("tables", {})
     certificate = f"{plan.directory / plan.name}.crt"

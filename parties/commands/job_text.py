@@ -1,4 +1,4 @@
-"""Jobs as text for the terminal. Much of it comes from the peer, so nothing is shown but letters on a line."""
+"""Jobs as text for the terminal. Much of it comes from the peer, so control characters are escaped."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ SHORT = 8  # digits of an identifier that are shown if no other job begins alike
 
 
 def shown(text: str, limit: int | None = None) -> str:
-    """Return the text on one line, without gaps or anything a terminal would obey, cut to `limit` characters."""
+    """Return the text on one line, without gaps or control characters of a terminal, cut to `limit` characters."""
     line = " ".join(visible(text).split())
     return line if limit is None or len(line) <= limit else line[: limit - 1] + "…"
 
 
 def short(identifier: str, jobs: Sequence[JobView] = ()) -> str:
-    """Return as many first digits of an identifier as tell it from all other jobs."""
+    """Return the first digits of an identifier, enough to distinguish it from all other jobs."""
     others = {job.id for job in jobs} - {identifier}
     length = next((n for n in range(SHORT, 32) if not any(other[:n] == identifier[:n] for other in others)), 32)
     return identifier[:length]
 
 
 def title(job: JobView) -> str:
-    """Return a job's question in a few words."""
+    """Return a job's question as a short phrase."""
     return heading(job.title, job.target, job.parameters)
 
 
 def standing(job: JobView) -> str:
-    """Return where a job stands, in a few words, and why."""
+    """Return the state of a job and its reason as a short phrase."""
     if job.state == "waiting":
-        so_far = f" ({shown(job.ours.by)})" if job.people else ""  # of how many
+        so_far = f" ({shown(job.ours.by)})" if job.people else ""  # people who have approved so far
         return f"waiting for our consent{so_far}" if job.waits_for_us else "waiting for the peer's consent"
     if job.state == "running" and job.progress is not None:
         return f"running, {shown(job.progress.doing)}"
@@ -54,14 +54,14 @@ def standing(job: JobView) -> str:
 
 
 def advance(progress: Progress) -> str:
-    """Return what a running job has cost so far, and how long it may still take, in half a line."""
+    """Return the cost of a running job so far and its remaining time, as a short phrase."""
     volume = console.size(progress.bytes_sent + progress.bytes_received)
     left = "" if progress.seconds_left is None else f", about {duration(progress.seconds_left)} left"
     return f"{volume}, {progress.rounds:,} rounds{left}"
 
 
 def duration(seconds: float) -> str:
-    """Return seconds for people: 0.4 s, 41 s, 3 min 20 s, 2 h 5 min."""
+    """Return seconds as readable text: 0.4 s, 41 s, 3 min 20 s, 2 h 5 min."""
     whole = round(seconds)
     if seconds < 9.95:
         return f"{seconds:.1f} s"
@@ -78,9 +78,9 @@ def moment(time: str) -> str:
 
 
 def sheet(job: JobView, width: int | None) -> Iterator[str]:
-    """Yield all about a job, a line each: what is computed on what, what it reveals and costs, who has decided what.
+    """Yield the full description of a job, line by line: computation, tables, disclosure, cost, decisions.
 
-    Lines are folded to `width` and go on to the right of the names: no text can pretend to be the next entry.
+    Lines are folded to `width` and continue to the right of the names, so no text can imitate the next entry.
     """
     from rich.text import Text
 
@@ -95,7 +95,7 @@ def sheet(job: JobView, width: int | None) -> Iterator[str]:
 
 
 def _entries(job: JobView) -> Iterator[tuple[str, list[str]]]:
-    """Yield what stands in the sheet: a name and its lines."""
+    """Yield the entries of the sheet: a name and its lines."""
     proposer = f"us, to {job.peer}" if job.proposed_by == "us" else f"the peer, {job.peer}"
     yield "state", [standing(job)]
     if job.withdrawn:
@@ -163,7 +163,7 @@ def listing(jobs: Sequence[JobView]) -> Report:
     """Return a line a job; those that wait for this operator first, marked."""
     report = Report([job.model_dump() for job in jobs], is_foreign=True)
     rows: list[tuple[str, ...]] = []
-    for job in sorted(jobs, key=lambda job: job.needs_us, reverse=True):  # stable: the newest stay first
+    for job in sorted(jobs, key=lambda job: job.needs_us, reverse=True):  # stable sort: the newest stay first
         waits = "for our consent" if job.waits_for_us else "for our input" if job.waits_for_input else ""
         state = (
             waits

@@ -59,7 +59,7 @@ def example_of(kind: type[Kind]) -> str:
 
 
 def command_of(name: str) -> click.Command:
-    """Return the command that runs one task of a kind with the peer. `InputError` if there is no such kind."""
+    """Return the command that runs one task of a kind with the peer; raise InputError if there is no such kind."""
     kind = kinds.find(name)
     options = [parameter for parameter in parameters(kind.Settings) if not parameter.node]
     on_rows = "own_table" in kind.Settings.model_fields
@@ -162,7 +162,7 @@ def command_of(name: str) -> click.Command:
 
 
 def _check_unlinked(why: str, flags: Mapping[str, Any]) -> None:
-    """Refuse what is about a link to the peer, or its cost, where this command opens none."""
+    """Raise InputError for flags about the link to the peer, or its cost, if this command opens no link."""
     typed = [name for name in (*LinkSettings.model_fields, "report") if flags.get(name) is not None]
     if typed:
         raise InputError(f"{why}; remove --{typed[0].replace('_', '-')}")
@@ -176,7 +176,7 @@ def _tell(
     report: Mapping[str, Any] | None,
     as_json: bool,
 ) -> None:
-    """Write the files that were asked for, and print the result with its cost, if it had one."""
+    """Write the requested files, and print the result with its cost, if it had one."""
     with console.progress("writing"):
         outputs.write(document, report)
     if as_json:
@@ -187,7 +187,7 @@ def _tell(
 
 
 def options_of(options: list[Parameter]) -> Callable[[Command], Command]:
-    """Add options, or arguments, for these parameters."""
+    """Add options or arguments for these parameters."""
 
     def decorate(command: Command) -> Command:
         for parameter in reversed(options):
@@ -198,7 +198,7 @@ def options_of(options: list[Parameter]) -> Callable[[Command], Command]:
 
 
 def read_flags(options: list[Parameter], flags: Mapping[str, Any]) -> dict[str, Any]:
-    """Read flags as settings want them: lists cut at commas, `-` read from standard input, numbers read."""
+    """Return flags in the form of settings: lists split at commas, `-` read from standard input, numbers parsed."""
     read = dict(flags)
     for option in options:
         value = read.get(option.variable)
@@ -214,7 +214,7 @@ def read_flags(options: list[Parameter], flags: Mapping[str, Any]) -> dict[str, 
 
 
 def read_private(option: Parameter, text: str) -> Any:
-    """Read a private value as it was typed; '-' reads it from standard input. `InputError` if it cannot be one."""
+    """Return a typed private value; '-' reads it from standard input. Raise InputError if it is not valid."""
     if text == "-":
         text = typed_line("the private input")
     if option.type is not int:
@@ -226,7 +226,7 @@ def read_private(option: Parameter, text: str) -> Any:
 
 @contextmanager
 def missing_by_flag(options: Sequence[Parameter], others: Iterable[str] = ()) -> Iterator[None]:
-    """Name each setting that is found to be missing by the flag that gives it; `others` are keys of further flags."""
+    """Name a missing setting of the block by its flag; `others` are keys of further flags."""
     flags = {key: "--" + key.replace("_", "-") for key in others} | {option.key: option.flag for option in options}
     try:
         yield

@@ -1,4 +1,4 @@
-"""`smc local`: answers that are private before they leave a device, and what many of them say together."""
+"""`smc local`: answers randomised before they leave a device, and estimates from many of them."""
 
 from __future__ import annotations
 
@@ -125,14 +125,14 @@ def report_command(
         )
     if data is None or column is None:
         answered = _one(plan, mechanism, value or "", key)
-        if key_file is not None and holder is not None and holder.total is not None:  # before anything leaves
+        if key_file is not None and holder is not None and holder.total is not None:  # before anything is sent
             charged = account.charge(key_file, holder, plan, mechanism, same(mechanism, value or ""))
             console.err.print(account.summary(account.document(charged, holder)))
         batches = iter([answered])
     else:
         batches = _many(plan, mechanism, data, table, column, person, key)
     if out is None:
-        first = next(batches)  # what cannot be answered is told before anything is printed
+        first = next(batches)  # report an impossible answer before anything is printed
         click.echo((reports.header(plan) + reports.lines(first)).decode(), nl=False)
         for part in batches:
             click.echo(reports.lines(part).decode(), nl=False)

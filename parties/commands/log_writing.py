@@ -1,4 +1,4 @@
-"""A party's audit log, for commands that read it, or write to it under the name of who types them.
+"""Audit log of a party, for commands that read it or write to it under the name of their user.
 
 The node may be running.
 """
@@ -27,20 +27,20 @@ from smc.errors import InputError
 
 
 class Append(Protocol):
-    """What writes an entry: of its kind, with its fields, and of a job if it is about one."""
+    """Writer of entries: of a kind, with fields, and with a job if the entry is about one."""
 
     def __call__(self, kind: EntryKind, fields: dict[str, Any], job: str | None = None) -> AuditEntry:
-        """Write it, and return it as it stands."""
+        """Write an entry, and return it."""
 
 
 def file_of(config_file: Path | None = node_config) -> NodeFile:
-    """Return the party.toml that is named, or is here. `InputError` if there is none."""
+    """Return the party.toml that is named, or the one in this directory; raise InputError if there is none."""
     return settings.load(required_party_file(config_file))
 
 
 @dataclass(frozen=True)
 class _Seen:
-    """The entries about people up to the last entry of a log, which is a file's inode."""
+    """Entries about people up to the last entry of a log, which is identified by its file's inode."""
 
     log: int
     last: int
@@ -49,14 +49,16 @@ class _Seen:
 
 @dataclass(frozen=True)
 class _Logged(Beside):
-    """The file of accounts beside a log whose last entry about them has its digest."""
+    """File of accounts beside a log; the log's last entry about the accounts has the file's digest."""
 
     is_strict: bool
-    _unmissed: list[object] = field(default_factory=list)  # how the log was when last nobody was missed
-    _seen: list[_Seen] = field(default_factory=list)  # at most one
+    _unmissed: list[object] = field(default_factory=list)  # stamp of the log when no person was missing
+    _seen: list[_Seen] = field(default_factory=list)  # at most one element
 
     def read(self, path: Path) -> bytes:
-        """Return its content. `InputError`, or one line, if that is not what the log has: `smc operator` mends it."""
+        """Return the file's content; raise InputError, or print a line, if the log has another digest: `smc operator`
+        repairs it.
+        """
         data = super().read(path)
         known = self._entries()
         digest = known[-1].fields.get("digest") if known else None  # earlier releases wrote none
@@ -66,9 +68,9 @@ class _Logged(Beside):
         return data
 
     def check_absent(self, path: Path) -> None:
-        """Raise `InputError`, or say a line once, if the log has people with names who were not all taken out again.
+        """Raise InputError, or print a line once, if the log has named people who were not all removed again.
 
-        The log is read again when it has changed: whoever runs long may have read it before people had names.
+        The log is read again after a change: a long-running process may have read it before people had names.
         """
         now = self._stamp() if self.is_strict else None
         if now in self._unmissed:
@@ -83,7 +85,7 @@ class _Logged(Beside):
         self._unmissed[:] = [now]
 
     def _stamp(self) -> object:
-        """Return what differs after the log was written to, by any process: of the database, and of what is ahead."""
+        """Return a value that changes when any process writes to the log's database or its write-ahead file."""
         stamps = []
         for name in (self.database.name, f"{self.database.name}-wal"):
             with suppress(FileNotFoundError):
@@ -91,7 +93,7 @@ class _Logged(Beside):
         return stamps
 
     def _entries(self) -> tuple[AuditEntry, ...]:
-        """Return the log's entries about people: those read before, and what the log has gained since."""
+        """Return the log's entries about people: those read before, and the new ones."""
         if not self.database.exists():
             return ()
         with database.reading(self.database) as connection:
@@ -99,7 +101,7 @@ class _Logged(Beside):
             known = next((seen for seen in self._seen if seen.log == log and seen.last <= last), _Seen(log, 0, ()))
             new = map(audit.entry, database.rows_of(connection, "operators", after=known.last))
             seen = _Seen(log, last, (*known.entries, *new))
-        self._seen[:] = [seen]  # in one step: several threads ask
+        self._seen[:] = [seen]  # in one step, because several threads call it
         return seen.entries
 
     def _complain(self, why: str, advice: str) -> None:
@@ -129,8 +131,8 @@ def entries_of(file: NodeFile, *kinds: EntryKind) -> list[AuditEntry]:
 
 @contextmanager
 def appending(file: NodeFile) -> Iterator[Append]:
-    """Give what writes an entry; all of a block are written at its end, or none if it raises."""
-    with log_of(file) as (connection, log), connection:  # first: it says what is wrong with the state as a whole
+    """Return a writer of entries; the entries of a block are written at its end, or none if it raises."""
+    with log_of(file) as (connection, log), connection:  # first, because it reports errors of the state as a whole
         person = accounts_of(file.node.state).of_unix(unix_user())
 
         def append(kind: EntryKind, fields: dict[str, Any], job: str | None = None) -> AuditEntry:

@@ -1,4 +1,4 @@
-"""`smc node`: a party as a service, until it is told to stop."""
+"""`smc node`: a party as a service that runs until it is stopped."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ def node(
             party.stop("could not start", seconds=0)
             raise
     try:
-        if sys.stderr.isatty():  # elsewhere the log is all there is, and no place for a login link
+        if sys.stderr.isatty():  # without a terminal the output is the log, where a login link must not appear
             way = f"listening on {where['listens']}" if where["listens"] else f"connecting to {where['connects']}"
             try:
                 link = page.login_link()
-            except InputError:  # this Unix user has no name among those who have
+            except InputError:  # this Unix user is not one of the named operators
                 link = where["web"]
             console.err.print(f"{way}; operator's page: {link}")
         threading.Event().wait()
@@ -74,7 +74,7 @@ def node(
 
 
 def _tell_upgrade(file: NodeFile, as_json: bool) -> None:
-    """Print what a start of this release would find. `InputError` with what stands in its way."""
+    """Print the findings of a start of this release; raise InputError with the obstacle, if there is one."""
     from parties.node import upgrade
 
     with console.progress("reading the state"):

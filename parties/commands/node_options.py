@@ -1,4 +1,4 @@
-"""The options that say which node a command is for, and the node that they name."""
+"""Options that select a node, and the node that they select."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ STATE: Any = click.option("--state", type=FOLDER, help="State directory of your 
 
 
 def node_options(command: Command) -> Command:
-    """Add --config and --state, which say where the node is."""
+    """Add --config and --state, which select the node."""
     decorated: Command = NODE_CONFIG(STATE(command))
     return decorated
 
 
 def node_of(config_file: Path | None = NODE_CONFIG, state: Path | None = STATE) -> NodeClient:
-    """Return the node that the options name."""
+    """Return the node that the options select."""
     if state is not None:
         return NodeClient(state)
     return NodeClient.from_config(required_party_file(config_file, " or --state DIRECTORY"))

@@ -1,4 +1,4 @@
-"""What an operator asks of the node on this machine: `smc submit`, `jobs`, `show`, `result`, `web`."""
+"""Requests of an operator to the node on this machine: `smc submit`, `jobs`, `show`, `result`, `web`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from parties.operator.client import NodeClient
 from parties.operator.interface import ENDED, JobView, State
 from smc.errors import InputError
 
-job_argument: Any = click.argument("job", metavar="JOB")  # the first digits of its identifier, or latest
+job_argument: Any = click.argument("job", metavar="JOB")  # first digits of the identifier, or latest
 
 
 def _submit_options(command: Command) -> Command:
@@ -166,9 +166,9 @@ def web(
 
 
 def _link_troubles(node: NodeClient, job: JobView | None = None) -> Iterator[str]:
-    """Yield what is wrong with certificates, and if a peer's node is away and why: until it is back, its jobs wait.
+    """Yield problems of certificates, and the reason why a peer's node is away: its jobs wait until it is back.
 
-    With a job, only of that job's peer.
+    With a job, yield those of that job's peer only.
     """
     state = node.node()
     peers = state.peers
@@ -186,7 +186,7 @@ def _link_troubles(node: NodeClient, job: JobView | None = None) -> Iterator[str
 
 
 def told(job: JobView, wanted: State = "done") -> Report:
-    """Return where the job stands now; a failure if it has ended otherwise than wanted."""
+    """Return the present state of the job; a failure if it has ended in another state than wanted."""
     report = Report(job.model_dump(), is_foreign=True)
     report.failure = None if job.state == wanted else end_of(job)
     if report.failure is None:

@@ -23,10 +23,10 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 class _File(click.Path):
-    """A file's name. An empty one, of a variable that is not set, would be taken for the directory."""
+    """Name of a file. An empty one, from an unset variable, would be taken for the directory."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Convert as click does, but for the empty name."""
+        """Convert as click does, but refuse the empty name."""
         if value == "":
             self.fail("the file name is empty; give one", param, ctx)
         return super().convert(value, param, ctx)
@@ -46,7 +46,7 @@ _NEGATIVE = re.compile(r"-\.?\d.*", re.DOTALL)
 
 
 class Between(click.FloatRange):
-    """A finite number in a range: click's own takes NaN for one in every range."""
+    """Finite number in a range: click's own type accepts NaN in every range."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Convert as click does, and then check once more."""
@@ -60,7 +60,7 @@ class Between(click.FloatRange):
 FILE = _File(path_type=Path, dir_okay=False)
 FOLDER = click.Path(path_type=Path, file_okay=False)
 
-# Options that several commands have.
+# Options shared by several commands.
 json_option: Any = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 node_config: Any = click.option("--config", "config_file", type=FILE, help="party.toml of the node  [./party.toml]")
 party_config: Any = click.option("--config", "config_file", type=FILE, help="Your party.toml  [./party.toml]")
@@ -71,18 +71,18 @@ PARTY_FILE = Path("party.toml")
 
 
 def check_proposal(out: Path, remedy: str = "give another name") -> None:
-    """Raise `InputError` if there is such a file: a proposal is completed by hand, the next one would undo that."""
+    """Raise InputError if the file exists: a proposal is completed by hand, and a new one would undo that."""
     if out.is_file():
         raise InputError(f"--out: {out} exists already and may have been edited by hand; {remedy}")
 
 
 def find_party_file(path: Path | None) -> Path | None:
-    """Return the party's file: the one given, or else ./party.toml if there is one."""
+    """Return the party's file: the given one, else ./party.toml if it exists."""
     return path or (PARTY_FILE if PARTY_FILE.exists() else None)
 
 
 def required_party_file(path: Path | None, otherwise: str = "") -> Path:
-    """Return the party's file: the one given, or else ./party.toml.
+    """Return the party's file: the given one, else ./party.toml.
 
     Args:
         path: The file given by --config, None if it was left out.
@@ -97,7 +97,7 @@ def required_party_file(path: Path | None, otherwise: str = "") -> Path:
 
 
 def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[Path | None], config_file: Path | None) -> None:
-    """Make `files.check_outputs`, where party.toml and all that it names are inputs, too."""
+    """Call `files.check_outputs`, with party.toml and all files that it names as further inputs."""
     is_asked = any(path is not None for path in outputs.values())  # else what party.toml names need not be looked for
     named = files_of(config_file) if is_asked and config_file is not None else []
     files.check_outputs(outputs, [*inputs, *named])
@@ -136,7 +136,7 @@ _LINK = (
         cls=Advanced,
         multiple=True,
         metavar="HOST",
-        callback=lambda _, __, value: value or None,  # none typed: as the file says
+        callback=lambda _, __, value: value or None,  # no value typed: the file's setting applies
         help="Host or network of the peer's shards; repeatable.",
     ),
     click.option(
@@ -164,7 +164,7 @@ def program_arguments(command: Command) -> Command:
 
 
 def typed_line(what: str) -> str:
-    """Return the first line of standard input, for '-'. `InputError` if there is none."""
+    """Return the first line of standard input, for '-'; raise InputError if there is none."""
     text = sys.stdin.readline().strip() if sys.stdin is not None else ""
     if not text:
         raise InputError(f"-: standard input is empty or closed; write {what} to it")
@@ -174,7 +174,7 @@ def typed_line(what: str) -> str:
 def new_secret(what: str, path: Path | None) -> str:
     """Return a new password or passphrase: the first line of a file, or what is typed twice, which is not shown.
 
-    `InputError` if it is too short.
+    Raise InputError if it is too short.
     """
     from parties.operator.accounts import check_length
 
@@ -197,14 +197,14 @@ def _new_secret(what: str, path: Path | None) -> str:
 
 
 def known_table(name: str, tables: Collection[str]) -> str:
-    """Return the table that --table names, one of these. `InputError` if it is none."""
+    """Return the table that --table names; raise InputError if it is not one of these."""
     if name not in tables:
         raise InputError(f"--table: there is no table {quoted(name)}{instead(name, tables)}")
     return name
 
 
 def be_sure(lines: Sequence[str], question: str, undone: str) -> None:
-    """Raise `InputError` unless whoever types the command is sure: asked at a terminal; elsewhere --yes is needed."""
+    """Raise InputError unless the user confirms: at a terminal by an answer, elsewhere by --yes."""
     if not console.is_asked():
         raise InputError(f"{' '.join(lines)} Add --yes if you are sure")
     for number, line in enumerate(lines):

@@ -1,4 +1,4 @@
-"""The files that a result and its cost can be written to: the check before the run, the writing."""
+"""Output files of a result and its cost: the check before the run, and the writing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 FORCE: Any = click.option("--force", is_flag=True, help="Replace existing files.")
 
-_OUTPUTS = {  # of `smc result`, which does not know the job's kind yet
+_OUTPUTS = {  # outputs of `smc result`, which does not know the job's kind yet
     "out": "Write the result as JSON.",
     "report": "Write the cost report as JSON.",
     "dot": "Write a tree in Graphviz's DOT.",
@@ -46,9 +46,9 @@ def check_new(
     force: bool,
     added_to: Mapping[str, Path | None] | None = None,
 ) -> None:
-    """Make `check_outputs`, and raise `InputError` if an output is there already, unless by `force`.
+    """Call `check_outputs`, and raise InputError if an output exists, unless `force` is set.
 
-    Those in `added_to` may be there.
+    Files in `added_to` may exist.
     """
     check_outputs({**outputs, **(added_to or {})}, inputs, config_file)
     for flag, path in outputs.items():
@@ -58,21 +58,21 @@ def check_new(
 
 @dataclass(frozen=True)
 class Outputs:
-    """The places for each form of the result, by the option that names it, if it was asked for."""
+    """Output files by the option of each requested form of the result."""
 
     kind: type[Kind] | None
     paths: Mapping[str, Path | None]
 
     @classmethod
     def of(cls, kind: type[Kind], settings: KindSettings) -> Outputs:
-        """Return those that a command's settings name."""
+        """Return the outputs that a command's settings name."""
         from parties.jobs.settings import parameters
 
         wanted = [parameter for parameter in parameters(kind.Settings) if parameter.role == "output"]
         return cls(kind, {parameter.key: parameter.of(settings) for parameter in wanted})
 
     def for_kind(self, kind: type[Kind]) -> Outputs:
-        """Return the same, of a result whose kind is known now. `InputError` if it has no such form."""
+        """Return the outputs for a result whose kind is known now; raise InputError if it lacks a requested form."""
         known = {"report", *(file.option for file in kind.files())}
         for name, path in self.paths.items():
             if path is not None and name not in known:
@@ -82,7 +82,7 @@ class Outputs:
     def check(self, inputs: Iterable[Path | None], config_file: Path | None, force: bool = False) -> None:
         """Refuse, before all else, a file that cannot be written, is an input (party.toml names some), or needs more.
 
-        So if it is there already: only `force` replaces a result, which may have cost a budget.
+        An existing result is replaced by `force` only, because it may have cost a budget.
         """
         for file in self.kind.files() if self.kind is not None else ():
             if file.option is not None and self.paths.get(file.option) is not None:
@@ -90,7 +90,7 @@ class Outputs:
         check_new({f"--{name}": path for name, path in self.paths.items()}, inputs, config_file, force)
 
     def write(self, document: dict[str, Any], report: Mapping[str, Any] | None) -> None:
-        """Write what was asked for. `InputError` if a file cannot be written."""
+        """Write the requested files; raise InputError if a file cannot be written."""
         assert self.kind is not None
         for file in self.kind.files():
             path = self.paths.get(file.option or "")
@@ -101,7 +101,7 @@ class Outputs:
             files.write_text(report_path, json.dumps(report, indent=2) + "\n")
 
     def tell(self, text: str, report: Mapping[str, Any] | None) -> None:
-        """Print the result on standard output; what was written, and what it cost if anything, on standard error."""
+        """Print the result on standard output; written files and the cost, if any, on standard error."""
         console.out.print(text, end="")
         written = [str(path) for path in self.paths.values() if path is not None]
         if written:

@@ -1,4 +1,4 @@
-"""Whose rows a command reads: those of a table of `party.toml`, which a node has too, unless `data` says which file."""
+"""Source of a command's rows: a table of `party.toml`, which a node has too, unless `data` names a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`smc operator`: people with names at a node: their accounts, roles and passwords."""
+"""`smc operator`: named people at a node: their accounts, roles and passwords."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NAME: Any = click.argument("name")
 _PASSWORD: Any = click.option(
     "--password-file", type=FILE, help="File whose first line is the password; - = standard input  [typed twice]"
 )
-Changed = tuple[str, Account | None]  # what was done, and the account as it is now
+Changed = tuple[str, Account | None]  # description of the change, and the present account
 
 
 @click.group("operator", epilog="Example:  smc operator list")

@@ -1,4 +1,4 @@
-"""`smc policy`: read a node's rules in words, and try them on a job before there is one."""
+"""`smc policy`: a node's rules in readable form, and a test of them on a job that does not exist yet."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def _request(
     runs: int,
     link: Mapping[str, Any],
 ) -> Request:
-    """Return the request that the node would make of such a job."""
+    """Return the request that the node would make for this job."""
     from parties.node import gate, peers, proposal
     from parties.node.offers import Offers
 
@@ -116,7 +116,7 @@ def _request(
 
 
 def _link(post_quantum: bool | None, key_exchange: str | None) -> dict[str, Any]:
-    """Return what is known of the connection: where the group is, it is one of the only version there can be."""
+    """Return the known properties of the connection; a key exchange group implies the only TLS version that has it."""
     from parties.link import tls
 
     if key_exchange is None:
@@ -130,7 +130,7 @@ def _link(post_quantum: bool | None, key_exchange: str | None) -> dict[str, Any]
 
 
 def _asked(file: NodeFile, request: Request | None) -> Word:
-    """Return what the decision point says of the job, whatever our rules do."""
+    """Return the answer of the decision point about the job, whatever the rules decide."""
     from parties.node.point.decision_point import DecisionPoint
 
     if request is None:

@@ -22,7 +22,7 @@ from parties.sources.settings import FormatSettings, PlaceSettings, TableSetting
 from parties.tables import schema as schemas
 from smc.errors import InputError
 
-WRITTEN = {"columns", "format"}  # what stands of a table in party.toml, and is written anew by --force
+WRITTEN = {"columns", "format"}  # keys of a table in party.toml that --force rewrites
 
 
 @command("prepare", "smc prepare raw.csv --target outcome --out clinic")
@@ -186,7 +186,7 @@ def _without(party_file: Path, text: str, name: str) -> str:
 
 
 def _header(line: str) -> list[str] | None:
-    """Return the words of a table's header in TOML; None if the line is none."""
+    """Return the parts of a table's header in TOML; None if the line is not a header."""
     if not line.lstrip().startswith("["):
         return None
     try:

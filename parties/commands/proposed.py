@@ -1,4 +1,4 @@
-"""Commands about a job that is not there yet: one in a file, or a kind with its settings as flags."""
+"""Commands about a job that does not exist yet: one in a file, or a kind with its settings as flags."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from smc.errors import InputError
 Job: TypeAlias = dict[str, Any]
 AnyCommand: TypeAlias = Callable[..., Any]
 OF_A_FILE = "JOB.toml"
-HEAD = {  # of every kind
+HEAD = {  # settings of every kind
     "table": ("NAME", "Your table, if the job reads rows"),
     "peer_table": ("NAME", "Table of the peer  [same name]"),
     "purpose": ("TEXT", "Purpose, shown to the peer; rules and the peer may require it"),
@@ -79,11 +79,11 @@ class Proposed(click.Group):
 
     @override
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Take the two words of a kind in a group as one name, and all that names no kind as the file's command."""
+        """Join the two words of a kind in a group to one name, and treat names without a kind as the file's command."""
         args = kinds.with_one_name(args)
         if args and not kinds.is_known(args[0]) and args[0] not in ("--help", "-h"):
             if args[0].isalnum() and not Path(args[0]).exists():
-                kinds.find(args[0])  # there is none: which was meant?
+                kinds.find(args[0])  # there is none: raise the error with the nearest name
             args = [OF_A_FILE, *args]
         return super().parse_args(ctx, args)
 
@@ -132,12 +132,12 @@ class Proposed(click.Group):
 
 
 def at_file(file: Path | None) -> AbstractContextManager[None]:
-    """Give what goes wrong inside is wrong with the job in this file: an `InputError` says so."""
+    """Add the job's file to an `InputError` of the block."""
     return nullcontext() if file is None else at_key(str(file))
 
 
 def read_inputs(protocol: object, texts: tuple[str, ...]) -> Job:
-    """Read private inputs as they were typed. `InputError` names the one that is wrong."""
+    """Return private inputs as typed; raise InputError with the name of a wrong one."""
     if not texts:
         return {}
     known = {parameter.key: parameter for parameter in private_parameters(kinds.find(str(protocol)).Settings)}
@@ -151,7 +151,7 @@ def read_inputs(protocol: object, texts: tuple[str, ...]) -> Job:
 
 
 def _kind_with(key: str) -> str | None:
-    """Return a kind of job that is told this, the usual one if it is; None if none is."""
+    """Return a kind of job with this setting, the default kind if it has it; None if no kind has it."""
     names = [kinds.DEFAULT, *kinds.names()]
     keys = ({*HEAD, *(o.key for o in parameters(kinds.find(name).Settings) if _is_of_job(o))} for name in names)
     return next((name for name, of in zip(names, keys, strict=False) if key in of), None)
@@ -165,7 +165,7 @@ def _example_of(name: str, options: list[Parameter]) -> str:
 
 
 def _is_of_job(option: Parameter) -> bool:
-    """Return whether a job says it: not own files, nor where results go."""
+    """Return whether the option belongs to the job itself: neither own files nor output files."""
     return option.role in ("public", "private")
 
 

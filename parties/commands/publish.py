@@ -1,4 +1,4 @@
-"""`smc publish`: plan, check, anonymise a table of one's own, and recode later rows in the same way."""
+"""`smc publish`: plan, check and anonymise a table of your own, and recode later rows in an equal way."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from parties.alone.publish.settings import PublishPlan
 
 OUT: Any = click.option("--out", type=FILE, help="File for the published rows: CSV, or Parquet by its name.")
-MOST = 0.5  # of a column: so much more is worth a line
+MOST = 0.5  # share of a column above which the report has a line
 INTO: Any = click.option("--into", metavar="TABLE", help="New table in the source's database, instead of --out.")
 
 
@@ -203,7 +203,7 @@ def apply_command(
         raise InputError(
             f"--history: {history.path} has no publication yet; give the history file of the recoding's plan"
         )
-    if source.party_table is None:  # later rows come as the first ones did
+    if source.party_table is None:  # later rows come from the source of the first ones
         source = source.model_copy(update={"format": recoding.format})
     with record.of("apply") as log, console.progress("recoding"):
         applied = apply(recoding, source, target, max_suppressed, register, escape_formulas, history)
@@ -218,7 +218,7 @@ def apply_command(
 
 
 def _target(out: Path | None, into: str | None) -> Path | str:
-    """Return where rows go: a file, or a table of this name. `InputError` unless one of them is given."""
+    """Return the target of rows: a file, or a table of this name; raise InputError unless exactly one is given."""
     if (out is None) == (not into):
         raise InputError("--out: give either --out, a file, or --into, a table of the source's database")
     return out if out is not None else str(into)
@@ -230,7 +230,7 @@ def _from(plan: Path, source: str) -> str:
 
 
 def _name(source: str) -> str:
-    """Return what a page calls the rows of a source; it tells no directory and no user."""
+    """Return the name of a source's rows for a page, without directory and user."""
     from parties.sources.settings import public_place
 
     return public_place(source) if "://" in source else Path(source).name

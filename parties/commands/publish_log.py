@@ -1,4 +1,4 @@
-"""What `smc publish` does is put on record in the party's audit log, if the command is given the party's file."""
+"""Records of `smc publish` in the party's audit log, if the command has the party's file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class PublicationLog:
-    """A place for a command's entry; nowhere without party.toml."""
+    """Target of a command's entry; nothing is written without party.toml."""
 
     def __init__(self, append: Callable[[dict[str, Any]], None], name: Callable[[PlaceSettings], str]) -> None:
         self._append = append
@@ -51,7 +51,7 @@ class PublicationLog:
 
 @dataclass(frozen=True)
 class Record:
-    """Where it is put on record what a command publishes, and why, if anywhere."""
+    """Target and purpose of the record of a publication, if there is one."""
 
     config_file: Path | None = option("party.toml: record the publication in its audit log.")
     purpose: str | None = option("Purpose for the record; optional, only with --config.")

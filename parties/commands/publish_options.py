@@ -1,4 +1,4 @@
-"""Options that several commands of `smc publish` share: the plan, and where the report goes."""
+"""Options shared by several commands of `smc publish`: the plan, and the files of the report."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ESCAPE: Any = click.option(
 
 @dataclass(frozen=True)
 class HistoryOptions:
-    """The file of what was published before, and whose rows are whose."""
+    """File of earlier publications, and the column that identifies a row."""
 
     history_file: Path | None = option("Private file of earlier publications  [the plan's; or none]")
     row_column: str | None = option("With --history: column that identifies the row's owner.", flag="--row COLUMN")
@@ -61,21 +61,21 @@ class HistoryOptions:
 
 
 def note_beginning(report: Report, history: History | None) -> None:
-    """Note of a history that was empty that it is: a file whose name was mistyped is one, too."""
+    """Add a note if a history was empty, because the file's name may be mistyped."""
     if history is not None and not history.versions:
         report.note(f"{history.path} is new: earlier publications were not checked")
 
 
 @dataclass(frozen=True)
 class Telling:
-    """The places for the report besides standard output."""
+    """Files of the report besides standard output."""
 
     report_file: Path | None = option("Write the report as JSON.")
     page_file: Path | None = option("Write the report as an HTML page.")
 
     @property
     def outputs(self) -> dict[str, Path | None]:
-        """The files by their flags."""
+        """Files by their flags."""
         return {"--report": self.report_file, "--page": self.page_file}
 
     def told(self, data: dict[str, Any], name: str) -> Report:

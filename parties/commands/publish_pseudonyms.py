@@ -1,4 +1,4 @@
-"""`smc publish keys`, `pseudonyms`, `restore`, `rotate`, `forget`, `records`: columns that only a key opens."""
+"""`smc publish keys`, `pseudonyms`, `restore`, `rotate`, `forget`, `records`: columns that only a key can restore."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Keys:
-    """The files of keys."""
+    """Files of keys."""
 
     master: Path = option("Master key; only you may be able to read the file.")
     keys: Path = option("File of keys, wrapped by the master key.")
@@ -40,7 +40,7 @@ class Keys:
 
 
 def add_to(group: click.Group) -> None:
-    """Make these commands part of a group."""
+    """Add these commands to a group."""
     for added in (keys, pseudonyms, restore, rotate, forget, records):
         group.add_command(added)
 

@@ -1,4 +1,4 @@
-"""`smc publish table`, `tables` and `open`: counts or sums of rows, with cells hidden so that nobody is found."""
+"""`smc publish table`, `tables` and `open`: counts or sums of rows, with hidden cells that protect people."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from parties.alone.publish.hiding.cell_rules import CellRules
     from parties.alone.publish.hiding.tabulation import Tabulated
 
-FEWEST = 3  # rows of a cell that is shown, if no other rule is given
+FEWEST = 3  # least rows of a visible cell, without another rule
 
 
 def cell_rules(
@@ -98,7 +98,7 @@ def table_command(
 def _told(
     table: Tabulated, rules: CellRules, base: int | None, rounding: str | None, sums: bool
 ) -> tuple[list[list[str]], dict[str, Any]]:
-    """Return the cells as they are published, and what the report says of them."""
+    """Return the published cells, and their part of the report."""
     from parties.alone.publish.hiding import rounding as rounded
     from parties.alone.publish.hiding.suppression import hide
     from parties.alone.publish.hiding.table_text import covered
@@ -121,8 +121,8 @@ def _told(
     return texts, report
 
 
-DRAWS = 3  # solutions by which it is tried to rebuild rows from what is published
-MOST_UNKNOWNS = 5_000  # combinations up to which it is tried
+DRAWS = 3  # solutions drawn in the attempt to rebuild rows from the publication
+MOST_UNKNOWNS = 5_000  # most combinations for this attempt
 SECONDS = 10.0
 
 
@@ -184,7 +184,7 @@ def tables_command(
 
 
 def _certain(crosses: Sequence[tuple[str, Path]]) -> int | None:
-    """Return how many rows a reader of these tables can rebuild for certain: as far as it is known in some seconds.
+    """Return the number of rows that a reader of these tables can rebuild for certain, as far as some seconds show.
 
     None if there are too many combinations of values to try.
     """

@@ -1,4 +1,4 @@
-"""`smc regress alone`: a linear model of one's own table, with noise; nobody else takes part."""
+"""`smc regress alone`: a linear model of your own table, with noise and without a peer."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def alone(
     a target of numbers. As with both parties' rows, they hide the presence of a row, and read the rows in parts.
     """
     check_new({"--out": out, "--svg": svg}, [data, schema_file], None, force)
-    if method == "objective" or method == "output":  # `in` tells no types apart
+    if method == "objective" or method == "output":  # two comparisons, because `in` does not narrow the type
         if delta is not None or max_rows is not None:
             flag = "--max-rows" if delta is None else "--delta"
             raise InputError(f"{flag}: goes with least squares and ridge; remove it")

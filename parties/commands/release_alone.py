@@ -1,4 +1,4 @@
-"""`smc release alone`: the median of one's own numbers with noise, in six ways; nobody else takes part."""
+"""`smc release alone`: the noisy median of your own numbers in six ways, without a peer."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from parties.sources.cells import cells
 from protocols.release.promise import LEAST_EPSILON, MOST_EPSILON, check_delta
 from smc.errors import InputError
 
-WAYS = {  # what each needs besides epsilon
+WAYS = {  # settings of each way besides epsilon
     "choice": (),
     "global": (),
     "propose": ("delta", "bound"),
@@ -120,7 +120,7 @@ def alone(
 
 
 def _check(way: str, flags: Mapping[str, Any]) -> None:
-    """Raise `InputError` for what the way lacks, or has no use for."""
+    """Raise InputError for settings that the way lacks or does not use."""
     for name in ("delta", "bound", "blocks", "function"):
         if name in WAYS[way] and flags[name] is None:
             raise InputError(f"{name}: is missing; the way {way} needs it")

@@ -1,4 +1,4 @@
-"""`smc release check`: every mechanism that publishes something, asked as a black box whether it keeps its promise."""
+"""`smc release check`: black-box test whether every mechanism keeps its privacy guarantee."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from parties.checking.statistics.losses import Finding
 from parties.commands.signature import argument, command, option
 
 SAMPLES = 200_000
-MOST_SAMPLES = 10_000_000  # of each table: all outcomes are kept in memory
+MOST_SAMPLES = 10_000_000  # samples of each table: all outcomes are kept in memory
 EXIT_BROKEN = 1
 KEPT = {True: "kept", False: "BROKEN"}
-CONTRACT = "contract"  # not a mechanism: what every kind of job keeps
-PEOPLE = (None, 2)  # rows of a person in the tables of a contract; None for rows by themselves
+CONTRACT = "contract"  # not a mechanism: the rules that every kind of job keeps
+PEOPLE = (None, 2)  # rows of a person in the tables of a contract; None for single rows
 EXAMPLE = "Example:  smc release check count top --epsilon 0.5 --samples 100000"
 
 

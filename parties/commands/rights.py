@@ -1,4 +1,4 @@
-"""`smc rights`: what people ask of a table that they are in, answered and put on record without their names."""
+"""`smc rights`: requests of people in your tables, answered and recorded without their names."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from parties.sources.settings import ObjectionsSettings, TableSettings
 from smc.errors import InputError
 
 DONE_ELSEWHERE = [what for what in get_args(Request) if what in ("rectification", "erasure", "restriction")]
-NO_TEXT = ("Cc", "Cs", "Zl", "Zp")  # Unicode's controls, surrogates, and what ends a line or a paragraph
+NO_TEXT = ("Cc", "Cs", "Zl", "Zp")  # Unicode's controls, surrogates, and separators of lines or paragraphs
 AFTERWARDS = "earlier results are unchanged: smc forget --table {table} lists the results learnt from the table"
 
 
@@ -166,16 +166,16 @@ def _without_blind(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _read_person(person: str) -> str:
-    """Return who it is, one line. `InputError` if it cannot be a line of a list."""
+    """Return the person's name as one line; raise InputError if it cannot be a line of a list."""
     who = (sys.stdin.read() if person == "-" else person).strip()
-    unseen = all(unicodedata.category(mark)[0] in "CZ" for mark in who)  # so of no mark at all
+    unseen = all(unicodedata.category(mark)[0] in "CZ" for mark in who)  # without any visible character
     if unseen or who.startswith("#") or any(unicodedata.category(mark) in NO_TEXT for mark in who):
         raise InputError("--person: must be one line, as in the column of the table")
     return who
 
 
 def _put(objections: ObjectionsSettings, who: str, withdraw: bool) -> None:
-    """Put a person on the list, or take it off. `InputError` if it is there already, or is not."""
+    """Add a person to the list, or remove the person; raise InputError if there is nothing to change."""
     is_first = not objections.file.exists()
     if (who in (() if is_first else objections.people())) != withdraw:
         there = "is not on" if withdraw else "is already on"

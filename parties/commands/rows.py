@@ -1,4 +1,4 @@
-"""Rows that a command is given: the options that say where they are, the files behind them, and they themselves."""
+"""Rows of a command: the options that name them, the files behind them, and the rows themselves."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ TABLE: Any = click.option("--table", metavar="NAME", help="Table, if the source 
 
 
 def paths(source: str) -> list[Path]:
-    """Return the files that a source is made of, which no output may overwrite: none, if it is a database."""
+    """Return the files of a source, which no output may overwrite; none for a database."""
     return [] if "://" in source else [Path(source)]
 
 
 def opened(source: str, table: str | None, config_file: Path | None = None) -> RowQuery:
-    """Open the rows of a source, for `with`. `InputError` if there is no such table, or it cannot be read."""
+    """Open the rows of a source, for `with`; raise InputError if there is no such table, or it cannot be read."""
     from parties.sources import open_rows
 
     return open_rows(chosen(source, table, config_file))
@@ -50,7 +50,7 @@ def choose(place: PlaceSettings, config_file: Path | None) -> None:
     from parties.party_file import load
     from parties.sources.places import same_place
 
-    everybody = {"person": None, "at_most": None}  # how many rows of a person are counted is a matter of noise
+    everybody = {"person": None, "at_most": None}  # the number of rows of a person that count concerns noise only
     tables = [(name, table.model_copy(update=everybody)) for name, table in load(config_file).tables.items()]
     settings = [(name, table) for name, table in tables if table.is_chosen]
     for name, table in settings:
@@ -79,7 +79,7 @@ def choose(place: PlaceSettings, config_file: Path | None) -> None:
 
 
 def tell_left_out(place: PlaceSettings) -> None:
-    """Tell the owner, and nobody else, how many rows of a place are left out."""
+    """Report to the owner alone how many rows of a place are left out."""
     from parties.sources import open_rows
 
     with open_rows(place) as rows:

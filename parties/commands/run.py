@@ -94,7 +94,7 @@ def run(
 
 
 def _as_json(result: Any) -> Any:
-    """Return the result as JSON has it. `InputError` if JSON has no words for it, such as keys that are no texts."""
+    """Return the result as JSON; raise InputError if JSON cannot express it, for example keys that are not texts."""
     try:
         return json.loads(json.dumps(result, default=_plain))
     except (TypeError, ValueError, RecursionError) as error:

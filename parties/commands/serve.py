@@ -1,4 +1,4 @@
-"""`smc serve`: a model that other programs ask over HTTP."""
+"""`smc serve`: a model as an HTTP service."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from parties.models.load import load_any
 from parties.party_file import load
 from smc.errors import InputError
 
-SHORTEST = 20  # letters of a token
+SHORTEST = 20  # least characters of a token
 
 
 @command("serve", "smc serve --model tree.json --config party.toml --port 8400")
@@ -86,7 +86,9 @@ def serve(
 
 
 def _tls(identity: Path | None, certificate: Path | None) -> ssl.SSLContext | None:
-    """Return TLS 1.3 with this key and certificate; None without both. `InputError` if they cannot serve."""
+    """Return TLS 1.3 settings with this key and certificate; None without both. Raise InputError if they cannot be
+    used.
+    """
     if identity is None and certificate is None:
         return None
     if identity is None or certificate is None:
@@ -102,7 +104,7 @@ def _tls(identity: Path | None, certificate: Path | None) -> ssl.SSLContext | No
 
 
 def _token(path: Path) -> str:
-    """Return the secret in a file. `InputError` if it is none."""
+    """Return the secret in a file; raise InputError if the file has none."""
     files.ensure_private(path)
     token = files.read_text(path).strip()
     if len(token) < SHORTEST or not token.isascii() or not token.isprintable() or " " in token:

@@ -1,4 +1,4 @@
-"""A node's page, API and figures, served beside it: where they are, and who may use them."""
+"""A node's page, API and figures: their addresses, and the people who may use them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from parties.web.sign_on import SignOn
 
 
 class Page:
-    """The page and the API of a node; `api.json` in its state directory tells commands where, and the key."""
+    """Page and API of a node; `api.json` in its state directory has the address and the key for commands."""
 
     def __init__(
         self,
@@ -50,8 +50,8 @@ class Page:
         self._metrics: WebServer | None = None
 
     def start(self, operator: Operator, events: Events, failed: Callable[[str, str], None]) -> dict[str, str]:
-        """Begin to serve; return the URLs of the page and of the figures."""
-        self._accounts.all()  # or nobody could get in
+        """Start the servers; return the URLs of the page and of the figures."""
+        self._accounts.all()  # otherwise no person could log in
         key = secrets.token_urlsafe(32)
         self._logins.failed = failed
         api = routes(operator, key, self.login_link, self._on_terminal)
@@ -79,7 +79,7 @@ class Page:
         return self._accounts.on_terminal(unix_user())
 
     def stop(self) -> None:
-        """End it; may be called twice, or without a start."""
+        """Stop the servers; may be called twice, or without a start."""
         if self._notifier is not None:
             self._notifier.stop()
         for server in (self._server, self._metrics):

@@ -1,4 +1,4 @@
-"""A command from a function: the default of a parameter is the option or argument that fills it.
+"""Commands from functions: the default of a parameter is the option or argument that fills it.
 
     @command("apply", "smc publish apply --recoding recoding.json --out out.csv", group)
     def apply_command(
@@ -35,7 +35,7 @@ TYPES = {"Path": FILE, "int": int, "float": float}
 
 
 class _Waiting:
-    """An option or argument that waits for the parameter that it fills."""
+    """Option or argument that waits for its parameter."""
 
     def __init__(self, flag: str | None, fields: dict[str, Any], is_argument: bool = False) -> None:
         self.flag, self.fields, self.is_argument = flag, fields, is_argument
@@ -85,7 +85,7 @@ def argument(kind: Any = None, /, **fields: Any) -> Any:
 
 
 class _Settings:
-    """A class or function that waits for the options that its own parameters are."""
+    """Class or function that waits for the options of its own parameters."""
 
     def __init__(self, make: Callable[..., Any]) -> None:
         self.make = make

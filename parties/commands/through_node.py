@@ -1,8 +1,8 @@
-"""A question asked through one's own running node: `smc millionaires --node`, where both nodes are up already.
+"""Question through your own running node: `smc millionaires --node`, if both nodes are running.
 
-Nothing is dialled and no key is read: the node proposes the job over its standing link. If the peer has asked the same
-already, its job is consented to instead, and what it asks for is typed: so two operators who type the same command have
-the answer, whoever is first. Of two who ask at the same moment the job with the smaller identifier stays.
+Nothing is dialled and no key is read: the node proposes the job over its standing link. If the peer has already asked
+an equal question, the command approves that job instead, with the typed inputs. So two operators who type equal
+commands get the answer, whoever is first. If both ask at one moment, the job with the smaller identifier stays.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from smc.errors import InputError, LinkError, SmcError
 
 THE_SAME = "the peer has asked the same"
 UNDECIDED: tuple[State, ...] = ("waiting", "queued")
-BREATH_SECONDS = 0.02  # after a change that did not decide: other jobs under way make many
+BREATH_SECONDS = 0.02  # pause after a change without a decision: other running jobs cause many changes
 
 
 def ask(
@@ -37,7 +37,7 @@ def ask(
 ) -> JobResult:
     """Ask the node, and follow the job to its end; `settings` have what was typed. Errors as `end_of` has them.
 
-    `LinkError` if the peer has not answered in `wait` seconds: then the job is cancelled, as it is if interrupted.
+    Raise LinkError if the peer has not decided in `wait` seconds: the job is then cancelled, as after an interrupt.
     """
     node, typed, public = node_of(config_file, None), _given(settings, "private"), _given(task.settings, "public")
     head = {name: text for name, text in (("peer", peer), ("purpose", purpose)) if text}
@@ -57,20 +57,20 @@ def ask(
 
 
 def _given(settings: KindSettings, role: str) -> dict[str, Any]:
-    """Return what was given of the parameters in this role, as JSON has it."""
+    """Return the given parameters in this role, as JSON values."""
     fields = settings.model_dump(mode="json", by_alias=True, exclude_unset=True)
     keys = [parameter.key for parameter in parameters(type(settings)) if parameter.role == role]
     return {key: fields[key] for key in keys if key in fields}
 
 
 class _Question:
-    """What is asked: the kind, its public parameters, and of whom, by the name that the peer has here."""
+    """Question: the kind, its public parameters, and the peer by its name here."""
 
     def __init__(self, protocol: str, public: Mapping[str, Any], peer: str) -> None:
         self._protocol, self._public, self._peer = protocol, canonical(public), peer
 
     def of_peer(self, node: NodeClient) -> JobView | None:
-        """Return the peer's job of the same, if one waits for us: the oldest."""
+        """Return the oldest equal job of the peer that waits for this party."""
         waiting = (job for job in reversed(node.jobs(states=UNDECIDED)) if job.proposed_by == "peer" and job.needs_us)
         return next((job for job in waiting if self._is_of(job)), None)
 
@@ -80,7 +80,7 @@ class _Question:
 
 
 def _answered(node: NodeClient, job: JobView, question: _Question, typed: dict[str, Any], wait: float) -> JobView:
-    """Return our job when the peer has decided on it, or the peer's of the same, which has come meanwhile."""
+    """Return this party's job once the peer has decided on it, or the peer's equal job if it arrives before."""
     deadline, seen = time.monotonic() + wait, ""
     try:
         while job.state in UNDECIDED:
@@ -93,8 +93,9 @@ def _answered(node: NodeClient, job: JobView, question: _Question, typed: dict[s
             job, seen = node.job(job.id), now
             if job.state not in UNDECIDED:
                 break
-            if (theirs := question.of_peer(node)) is not None and theirs.id < job.id:  # else ours has its number
-                if node.cancel(job.id, THE_SAME).begun:  # meanwhile: then theirs would be a second answer
+            # otherwise this party's job is the one that stays
+            if (theirs := question.of_peer(node)) is not None and theirs.id < job.id:
+                if node.cancel(job.id, THE_SAME).begun:  # decided meanwhile: the peer's job would be a second answer
                     raise InputError(
                         f"{job.peer} has proposed the same job, and your own had begun already; run the command again"
                     )

@@ -64,7 +64,7 @@ class Loss:
 
 @dataclass(frozen=True)
 class PureLoss(Loss):
-    """Epsilon-differential privacy, except with probability delta."""
+    """Epsilon-differential privacy, or (epsilon, delta)-differential privacy if delta is above 0."""
 
     epsilon: Fraction
     measure = "epsilon"
@@ -72,7 +72,7 @@ class PureLoss(Loss):
 
 @dataclass(frozen=True)
 class ConcentratedLoss(Loss):
-    """Zero-concentrated differential privacy, rho-zCDP (Bun, Steinke 2016), except with probability delta."""
+    """Zero-concentrated differential privacy, rho-zCDP (Bun, Steinke 2016), delta-approximate if delta is above 0."""
 
     rho: Fraction
     measure = "rho"

@@ -1,4 +1,4 @@
-"""scikit-learn's conventions: classifiers, rules, studies of joint data; prepared and anonymised frames, pseudonyms."""
+"""Classes with scikit-learn's conventions: classifiers, rules, joint studies, anonymised frames, pseudonyms."""
 
 from typing import Any
 

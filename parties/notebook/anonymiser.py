@@ -1,4 +1,4 @@
-"""An anonymiser as scikit-learn knows transformers: a data frame goes in, the same frame comes out with rows recoded.
+"""Anonymiser with scikit-learn's transformer interface: returns the data frame with recoded rows.
 
 Anonymiser(models=[KAnonymity(5), LDiversity("disease", 2)], quasi=["age", "zip"],
            rules={"zip": Rule(prefixes=(4, 3))}).fit_transform(frame)
@@ -143,7 +143,7 @@ class Anonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return validated(PublishPlan, fields | {name: getattr(self, name) for name in names})
 
     def _recoded(self, frame: categories.Frame, cells: Cells, places: Any, partition: Partition) -> Any:
-        """Return the frame with labels for values, without suppressed rows, dropped columns and the index."""
+        """Return the recoded frame, without suppressed rows, dropped columns and the index."""
         classes = _spread(places, partition)
         rows = np.flatnonzero(classes != SUPPRESSED)
         names = [name for name in frame.columns if name not in self.drop and self._comes_out(name)]

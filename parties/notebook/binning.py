@@ -1,7 +1,7 @@
-"""Numbers as categories: by public edges, the same for both parties, and never by quantiles of their rows.
+"""Numbers as categories by public edges, equal for both parties and never quantiles of their rows.
 
-Edges are part of the agreement, as the schema is. Equal widths of a public range say nothing of the rows; edges that
-follow the rows would tell how these are distributed before any protocol has begun.
+Edges are part of the agreement, like the schema. Equal widths of a public range reveal nothing about the rows. Edges
+that follow the rows would reveal their distribution before any protocol runs.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from smc.errors import InputError
 
 Edges: TypeAlias = tuple[float, ...]
 Bins: TypeAlias = int | Mapping[str, Sequence[float]] | None
-BINS = (  # what the parameter is
+BINS = (  # description of the parameter
     'numbers as categories: edges by column, such as `{"age": [40, 65]}` for `< 40`, `40 to 65` (without 65) and '
     "`>= 65`; public, the same for both parties, listed by the schema (`parties.notebook.bin_labels`, `equal_width`). "
     "Alone also the number of bins of equal width."

@@ -1,4 +1,4 @@
-"""A classifier that learns from values which were blurred before it saw them, and classifies true ones.
+"""Classifier that learns from blurred values and classifies true ones.
 
 BlurredTreeClassifier({"salary": ColumnBlur(noise="gaussian", low=20e3, high=150e3, privacy=1.0)}).fit(blurred, y)
 """
@@ -43,9 +43,9 @@ from smc.errors import InputError
     joint=False,
 )  # fmt: skip
 class BlurredTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A decision tree from rows whose columns were blurred by their owners, after Agrawal, Srikant 2000.
+    """Decision tree from rows whose columns were blurred by their owners, after Agrawal, Srikant 2000.
 
-    After `fit`: `tree_`, `columns_`, `classes_`. `predict` and `predict_proba` take values that are not blurred.
+    After `fit`: `tree_`, `columns_`, `classes_`. `predict` and `predict_proba` take true values.
     """
 
     tree_: Node
@@ -114,7 +114,7 @@ class BlurredTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         return columns
 
     def _blurs(self, number: int) -> Sequence[ColumnBlur | None]:
-        """Return the blurs by position. `InputError` for a column that is not there."""
+        """Return the blurs by position; raise InputError for a missing column."""
         names = list(getattr(self, "feature_names_in_", []))
         blurs: list[ColumnBlur | None] = [None] * number
         for key, blur in (self.noise or {}).items():

@@ -1,10 +1,10 @@
-"""Boosted trees as scikit-learn knows them, whose training data may be another organisation's as well.
+"""Boosted trees with scikit-learn's interface, trained on your own rows or jointly with another organisation's.
 
     JointBoostClassifier("schema.toml", exact=True).fit(X, y)                     alone: one's own rows only
     JointBoostRegressor("schema.toml", epsilon=1, peer="party.toml").fit(X, y)    with the peer: both parties' rows
     JointBoostClassifier(epsilon=1, peer=node).fit(table="patients")              by one's node
 
-What is learnt, and what that leaks, is that of `smc boost`; alone, the same program runs on the clear engine.
+The model and its leakage are those of `smc boost`; without a peer, an equal program runs on the clear engine.
 """
 
 from __future__ import annotations

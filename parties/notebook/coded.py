@@ -1,4 +1,4 @@
-"""Rows in memory as a public schema codes them, and a task on them alone."""
+"""Rows in memory in the coding of a public schema, and the execution of a task on them alone."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ class InBaskets:
 
 
 def alone(task: BySchema, counts: Any, rows_of: Callable[[Any], Any] | None = None) -> Any:
-    """Learn from one's own rows by the program of two parties on the clear engine; the peer's part has no rows.
+    """Return the result state of the two-party program on the clear engine; the peer's part has no rows.
 
     Args:
         task: The task, with its schema and settings.

@@ -1,1 +1,1 @@
-"""What two parties decide together before each publishes its own rows."""
+"""Joint decisions of two parties before each publishes its own rows."""

@@ -1,8 +1,9 @@
 """Circuits of joint Mondrian that choose the edge which divides a box most evenly.
 
-The *balance* of an edge is 2 L - T, for L of a box's T rows on its lower side: a signed sum of what each party knows.
-Within an attribute it only grows from edge to edge. So of two edges the lower is at least as near to an even cut if and
-only if their balances add up to 0 or more, and no absolute value has to be computed: a comparison and a choice a match.
+The *balance* of an edge is 2 L - T, where L of a box's T rows are on its lower side. It is a signed sum of one number
+of each party. Within an attribute it only grows from edge to edge. So of two edges the lower one is at least as near to
+an even cut if and only if their balances add up to 0 or more. No absolute value has to be computed: a match takes a
+comparison and a choice.
 """
 
 from __future__ import annotations

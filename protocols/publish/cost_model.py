@@ -1,4 +1,4 @@
-"""What a joint recoding will cost: its conversation follows from the problem and what it finds, without any rows."""
+"""Forecast of the cost of a joint recoding without any rows: its messages follow from the problem and the result."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from protocols.publish.problem import Problem
 from smc.counting import CountingEngine, forecast
 from smc.engines import Profile
 
-BLOCK = 8  # boxes: what costs a multiple of this costs as much apart as together
-LARGEST = 1 << 17  # edges that are counted at once
+BLOCK = 8  # boxes; whole blocks cost as much in separate batches as in one
+LARGEST = 1 << 17  # edges counted at once
 
 
 def with_cuts(engine: CountingEngine, problem: Problem, cuts: Cuts) -> None:
@@ -92,7 +92,7 @@ def with_node(engine: CountingEngine, task: FullDomain, node: Node) -> None:
 
 
 def most_bytes(problem: Problem, profile: Profile) -> int:
-    """Return a number of bytes, both ways together, that no joint Mondrian of this problem exceeds.
+    """Return an upper bound on the bytes of a joint Mondrian of this problem, both directions together.
 
     A recoding has C classes at most, one for each k rows or combination of values. So there are 2 C - 1 boxes, on as
     many levels as there are edges. Each box is asked for all attributes at most, with all their values. Each level is
@@ -129,9 +129,10 @@ def _asked_for_all(engine: CountingEngine, problem: Problem, boxes: int) -> None
 
 
 def most_bytes_of_levels(task: FullDomain, profile: Profile) -> int:
-    """Return a number of bytes, both ways together, that no search for levels exceeds.
+    """Return an upper bound on the bytes of a search for levels, both directions together.
 
-    The search follows from the height at which it ends, and no node of a height costs more than that with most classes.
+    The search follows from the height at which it ends, and no node of a height costs more than the one with most
+    classes.
 
     Args:
         task: Public problem of the search.

@@ -1,7 +1,7 @@
-"""Boxes of a table's public values, and the cuts that make them: what joint Mondrian opens, level by level.
+"""Boxes of a table's public values and their cuts: the openings of joint Mondrian, level by level.
 
-A box is a range of values of every attribute, in the public order. A level says of every open box, in order, by which
-cut it falls into two, or None if it stays; the two parts of each cut box are the open boxes of the next level.
+A box is a range of values of every attribute, in the public order. A level holds for every open box, in order, the cut
+that divides it into two, or None if it stays. The two parts of each cut box are the open boxes of the next level.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple, TypeAlias
 
-Box: TypeAlias = tuple[tuple[int, int], ...]  # of every attribute: the first value, and the first one behind
+Box: TypeAlias = tuple[tuple[int, int], ...]  # for every attribute: the first value, and the value after the last
 
 
 class Cut(NamedTuple):
-    """A cut of a box: values of an attribute from `value` on belong to the second part."""
+    """Cut of a box: values of an attribute from `value` on belong to the second part."""
 
     attribute: int
     value: int
@@ -62,7 +62,7 @@ def whole(domains: Sequence[int]) -> Box:
 
 
 def open_boxes(domains: Sequence[int], cuts: Cuts) -> list[Box]:
-    """Return the boxes that are not decided yet.
+    """Return the undecided boxes.
 
     Args:
         domains: Number of values of each attribute.
@@ -78,7 +78,7 @@ def open_boxes(domains: Sequence[int], cuts: Cuts) -> list[Box]:
 
 
 def final_boxes(domains: Sequence[int], cuts: Cuts) -> list[Box]:
-    """Return the boxes that stay, level by level; no two share a value combination.
+    """Return the final boxes, level by level; no two share a value combination.
 
     Once the last level cuts nothing, these boxes hold all combinations together.
 
@@ -97,9 +97,9 @@ def final_boxes(domains: Sequence[int], cuts: Cuts) -> list[Box]:
 
 
 def widest_first(domains: Sequence[int], box: Box) -> tuple[int, ...]:
-    """Return the attributes by which a box can be cut, the one of which it has the largest share first.
+    """Return the attributes by which a box can be cut, sorted by the share of their values in the box, largest first.
 
-    n of m values in order are a share of (n - 1) / (m - 1); of equal shares the first attribute's comes first.
+    n of m values in order are a share of (n - 1) / (m - 1); among equal shares the first attribute comes first.
 
     Args:
         domains: Number of values of each attribute.

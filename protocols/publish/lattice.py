@@ -1,9 +1,9 @@
-"""Joint full-domain generalisation: one level an attribute for the rows of two parties, who show each other no count.
+"""Joint full-domain generalisation: one level for each attribute of the rows of two parties, without opening a count.
 
-Ideal functionality. Inputs: each party's own rows (category indices); public `FullDomain`: hierarchies, the rules, how
-many rows of both together may be left out (MaxSup). Output to both: a node of the lattice, of the least height at which
-some node leaves out no more rows than that; of these nodes the first in a public order (`Lattice.heights`). Rows are
-left out by class, where the class does not keep the rules:
+Ideal functionality. Inputs: each party's own rows (category indices); public `FullDomain`: hierarchies, rules, and how
+many rows of both together may be suppressed (MaxSup). Output to both: a node of the lattice. It has the least height at
+which some node suppresses no more rows than MaxSup, and is the first of these nodes in a public order
+(`Lattice.heights`). Rows are suppressed by class, if the class does not keep the rules:
 
 * `peer`: each party leaves out its own rows of a class that do not keep the rules by themselves. So it knows them
   alone, and a node is a comparison of the sum of two numbers;
@@ -12,12 +12,12 @@ left out by class, where the class does not keep the rules:
   `max_classes` possible classes are searched, since which classes occur is not public; they include the top, and all
   above a node that is among them.
 
-Before all that it is decided whether the rows may be published (`protocols.publish.precheck`).
+First the parties decide whether the rows may be published (`protocols.publish.precheck`).
 
-Leakage: nothing else. Each answer of the binary search, whether some node of a height will do, follows from the height
-of the node that is found; which classes of the union have k rows follows from both published tables, where the others
-are missing. A class that is not published has no row or too few: nobody is told which. But who has rows in it learns
-that the other has fewer than k less its own.
+Leakage: nothing else. Each opening of the binary search, whether some node of a height suffices, follows from the
+height of the result. Which classes of the union have k rows follows from both published tables, which lack the others.
+A class that is not published has no row or too few; the result does not distinguish these. But a party with rows in it
+learns that the other has fewer than k minus its own.
 
 Paper: P. Samarati, "Protecting Respondents' Identities in Microdata Release" (IEEE TKDE 13, 2001). A height is one
 batch. Cost of a node, counts of N bits: against the peer N input bits from each party and 2 N ANDs, against the public
@@ -53,7 +53,7 @@ MOST_POSSIBLE = 1 << 25  # possible classes of all nodes of a height: half a gig
 class FullDomain:
     """Public settings of a search: `problem`, whose domains are those of the hierarchies, and MaxSup.
 
-    InputError if no search by heights is possible: for rules that a class may break by growing.
+    Raises InputError if no search by heights is possible: for rules that a class may break by growing.
     """
 
     problem: Problem
@@ -91,7 +91,7 @@ class FullDomain:
 
 @dataclass(frozen=True)
 class Asking:
-    """A step of a run: the number of nodes to compare next, and the search so far."""
+    """Step of a run: the number of nodes to compare next, and the state of the search."""
 
     nodes: int
     search: Found
@@ -151,9 +151,9 @@ def levels(
 
 
 def _node(engine: Engine, task: FullDomain, party_rows: OwnRows, height: int, place: Bits | None) -> Node:
-    """Return the first node of a height that will do, opened; there is one.
+    """Return the first sufficient node of a height, opened; the caller knows that there is one.
 
-    Its place is known if this run has asked at this height.
+    Its position is already secret-shared if this run has compared this height.
     """
     nodes = task.lattice.heights[height]
     if len(nodes) == 1:
@@ -164,7 +164,7 @@ def _node(engine: Engine, task: FullDomain, party_rows: OwnRows, height: int, pl
 
 
 def _first(engine: Engine, task: FullDomain, party_rows: OwnRows, height: int) -> tuple[Bits, Bits]:
-    """Return whether some node of a height will do, and the place of the first that will; both secret."""
+    """Return whether some node of a height suffices, and the position of the first such node; both secret."""
     problem, nodes = task.problem, task.lattice.heights[height]
     with engine.session.phase("suppressed"):
         if problem.against == "peer":
@@ -182,7 +182,7 @@ def _first(engine: Engine, task: FullDomain, party_rows: OwnRows, height: int) -
 
 
 def _published(engine: Engine, task: FullDomain, party_rows: OwnRows, node: Node) -> tuple[bool, ...]:
-    """Open for each class that is possible at a node whether both have k rows in it together."""
+    """Open for each possible class of a node whether both parties together have k rows in it."""
     k = task.problem.k
     counts = np.minimum(_by_class(task, party_rows, node), k).astype(np.uint64)
     sides = both_inputs(engine, counts, k.bit_length())
@@ -203,7 +203,7 @@ def _own_suppressed(task: FullDomain, party_rows: OwnRows, node: Node) -> int:
     place: Indices = np.zeros(len(party_rows.numbers), dtype=np.int64)
     number = 1
     for codes, sizes, level in zip(task.lattice.codes(node, party_rows.values), task.lattice.sizes, node, strict=True):
-        if number * sizes[level] > 4 * len(place) + 1024:  # only those that occur
+        if number * sizes[level] > 4 * len(place) + 1024:  # only classes that occur
             occurring, place = np.unique(place, return_inverse=True)
             number = max(1, len(occurring))
         place, number = place * sizes[level] + codes, number * sizes[level]

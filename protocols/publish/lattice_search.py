@@ -1,8 +1,8 @@
-"""The lattice of public hierarchies, and the search on its heights: what joint full-domain generalisation opens.
+"""Lattice of public hierarchies, and the search on its heights: the openings of joint full-domain generalisation.
 
-A node says the level of every attribute, its height is the sum. If some node of a height will do, so will some node of
-every greater one: binary search finds the least such height. Which height is asked next, and which nodes stand there in
-which order, follow from what is public and from the answers so far.
+A node is a level for every attribute; its height is their sum. If some node of a height suffices, so does some node of
+every greater height: binary search finds the least such height. The next height, and the order of its nodes, follow
+from public facts and the openings so far.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from smc.primitives import bits as bitpack
 from smc.primitives.bits import BitMatrix
 
 Node: TypeAlias = tuple[int, ...]
-Groups: TypeAlias = tuple[tuple[int, ...], ...]  # level by level: of each value, the number of its group
+Groups: TypeAlias = tuple[tuple[int, ...], ...]  # for each level the number of the group of each value
 
-MOST_NODES = 1 << 16  # of a lattice whose nodes are listed
+MOST_NODES = 1 << 16  # largest lattice whose nodes are listed
 KINDS = ("whether the rows may be published", "whether a height will do", "levels", "whether a class is published")
 
 
@@ -62,7 +62,7 @@ class Lattice:
 
     @cached_property
     def _losses(self) -> tuple[tuple[Fraction, ...], ...]:
-        """Share of its values that a group of each level stands for, on average over the values; 0 if alone."""
+        """Average share of the values in the group of a value, for each level; 0 for groups of one value."""
         losses = []
         for levels in self.hierarchies:
             alike = [np.bincount(groups) for groups in levels]
@@ -102,7 +102,7 @@ class Lattice:
 
 @dataclass(frozen=True)
 class Found:
-    """State of a search: the answers for the heights so far, the node, and which of its possible classes are published.
+    """State of a search: the results for the heights so far, the node, and which of its possible classes are published.
 
     `node` and `published` are None until they are opened. Against the peer `published` stays None.
     """
@@ -129,7 +129,7 @@ NOTHING = Found()
 
 
 def bounds(lattice: Lattice, search: Found) -> tuple[int, int]:
-    """Return the range of the least height by the answers so far; the top will always do.
+    """Return the range of the least height by the results so far; the top always suffices.
 
     Args:
         lattice: The public lattice.
@@ -148,7 +148,7 @@ def bounds(lattice: Lattice, search: Found) -> tuple[int, int]:
 
 
 def asked(lattice: Lattice, search: Found) -> int | None:
-    """Return the height of the next question; None if the least one is known.
+    """Return the height to compare next; None if the least height is known.
 
     Args:
         lattice: The public lattice.

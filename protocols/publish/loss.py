@@ -1,4 +1,4 @@
-"""Circuits of joint Mondrian that choose the edge after which least is lost.
+"""Circuits of joint Mondrian that choose the edge with the least loss.
 
 The loss of an edge is L l + U u, for L and U rows below and above it, whose ranges then have l and u further values
 (the normalised certainty penalty, up to public factors). Each party knows its own part of the sum, so no product is

@@ -1,29 +1,30 @@
-"""Joint Mondrian: one recoding for the rows of two parties, who show each other no count.
+"""Joint Mondrian: one recoding for the rows of two parties, without opening a count.
 
 Ideal functionality. Inputs: each party's own rows (category indices), public `Problem`. Output to both: boxes of
-values, as the cuts that make them; each box is a class, whose rows all say the same once each party has recoded its
-own. It begins with the box of all values. A box is cut into two in the attribute of which it has the largest share, at
-the edge between two values that divides the rows of both parties most evenly (of equally even ones, the one nearest the
-middle in the order of values; below it rather than above), of the edges both sides of which keep the rules; else in the
-next widest, and so on; and it stays if there is no such edge. With the score "ncp" it is cut, instead of most evenly,
-where least is lost: the sum over rows of how many further values their range then has (of equal ones the lowest).
-Rules (`protocols.publish.problem`): k rows, l-diversity and t-closeness of a sensitive column (`protocols.rules`),
-against the `public` or the `peer`. A run can start from the cuts of some levels, which one that was cut short has left:
-it ends with the same cuts, and opens nothing of those levels.
+values, as the cuts that make them. Each box is a class: its rows are equal once each party has recoded its own. The
+first box holds all values. A box is cut into two in the attribute of which it has the largest share, at an edge between
+two values. Only edges with rows that keep the rules on both sides are allowed. The edge that divides the rows of both
+parties most evenly is taken (of equally even ones the one nearest the middle in the order of values, below it rather
+than above). If the attribute has no allowed edge, the next widest is tried, and so on; a box without any allowed edge
+stays. With the score "ncp" the edge of least loss is taken instead: the sum over rows of the number of further values
+in their range (of equal ones the lowest). Rules (`protocols.publish.problem`): k rows, l-diversity and t-closeness of a
+sensitive column (`protocols.rules`), against the `public` or the `peer`. A run can resume from the cuts of some levels.
+It ends with the cuts of the whole run, and opens nothing of those levels.
 
-Before all that it is decided whether the rows may be published (`protocols.publish.precheck`); if not, both parties
-get an `InputError` that says why.
+First the parties decide whether the rows may be published (`protocols.publish.precheck`); if not, both get a
+`JointRefusalError` with the reason.
 
-Leakage: the cuts, which are published, and nothing else. That a box is asked for its other attributes only after its
-widest could not be cut follows from where it is cut in the end, or from its not being cut at all. With the rule
-`public`, who has rows in a class can subtract them, and is left with perhaps fewer than k of the peer's.
+Leakage: the cuts, which are published, and nothing else. A box is compared in its other attributes only if its widest
+could not be cut; this follows from the final cut, or from its absence. With the rule `public`, a party with rows in a
+class can subtract them, and is left with perhaps fewer than k of the peer's.
 
-Paper: K. LeFevre, D. DeWitt, R. Ramakrishnan, "Mondrian Multidimensional K-Anonymity" (ICDE 2006). Widths are public
-ones: those of the boxes, not of the rows inside, which nobody is shown. One level is one batch.
+Paper: K. LeFevre, D. DeWitt, R. Ramakrishnan, "Mondrian Multidimensional K-Anonymity" (ICDE 2006). Widths are public:
+those of the boxes, not of the rows inside, which are not opened. One level is one batch.
 
-Cost of e edges of rows counted with N bits: e (N + 2) input bits from each party, about 3 N + log2 e ANDs an edge: a
-sum, a comparison and a choice. An inner box costs the edges of its widest attribute, a class that stays those of all.
-l and t cost nothing more against the peer; against the public what `protocols.feasibility` says of two groups an edge.
+e edges of rows counted with N bits cost e (N + 2) input bits of each party, and about 3 N + log2 e ANDs an edge: a sum,
+a comparison and a choice. An inner box costs the edges of its widest attribute, a final box those of all attributes. l
+and t cost nothing more against the peer. Against the public they cost what `protocols.feasibility` states for two
+groups an edge.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ Columns = Sequence[str]
 
 @dataclass(frozen=True)
 class Progress:
-    """A step of a run: the number of boxes to decide next, and the cuts so far."""
+    """Step of a run: the number of boxes to decide next, and the cuts so far."""
 
     boxes: int
     cuts: Cuts
@@ -106,12 +107,12 @@ def mondrian(
 
 
 class OwnCells(OwnRows):
-    """A party's rows as cells: the open box of each row, and the rows of each box by value."""
+    """This party's rows as cells: the open box of each row, and the rows of each box by value."""
 
     def __init__(self, problem: Problem, rows: Indices) -> None:
         super().__init__(problem, rows)
         self._domains = problem.domains
-        self._place: Indices = np.zeros(len(rows), dtype=np.int64)  # the number of the open box, -1 in a closed one
+        self._place: Indices = np.zeros(len(rows), dtype=np.int64)  # number of the open box, -1 in a closed one
         self.tables: list[Indices] = []
 
     def count(self, boxes: int) -> None:
@@ -188,7 +189,7 @@ def _best(engine: Engine, problem: Problem, party_rows: OwnCells, question: Aske
         ]
     )
     attributes = np.array([len(order) for order in question.orders])
-    boxes = party_rows.tables[0][np.repeat(places, attributes), -1]  # of each box, once an attribute
+    boxes = party_rows.tables[0][np.repeat(places, attributes), -1]  # rows of each box, once for each attribute
     upper = np.repeat(boxes, lengths, axis=0) - lower
     bits = _allowed(engine, problem, party_rows, lower, upper)
     rows = (lower.sum(axis=-1), upper.sum(axis=-1))

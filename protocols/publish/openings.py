@@ -1,8 +1,8 @@
-"""What a joint Mondrian opens, said once: the run reads it from opened bits, counting plays it, records count it.
+"""Openings of a joint Mondrian, defined once for the run, the cost model and the records.
 
-At first whether there is anything to publish (`protocols.publish.precheck`). Then of every level first whether each
-open box is cut in its widest attribute and where; then, of those that are not, whether in another, in which and where.
-All of it follows from the cuts: of several attributes the widest is taken in which a box can be cut at all.
+The first opening is whether the rows may be published (`protocols.publish.precheck`). Each level then opens whether
+each open box is cut in its widest attribute and where. For the other boxes it opens whether they are cut in another
+attribute, in which and where. All of it follows from the cuts: a box is cut in the widest attribute that allows a cut.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ KINDS = ("whether the rows may be published", "whether a class is cut", "attribu
 
 @dataclass(frozen=True)
 class Asked:
-    """A question about some boxes: by which of its attributes, in order of preference, and where, each box is cut."""
+    """Question about some boxes: in which of its attributes, in order of preference, and where each box is cut."""
 
     domains: tuple[int, ...]
     boxes: tuple[Box, ...]
@@ -31,7 +31,7 @@ class Asked:
 
     @property
     def widths(self) -> tuple[int, int]:
-        """Bits of a place among attributes, and of a place among the edges between an attribute's values."""
+        """Bits of a position among attributes, and of a position among the edges between an attribute's values."""
         return (len(self.domains) - 1).bit_length(), max(0, max(self.domains) - 2).bit_length()
 
     @property
@@ -41,7 +41,7 @@ class Asked:
         return np.array([box[a][1] - box[a][0] - 1 for box, order in pairs for a in order], dtype=np.int64)
 
     def bits(self, level: Sequence[Cut | None]) -> BitMatrix:
-        """Return the answers as opened bits: cut or not, the attribute's place, the edge's; 0 for an uncut box."""
+        """Return the results as opened bits: cut or not, positions of attribute and edge; 0 for an uncut box."""
         ranks, edges = self.widths
         rank = [0 if cut is None else order.index(cut.attribute) for cut, order in zip(level, self.orders, strict=True)]
         edge = [

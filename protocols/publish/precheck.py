@@ -1,8 +1,8 @@
-"""Whether both parties' rows may be published under one recoding at all.
+"""Check whether both parties' rows may be published under one recoding.
 
 Ideal functionality. Inputs: each party's rows. Output to both: whether the rows as a whole keep the rules; and of each
-column whether it is a *provenance* column: both have rows, and no value of it occurs at both, so that each row says
-whose it is. Leakage: nothing else.
+column whether it is a *provenance* column: both parties have rows, and no value occurs at both, so each row reveals its
+owner. Leakage: nothing else.
 
 Cost: an AND and two input bits for every value of every column, some for the rows, and what l and t cost of one class
 (`protocols.feasibility`) against the public; 1 bit a column opened, and 1.
@@ -26,7 +26,7 @@ from smc.primitives.bits import BitMatrix
 
 
 class OwnRows:
-    """A party's distinct rows and the number of each. InputError if they do not fit the problem.
+    """This party's distinct rows and the number of each; raises InputError if they do not fit the problem.
 
     `rows` is int64[lines, columns + 1]: values of the attributes, then of the other columns, and the number of equal
     rows.
@@ -42,7 +42,7 @@ class OwnRows:
         self.rows = int(self.numbers.sum())
         if self.rows > problem.max_rows:
             raise InputError(f"{self.rows} rows are more than the agreed maximum of {problem.max_rows}")
-        # By what l and t count: the last column's value, or one for all.
+        # The values by which l and t count: the last column's value, or one for all.
         self.kinds = problem.classes
         self.kind: Indices = self.values[:, -1] if problem.models.any else np.zeros(len(rows), dtype=np.int64)
         self.whole = self.tally(self.kind, self.kinds)

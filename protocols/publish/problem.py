@@ -1,4 +1,4 @@
-"""What both parties must agree on before they publish rows under one recoding."""
+"""Public settings of joint publishing, on which both parties must agree."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ Score = Literal["balance", "ncp"]
 class Problem:
     """Public settings of joint publishing, equal at both parties.
 
-    `domains` are the numbers of values of the attributes to recode, `others` those of columns published as they are.
-    Against the `public` each class has at least k rows of both together. Against the `peer` those of either party in it
-    are none or at least k by themselves: then it has k of both too, for it has some. `models` are l and t of the last
-    of the others, a sensitive column, against the public or the peer as k. `score` is the criterion that chooses an
-    edge: how evenly it divides rows, or the loss after it (normalised certainty penalty).
+    `domains` are the numbers of values of the attributes to recode, `others` those of columns published unchanged.
+    Against the `public` each class has at least k rows of both parties together. Against the `peer` the rows of either
+    party in a class are none or at least k; the class then has at least k rows of both, because it is not empty.
+    `models` are l and t of the last of the others, a sensitive column, against the public or the peer as k. `score` is
+    the criterion that chooses an edge: how evenly it divides rows, or the loss after it (normalised certainty penalty).
     """
 
     domains: tuple[int, ...]
-    max_rows: int  # no party has more rows than this
+    max_rows: int  # upper bound on a party's rows
     k: int
     against: Against = "peer"
     others: tuple[int, ...] = ()
@@ -74,7 +74,8 @@ class Problem:
     @property
     def least(self) -> int:
         """Fewest rows of both parties in a class, for circuits."""
-        return self.k if self.against == "public" else 1  # against the peer the rest follows
+        # against the peer the rule for both follows from the rule for each
+        return self.k if self.against == "public" else 1
 
     def keeps(self, counts: Indices, whole: Indices) -> NDArray[np.bool_]:
         """Return whether a party's rows of each class do not break the rules by themselves, bool[...].

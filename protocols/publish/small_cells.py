@@ -1,4 +1,4 @@
-"""Joint tables of counts: which cells are too small to be published, and the others' values for somebody else.
+"""Joint tables of counts: which cells are too small to publish, and masked or noisy sums of the others.
 
 `cell_states`. Ideal functionality. Inputs: each party's own rows in every cell of a table, totals too. Output to both:
 of each cell whether it may be published; with `zeros` "shown" whether it is empty, besides. A cell may be published if
@@ -9,9 +9,9 @@ to T - 1 with zeros shown; so the threshold is at least 3. With zeros shown, tha
 
 `masked_sums`. Ideal functionality. Inputs: each party's own integers (a batch) of a public width. Outputs: to each
 party its own uniform bits r0 or r1, to both the sums XOR r0 XOR r1. These are shares of each sum by a one-time pad in
-three parts: who has all learns the sums; each party lacks the other's part, and sees uniform bits. Each part is drawn
-by `Session.contributions`, so that a step that is computed again makes the same ones if something of it has left (and
-new ones if nothing has). Leakage: width, batch.
+three parts: all three parts together give the sums; each party lacks the other's part, and sees uniform bits. Each part
+is drawn by `Session.contributions`: a repeated step draws equal parts if the first run has sent anything, and new parts
+otherwise. Leakage: width, batch.
 
 `noisy_cells`. Ideal functionality. Inputs: each party's own rows and its own numbers in every cell. Output to both: of
 each cell whether the rows of both, with a sample of a public law, are fewer than the threshold; if they are not, the
@@ -46,7 +46,7 @@ from smc.primitives import bits as bitpack
 from smc.primitives.bits import BitMatrix
 
 ENOUGH, FEW, NONE = range(3)  # states of a cell
-LEAST = 3  # of a threshold: below, whether a cell is small would say how many are in it
+LEAST = 3  # least threshold: below it, the state of a small cell would reveal its count
 
 Zeros: TypeAlias = Literal["hidden", "shown"]
 States: TypeAlias = NDArray[np.int64]
@@ -54,10 +54,10 @@ States: TypeAlias = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class CellProblem:
-    """Public settings: `cells` of a table, totals among them, and the rule for publishing a cell."""
+    """Public settings: `cells` of a table, including totals, and the rule for publishing a cell."""
 
     cells: int
-    max_rows: int  # no party has more rows than this
+    max_rows: int  # upper bound on a party's rows
     threshold: int
     against: Against = "peer"
     zeros: Zeros = "hidden"

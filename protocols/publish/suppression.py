@@ -1,9 +1,9 @@
-"""Circuits of joint full-domain generalisation: the rows in classes with fewer than k, both parties' together.
+"""Circuits of joint full-domain generalisation: the rows of both parties in classes with fewer than k.
 
-Only whether a class has k rows matters, and how many it has if it has fewer. So each party brings of a class
-min(own rows, k), which has as many bits as k: the sums are below k, or not, just as those of the rows are. A class of
-nobody's rows adds 0, so possible classes stand for those that occur. SPAN classes are summed in one instance of a
-circuit, then SPAN such sums, and so on, all nodes of a height side by side.
+The result depends on whether a class has k rows, and on its number of rows if it has fewer. So each party enters
+min(own rows, k) for a class, which has as many bits as k: the sum is below k if and only if the sum of the rows is. An
+empty class adds 0, so possible classes may stand for those that occur. SPAN classes are summed in one instance of a
+circuit, then SPAN such sums, and so on, all nodes of a height in one batch.
 
 Cost of a class, k of w bits: 2 w input bits, and about 4 w + 1 ANDs: a sum, a comparison, a mask, and a part of a sum.
 """
@@ -20,7 +20,7 @@ from smc.circuit import Builder, Form, Netlist, total
 from smc.engines import Bits, Engine
 from smc.primitives import bits as bitpack
 
-SPAN = 32  # numbers that one instance sums
+SPAN = 32  # numbers summed by one instance
 
 
 @lru_cache(maxsize=32)

@@ -1,6 +1,6 @@
-"""Knock-out tournaments in secret: of the edges of each box the best, of its attributes the first that can be cut.
+"""Secret knock-out tournaments: the best edge of each box, and the first of its attributes that can be cut.
 
-Players that may not be chosen take no part. All groups of a batch play side by side.
+Players that may not be chosen take no part. All groups of a batch play in parallel.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from protocols.counts import Indices
 from smc.circuit import Builder, Form, Netlist, concatenate, select
 from smc.engines import Bits, Engine
 
-Fields = list[Bits]  # of every player: whether it may win, what it is judged by, where it comes from
+Fields = list[Bits]  # of every player: whether it may win, its score, its origin
 
 
 @lru_cache(maxsize=128)

@@ -1,1 +1,1 @@
-"""Numbers and decisions opened with noise that is made inside the protocol: nobody knows it, nobody can bias it."""
+"""Numbers and decisions opened with noise from inside the protocol: neither party knows or can bias the noise."""

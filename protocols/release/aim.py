@@ -1,4 +1,4 @@
-"""Marginals chosen one after the other by what a model still has wrong: the adaptive and iterative mechanism, AIM.
+"""AIM: marginals chosen one after the other by the error of a model that learns from them.
 
 McKenna, Mullins, Sheldon, Miklau, "AIM: an adaptive and iterative mechanism for differentially private synthetic data"
 (PVLDB 15, 2022). Single columns are measured first. Then each round chooses the marginal r with the greatest
@@ -36,8 +36,8 @@ from protocols.release.selection import Estimates, MarginalModel, Measured, OnMe
 from smc.counting import CountingEngine
 from smc.engines import Bits, Engine
 
-MEASURING = Fraction(9, 10)  # of a round's rho; the rest chooses
-ROUNDS_PER_COLUMN = 16  # the first sigma and epsilon are for so many rounds
+MEASURING = Fraction(9, 10)  # share of a round's rho for measuring; the rest is for choosing
+ROUNDS_PER_COLUMN = 16  # number of rounds for the first sigma and epsilon, per column
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Centroids in fixed point: where they begin, which one a point belongs to, and how noisy sums move them.
+"""Centroids in fixed point: their start, the nearest centroid of a point, and their moves by noisy sums.
 
 A point of [-1, 1]^d is d integers from -UNIT to UNIT, so both parties compute the same on any machine: distances are
 integers, and quotients are rounded in one way.
@@ -13,8 +13,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-UNIT = 1 << 10  # what 1 is in fixed point: rounding moves a coordinate by 1 / 2,048 at most
-ASIDE = UNIT // 8  # how far beside a cluster's centroid, in each coordinate, one that lacks rows is put
+UNIT = 1 << 10  # the number 1 in fixed point: rounding moves a coordinate by 1 / 2,048 at most
+ASIDE = UNIT // 8  # distance in each coordinate from a cluster's centroid to a new one for a cluster that lacks rows
 TRIES = 40  # candidates for a centroid when balls are packed
 
 Points = NDArray[np.int64]  # int64[points, dimensions], from -UNIT to UNIT
@@ -35,7 +35,7 @@ def packed(clusters: int, dimensions: int) -> tuple[tuple[int, ...], ...]:
     Returns:
         One tuple of coordinates for each centroid, from -UNIT to UNIT.
     """
-    draw = random.Random(0)  # no secret: both parties draw the same
+    draw = random.Random(0)  # not secret: both parties draw equal numbers
     shape = (max(200, TRIES * clusters), dimensions)
     uniform = np.array([draw.getrandbits(32) for _ in range(shape[0] * shape[1])], dtype=np.int64).reshape(shape)
     found, low, high = _balls(uniform, clusters, 0), 0, UNIT + 1  # balls of radius 0 always fit

@@ -39,7 +39,7 @@ from smc.circuit import Builder, Form, Integer, Netlist, argmax, concatenate, se
 from smc.engines import Bits, Engine
 from smc.errors import InputError
 
-TIE_BITS = 16  # that decide between equal sums
+TIE_BITS = 16  # random bits that decide between equal sums
 
 
 def choice_law(

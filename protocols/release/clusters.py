@@ -32,7 +32,7 @@ from smc.engines import Engine
 
 MILLION = 10**6
 Own = Callable[[Points], Points]
-Rounds = tuple[tuple[int, ...], ...]  # the opened numbers of each round, cluster after cluster
+Rounds = tuple[tuple[int, ...], ...]  # opened numbers of each round, cluster after cluster
 
 
 def change(dimensions: int, replaced: bool) -> int:

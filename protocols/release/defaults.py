@@ -31,7 +31,7 @@ ROWS_OF_ONE_LEVEL = Fraction(5, 2)
 
 @dataclass(frozen=True)
 class Defaults:
-    """Depth and stop of a private tree; `leaf_share` of epsilon goes to the leaves, the rest evenly to the levels."""
+    """Depth and stop of a private tree; `leaf_share` of epsilon is for the leaves, the rest evenly for the levels."""
 
     depth: int
     leaf_share: Fraction

@@ -1,4 +1,4 @@
-"""Noisy gradient descent: weights that all may know, gradients that nobody may.
+"""Noisy gradient descent: public weights, secret gradients.
 
 Ideal functionality. Public: T steps, the rate, the constants below. In each step both parties know the weights w_t;
 each brings the sum of its own rows' gradients at w_t and the number of its rows; both learn the two sums over both
@@ -34,17 +34,18 @@ from protocols.release.numbers import MOST_BITS, noisy_sums, sum_width
 from smc.engines import Engine
 from smc.errors import InputError
 
-FINE, COARSE = 28, 8  # bits behind the point: of a row's vector, and of what is summed
-COUNTED = 32  # what a row counts for in the number of rows, in units of 2^-COARSE: K
+FINE, COARSE = 28, 8  # fraction bits: of a row's vector, and of the sums
+COUNTED = 32  # contribution of a row to the number of rows, in units of 2^-COARSE: K
 MOMENTUM = 0.9
-DIRECTIONS = 8  # in which steps are short, at most
+DIRECTIONS = 8  # most directions in which steps are short
 CERTAIN = 3.0  # standard deviations
-RADIUS = 2.0**20  # of all weights: a minimiser is no longer than sqrt(2 / lambda)
+RADIUS = 2.0**20  # bound on the norm of the weights: a minimiser has norm at most sqrt(2 / lambda)
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-Sums: TypeAlias = tuple[int, ...]  # what a step opens: d sums of gradients, then the number of rows
-Own: TypeAlias = "Callable[[Floats], tuple[Integers, int]]"  # own sums of gradients at some weights, own rows
+Sums: TypeAlias = tuple[int, ...]  # opened numbers of a step: d sums of gradients, then the number of rows
+# returns own sums of gradients at some weights, and the number of own rows
+Own: TypeAlias = "Callable[[Floats], tuple[Integers, int]]"
 
 
 @dataclass(frozen=True)
@@ -71,12 +72,12 @@ class Descent:
     change: Change
     steps: int
     rate: float
-    short: float  # of a step in directions in which those of `rate` overshoot
+    short: float  # length of a step in directions in which steps of `rate` overshoot
     regularisation: float
     variance: Fraction
-    max_rows: int  # of either party
+    max_rows: int  # upper bound on the rows of either party
     least_rows: int
-    epsilon: Fraction = Fraction(1)  # that is promised for all steps, at some delta
+    epsilon: Fraction = Fraction(1)  # guarantee for all steps, at some delta
 
     def check(self) -> None:
         """Raise InputError if the sums, or their noise, could be too large to be opened.

@@ -1,4 +1,4 @@
-"""The exponential mechanism: a candidate is chosen with a probability in proportion to a power of its score.
+"""Exponential mechanism: chooses a candidate with probability proportional to a power of its score.
 
 Ideal functionality. Inputs: secret scores from 0 up, of a batch of n candidates. Output to both: one index i, with
 probability w(q_i) / (w(q_1) + ... + w(q_n)), where w(q) is about 2^(q / 2^b). Leakage: n, widths, law. No score, no
@@ -44,10 +44,10 @@ from smc.engines import Bits, Engine
 from smc.errors import InputError
 
 LN2 = Fraction(693_147_181, 10**9)  # rounded up
-LEAST_STEP = 64  # the greatest factor of a distance is at least so much: an epsilon is met within one part of it
-EXACT = 64  # rounded weights take at most so small a part of an epsilon
-MOST_TABLE = 16  # digits of a table's index
-AT_ONCE = 2  # levels of the tree of sums, and digits of the choice that are opened together
+LEAST_STEP = 64  # least value of the greatest factor of a distance: epsilon is met to within one part in this number
+EXACT = 64  # rounding of weights takes at most one part in this number of epsilon
+MOST_TABLE = 16  # most digits of a table's index
+AT_ONCE = 2  # levels of the tree of sums, and digits of the choice, opened together
 
 
 @dataclass(frozen=True)
@@ -203,7 +203,7 @@ def _greatest(engine: Engine, values: Bits) -> Bits:
     most = GROUP if engine.form == "depth" else 2
     while values.batch > 1:
         many = min(most, values.batch)
-        seats = np.arange(-(-values.batch // many) * many) % values.batch  # who fills the last group plays twice
+        seats = np.arange(-(-values.batch // many) * many) % values.batch  # repeats fill the last group
         players = [values.take(seats[place::many]) for place in range(many)]
         (values,) = engine.run(_greatest_netlist(values.width, many, engine.form), *players)
     return values

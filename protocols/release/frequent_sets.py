@@ -1,4 +1,4 @@
-"""Which sets of items are the most frequent in both parties' rows, with noise, and how many rows have them.
+"""Most frequent sets of items in both parties' rows, with noise, and the noisy number of rows of each.
 
 Ideal functionality. Inputs: each party's own rows, each a set of items; public `association.Problem`, a number `first`,
 two laws. Output to both: a list of at most `first` sets X_1, X_2, ..., and of each, and of all rows, the number of
@@ -47,7 +47,7 @@ from protocols.release.numbers import noisy_sums
 from smc.counting import CountingEngine
 from smc.engines import Bits, Engine
 
-Fresh = Callable[[Sequence[ItemSet]], list[ItemSet]]  # the candidates that come about by the last place
+Fresh = Callable[[Sequence[ItemSet]], list[ItemSet]]  # returns the candidates that the last place adds
 
 
 def most_samples(problem: Problem, first: int) -> int:
@@ -130,9 +130,9 @@ def _opened(
 ) -> tuple[list[ItemSet], list[int]]:
     width = problem.max_rows.bit_length()
     chosen: list[ItemSet] = []
-    numbers: list[int] = []  # own, of the chosen sets
-    candidates: list[tuple[ItemSet, int]] = []  # with own numbers
-    scores: Bits | None = None  # of the candidates, with noise
+    numbers: list[int] = []  # own numbers of the chosen sets
+    candidates: list[tuple[ItemSet, int]] = []  # candidates with own numbers
+    scores: Bits | None = None  # noisy scores of the candidates
     new: list[ItemSet] = [(item,) for item in range(len(problem.columns))]
     with engine.session.phase("sets"):
         while new or candidates:

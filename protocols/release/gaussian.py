@@ -35,10 +35,10 @@ from protocols.release.table import PublicTable
 from smc.circuit import Integer, total
 from smc.errors import InputError
 
-GUARD_BITS = 64  # of the weights beyond what the distance asks for
-TABLE_VARIANCE = 32 * 32  # the greatest of one table
-BASE_VARIANCE = 24 * 24  # of y
-MOST_SHIFT = 4  # log2 c
+GUARD_BITS = 64  # bits of the weights beyond those that the distance needs
+TABLE_VARIANCE = 32 * 32  # greatest variance of one table
+BASE_VARIANCE = 24 * 24  # variance of y
+MOST_SHIFT = 4  # greatest log2 c
 MOST_VARIANCE = 1 << 60
 
 

@@ -27,8 +27,8 @@ from protocols.release.laws import SECURITY, Law, check_security
 from smc.circuit import Integer
 from smc.errors import InputError
 
-GUARD_BITS = 256  # of precision beyond a threshold's own
-MOST_DIGITS = 48  # of a sample
+GUARD_BITS = 256  # bits of precision beyond a threshold's own
+MOST_DIGITS = 48  # most digits of a sample
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from smc.circuit import Builder, Integer, Netlist
 from smc.engines import Bits, Engine
 from smc.primitives import bits as bitpack
 
-TOGETHER = 8  # numbers that are added up by one netlist
+TOGETHER = 8  # numbers added up by one netlist
 
 Numbers = NDArray[np.int64]
 
@@ -98,7 +98,7 @@ def totals(engine: Engine, numbers: Bits, sizes: NDArray[np.integer], most_bits:
     """
     while sizes.max() > 1:
         together = min(TOGETHER, int(sizes.max()))
-        parts = -(-sizes // together)  # of each group
+        parts = -(-sizes // together)  # parts of each group
         first = np.repeat(np.cumsum(sizes) - sizes, parts) + together * _within(parts)
         end = np.repeat(np.cumsum(sizes), parts)
         none = engine.constant(np.zeros((numbers.width, 1), dtype=np.uint8))

@@ -1,4 +1,4 @@
-"""Noise on the triangles of a graph that grows with the graph's own most common neighbours, and tells nothing of them.
+"""Noise on the triangles of a graph, scaled to its own most common neighbours without revealing them.
 
 A graph has T triangles, and LS is the most common neighbours of any two of its n vertices: what one edge more or less
 makes or breaks at most. Rung u = 0, 1, ... of its *ladder* is the numbers whose distance from T is above R_(u-1) and at
@@ -27,7 +27,7 @@ from protocols.release.laplace import DiscreteLaplace
 from protocols.release.laws import security_for
 from smc.circuit import Integer, decode, multiply, pick, select
 
-REACHED = 1e-12  # of a law's mass may be left out of an interval's sum
+REACHED = 1e-12  # most mass of a law that an interval's sum may omit
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Laws of noise: public distributions on the integers, drawn inside a circuit from uniform bits that nobody knows.
+"""Laws of noise: public distributions on the integers, drawn inside a circuit from secret uniform bits.
 
 A law is public; its samples are secrets of the engine. What `Engine.random` draws goes through the circuit `draw`, so
 no number with a fraction is near a sample: coins are compared with integers, and the law of the circuit is a table of
@@ -20,9 +20,9 @@ from smc.circuit import Builder, Form, Integer, Netlist
 from smc.engines import Bits, Engine
 from smc.errors import InputError
 
-SECURITY = 40  # by default, the statistical distance to the ideal law is at most 2^-40
-MOST_SECURITY = 2048  # more than an epsilon of 1,000 asks for
-TABULATED = 1 << 16  # values of a law that are listed with their exact probabilities
+SECURITY = 40  # default: the statistical distance to the ideal law is at most 2^-40
+MOST_SECURITY = 2048  # more than an epsilon of 1,000 needs
+TABULATED = 1 << 16  # most values of a law that are listed with their exact probabilities
 
 
 class Law(ABC):

@@ -1,4 +1,4 @@
-"""The classes of the rows in the leaves of an opened tree, counted with noise: how many a leaf has, and how many agree.
+"""Noisy counts of the leaves of an opened tree by class: the rows of a leaf, and how many of them have its class.
 
 Ideal functionality. Inputs: each party's own rows, the tree, public. Output to both: for each leaf and class, the
 number of both parties' rows there with one sample of a public law of noise. Leakage: nothing else. Security is that of

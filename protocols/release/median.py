@@ -1,4 +1,4 @@
-"""A noisy median: which of some public candidates lies nearest to the middle of both parties' values.
+"""Noisy median: the public candidate nearest to the middle of both parties' values.
 
 Ideal functionality. Inputs: from each party, for each public candidate v (a batch of such), how many of its values are
 less than v and how many are greater. Output to both: the index of the candidate with the greatest g_v - u_v, among

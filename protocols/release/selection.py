@@ -37,7 +37,7 @@ from smc.engines import Bits, Engine
 from smc.errors import ProtocolError
 from smc.primitives import bits as bitpack
 
-DIGITS = 6  # of a standard deviation, which is rounded up, and of the epsilon of a choice, which is rounded down
+DIGITS = 6  # significant digits of a standard deviation, rounded up, and of the epsilon of a choice, rounded down
 
 Counts = NDArray[np.int64]
 Estimates = list[Counts]  # rounded down; half a row more is what enters a distance
@@ -57,7 +57,7 @@ class Workload:
     rho: Fraction
     replaced: bool = False
     epsilon: Fraction = Fraction(1)
-    rows: int = 1  # that are hidden together: those of a person
+    rows: int = 1  # rows of a person, which are hidden together
 
     @property
     def singles(self) -> tuple[int, ...]:
@@ -109,7 +109,7 @@ class Measured:
 
 
 State = tuple[Measured, ...]
-OnMeasurement = Callable[[State], object]  # before each step, with what was measured before
+OnMeasurement = Callable[[State], object]  # called before each step with the measurements so far
 
 
 class MarginalModel(Protocol):

@@ -28,9 +28,9 @@ from smc.circuit import Integer, Wire, mux
 from smc.circuit.graph import ONE, ZERO
 from smc.errors import InputError
 
-LARGEST = 1 << 12  # points of a table
+LARGEST = 1 << 12  # most points of a table
 
-Row = int | None  # a threshold; None where the law never comes
+Row = int | None  # a threshold; None where the probability is 0
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""How far out discrete Laplace noise X of a scale lies with a probability of at most delta: P(X >= t) <= delta.
+"""Tail of discrete Laplace noise X of a scale: the distance t with P(X >= t) <= delta.
 
 With alpha = e^(-1 / scale), P(X >= t) = alpha^t / (1 + alpha) for t >= 0, so the least such t is
 

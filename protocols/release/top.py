@@ -1,4 +1,4 @@
-"""Noisy top: the k most frequent of some public candidates, in their order, by one noise a candidate.
+"""Noisy top: the k most frequent of some public candidates, in order, with one noise for each candidate.
 
 Ideal functionality. Inputs: from each party one count a candidate (a batch of such). Output to both: the indices of the
 k greatest q_i + g_i, the greatest first and equals in a random order (`protocols.release.choice`), where q_i is the sum
@@ -70,7 +70,8 @@ def top_netlist(candidates: int, most: int, width: int, noise: int, form: Form =
     scores = [count.wide_add(builder.input(noise)) for count in counts]
     if ties:
         scores = [concatenate(builder.input(ties), score) for score in scores]
-    left_in = [concatenate(score, Wire(score.graph, ONE)) for score in scores]  # the top bit goes once it is found
+    # the top bit is removed once it is found
+    left_in = [concatenate(score, Wire(score.graph, ONE)) for score in scores]
     for place in range(most):
         index = argmax(left_in)
         builder.output(index)

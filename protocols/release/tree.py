@@ -1,4 +1,4 @@
-"""Two-party ID3 with differential privacy: every decision of the tree is a choice with noise that nobody knows.
+"""Two-party ID3 with differential privacy: every decision of the tree is a noisy choice, whose noise is secret.
 
 Ideal functionality. Inputs: each party's own rows (category indices), public `Problem`. Output to both: a tree, or
 several over disjoint parts of the rows, grown level by level. At every open node the third party chooses by report

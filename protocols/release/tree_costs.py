@@ -1,4 +1,4 @@
-"""What a tree with noise will cost, from its problem alone: a typical tree, and a bound that no tree exceeds.
+"""Forecast of the cost of a noisy tree from its problem alone: a typical tree, and an upper bound for every tree.
 
 Which nodes are split follows from the noise wherever the rows say little. At a node whose questions gain nothing, each
 of a questions and "stop" have independent noise, exponential in units of its scale, and "stop" a bonus of 2 scales. So
@@ -33,10 +33,10 @@ from protocols.tree import Open
 from smc.counting import CountingEngine, forecast
 from smc.engines import Profile
 
-BONUS = 2.0  # of "stop", in scales of the noise
-GAIN = 0.02  # of a node's rows, what a question gains
-PAYS = 0.5  # of the nodes that have rows enough, those where a question gains
-BLOCK = 8  # nodes: what costs a multiple of this costs as much apart as together
+BONUS = 2.0  # bonus of "stop", in scales of the noise
+GAIN = 0.02  # gain of a question, as a share of a node's rows
+PAYS = 0.5  # share of the nodes with enough rows in which a question gains
+BLOCK = 8  # nodes; whole blocks cost as much in separate batches as in one
 
 
 def split_by_noise(questions: int) -> float:

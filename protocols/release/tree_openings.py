@@ -1,4 +1,4 @@
-"""What a tree with noisy choices opens, said once: counting plays it, records count it.
+"""Openings of a tree with noisy choices, defined once for counting and records.
 
 Of every level: what each node has chosen, an attribute or "stop", if there is anything to choose; then the class of
 each leaf. That is the level of the trees themselves, and nothing else; for a target of one class it is nothing at all.

@@ -1,4 +1,4 @@
-"""What both parties know and must agree on before a tree with noise."""
+"""Public parameters of a noisy tree, on which both parties must agree."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ class Problem:
 
     domains: tuple[int, ...]  # number of values of each attribute (answers of each question), in the public order
     classes: int
-    max_rows: int  # no party has more rows than this
+    max_rows: int  # upper bound on a party's rows
     max_depth: int
     epsilon: Fraction
     leaf_epsilon: Fraction
-    replace: bool = False  # whether neighbours differ by a row replaced, not by one added or removed
-    rows: int = 1  # in so many rows, if all of a person are hidden together
+    replace: bool = False  # True: neighbours differ by a replaced row; False: by an added or removed row
+    rows: int = 1  # number of such rows, if all rows of a person are hidden together
     quality: Measure = "max"
     stop: bool = True
     trees: int = 1
-    runs: Runs = ()  # of questions that ask one ordered column by its edges
+    runs: Runs = ()  # questions of each ordered column
 
     def __post_init__(self) -> None:
         if self.classes < 1 or min(self.domains, default=1) < 1 or min(self.max_rows, self.rows, self.trees) < 1:

@@ -1,4 +1,4 @@
-"""How many triangles a graph has whose edges two parties hold, with noise that fits the graph.
+"""Number of triangles of a graph whose edges two parties hold, with noise scaled to the graph.
 
 Ideal functionality. Inputs: from each party a set of edges between n public vertices. The graph has the edges of both.
 Let T be its triangles and LS the most common neighbours of any two vertices, so the most triangles that one edge more

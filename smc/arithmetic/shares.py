@@ -3,9 +3,10 @@
 Ideal functionality: fresh shares of the bit, or of the product; nothing else. Assumes a secure additive OT.
 Paper: Demmler, Schneider, Zohner, "ABY" (NDSS 2015); products after Gilboa (CRYPTO 1999).
 
-Cost of n bits by `bits_to_shares`: n random OTs, chosen by party 1, and 8 n bytes in one message from party 0. Cost of
-`product` with a factor of w bits on a batch of b: w b random OTs and 8 w b bytes each way. The directions cross.
-Extension (SoftSpoken, k = 4) takes 4 bytes an OT. These are 12 bytes a bit, and 24 a bit of the factor. Sums are free.
+`bits_to_shares` of n bits costs n random OTs, chosen by party 1, and 8 n bytes in one message from party 0. `product`
+with a factor of w bits on a batch of b costs w b random OTs and 8 w b bytes each way; the two directions cross.
+Extension (SoftSpoken, k = 4) adds 4 bytes an OT. In total this is 12 bytes a bit, or 24 bytes a bit of the factor. Sums
+are free.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ Shares = NDArray[np.uint64]
 def bits_to_shares(transfers: Transfers, bits: BitMatrix) -> Shares:
     """Convert XOR shares of bits to additive shares modulo 2^64.
 
-    b = b0 + b1 - 2 b0 b1; party 0 sends the OT with value -2 b0, party 1 chooses with b1.
+    b = b0 + b1 - 2 b0 b1. Party 0 is the sender with the correlation -2 b0; party 1 is the receiver with choice bit b1.
 
     Args:
-        transfers: Both directions of OT; one is used.
+        transfers: Both directions of OT; only the one from party 0 to party 1 is used.
         bits: This party's XOR shares, uint8[width, batch] of 0 and 1.
 
     Returns:
@@ -43,7 +44,7 @@ def bits_to_shares(transfers: Transfers, bits: BitMatrix) -> Shares:
 def product(transfers: Transfers, factor: BitMatrix, word: Shares) -> Shares:
     """Return additive shares of factor * word modulo 2^64.
 
-    For each bit b and own share y: b y = b_own y + b_peer (1 - 2 b_own) y, one OT a direction.
+    For each bit b and own share y: b y = b_own y + b_peer (1 - 2 b_own) y, one OT each direction.
 
     Args:
         transfers: Both directions of OT.

@@ -1,4 +1,4 @@
-"""Circuits in the text format of Bristol: reading (both generations) and writing (the newer, "Fashion").
+"""Reader and writer of circuits in the text formats of Bristol: reads both generations, writes the newer ("Fashion").
 
 Bristol Fashion:                          the older Bristol format:
 
@@ -9,10 +9,10 @@ Bristol Fashion:                          the older Bristol format:
     1 1 in out INV                            ...
     ...
 
-Wires are numbered from 0; inputs are the first wires, outputs the last. Blank lines and stray spaces count for
-nothing. The two are told apart by the third line that is not blank: all numbers in Fashion (where the first number
-of the second line also says how many follow), a gate in the older format (where the second line has exactly three
-numbers and the output is one argument). Input i belongs to party i.
+Wires are numbered from 0; the inputs are the first wires, the outputs the last. Blank lines and extra spaces are
+ignored. The third line that is not blank tells the formats apart: in Fashion it holds numbers alone, in the older
+format it is a gate. The first number of Fashion's second line is the number of widths that follow. The older format's
+second line has exactly three numbers, and its output is one argument. Input i belongs to party i.
 
 Gates: XOR, AND, INV, EQ (a constant), EQW (a copy), MAND (n ANDs: all left operands, all right operands, all results).
 """
@@ -27,9 +27,9 @@ from smc.circuit.netlist import FIRST_INPUT, Netlist
 from smc.circuit.wire import Wire
 from smc.errors import InputError
 
-MAX_WIRES = 1 << 22  # ten times the largest published circuits; a mistyped header must not exhaust the memory
+MAX_WIRES = 1 << 22  # ten times the largest published circuit, so a mistyped header cannot exhaust the memory
 
-# Operands and results of every gate; a MAND has 2n and n.
+# Number of operands and results of every gate; a MAND of n ANDs has 2n and n.
 SHAPES = {"XOR": (2, 1), "AND": (2, 1), "INV": (1, 1), "EQ": (1, 1), "EQW": (1, 1), "MAND": (0, 0)}
 
 
@@ -66,7 +66,7 @@ def parse(text: str, name: str) -> Netlist:
 
 
 class _Reader:
-    """One file being read: where we are in it, and the node of every wire defined so far."""
+    """Parser of one file: the current position, and the node of every wire defined so far."""
 
     def __init__(self, text: str, name: str) -> None:
         self.name = name
@@ -98,7 +98,7 @@ class _Reader:
         return self.builder.build()
 
     def header(self) -> tuple[int, list[int], list[int], list[tuple[int, list[str]]]]:
-        """Read gate count, input widths, output widths, and the lines of the gates; sets `wires`."""
+        """Read gate count, input widths, output widths and the gate lines; set `wires`."""
         if len(self.lines) < 2:
             raise self.error(self.last_line, "this is no Bristol circuit: the header is incomplete")
         (line, counts), (second, widths), *rest = self.lines
@@ -121,7 +121,7 @@ class _Reader:
         return gates, inputs, outputs, rest
 
     def gate(self, line: int, tokens: list[str]) -> None:
-        """Add the gate of one line (for MAND the gates) and define its results."""
+        """Add the gate of one line (the n gates of a MAND) and define its results."""
         *head, kind = tokens
         shape, wires = self.numbers(line, head[:2]), self.numbers(line, head[2:])
         if kind not in SHAPES:
@@ -134,7 +134,7 @@ class _Reader:
         if kind == "EQ":
             if wires[0] > 1:
                 raise self.error(line, f"EQ assigns 0 or 1, not {wires[0]}")
-            results = wires[:1]  # the constants are their own nodes
+            results = wires[:1]  # constants are nodes already
         else:
             operands = [self.read(line, wire) for wire in wires[:fan_in]]
             if kind == "XOR":
@@ -155,7 +155,7 @@ class _Reader:
         return self.nodes[wire]
 
     def define(self, line: int, wire: int, node: int) -> None:
-        """Give a wire its node."""
+        """Map a wire to its node."""
         if wire in self.nodes:
             raise self.error(line, f"wire {wire} is defined twice")
         if wire >= self.wires:
@@ -163,14 +163,14 @@ class _Reader:
         self.nodes[wire] = node
 
     def numbers(self, line: int, tokens: list[str]) -> list[int]:
-        """Read tokens that have to be numbers from 0 up."""
+        """Return the tokens as integers of 0 or more."""
         for token in tokens:
             if not token.isdecimal() or len(token) > 18:
                 raise self.error(line, f"expected a number, found {token[:40]!r}")
         return [int(token) for token in tokens]
 
     def counted(self, line: int, numbers: list[int]) -> list[int]:
-        """Read widths that follow their own number."""
+        """Return the widths of a list that begins with its own length."""
         count, *widths = numbers
         if count != len(widths):
             raise self.error(line, f"{count} widths announced, {len(widths)} found")
@@ -197,9 +197,9 @@ def save(netlist: Netlist, path: str | Path) -> None:
 
 
 def dump(netlist: Netlist) -> str:
-    """Return the netlist in Bristol Fashion: a wire for every gate, inputs first, outputs last.
+    """Return the netlist in Bristol Fashion: one wire for every gate, inputs first, outputs last.
 
-    EQ and EQW gates make the outputs that are inputs, constants or repetitions.
+    EQ and EQW gates produce the outputs that are inputs, constants or repetitions.
 
     Examples:
         >>> from smc.circuit import Builder
@@ -215,15 +215,15 @@ def dump(netlist: Netlist) -> str:
         <BLANKLINE>
     """
     inputs = sum(netlist.input_widths)
-    gates: list[tuple[str, list[int]]] = []  # gate i makes wire inputs + i
-    wires = {FIRST_INPUT + wire: wire for wire in range(inputs)}  # what a slot holds at the moment
+    gates: list[tuple[str, list[int]]] = []  # gate i defines wire inputs + i
+    wires = {FIRST_INPUT + wire: wire for wire in range(inputs)}  # the wire whose value each slot holds at the moment
 
     def make(kind: str, *operands: int) -> int:
         gates.append((kind, list(operands)))
         return inputs + len(gates) - 1
 
     def wire(slot: int) -> int:
-        if slot not in wires:  # a constant, wanted for the first time
+        if slot not in wires:  # first use of a constant
             wires[slot] = make("EQ", slot)
         return wires[slot]
 

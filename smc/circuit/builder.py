@@ -1,4 +1,4 @@
-"""The builder: declare inputs, combine wires with operators, declare outputs, get a netlist."""
+"""Circuit builder: declare inputs, combine wires with operators, declare outputs, get a netlist."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from smc.recipes import Form
 
 
 class Builder:
-    """A circuit under construction.
+    """Circuit under construction.
 
-    Constants are folded, equal gates are shared and gates that no output needs are left out. `form` is the aim of
+    Constants are folded, equal gates are shared, and gates that no output needs are dropped. `form` selects the goal of
     integer arithmetic: "size" saves AND gates, "depth" saves levels of AND gates (rounds, on shared bits).
 
     Examples:
@@ -35,8 +35,8 @@ class Builder:
         """Return the next input argument.
 
         Args:
-            width: Its bits, 0 or more.
-            signed: True: its bits are read in two's complement. Default: a number from 0 up.
+            width: Number of bits, 0 or more.
+            signed: True: the bits are read in two's complement. Default: an unsigned number.
         """
         nodes = [self.graph.leaf() for _ in range(width)]
         self._inputs.append(nodes)
@@ -47,7 +47,7 @@ class Builder:
 
         Args:
             value: The integer.
-            width: Its bits. None: the least width that holds the value.
+            width: Number of bits. None: the least width that holds the value.
 
         Raises:
             ValueError: The value does not fit the width.
@@ -58,8 +58,8 @@ class Builder:
         """Return the integer of some wires.
 
         Args:
-            wires: Its bits, least bit first; wires of this builder.
-            signed: True: the bits are read in two's complement. Default: a number from 0 up.
+            wires: The bits, least bit first; wires of this builder.
+            signed: True: the bits are read in two's complement. Default: an unsigned number.
         """
         return Integer(self.graph, wires, signed)
 

@@ -1,11 +1,11 @@
-"""Sums of many integers as two that are still to be added: the carries of the columns run in parallel, not along them.
+"""Carry-save sums of many integers: two rows that remain to be added, computed column by column in parallel.
 
-A full adder makes two wires of three wires of one column: their sum there and the carry in the next column, one AND
-(the XOR that makes the sum costs nothing, and no depth). Repeated until no column has more than two, that is the tree
-of Wallace, "A suggestion for a fast multiplier" (IEEE Trans. EC-13, 1964) and Dadda, "Some schemes for parallel
-multipliers" (Alta Frequenza 34, 1965); for XOR shares: Schneider, Zohner, "GMW vs. Yao?" (FC 2013). Each adder here
-takes those wires of its column that are ready first (Stelling, Martel, Oklobdzija, Ravi, "Optimal circuits for
-parallel multipliers", IEEE Trans. Computers 47, 1998).
+A full adder turns three wires of one column into two: their sum in the column and their carry in the next column. It
+costs one AND; the sum is XOR alone and adds no depth. The adders are repeated until no column has more than two wires.
+This is the tree of Wallace, "A suggestion for a fast multiplier" (IEEE Trans. EC-13, 1964) and Dadda, "Some schemes for
+parallel multipliers" (Alta Frequenza 34, 1965); for XOR shares: Schneider, Zohner, "GMW vs. Yao?" (FC 2013). Each adder
+takes the wires of its column that are ready first (Stelling, Martel, Oklobdzija, Ravi, "Optimal circuits for parallel
+multipliers", IEEE Trans. Computers 47, 1998).
 """
 
 from __future__ import annotations
@@ -22,24 +22,25 @@ CarrySavePair = tuple[list[Wire], list[Wire]]
 
 
 class Number(Protocol):
-    """Wires, least bit first; if it is signed the last one weighs negative."""
+    """Number as wires, least bit first; the last wire of a signed number weighs negative."""
 
     @property
     def wires(self) -> Sequence[Wire]:
-        """The bits."""
+        """The bits as wires, least bit first."""
 
     @property
     def signed(self) -> bool:
-        """True if they are in two's complement."""
+        """True if the bits are in two's complement."""
 
 
 def sum_rows(graph: Graph, plus: Sequence[Number], minus: Sequence[Number], width: int) -> CarrySavePair:
-    """Return two rows of `width` wires whose sum is that of `plus` less that of `minus`, modulo 2^width.
+    """Return two rows of `width` wires whose sum is the sum of `plus` minus the sum of `minus`, modulo 2^width.
 
-    About an AND for every wire of the summands but two of each column; m summands of one width are ceil(log2 m) deep.
+    This costs about one AND for every wire of the summands, except two of each column. For m summands of one width the
+    depth is ceil(log2 m).
 
     Args:
-        graph: The graph of all the wires.
+        graph: Graph that holds all the wires.
         plus: Numbers to add, of any widths and signs.
         minus: Numbers to subtract.
         width: Wires of each row; higher columns are not computed.
@@ -48,13 +49,14 @@ def sum_rows(graph: Graph, plus: Sequence[Number], minus: Sequence[Number], widt
 
 
 def sum_row(graph: Graph, values: Sequence[Number], width: int) -> list[Wire]:
-    """Return the sum modulo 2^width by full adders, and a half adder where two wires of a column are left.
+    """Return the sum modulo 2^width by full adders, and by a half adder where two wires of a column remain.
 
-    n bits are counted in n - H(n) ANDs, H(n) the ones of n in binary, and no circuit has fewer (Boyar, Peralta, "Tight
-    bounds for the multiplicative complexity of symmetric functions", Theoretical Computer Science 396, 2008).
+    Counting the ones among n bits takes n - H(n) ANDs, where H(n) is the number of ones of n in binary. No circuit
+    takes fewer (Boyar, Peralta, "Tight bounds for the multiplicative complexity of symmetric functions", Theoretical
+    Computer Science 396, 2008).
 
     Args:
-        graph: The graph of all the wires.
+        graph: Graph that holds all the wires.
         values: Numbers to add, of any widths and signs.
         width: Wires of the sum; higher columns are not computed.
 
@@ -67,13 +69,13 @@ def sum_row(graph: Graph, values: Sequence[Number], width: int) -> list[Wire]:
 def product_rows(graph: Graph, a: Number, b: Number, width: int) -> CarrySavePair:
     """Return two rows of `width` wires whose sum is a * b modulo 2^width.
 
-    All products of two bits are summed as in `sum_rows`. Products of a sign and another bit count negative (Baugh,
-    Wooley, IEEE Trans. Computers C-22, 1973).
+    The products of all pairs of bits are summed as in `sum_rows`. Products of a sign bit and another bit count negative
+    (Baugh, Wooley, IEEE Trans. Computers C-22, 1973).
 
     Args:
-        graph: The graph of all the wires.
+        graph: Graph that holds all the wires.
         a: One factor.
-        b: The other factor; a square of equal wires takes fewer gates.
+        b: The other factor; a square (equal wires) takes fewer gates.
         width: Wires of each row; higher columns are not computed.
     """
     return _product(graph, a, b, width).rows()
@@ -83,7 +85,7 @@ def square_row(graph: Graph, a: Number, width: int) -> list[Wire]:
     """Return a * a modulo 2^width, summed as in `sum_row`; n^2 - n ANDs for n bits.
 
     Args:
-        graph: The graph of all the wires.
+        graph: Graph that holds all the wires.
         a: The number to square.
         width: Wires of the result, least bit first; higher columns are not computed.
     """
@@ -95,7 +97,7 @@ def _product(graph: Graph, a: Number, b: Number, width: int) -> _Columns:
     x, y = _trimmed(a), _trimmed(b)
     square = [wire.node for wire in x] == [wire.node for wire in y] and a.signed == b.signed
     for i, left in enumerate(x):
-        # Of a square each product of two bits occurs twice, which is once in the next column.
+        # in a square each product of two different bits occurs twice: count it once, in the next column
         others = range(i + 1) if square else range(len(y))
         for j in others:
             place = i + j + (square and i != j)
@@ -114,7 +116,7 @@ def _summed(graph: Graph, plus: Sequence[Number], minus: Sequence[Number], width
 
 
 def _trimmed(value: Number) -> Sequence[Wire]:
-    """Return the wires without repetitions of the sign: each would cost a row of products."""
+    """Return the wires without repeated sign bits: each would cost a row of products."""
     wires = value.wires
     while value.signed and len(wires) > 1 and wires[-1].node == wires[-2].node:
         wires = wires[:-1]
@@ -126,7 +128,7 @@ def _is_sign(wires: Sequence[Wire], signed: bool, place: int) -> bool:
 
 
 class _Columns:
-    """A sum of wires of different weights, modulo 2^width."""
+    """Sum of wires of different weights, modulo 2^width."""
 
     def __init__(self, graph: Graph, width: int) -> None:
         self._graph = graph
@@ -146,13 +148,14 @@ class _Columns:
             self._columns[place].append(wire)
 
     def rows(self) -> CarrySavePair:
-        """Return at most two wires a column, filled up with zeros."""
+        """Return the two rows of the sum, filled up with zeros."""
         rows: CarrySavePair = ([], [])
         carries: list[Wire] = []
         for place in range(len(self._columns)):
             column, carries = self._column(place, carries), []
             if len(column) % 2 and len(column) > 2 and column[0].depth < column[-1].depth:
-                # A half adder: an even number leaves two wires, the latest one among them, which thus delays no carry.
+                # Half adder: an even number of wires leaves two, including the latest one, which therefore delays no
+                # carry.
                 a, b, *column = column
                 insort(column, a ^ b, key=_depth)
                 carries.append(a & b)
@@ -163,7 +166,7 @@ class _Columns:
         return rows
 
     def row(self) -> list[Wire]:
-        """Return one wire a column: carries run on from column to column."""
+        """Return one wire a column; carries propagate from column to column."""
         result: list[Wire] = []
         carries: list[Wire] = []
         for place in range(len(self._columns)):
@@ -175,13 +178,13 @@ class _Columns:
         return result
 
     def _column(self, place: int, carries: list[Wire]) -> list[Wire]:
-        """Return the wires of a column, its constant among them, those that are ready first at the beginning."""
+        """Return the wires of a column and its constant, sorted by the time at which they are ready."""
         constant = Wire(self._graph, self._constant >> place & 1)
         return sorted([*[constant] * constant.node, *carries, *self._columns[place]], key=_depth)
 
 
 def _reduce(column: list[Wire], carries: list[Wire]) -> None:
-    """Leave at most two wires of a sorted column, and add what they carry; an AND for every two that go."""
+    """Reduce a sorted column to at most two wires and append its carries; one AND for every two wires removed."""
     while len(column) > 2:
         a, b, c = column[:3]
         del column[:3]

@@ -1,4 +1,4 @@
-"""From a graph of gates to a netlist: drop dead gates, schedule layers, give out slots."""
+"""Compiler from a graph of gates to a netlist: drops dead gates, schedules layers, allocates slots."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from smc.circuit.graph import LEAF, ONE, XOR, ZERO, Graph
 from smc.circuit.netlist import FIRST_INPUT, Layer, Netlist
 
-Schedule = list[tuple[list[int], list[int]]]  # for each layer its XOR nodes and its AND nodes, in order
+Schedule = list[tuple[list[int], list[int]]]  # the XOR nodes and the AND nodes of each layer, in order
 
 
 def compile_graph(graph: Graph, inputs: Sequence[Sequence[int]], outputs: Sequence[Sequence[int]]) -> Netlist:
@@ -55,20 +55,20 @@ def _needed(graph: Graph, results: Sequence[int]) -> list[int]:
 
 
 def _schedule(graph: Graph, gates: Sequence[int], results: Sequence[int]) -> Schedule:
-    """Split the gates into layers, as many as the AND depth (and one of XORs alone at the end if outputs need it).
+    """Split the gates into layers: one for each AND level, and a last one of XORs alone if outputs need it.
 
-    Every gate stands as late as its consumers allow: values come into being shortly before their use, so few are
+    Every gate is scheduled as late as its consumers allow. So values are computed shortly before their use, and few are
     alive at a time.
     """
     depth = max((graph.depth[node] for node in results), default=0)
     layers: Schedule = [([], []) for _ in range(depth + 1)]
-    due = [depth] * len(graph)  # the first layer that reads the node; an output is read after the last
+    due = [depth] * len(graph)  # first layer that reads the node; outputs are read after the last layer
     for node in reversed(gates):
         place = due[node]
         if graph.kind[node] == XOR:
             layers[place][0].append(node)
         else:
-            place -= 1  # the XORs of the layer that reads it come after it
+            place -= 1  # the layer that reads it evaluates its XORs afterwards
             layers[place][1].append(node)
         for operand in (graph.left[node], graph.right[node]):
             due[operand] = min(due[operand], place)
@@ -83,8 +83,8 @@ def _allocate(
 ) -> tuple[NDArray[np.int32], int]:
     """Return the slot of every node, int32[nodes], and the number of slots.
 
-    Gates are taken in the order of execution. Operands that nothing later reads give up their slots before the result
-    takes one, so a result never overwrites an operand of a later gate: in particular not of a later AND of its layer.
+    Gates are taken in the order of execution. Operands without a later reader free their slots before the result takes
+    one. So a result never overwrites an operand of a later gate, in particular not of a later AND of its layer.
     """
     order = [node for xors, ands in schedule for node in (*xors, *ands)]
     never = len(order)

@@ -1,4 +1,4 @@
-"""Quotients of integers from 0 up."""
+"""Quotients of unsigned integers."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from smc.circuit.wire import Wire
 
 
 def quotient(dividend: Integer, divisor: Integer, width: int) -> Integer:
-    """Return dividend // divisor in `width` bits; some number for a divisor of 0.
+    """Return dividend // divisor in `width` bits; an arbitrary number if the divisor is 0.
 
-    By division without restoring: where a digit is 0 the divisor was subtracted in vain, which the next step makes good
-    by adding it. One adder a digit, no choice: n ANDs for a divisor of n bits (Robertson, "A new class of digital
-    division methods", IRE Trans. Electronic Computers EC-7, 1958).
+    This is division without restoring: where a digit is 0, the next step adds the divisor that was subtracted in vain.
+    It takes one adder a digit and no choice, that is n ANDs a digit for a divisor of n bits (Robertson, "A new class of
+    digital division methods", IRE Trans. Electronic Computers EC-7, 1958).
 
     Args:
-        dividend: The dividend; its bits are read as a number from 0 up.
-        divisor: The divisor; its bits are read as a number from 0 up.
-        width: Bits of the quotient. The caller answers for it that the quotient fits.
+        dividend: The dividend; its bits are read as an unsigned number.
+        divisor: The divisor; its bits are read as an unsigned number.
+        width: Bits of the quotient. The caller must ensure that the quotient fits.
 
     Examples:
         >>> from smc.circuit import Builder
@@ -30,8 +30,8 @@ def quotient(dividend: Integer, divisor: Integer, width: int) -> Integer:
     graph = dividend.graph
     add = prefix.add if graph.form == "depth" else ripple.add
     dividend, divisor = dividend.as_unsigned().resize(max(width, len(dividend))), divisor.as_unsigned()
-    room = len(divisor) + 1  # what is left lies from -divisor up to below the divisor, in two's complement
-    rest = dividend[width:].resize(room).wires  # less than the divisor, as the quotient fits
+    room = len(divisor) + 1  # the remainder is at least -divisor and below divisor, in two's complement
+    rest = dividend[width:].resize(room).wires  # less than the divisor, because the quotient fits
     digits = [Wire(graph, ONE)]
     for place in reversed(range(width)):
         subtracts = digits[-1]
@@ -45,8 +45,8 @@ def fraction(numerator: Integer, divisor: Integer, bits: int) -> Integer:
     """Return floor(2^bits numerator / divisor) in `bits` + 1 bits; see `quotient`.
 
     Args:
-        numerator: A number from 0 up, below twice the divisor; the caller answers for it.
-        divisor: A number from 1 up.
+        numerator: Unsigned number below twice the divisor; the caller must ensure this.
+        divisor: Unsigned number, 1 or more.
         bits: Binary places after the point.
     """
     zeros = Integer.constant(numerator.graph, 0, bits)

@@ -1,7 +1,7 @@
-"""The gates of a circuit under construction: flat lists, folded and shared as they are added.
+"""Gates of a circuit under construction: flat lists, folded and shared as gates are added.
 
-A node is an int. Nodes 0 and 1 are the constants, the others are inputs and gates in the order of their
-creation, so the operands of a gate always have smaller numbers than the gate: the lists are in topological order.
+A node is an int. Nodes 0 and 1 are the constants; the others are inputs and gates in the order of their creation. The
+operands of a gate always have smaller numbers than the gate, so the lists are in topological order.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ class Graph:
     """XOR and AND gates over nodes; NOT is XOR with the constant one.
 
     `kind[n]` is LEAF, XOR or AND; `left[n]` and `right[n]` are the operands of a gate; `depth[n]` is the number of AND
-    gates on the longest way to the node. Adding a gate whose value is already known (a constant, an operand, an equal
-    gate) returns that node instead.
+    gates on the longest path to the node. If the value of a new gate exists already (a constant, an operand, an equal
+    gate), adding it returns the existing node.
     """
 
     def __init__(self, form: Form = "size") -> None:
@@ -34,16 +34,16 @@ class Graph:
         return len(self.kind)
 
     def leaf(self) -> int:
-        """Return a new input."""
+        """Return a new input node."""
         node = len(self.kind)
         return self._add(LEAF, node, node, 0)
 
     def xor(self, a: int, b: int) -> int:
-        """Return the node of a ^ b, which may be an existing one.
+        """Return the node of a ^ b, which may be an existing node.
 
         Args:
-            a: One operand, a node.
-            b: The other operand, a node.
+            a: First operand, a node.
+            b: Second operand, a node.
         """
         if a > b:
             a, b = b, a
@@ -63,11 +63,11 @@ class Graph:
         return node
 
     def conjoin(self, a: int, b: int) -> int:
-        """Return the node of a & b, which may be an existing one.
+        """Return the node of a & b, which may be an existing node.
 
         Args:
-            a: One operand, a node.
-            b: The other operand, a node.
+            a: First operand, a node.
+            b: Second operand, a node.
         """
         if a > b:
             a, b = b, a

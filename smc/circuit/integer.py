@@ -11,13 +11,13 @@ from smc.circuit.carry_save import product_rows, square_row, sum_row, sum_rows
 from smc.circuit.graph import ONE, ZERO, Graph
 from smc.circuit.wire import Wire, all_of, mux
 
-HALVED = 20  # bits from which on products of halves take fewer gates
+HALVED = 20  # least width at which products of halves take fewer gates
 
 
 class Integer:
-    """An integer of `len(x)` bits, least bit first; unsigned, or signed in two's complement. Any width from 0 up.
+    """Integer of `len(x)` bits, least bit first, unsigned or signed in two's complement; any width from 0 up.
 
-    Widths and signs of results. A result is signed if an operand is.
+    Widths and signs of results (a result is signed if an operand is signed):
 
     * `a + b`, `a - b`, `-a`, `a & b`, `a | b`, `a ^ b`: the wider operand's width, modulo 2^width; the narrower one is
       extended first (with its sign if it is signed). `wide_add` and `wide_subtract` are one bit wider, hence exact.
@@ -25,14 +25,14 @@ class Integer:
     * `a << n`, `a >> n`, `~a`: the width of a; `>>` of a signed integer repeats the sign. n may be an Integer.
     * comparisons: exact on the values, whatever the widths and signs; the result is a wire.
 
-    A Python int takes the other operand's width in the first group (it must fit, as a signed or an unsigned number),
-    its own least width elsewhere.
+    A Python int takes the other operand's width in the first group, where it must fit as a signed or an unsigned
+    number. Elsewhere it takes its own least width.
 
-    AND gates for operands of n bits: + and - n - 1, wide_add n, comparison n, equality n - 1, product 2n^2 - n or
-    fewer (see `multiply`), shift by a k-bit Integer at most kn. The depth of + - < is n, of the product 2n, of equality
-    log n. That is the form "size" of the builder; in the form "depth" (see `prefix` and `carry_save`) + and - have
-    about n log2 n ANDs and depth log2 n, comparison 2.5 n and log2 n + 1, the product 2n^2 + 2n log2 n
-    and 2 log2 n + 2.
+    AND gates for operands of n bits in the form "size" of the builder: + and - take n - 1, wide_add n, comparison n,
+    equality n - 1, a product 2n^2 - n or fewer (see `multiply`), a shift by a k-bit Integer at most kn. The depth of +
+    - < is n, of a product 2n, of equality log n. In the form "depth" (see `prefix` and `carry_save`) + and - take about
+    n log2 n ANDs at depth log2 n, comparison 2.5 n at depth log2 n + 1, a product 2n^2 + 2n log2 n at depth 2 log2 n +
+    2.
     """
 
     def __init__(self, graph: Graph, wires: Sequence[Wire], signed: bool = False) -> None:
@@ -45,9 +45,9 @@ class Integer:
         """Return a public integer, signed if it is negative.
 
         Args:
-            graph: The graph of the circuit.
+            graph: Graph of the circuit.
             value: The integer.
-            width: Its bits. None: the least width that holds the value.
+            width: Number of bits. None: the least width that holds the value.
 
         Raises:
             ValueError: The value does not fit the width.
@@ -83,15 +83,15 @@ class Integer:
         raise TypeError("an Integer has no value while its circuit is built; choose with select")
 
     def as_signed(self) -> Integer:
-        """Return these bits, read in two's complement."""
+        """Return the integer of these bits read in two's complement."""
         return Integer(self.graph, self.wires, signed=True)
 
     def as_unsigned(self) -> Integer:
-        """Return these bits, read as a number from 0 up."""
+        """Return the integer of these bits read as an unsigned number."""
         return Integer(self.graph, self.wires)
 
     def extend(self, width: int) -> Integer:
-        """Return this value in more bits: filled up with zeros, or with the sign if signed.
+        """Return this value in more bits, extended by zeros, or by the sign if it is signed.
 
         Raises:
             ValueError: `width` is less than the present width.
@@ -101,7 +101,7 @@ class Integer:
         return self.resize(width)
 
     def resize(self, width: int) -> Integer:
-        """Return this value modulo 2^width: high bits cut off, or extended."""
+        """Return this value modulo 2^width: truncated or extended."""
         return self._of([*self.wires[:width], *[self._filler()] * (width - len(self))])
 
     def __add__(self, other: Integer | int) -> Integer:
@@ -121,12 +121,12 @@ class Integer:
         return 0 - self
 
     def wide_add(self, other: Integer | int) -> Integer:
-        """Return a + b exactly: one bit wider than the wider operand (two bits for a signed and an unsigned one)."""
+        """Return a + b exactly: one bit wider than the wider operand (two bits if only one of them is signed)."""
         a, b = self.aligned(other)
         return a.extend(len(a) + 1) + b.extend(len(a) + 1)
 
     def wide_subtract(self, other: Integer | int) -> Integer:
-        """Return a - b exactly: signed, as wide as `wide_add`."""
+        """Return a - b exactly: signed, of the width of `wide_add`."""
         a, b = self.aligned(other)
         return (a.extend(len(a) + 1) - b.extend(len(a) + 1)).as_signed()
 
@@ -163,7 +163,7 @@ class Integer:
         a, b = self.aligned(other)
         x, y = a.wires, b.wires
         if a.signed and len(a):
-            # The top bit weighs -2^(n-1): as in the unsigned order once the two top bits change places.
+            # The top bit weighs -2^(n-1): exchange the top bits and compare as unsigned numbers.
             x, y = (*x[:-1], y[-1]), (*y[:-1], x[-1])
         less = prefix.less if self.graph.form == "depth" else ripple.less
         return less(x, y, self._zero())
@@ -189,7 +189,7 @@ class Integer:
         return self._of([*self.wires[distance:], *[self._filler()] * distance])
 
     def aligned(self, other: Integer | int) -> tuple[Integer, Integer]:
-        """Return both operands with their values unchanged, in one width and one signedness."""
+        """Return both operands with unchanged values, in a common width and signedness."""
         a, b = self, self._any_width(other)
         if a.signed != b.signed:
             a, b = (x if x.signed else x.extend(len(x) + 1).as_signed() for x in (a, b))
@@ -219,10 +219,10 @@ class Integer:
 
 
 def total(plus: Sequence[Integer], width: int, minus: Sequence[Integer] = ()) -> Integer:
-    """Return the sum of `plus` less that of `minus`, modulo 2^width.
+    """Return the sum of `plus` minus the sum of `minus`, modulo 2^width.
 
-    In the form "size" by full adders column by column (see `carry_save`), signed ones and differences after these; in
-    "depth" by a carry-save tree, then one adder.
+    The form "size" adds column by column with full adders (see `carry_save`), then signed integers and differences. The
+    form "depth" uses a carry-save tree, then one adder.
 
     Args:
         plus: Integers to add, at least one; any widths and signs.
@@ -253,7 +253,7 @@ def total(plus: Sequence[Integer], width: int, minus: Sequence[Integer] = ()) ->
 
 
 def _joined(graph: Graph, values: Sequence[Integer], width: int) -> list[Integer]:
-    """Return the unsigned values summed to one, and the signed ones, which would have their signs in many columns."""
+    """Return the sum of the unsigned values, and the signed values, whose signs would fill many columns."""
     unsigned = [value for value in values if not value.signed]
     first = [Integer(graph, sum_row(graph, unsigned, width))] if unsigned else []
     return [*first, *[value.resize(width) for value in values if value.signed]]
@@ -262,11 +262,11 @@ def _joined(graph: Graph, values: Sequence[Integer], width: int) -> list[Integer
 def multiply(a: Integer, b: Integer | int, width: int) -> Integer:
     """Return the lowest `width` bits of a * b; higher columns are not computed.
 
-    By the schoolbook method: for n x n bits 2n^2 - n ANDs give all 2n bits, n^2 - n + 1 the lower n. A square takes
-    n^2 - n. Of long numbers all 2n bits come from three products of half the length (Karatsuba, Ofman, Soviet Physics
-    Doklady 7, 1963; in circuits: Henecka et al., "TASTY", CCS 2010): 1,698 ANDs for 32 bits, 5,525 for 64. In the form
-    "depth" the rows are summed as in `total`: the ANDs of about one adder of 2n (or n) bits more, depth about
-    2 log2 n + 2.
+    The schoolbook method takes 2n^2 - n ANDs for all 2n bits of an n x n product, n^2 - n + 1 for the lower n bits, and
+    n^2 - n for a square. All 2n bits of a long product come from three products of half the length (Karatsuba, Ofman,
+    Soviet Physics Doklady 7, 1963; in circuits: Henecka et al., "TASTY", CCS 2010): 1,698 ANDs for 32 bits, 5,525 for
+    64. The form "depth" sums the rows as `total` does. This costs about one adder of 2n (or n) bits more and has depth
+    about 2 log2 n + 2.
 
     Args:
         a: One factor.
@@ -294,9 +294,9 @@ def multiply(a: Integer, b: Integer | int, width: int) -> Integer:
 
 
 def _halved(a: Integer, b: Integer) -> Integer:
-    """Return the product from those of halves: (2^k q + p)(2^k s + r) needs pr, qs and (p + q)(r + s) only."""
+    """Return the product from products of halves: (2^k q + p)(2^k s + r) needs pr, qs and (p + q)(r + s) only."""
     signed, (short, long) = a.signed or b.signed, sorted((a, b), key=len)
-    if 4 * len(long) > 5 * len(short):  # cut the longer one only
+    if 4 * len(long) > 5 * len(short):  # cut the longer factor only
         low, high = short * long[: len(short)], short * _above(long, len(short))
         return Integer(a.graph, [*low[: len(short)], *_above(low, len(short)).wide_add(high)], signed)
     half = len(long) // 2
@@ -316,20 +316,21 @@ def _nodes(x: Integer) -> list[int]:
 
 
 def _secret_bits(x: Integer) -> int:
-    """Return the number of bits, or 0 if some are public or equal: the schoolbook method suits these better."""
+    """Return the number of bits, or 0 if bits are public or repeated: these suit the schoolbook method better."""
     return len(x) if len(set(_nodes(x))) == len(x) and not any(wire.is_constant for wire in x) else 0
 
 
 def _schoolbook(a: Integer, b: Integer, width: int) -> Integer:
     secret = [sum(not wire.is_constant for wire in x) for x in (a, b)]
-    rows, row = (a, b) if secret[0] < secret[1] else (b, a)  # every row costs an addition, save constant 0 ones
+    # every row costs an addition unless its digit is the constant 0
+    rows, row = (a, b) if secret[0] < secret[1] else (b, a)
     signed = a.signed or b.signed
     rest = Integer(a.graph, [], row.signed)
     low: list[Wire] = []
     for i, digit in enumerate(rows.wires[:width]):
         room = min(len(row) + 1, width - i)
         term = Integer(a.graph, [digit & wire for wire in row], row.signed).resize(room)
-        negative = rows.signed and i == len(rows) - 1  # the digit of the sign weighs -2^i
+        negative = rows.signed and i == len(rows) - 1  # the sign digit weighs -2^i
         rest = rest.resize(room)
         rest = rest - term if negative else rest + term
         low.append(rest[0])
@@ -341,12 +342,12 @@ def select(condition: Wire, if_true: Integer | int, if_false: Integer | int) -> 
     """Return `if_true` where the condition is 1, else `if_false`; one AND a bit.
 
     Args:
-        condition: The wire that decides.
-        if_true: The result for 1; an int is a constant.
-        if_false: The result for 0; an int is a constant.
+        condition: Wire that selects.
+        if_true: Result if the wire is 1; an int is a constant.
+        if_false: Result if the wire is 0; an int is a constant.
 
     Returns:
-        An integer as wide as needed to hold both, signed if one of them is.
+        Integer wide enough for both, signed if one of them is.
 
     Examples:
         >>> from smc.circuit import Builder

@@ -1,4 +1,4 @@
-"""Circuits that are built once, and may be handed to another process: to build one takes microseconds a gate."""
+"""Cache of built circuits, which another process may take over: building one takes microseconds a gate."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import ParamSpec
 
 from smc.circuit.netlist import Netlist
 
-MOST = 1 << 10  # circuits of a process
+MOST = 1 << 10  # largest number of cached circuits of a process
 
 Name = tuple[Hashable, ...]  # module and name of the function, and its arguments
 Parameters = ParamSpec("Parameters")
 
-_built: OrderedDict[Name, Netlist] = OrderedDict()  # the circuit used last stands last
+_built: OrderedDict[Name, Netlist] = OrderedDict()  # least recently used circuit first
 _lock = threading.Lock()
 
 
 def kept(build: Callable[Parameters, Netlist]) -> Callable[Parameters, Netlist]:
-    """Keep the circuits that a function of a module builds from hashable arguments.
+    """Cache the circuits that a module-level function builds from hashable arguments.
 
     Examples:
         >>> from smc.circuit import Builder
@@ -46,7 +46,7 @@ def kept(build: Callable[Parameters, Netlist]) -> Callable[Parameters, Netlist]:
 
 
 def keep(circuits: Mapping[Name, Netlist]) -> None:
-    """Keep circuits that were built here or by another process with an equal program."""
+    """Add circuits to the cache that this or another process with an equal program has built."""
     with _lock:
         _built.update(circuits)
         while len(_built) > MOST:
@@ -54,6 +54,6 @@ def keep(circuits: Mapping[Name, Netlist]) -> None:
 
 
 def recent(most: int) -> dict[Name, Netlist]:
-    """Return the circuits used last, at most `most` of them."""
+    """Return the most recently used circuits, at most `most` of them."""
     with _lock:
         return dict([*_built.items()][-most:])

@@ -1,4 +1,4 @@
-"""A finished circuit: layers of gates over numbered slots, as arrays that every executor walks."""
+"""Finished circuit: layers of gates over numbered slots, as arrays that every executor walks."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from smc.circuit.stars import Stars, in_stars
 from smc.primitives.arrays import Gates
 from smc.primitives.bits import BitMatrix
 
-FIRST_INPUT = 2  # the slot of the first input bit, after the two constants
+FIRST_INPUT = 2  # slot of the first input bit, after the two constants
 
 
 @dataclass(frozen=True, eq=False)
 class Layer:
-    """One level of AND gates and the XOR gates before it. Rows are (out, left, right), int32[n, 3] in C order.
+    """One level of AND gates and the XOR gates before it; rows are (out, left, right), int32[n, 3] in C order.
 
-    The XOR rows are to be done in order; a row may overwrite a slot that it reads. The AND rows may be done all at
-    once (read every operand, then write every result) or in order in batches of any size: a result goes into a slot
-    that no later AND of the layer reads.
+    XOR rows must be executed in order; a row may overwrite a slot that it reads. AND rows may be executed all at once
+    (read every operand, then write every result), or in order in batches of any size: no later AND of the layer reads
+    the slot of a result.
     """
 
     xors: Gates = field(repr=False)
@@ -33,11 +33,11 @@ class Layer:
 
 @dataclass(frozen=True, eq=False)
 class Netlist:
-    """A circuit as arrays.
+    """Circuit as arrays.
 
-    Slot 0 holds the constant 0 and slot 1 the constant 1; input bits are loaded into slots 2, 3, ... in order; all
-    other values live in slots that are reused once nothing needs them. `outputs`, int32, are the slots that hold the
-    output bits at the end, all output arguments after each other; they may repeat, or be inputs or constants.
+    Slot 0 holds the constant 0 and slot 1 the constant 1. Input bits are loaded into slots 2, 3, ... in order. All
+    other values are in slots that are reused after the last reader. `outputs`, int32, lists the slots that hold the
+    output bits at the end, one output argument after the other. Its entries may repeat, or be inputs or constants.
     """
 
     input_widths: tuple[int, ...]
@@ -48,22 +48,22 @@ class Netlist:
 
     @property
     def and_count(self) -> int:
-        """The number of AND gates: the size of the circuit, as XOR is nearly free."""
+        """Number of AND gates: the size of the circuit, because XOR is nearly free."""
         return sum(len(layer.ands) for layer in self.layers)
 
     @property
     def xor_count(self) -> int:
-        """The number of XOR gates, NOT among them."""
+        """Number of XOR gates, including NOT."""
         return sum(len(layer.xors) for layer in self.layers)
 
     @property
     def gate_count(self) -> int:
-        """The number of all gates."""
+        """Number of all gates."""
         return self.and_count + self.xor_count
 
     @property
     def depth(self) -> int:
-        """The AND gates on the longest way from an input to an output: the rounds of an interactive protocol."""
+        """Number of AND gates on the longest path from an input to an output: the rounds of an interactive protocol."""
         return sum(len(layer.ands) > 0 for layer in self.layers)
 
     @cached_property
@@ -75,12 +75,12 @@ class Netlist:
 
     @cached_property
     def ands_before(self) -> NDArray[np.int64]:
-        """The number of AND gates before each place of the program, int64[gates + 1]."""
+        """Number of AND gates before each position of the program, int64[gates + 1]."""
         return np.concatenate([[0], np.cumsum(self.program[:, 0], dtype=np.int64)])
 
     @cached_property
     def stars(self) -> Stars:
-        """The AND gates in stars, for executors that save work on common operands."""
+        """AND gates grouped in stars, for executors that save work on common operands."""
         return in_stars([(layer.xors, layer.ands) for layer in self.layers], self.slots)
 
     def digest(self) -> str:
@@ -101,7 +101,7 @@ class Netlist:
 
 
 def evaluate(netlist: Netlist, inputs: Sequence[BitMatrix]) -> list[BitMatrix]:
-    """Return the outputs for clear inputs; the plain reference for every other executor.
+    """Return the outputs for clear inputs; the reference for every other executor.
 
     Args:
         netlist: The circuit.
@@ -133,7 +133,7 @@ def evaluate(netlist: Netlist, inputs: Sequence[BitMatrix]) -> list[BitMatrix]:
     if inputs:
         bits = np.concatenate(inputs).astype(np.uint8, copy=False).reshape(sum(widths), instances)
         state[FIRST_INPUT : FIRST_INPUT + sum(widths)] = np.packbits(bits, axis=1)
-    slots = list(state)  # a view each: to index the array for every gate takes longer than the gate
+    slots = list(state)  # one view each: indexing the array for every gate takes longer than the gate
     for layer in netlist.layers:
         for out, left, right in layer.xors.tolist():
             np.bitwise_xor(slots[left], slots[right], slots[out])

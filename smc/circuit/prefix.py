@@ -1,15 +1,15 @@
-"""Arithmetic of least AND depth on lists of wires, least bit first: a few levels where `ripple` needs one a bit.
+"""Arithmetic of least AND depth on lists of wires, least bit first; `ripple` needs one level a bit instead.
 
-Carries are found by a parallel prefix: two neighbouring groups of bits, each with "makes a carry" and "passes a carry
-on", join into one group. Adder: Sklansky, "Conditional-sum addition logic" (IRE Trans. EC-9, 1960). Comparator, a
-balanced tree of joins: Garay, Schoenmakers, Villegas, "Practical and secure solutions for integer comparison" (PKC
-2007). Both for secure computation by XOR shares: Schneider, Zohner, "GMW vs. Yao? Efficient secure two-party
-computation with low depth circuits" (FC 2013).
+Carries are computed by a parallel prefix. A group of neighbouring bits has two wires, "generates a carry" and
+"propagates a carry"; two neighbouring groups join into one. Adder: Sklansky, "Conditional-sum addition logic" (IRE
+Trans. EC-9, 1960). Comparator, a balanced tree of joins: Garay, Schoenmakers, Villegas, "Practical and secure solutions
+for integer comparison" (PKC 2007). Both for secure computation by XOR shares: Schneider, Zohner, "GMW vs. Yao?
+Efficient secure two-party computation with low depth circuits" (FC 2013).
 
-Two refinements here. The carry in counts as one more group at the low end, and what a group makes may come a level
-later than what it passes on: so no level is lost, and the depths are the least possible ones (an AND gate at most
-doubles the algebraic degree, which is n for the top bit of a sum of n bits, n + 1 for a comparison). And a carry over
-a single bit is a majority, which does without the bit's own "makes a carry".
+Two refinements save a level. First, the carry in counts as one more group at the low end, and the generate wire of a
+group may be ready a level later than its propagate wire. The depths are then the least possible: an AND gate at most
+doubles the algebraic degree, which is n for the top bit of a sum of n bits and n + 1 for a comparison. Second, a carry
+over a single bit is a majority, which does not need the bit's generate wire.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class _Group:
-    """Neighbouring bits of two addends."""
+    """Group of neighbouring bits of two addends."""
 
-    generate: Wire  # the carry out if none comes in
-    propagate: Wire  # whether a carry in comes out again; never together with `generate`
-    carry: Callable[[Wire], Wire]  # the carry out for a carry in; one AND
+    generate: Wire  # carry out if there is no carry in
+    propagate: Wire  # 1 if a carry in is passed on; never 1 together with `generate`
+    carry: Callable[[Wire], Wire]  # maps a carry in to the carry out; one AND
 
 
 def add(a: Sequence[Wire], b: Sequence[Wire], carry: Wire) -> list[Wire]:
     """Return a + b + carry modulo 2^n for n wires each; depth ceil(log2 n) with a constant carry in.
 
-    For n >= 2 that takes 2S - n + floor(n/2) ANDs, S being the number of ones in the binary digits of 1 .. n - 1:
-    n log2 n - n/2 for powers of two.
+    For n >= 2 this takes 2S - n + floor(n/2) ANDs, where S is the number of ones in the binary digits of 1 .. n - 1;
+    for powers of two these are n log2 n - n/2.
 
     Args:
         a: One summand, least bit first.
@@ -64,7 +64,7 @@ def subtract(a: Sequence[Wire], b: Sequence[Wire], zero: Wire) -> list[Wire]:
     Raises:
         ValueError: The lengths differ.
     """
-    # Both are right, and cost the same unless an operand is constant: then the one that adds to its zeros is cheaper.
+    # Both forms are correct and cost the same unless an operand is constant: then adding to its zeros is cheaper.
     if all(x.is_constant for x in a):
         return add(a, _inverted(b), ~zero)
     return _inverted(add(_inverted(a), b, zero))
@@ -73,7 +73,7 @@ def subtract(a: Sequence[Wire], b: Sequence[Wire], zero: Wire) -> list[Wire]:
 def less(a: Sequence[Wire], b: Sequence[Wire], zero: Wire) -> Wire:
     """Return whether a < b, as unsigned numbers of n wires each; depth ceil(log2(n + 1)).
 
-    For n >= 1 that takes 2n + ceil(n/2) - 1 - ceil(log2(n + 1)) ANDs. The answer is the carry out of ~a + b.
+    For n >= 1 this takes 2n + ceil(n/2) - 1 - ceil(log2(n + 1)) ANDs. The result is the carry out of ~a + b.
 
     Args:
         a: The left operand, least bit first.
@@ -83,15 +83,15 @@ def less(a: Sequence[Wire], b: Sequence[Wire], zero: Wire) -> Wire:
     Raises:
         ValueError: The lengths differ.
     """
-    # ~(x ^ y), not ~x ^ y: so a < b and b < a share all that is passed on.
+    # ~(x ^ y) instead of ~x ^ y: then a < b and b < a share all propagate wires.
     bits = [_bit(~x, y, ~(x ^ y)) for x, y in zip(a, b, strict=True)]
     return balanced(_join, [_carry_in(zero), *bits]).generate
 
 
 def clear_above(wires: Sequence[Wire], true: Wire) -> list[Wire]:
-    """Return n + 1 bits for n wires: are the top 0, 1, ..., n all 0; depth ceil(log2 n).
+    """Return n + 1 bits for n wires: bit i is 1 if the top i wires are all 0; depth ceil(log2 n).
 
-    That takes as many ANDs as there are ones in the binary digits of 1 .. n - 1: n/2 log2 n for powers of two.
+    The AND gates are as many as the ones in the binary digits of 1 .. n - 1: n/2 log2 n for powers of two.
 
     Args:
         wires: The bits, least bit first.
@@ -105,7 +105,7 @@ def scan(items: Sequence[T], join: Callable[[T, T], T]) -> list[T]:
 
     Args:
         items: The items to join.
-        join: An associative function; it takes the earlier items' join first.
+        join: Associative function; its first argument is the join of the earlier items.
 
     Returns:
         Entry i is the join of items 0 to i.
@@ -129,7 +129,7 @@ def _carry_in(carry: Wire) -> _Group:
 
 
 def _join(low: _Group, high: _Group) -> _Group:
-    """Return one group of two neighbours; at most two ANDs, one if what it passes on is never asked for."""
+    """Return the group of two neighbours; at most two ANDs, one if its propagate wire is not used."""
     generate, propagate = high.carry(low.generate), high.propagate & low.propagate
     return _Group(generate, propagate, lambda carry: generate ^ (propagate & carry))
 

@@ -1,4 +1,4 @@
-"""Textbook arithmetic on lists of wires, least bit first, with the fewest AND gates known.
+"""Arithmetic on lists of wires, least bit first, with the fewest AND gates known.
 
 The full adder with one AND is from Boyar, Peralta, Pochuev, "On the multiplicative complexity of Boolean functions
 over the basis (and, xor, 1)", 2000; the comparator and subtractor from Kolesnikov, Sadeghi, Schneider,
@@ -20,7 +20,7 @@ def majority(a: Wire, b: Wire, c: Wire) -> Wire:
         b: The second wire.
         c: The third wire; the order does not matter.
     """
-    # Majority is symmetric: turning on a constant lets the graph fold most of the gates away.
+    # Majority is symmetric: a constant as pivot lets the graph fold most of the gates.
     pivot, p, q = sorted((a, b, c), key=lambda wire: not wire.is_constant)
     return pivot ^ ((p ^ pivot) & (q ^ pivot))
 
@@ -39,7 +39,7 @@ def add(a: Sequence[Wire], b: Sequence[Wire], carry: Wire) -> list[Wire]:
     total = []
     for x, y in zip(a, b, strict=True):
         total.append(x ^ y ^ carry)
-        carry = majority(x, y, carry)  # the last one is a dead gate, dropped when the netlist is built
+        carry = majority(x, y, carry)  # the last carry is a dead gate, dropped when the netlist is built
     return total
 
 

@@ -1,6 +1,6 @@
-"""Choosing and finding: one-hot decoding, the leading bit, normalising shifts, largest and smallest of a list.
+"""Selection circuits: one-hot decoding, leading bit, normalising shift, largest and smallest of a list.
 
-Each function follows the form of its builder; costs are given for "size", then for "depth".
+Each function follows the form of its builder; costs are listed for "size", then for "depth".
 """
 
 from __future__ import annotations
@@ -14,16 +14,17 @@ from smc.circuit.prefix import clear_above
 from smc.circuit.wire import Wire, all_of, any_of, parity
 
 Player = tuple[Integer, Integer]  # a value and its index
-Loses = Callable[[Integer, Integer], Wire]  # whether the second value is better than the first
+Loses = Callable[[Integer, Integer], Wire]  # function: 1 if the second value is better than the first
 
-GROUP = 8  # values compared all with all in the form "depth": more would save little depth for many comparisons
+GROUP = 8  # values compared in all pairs in the form "depth"; a larger group saves little depth for many comparisons
 
 
 def decode(index: Integer) -> list[Wire]:
-    """Return the 2^m wires of which only number `index` is 1, for an index of m bits.
+    """Return 2^m wires, of which only number `index` is 1, for an index of m bits.
 
-    2^m - m - 1 ANDs, depth ceil(log2 m), by halves of the index. No circuit has fewer: the products of two and more of
-    m bits are linearly independent of each other and of the bits, and an AND gate adds one dimension.
+    This takes 2^m - m - 1 ANDs at depth ceil(log2 m), by halves of the index. No circuit takes fewer: the products of
+    two or more of the m bits are linearly independent of each other and of the bits, and an AND gate adds one
+    dimension.
     """
     if len(index) > 1:
         half = len(index) // 2
@@ -32,9 +33,10 @@ def decode(index: Integer) -> list[Wire]:
 
 
 def _products(low: Sequence[Wire], high: Sequence[Wire]) -> list[Wire]:
-    """Return all low[i] & high[j], i counting first, of two one-hot tables of at least two wires each.
+    """Return all low[i] & high[j], with i running fastest, of two one-hot tables of at least two wires each.
 
-    A table sums to 1, so what is left of high[j] after the others is its product with the last of `low`, and so on.
+    A one-hot table has XOR 1. So the product of high[j] with the last wire of `low` is high[j] xor its other products,
+    and likewise for the last wire of `high`.
     """
     table = [[x & y for x in low[:-1]] for y in high[:-1]]
     table = [[*row, y ^ parity(row)] for y, row in zip(high, table, strict=False)]
@@ -47,7 +49,7 @@ def leading_one(x: Integer) -> Integer:
 
     Size: n - 1 ANDs, depth n - 1. Depth: n/2 log2 n ANDs or less, depth ceil(log2 n), see `prefix.clear_above`.
     """
-    clear = Wire(x.graph, ONE)  # no bit was set so far
+    clear = Wire(x.graph, ONE)  # 1 while no bit was set
     if x.graph.form == "depth":
         return Integer(x.graph, [before ^ after for before, after in pairwise(clear_above(x.wires, clear))][::-1])
     leading: list[Wire] = []
@@ -60,9 +62,9 @@ def leading_one(x: Integer) -> Integer:
 def normalise(x: Integer) -> tuple[Integer, Integer]:
     """Return x << s with the smallest s that sets the top bit, and s in ceil(log2 n) bits, for n bits of x.
 
-    For x = 0 the shifted value is 0 and every bit of s is 1. Size: each step tests whether the top 2^i bits are all
-    zero and if so shifts by 2^i: n + 2^i - 1 ANDs, i + 1 levels for i = k - 1, ..., 0, where k = ceil(log2 n). Depth:
-    s comes first, then the shifts: kn + n/2 log2 n ANDs or less, depth 2k - 1.
+    For x = 0 the shifted value is 0 and every bit of s is 1. Size: for i = k - 1, ..., 0 with k = ceil(log2 n), a step
+    tests whether the top 2^i bits are all zero and shifts by 2^i if they are; it takes n + 2^i - 1 ANDs and i + 1
+    levels. Depth: s is computed first, then the shifts: kn + n/2 log2 n ANDs or less, depth 2k - 1.
     """
     x = x.as_unsigned()
     steps = max(len(x) - 1, 0).bit_length()
@@ -76,9 +78,9 @@ def normalise(x: Integer) -> tuple[Integer, Integer]:
 
 
 def _leading_zeros(x: Integer, width: int) -> list[Wire]:
-    """Return the number of leading zeros of x, as if it went on with zeros below, but at most 2^width - 1."""
+    """Return the number of leading zeros of x, extended by zeros below, but at most 2^width - 1."""
     clear = clear_above(x.wires, Wire(x.graph, ONE))
-    # t wires are 0: bit i of t is the parity of how many multiples of 2^i lie in 1 .. t.
+    # If exactly t wires are 0, bit i of t is the parity of the number of multiples of 2^i in 1 .. t.
     counts = [range(1 << i, 1 << width, 1 << i) for i in range(width)]
     return [parity([clear[min(count, len(x))] for count in multiples]) for multiples in counts]
 
@@ -86,8 +88,8 @@ def _leading_zeros(x: Integer, width: int) -> list[Wire]:
 def maximum(values: Sequence[Integer]) -> tuple[Integer, Integer]:
     """Return the largest of n >= 1 values and its index in ceil(log2 n) bits; among equals the lowest index.
 
-    Size: a knock-out tournament, n - 1 comparisons and choices, ceil(log2 n) of them deep. Depth: among up to
-    eight values all n(n - 1)/2 comparisons at once, then one choice; winners of eights meet again.
+    Size: a knock-out tournament of n - 1 comparisons and choices, ceil(log2 n) of them deep. Depth: in groups of up to
+    eight values all pairs are compared at once, followed by one choice; the winners form the next groups.
     """
     return _tournament(values, lambda champion, challenger: champion < challenger)
 
@@ -119,36 +121,36 @@ def argmin(values: Sequence[Integer]) -> Integer:
 def unbeaten(count: int, loses: Callable[[int, int], Wire]) -> list[Wire]:
     """Choose the first best of several candidates, one-hot.
 
-    All count(count - 1)/2 comparisons at once, then (count - 1)(count - 2) ANDs, ceil(log2(count - 1)) deep.
+    All count(count - 1)/2 comparisons run at once, then (count - 1)(count - 2) ANDs at depth ceil(log2(count - 1)).
 
     Args:
         count: Number of candidates, 2 or more.
         loses: loses(i, j), called for i < j only: 1 if candidate j is better than candidate i.
 
     Returns:
-        One wire a candidate; 1 for the best one, among equals the first.
+        One wire a candidate: 1 for the first of the best candidates.
     """
     lost = {(i, j): loses(i, j) for j in range(count) for i in range(j)}
     return [all_of([lost[j, i] for j in range(i)] + [~lost[i, j] for j in range(i + 1, count)]) for i in range(count)]
 
 
 def pick(onehot: Sequence[Wire], values: Sequence[Integer]) -> Integer:
-    """Return the one of n >= 1 values that the one-hot wires point at.
+    """Return the one of n >= 1 values that the one-hot wires select.
 
-    n - 1 ANDs a bit, one level; none for constants.
+    This takes n - 1 ANDs a bit at one level, and none for constants.
 
     Args:
-        onehot: One wire a value, of which exactly one is 1; the first wire is not read.
+        onehot: One wire a value; exactly one is 1. The first wire is not read.
         values: The values, of any widths and signs.
 
     Returns:
-        An integer as wide as needed to hold every value.
+        Integer wide enough for every value.
     """
     widest = values[0]
     for value in values:
         widest, _ = widest.aligned(value)
     first, *others = (widest.aligned(value)[1] for value in values)
-    # The first value, corrected where another one is wanted: its own one-hot wire is never asked for.
+    # Start from the first value and correct it if another one is selected; so the first one-hot wire is not read.
     wires = [
         parity([bit, *(chosen & (value[i] ^ bit) for chosen, value in zip(onehot[1:], others, strict=True))])
         for i, bit in enumerate(first)
@@ -168,7 +170,7 @@ def _tournament(values: Sequence[Integer], loses: Loses) -> Player:
 
 
 def _duel(players: Sequence[Player], loses: Loses) -> Player:
-    """Return the better one of two; an odd one out goes on."""
+    """Return the better one of each pair; an odd one out advances."""
     if len(players) == 1:
         return players[0]
     (value, index), (other, other_index) = players
@@ -178,7 +180,7 @@ def _duel(players: Sequence[Player], loses: Loses) -> Player:
 
 
 def _play_off(players: Sequence[Player], loses: Loses) -> Player:
-    """Return the best of several, each compared with each; an odd one out goes on."""
+    """Return the best of several, all compared with each other; an odd one out advances."""
     if len(players) == 1:
         return players[0]
     values, indices = zip(*players, strict=True)

@@ -1,8 +1,8 @@
-"""AND gates in stars: those that have one operand, the centre, in common, wherever in the circuit they are.
+"""AND gates grouped in stars: gates anywhere in the circuit with one operand in common, the centre.
 
-A choice by one bit between two words of w bits is a star of w gates, a row of a product another; where an AND gate is
-made of oblivious transfers, a star takes as many as one gate. Which operand is the centre of a gate is chosen greedily:
-the one that most gates have in common.
+A choice by one bit between two words of w bits is a star of w gates; a row of a product is another. Where AND gates are
+made from oblivious transfers, a star takes as many of them as one gate. The centre of a gate is chosen greedily: the
+operand that most gates have in common.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from smc.primitives.arrays import Gates
 
-MOST = 64  # gates of a star: as many bits as the kernels take of a key
+MOST = 64  # most gates of a star: the bits that the kernels take of a key
 _ODD = (
-    0x9E3779B1  # a multiplier modulo 2^32: of two equally frequent operands neither the first nor the last always wins
+    # multiplier modulo 2^32: breaks ties between equally frequent operands without preferring the first or the last
+    0x9E3779B1
 )
 
 Places = NDArray[np.int64]
@@ -25,12 +26,12 @@ Places = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Stars:
-    """The AND gates of a netlist in its order, layer by layer, and their stars by the layer of their first gate.
+    """AND gates of a netlist in its order, layer by layer, and their stars by the layer of their first gate.
 
-    `centres` int32[stars]: each star's slot in that layer. `sizes` int64[stars]: its number of gates. `gates`
-    int32[gates, 2]: rows of (out, slot of the other operand). `star` int64[gates]: the star of each gate. `leaf`
-    int64[gates]: the gate's place in its star. Layer i begins the stars from `star_ends[i]` to `star_ends[i + 1]` - 1.
-    Its gates are those from `gate_ends[i]` to `gate_ends[i + 1]` - 1.
+    `centres` int32[stars]: the slot of each star's centre in that layer. `sizes` int64[stars]: its number of gates.
+    `gates` int32[gates, 2]: rows of (out, slot of the other operand). `star` int64[gates]: the star of each gate.
+    `leaf` int64[gates]: the gate's position in its star. Stars `star_ends[i]` to `star_ends[i + 1]` - 1 begin in layer
+    i. The gates of layer i are `gate_ends[i]` to `gate_ends[i + 1]` - 1.
     """
 
     centres: NDArray[np.int32] = field(repr=False)
@@ -43,7 +44,7 @@ class Stars:
 
 
 def in_stars(layers: Sequence[tuple[Gates, Gates]], slots: int) -> Stars:
-    """Return the AND gates of layers, in stars.
+    """Group the AND gates of layers in stars.
 
     Args:
         layers: The XOR gates and the AND gates of each layer, int32[g, 3] of (out, left, right), see `netlist.Layer`.
@@ -62,7 +63,7 @@ def in_stars(layers: Sequence[tuple[Gates, Gates]], slots: int) -> Stars:
     number[by_layer] = np.arange(len(first))
     star, leaves = np.empty((2, len(ands)), dtype=np.int64)
     star[order], leaves[order] = number[np.cumsum(leaf == 0) - 1], leaf
-    begins = order[first[by_layer]]  # the first gate of each star
+    begins = order[first[by_layer]]  # first gate of each star
     left = operands[:, 0] == centre
     return Stars(
         centres=np.where(left, ands[:, 1], ands[:, 2])[begins],
@@ -76,12 +77,13 @@ def in_stars(layers: Sequence[tuple[Gates, Gates]], slots: int) -> Stars:
 
 
 def _operands(layers: Sequence[tuple[Gates, Gates]], slots: int) -> Places:
-    """Return numbers of the values that the AND gates read, int64[gates, 2]: slots hold one value after the other."""
+    """Return numbers of the values that the AND gates read, int64[gates, 2]; a slot holds several values in turn."""
     rows = [part for layer in layers for part in layer]
     gates = np.concatenate([np.zeros((0, 3), dtype=np.int32), *rows]).astype(np.int64)
     counts = np.array([len(part) for part in rows], dtype=np.int64)
     span = len(gates) + 1
-    # Slots and times of writing, of all at time 0. The AND gates of a layer read before one of them writes.
+    # Slots and times of writing; all slots are written at time 0. The AND gates of a layer read before any of them
+    # writes.
     written = np.sort(np.concatenate([np.arange(slots) * span, gates[:, 0] * span + np.arange(1, span)]))
     is_and = np.repeat(np.arange(len(rows)) % 2 == 1, counts)
     time = np.repeat(np.cumsum(counts) - counts, counts)[is_and]
@@ -89,9 +91,9 @@ def _operands(layers: Sequence[tuple[Gates, Gates]], slots: int) -> Places:
 
 
 def _centres(operands: Places) -> Places:
-    """Return for each gate, of operands int64[gates, 2], that which is its centre.
+    """Return for each gate the operand that is its centre, of operands int64[gates, 2].
 
-    Round by round a wire that occurs more often than all wires it meets takes its gates.
+    In each round, every wire that occurs more often than all wires it meets becomes the centre of its gates.
     """
     wires, numbers = np.unique(operands, return_inverse=True)
     numbers = numbers.reshape(operands.shape)
@@ -110,6 +112,6 @@ def _centres(operands: Places) -> Places:
 
 
 def _within_runs(numbers: Places) -> Places:
-    """Return the place of each item in its run of equal numbers."""
+    """Return the position of each item in its run of equal numbers."""
     first = np.flatnonzero(np.diff(numbers, prepend=-1))
     return np.arange(len(numbers)) - np.repeat(first, np.diff(first, append=len(numbers)))

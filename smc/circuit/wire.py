@@ -1,4 +1,4 @@
-"""A wire: one bit of a circuit under construction, with the operators of Boolean algebra."""
+"""Wire: one bit of a circuit under construction, with the operators of Boolean algebra."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class Wire:
-    """One bit. `&`, `|`, `^`, `~` and `==`, `!=` make gates; the other operand may be 0, 1, False or True.
+    """One bit of a circuit. `&`, `|`, `^`, `~` and `==`, `!=` make gates; the other operand may be 0, 1, False or True.
 
     A wire has no value while the circuit is being built. Used in an `if`, it raises TypeError.
     """
@@ -24,12 +24,12 @@ class Wire:
 
     @property
     def is_constant(self) -> bool:
-        """True if the value is already known to be 0 or 1."""
+        """True if the value is the constant 0 or 1."""
         return self.node <= ONE
 
     @property
     def depth(self) -> int:
-        """The AND gates on the longest way from an input to this wire."""
+        """Number of AND gates on the longest path from an input to this wire."""
         return self.graph.depth[self.node]
 
     def __xor__(self, other: Wire | int) -> Wire:
@@ -72,9 +72,9 @@ def mux(condition: Wire, if_true: Wire, if_false: Wire) -> Wire:
     """Return `if_true` where the condition is 1, else `if_false`; one AND.
 
     Args:
-        condition: The wire that decides.
-        if_true: The result for 1.
-        if_false: The result for 0.
+        condition: Wire that selects.
+        if_true: Result if the wire is 1.
+        if_false: Result if the wire is 0.
     """
     return if_false ^ (condition & (if_true ^ if_false))
 
@@ -98,7 +98,7 @@ def balanced(join: Callable[[T, T], T], items: Sequence[T]) -> T:
     """Join all items, neighbour with neighbour, in a tree ceil(log2 n) deep.
 
     Args:
-        join: An associative function of two neighbours, the earlier one first.
+        join: Associative function of two neighbours, the earlier one first.
         items: The items, at least one.
     """
     row = list(items)

@@ -1,4 +1,4 @@
-"""Counting: exact costs of a program under every profile, with no peer, no secrets and no cryptography."""
+"""Exact costs of a program under every profile, counted without peer, secrets and cryptography."""
 
 from smc.counting.engines import Answers, CountingEngine, make_counting_engine
 from smc.counting.forecast import Forecast, Program, forecast, forecasts

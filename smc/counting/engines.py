@@ -1,7 +1,7 @@
-"""Engines that count: the same programs, the same messages, no cryptography and no peer.
+"""Counting engines: they run the same programs with the same messages, without cryptography and without a peer.
 
-Each inherits from a real engine all that sends and receives, and replaces what computes by how long that takes; all
-values are zeros. What a program does depends on what it opens, so the answers to `reveal` can be given from outside.
+Each inherits the messages of a real engine and replaces its computation by the time that it takes; all values are
+zeros. The course of a program depends on the values that it opens, so the caller can set the results of `reveal`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ Answers = Iterator[list[BitMatrix]]
 
 
 class CountingEngine(XorSharedEngine):
-    """An engine that counts costs; openings give its `answers`, or zeros."""
+    """Engine that counts costs; openings return its `answers`, or zeros."""
 
     answers: Answers | None = None
     cell_bytes = 1
@@ -56,13 +56,13 @@ class CountingEngine(XorSharedEngine):
 
     @property
     def counted(self) -> CountingSession:
-        """The session, which counts."""
+        """The counting session."""
         assert isinstance(self.session, CountingSession)
         return self.session
 
     @contextmanager
     def repeated(self, times: int) -> Iterator[None]:
-        """Count the work of the block `times` times: bytes and seconds, but messages and rounds once."""
+        """Count the work of the block `times` times: bytes and seconds multiply, messages and rounds count once."""
         session = self.counted
         session.times *= times
         gates = session.meter.total.and_gates
@@ -80,9 +80,9 @@ class CountingEngine(XorSharedEngine):
         return super().run(netlist, *inputs)
 
     def built(self, netlist: Netlist) -> None:
-        """Count the time of building a circuit on its first run; later runs reuse the circuit.
+        """Count the time of building a circuit at its first run; later runs reuse the circuit.
 
-        A party that counts a job ahead has built the circuit by then, so this time is no part of the trace.
+        A party that forecasts a job has built the circuit before the job starts, so this time is not in the trace.
         """
         if id(netlist) not in self._built:
             self._built[id(netlist)] = netlist
@@ -96,14 +96,14 @@ class CountingEngine(XorSharedEngine):
 
 
 class _CountingGarbler(Garbler):
-    """Sends tables that it has not made."""
+    """Garbler that sends tables without computing them."""
 
     def __init__(self, session: Session, delta: Blocks, scheme: Garbling = "half") -> None:
         super().__init__(session, delta, scheme)
         self._row_seconds = GARBLE_SECONDS[scheme]
 
     def garble(self, netlist: Netlist, inputs: Sequence[Blocks], batch: int) -> Blocks:
-        """Return the messages of `Garbler.garble`."""
+        """Send and receive the messages of `Garbler.garble`."""
         return _walk(netlist, batch, self.piece)
 
     def _garble(self, state: Blocks, piece: Piece, tables: Octets) -> None:
@@ -111,14 +111,14 @@ class _CountingGarbler(Garbler):
 
 
 class _CountingEvaluator(Evaluator):
-    """Receives tables and does not use them."""
+    """Evaluator that receives tables without using them."""
 
     def __init__(self, session: Session, scheme: Garbling = "half") -> None:
         super().__init__(session, scheme)
         self._row_seconds = EVALUATE_SECONDS[scheme]
 
     def evaluate(self, netlist: Netlist, inputs: Sequence[Blocks], batch: int) -> Blocks:
-        """Return the messages of `Evaluator.evaluate`."""
+        """Send and receive the messages of `Evaluator.evaluate`."""
         return _walk(netlist, batch, self.piece)
 
     def _evaluate(self, state: Blocks, piece: Piece, tables: Octets) -> None:
@@ -126,7 +126,7 @@ class _CountingEvaluator(Evaluator):
 
 
 def _walk(netlist: Netlist, batch: int, run: Callable[[Blocks, Piece], None]) -> NDArray[Any]:
-    """Count what `smc.yao.walk.walk` does, without labels."""
+    """Count the work of `smc.yao.walk.walk`, without labels."""
     nothing = np.zeros((0, 0), dtype=np.uint64)
     for _, pieces in schedule(netlist, batch):
         for piece in pieces:
@@ -140,7 +140,7 @@ def _work(session: Session, seconds: float) -> None:
 
 
 class CountingYao(CountingEngine, YaoEngine):
-    """Counts garbled circuits. Cells are zeros of one byte: labels would only take memory."""
+    """Counting engine of garbled circuits. Cells are zeros of one byte, because labels would only take memory."""
 
     cell_bytes = 16
     garbler = _CountingGarbler
@@ -162,7 +162,7 @@ class CountingYao(CountingEngine, YaoEngine):
 
 
 class _CountingTripleSource(TripleSource):
-    """Makes and keeps nothing."""
+    """Source of triples that neither computes nor stores them."""
 
     def _keep(self, pieces: Iterable[object]) -> None:
         for _ in pieces:  # the messages are sent between them
@@ -174,7 +174,7 @@ class _CountingTripleSource(TripleSource):
 
 
 class _CountingTripleGates(TripleGates):
-    """Opens nothing, counts what would be opened."""
+    """AND gates that open nothing and count the bits to open."""
 
     source = _CountingTripleSource
 
@@ -188,7 +188,7 @@ class _CountingTripleGates(TripleGates):
 
 
 class CountingGmw(CountingEngine, GmwEngine):
-    """Counts XOR shares."""
+    """Counting engine of XOR shares."""
 
     def _chunk(self, netlist: Netlist, inputs: Sequence[BitMatrix], batch: int) -> BitMatrix:
         rows = BatchLayout(batch)
@@ -205,12 +205,12 @@ def make_counting_engine(session: CountingSession, profile: Profile) -> Counting
     """Return the counting twin of `smc.engines.make_engine`.
 
     Args:
-        session: The session that counts.
-        profile: The public choices; with several `shards` the engine has counting shards.
+        session: Counting session.
+        profile: Public choices of the run; with several `shards` the engine has counting shards.
 
     Raises:
-        ValueError: The profile names the engine "clear", which costs nothing.
-        InputError: The engine's class is missing, does not fit its recipe, or has no twin that counts.
+        ValueError: The profile has the engine "clear", which costs nothing.
+        InputError: The engine's class is missing, does not fit its recipe, or has no counting twin.
     """
     if profile.recipe.circuits == "clear":
         raise ValueError(f"the engine {profile.engine} costs nothing that could be counted")
@@ -234,7 +234,7 @@ def make_counting_engine(session: CountingSession, profile: Profile) -> Counting
 
 
 class _CountingShards(ShardsHere):
-    """Counts shards: bytes of all, and time as if each had a core of its own and they shared the link."""
+    """Counting shards: bytes of all shards, and the time if each shard has its own core and all share the link."""
 
     def __init__(self, session: CountingSession, profile: Profile) -> None:
         super().__init__(session, profile.shards, self._counting)
@@ -261,7 +261,7 @@ class _CountingShards(ShardsHere):
 
     @override
     def _heard(self, numbers: Sequence[int]) -> None:
-        """Add to the trace that of the shard with most bytes, each message as large as those of all shards together."""
+        """Add the trace of the shard with most bytes; each message gets the total size of all shards' messages."""
         assert isinstance(self.session, CountingSession)
         self.session.held_by_shards = max(self.session.held_by_shards, *(self._sessions[n].held for n in numbers))
         traces = [self._sessions[number].trace for number in numbers]

@@ -1,4 +1,4 @@
-"""The cost of a program under a profile, known before it runs."""
+"""Forecast of the cost of a program under a profile, before it runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Program = Callable[[CountingEngine], object]
 
 @dataclass(frozen=True)
 class Forecast:
-    """Predicted figures of both parties' meters, and the traces that predict the time on a link."""
+    """Predicted meters of both parties, and the traces that predict the time on a link."""
 
     profile: Profile
     meters: tuple[Meter, Meter] = field(repr=False)
@@ -28,33 +28,34 @@ class Forecast:
 
     @classmethod
     def begun(cls, profile: Profile) -> Forecast:
-        """Return an empty forecast; a program that runs on its engines is added to it."""
+        """Return an empty forecast; programs that run on its engines are added to it."""
         left, right = CountingSession(0), CountingSession(1)
         engines = make_counting_engine(left, profile), make_counting_engine(right, profile)
         return cls(profile, (left.meter, right.meter), (left.trace, right.trace), engines)
 
     @property
     def costs(self) -> tuple[Cost, Cost]:
-        """Party 0's and party 1's totals; their seconds are those of counting, not of a run."""
+        """Totals of party 0 and party 1; their seconds are those of counting, not of a run."""
         return self.meters[0].total, self.meters[1].total
 
     @property
     def bytes(self) -> int:
-        """Bytes that both parties send together."""
+        """Bytes sent by both parties together."""
         return self.costs[0].bytes_sent + self.costs[1].bytes_sent
 
     @property
     def shard_bytes(self) -> int:
-        """The approximate memory of a shard's process in bytes, for the party and the shard that take most."""
+        """Approximate memory of a shard's process in bytes; the largest over shards and parties."""
         return SHARD_BYTES + HELD_TIMES * max(engine.counted.held_by_shards for engine in self.engines)
 
     def lines(self, pace: float = 1.0) -> dict[str, float]:
-        """Return the seconds of a processor by kind of work, of the party that has more of it.
+        """Return the processor seconds by kind of work, of the party with more of them.
 
-        `seconds` includes all of them but building circuits, which the forecast itself does.
+        `seconds` includes all of them except building circuits, which the forecast itself does.
 
         Args:
-            pace: The parties' computing time over that of the usual machine (`smc.counting.rates`). If in doubt, 1.
+            pace: Ratio of the parties' computing time to that of the reference machine (`smc.counting.rates`). If in
+                doubt, 1.
         """
         names = {name: None for engine in self.engines for name in engine.counted.lines}
         work = {name: pace * max(engine.counted.lines.get(name, 0.0) for engine in self.engines) for name in names}
@@ -65,7 +66,8 @@ class Forecast:
 
         Args:
             shape: Rate, delay and window of the link.
-            pace: The parties' computing time over that of the usual machine (`smc.counting.rates`). If in doubt, 1.
+            pace: Ratio of the parties' computing time to that of the reference machine (`smc.counting.rates`). If in
+                doubt, 1.
         """
         return predicted_seconds(self.traces, shape, pace)
 
@@ -74,7 +76,7 @@ def forecast(program: Program, profile: Profile) -> Forecast:
     """Count a program as party 0 and as party 1.
 
     Args:
-        program: The program; it must follow the public path of a real run. What it opens is 0, unless it sets
+        program: The program; it must follow the public path of a real run. Opened values are 0, unless it sets
             `CountingEngine.answers`.
         profile: The public choices of the run.
 
@@ -96,9 +98,9 @@ def forecast(program: Program, profile: Profile) -> Forecast:
 def forecasts(
     program: Program, profiles: Sequence[Profile], on_profile: Callable[[Profile], object] = lambda _: None
 ) -> Iterator[Forecast]:
-    """Yield the forecast of each profile, as `forecast` counts it.
+    """Yield the forecast of each profile, with the figures of `forecast`.
 
-    The program runs once for several profiles, unless they are cut into shards.
+    Profiles without shards share one run of the program for each group of profiles with equal conversation.
 
     Args:
         program: The program; it must follow the public path of a real run.
@@ -114,7 +116,7 @@ def forecasts(
     recordings: dict[Group, tuple[Recording, Recording]] = {}
     for profile in profiles:
         on_profile(profile)
-        if profile.shards > 1:  # what is cut, and how, is up to each engine
+        if profile.shards > 1:  # each engine decides whether and how a batch is cut into shards
             yield forecast(program, profile)
             continue
         alike, counts = group(profile), Forecast.begun(profile)

@@ -1,9 +1,9 @@
-"""A program's conversation, recorded once for all profiles that hold it alike, and played on an engine of each.
+"""Recorder of a program's calls to an engine, so that one run serves all profiles with an equal conversation.
 
-What a program does next depends on what it opens, on the form of the circuits and the prices of integers, and on
-whether integers are circuits; not on the kind of OT or the scheme of garbling. So it runs once for each party and each
-of these groups, on an engine that computes nothing and notes what is asked of it. What is noted is asked of counting
-engines then, whose own messages are counted as always.
+The course of a program depends on its openings, on the form of the circuits, on the prices of integers, and on whether
+integers are circuits. It does not depend on the kind of OT or the scheme of garbling. So the program runs once for each
+party and each group of equal profiles, on an engine that records its calls and computes nothing. The calls are then
+replayed on counting engines, which count their own messages as usual.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ def group(profile: Profile) -> Group:
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Switch off the search for cycles of objects in the block.
+    """Disable the garbage collector's search for cycles in the block.
 
-    The block makes many objects that stay. The search would double its time.
+    The block makes many long-lived objects. The search would double its time.
     """
     was_enabled = gc.isenabled()
     gc.disable()
@@ -56,21 +56,21 @@ def uncollected() -> Iterator[None]:
 
 
 class Recording:
-    """The calls of a program to an engine as one party, in order."""
+    """Calls of a program to an engine as one party, in order."""
 
     def __init__(self, program: Callable[[CountingEngine], object], party: int, profile: Profile) -> None:
         self._steps: list[Step] = []
         program(_Recorder(party, profile, self._steps))
 
     def play(self, engine: CountingEngine) -> None:
-        """Repeat the calls on a counting engine of that party, for a profile of an equal group."""
+        """Repeat the calls on a counting engine of that party, whose profile has an equal group."""
         entered: list[AbstractContextManager[Any]] = []
         for step in self._steps:
             step(engine, entered)
 
 
 class _Session(CountingSession):
-    """Notes messages, phases and opened bits."""
+    """Session that records messages, phases and opened bits."""
 
     def __init__(self, party: int, steps: list[Step]) -> None:
         super().__init__(party)
@@ -105,7 +105,7 @@ class _Session(CountingSession):
 
 @contextmanager
 def _noted(steps: list[Step], manager: Callable[[CountingEngine], AbstractContextManager[Any]]) -> Iterator[None]:
-    """Note that a context is entered, and left."""
+    """Record the entry and the exit of a context."""
 
     def enter(engine: CountingEngine, entered: list[AbstractContextManager[Any]]) -> None:
         entered.append(manager(engine))
@@ -119,7 +119,7 @@ def _noted(steps: list[Step], manager: Callable[[CountingEngine], AbstractContex
 
 
 class _Recorder(CountingEngine):
-    """Notes what is asked of it. All cells are zeros, which take no memory."""
+    """Engine that records its calls. All cells are zeros, which take no memory."""
 
     def __init__(self, party: int, profile: Profile, steps: list[Step]) -> None:
         super().__init__(_Session(party, steps))
@@ -143,7 +143,7 @@ class _Recorder(CountingEngine):
 
     @override
     def built(self, netlist: Netlist) -> None:
-        """Leave it to the engines that count."""
+        """Do nothing: the counting engines count the time of building."""
 
     @override
     def _constant(self, bits: BitMatrix) -> Bits:
@@ -173,7 +173,7 @@ def _executed(engine: CountingEngine, netlist: Netlist, batch: int) -> None:
 
 
 class _Arithmetic(ArithmeticWords):
-    """Notes which bits become shares, and which products are made."""
+    """Arithmetic that records which bits become shares, and which products are computed."""
 
     def __init__(self, engine: _Recorder, steps: list[Step], profile: Profile) -> None:
         super().__init__(engine, None, profile.prices)  # type: ignore[arg-type]
@@ -189,7 +189,7 @@ class _Arithmetic(ArithmeticWords):
 
 
 def _one_way(transfers: Transfers, count: int) -> None:
-    """Do as `smc.arithmetic.shares.bits_to_shares` with `count` bits."""
+    """Record the work of `smc.arithmetic.shares.bits_to_shares` with `count` bits."""
     if transfers.session.party == 0:
         transfers.sender.additive(_zeros(np.uint64, count))
     else:
@@ -197,7 +197,7 @@ def _one_way(transfers: Transfers, count: int) -> None:
 
 
 def _both_ways(transfers: Transfers, count: int) -> None:
-    """Do as `smc.arithmetic.shares.product` with `count` bits of factors."""
+    """Record the work of `smc.arithmetic.shares.product` with `count` bits of factors."""
     transfers.additive(_zeros(np.uint64, count), _zeros(np.uint8, count))
 
 

@@ -1,7 +1,7 @@
-"""Oblivious transfer that counts: the real roles, whose messages it sends, without what they compute on secrets.
+"""Counting roles of oblivious transfer: the messages of the real roles, without the computation on secrets.
 
-Each class here stands for one of `smc.ot`. It inherits all that says which messages there are, and replaces the methods
-that compute (their names begin with "_") by how long they take. Blocks and keys are zeros that take no memory.
+Each class replaces one of `smc.ot`. It inherits the methods that send and receive, and replaces the methods that
+compute (their names begin with "_") by the time that they take. Blocks and keys are zeros that take no memory.
 """
 
 from __future__ import annotations
@@ -39,21 +39,21 @@ from smc.primitives.arrays import Octets
 
 
 def _twin(role: type[Any]) -> type[Any]:
-    """Return the role that counts in place of a role. `InputError` if there is none."""
+    """Return the counting twin of a role; raise InputError if there is none."""
     if role not in TWINS:
         raise InputError(f"smc/counting/roles.py: {role.__name__} has no twin that counts: add one to TWINS")
     return TWINS[role]
 
 
 def _rate(kind: str) -> float:
-    """Return seconds of a correlated OT of a kind. `InputError` if nobody has measured it."""
+    """Return the seconds of a correlated OT of a kind; raise InputError if no rate is listed."""
     if kind not in COT_SECONDS:
         raise InputError(f"smc/counting/rates.py: the kind of OT '{kind}' has no rate: add it to COT_SECONDS")
     return COT_SECONDS[kind]
 
 
 class CountingTransfers(Transfers):
-    """Counts both directions."""
+    """Counting transfers in both directions."""
 
     def __init__(self, session: CountingSession, kind: OTKind) -> None:
         super().__init__(session, kind, twin=_twin)
@@ -77,10 +77,10 @@ def _zeros(*shape: int) -> NDArray[np.uint64]:
 
 
 class _Counted(Role):
-    """Counts the time of what it does not do."""
+    """Role that counts the time of the computation that it omits."""
 
     def work(self, seconds: float) -> None:
-        """Note so much computing."""
+        """Count computing time in seconds."""
         assert isinstance(self.session, CountingSession)
         self.session.work(seconds)
 

@@ -1,7 +1,7 @@
-"""A session that counts: the same calls as `smc.session.Session`, no peer, no bytes, no secrets.
+"""Counting session: the calls of `smc.session.Session`, without peer, bytes and secrets.
 
-What is sent and received only adds up in the meter and in the `trace`; received arrays are zeros. So a program that
-computes nothing between its messages costs next to nothing to count, and its counts are exact: the sizes of all
+Sent and received messages are added to the meter and to the `trace`; received arrays are zeros. So a program that
+computes nothing between its messages costs next to nothing to count. Its counts are exact, because the sizes of all
 messages are public and known ahead.
 """
 
@@ -20,13 +20,13 @@ from smc.channel import Buffer, Channel
 from smc.primitives.prg import KEY_BYTES, Prg
 from smc.session import Session
 
-COMPUTING, MESSAGES, BUILDING = "computing", "messages", "building circuits"  # the lines of work
-Event = tuple[Literal["send", "receive", "work"], float]  # bytes, or seconds of computing
+COMPUTING, MESSAGES, BUILDING = "computing", "messages", "building circuits"  # keys of `lines`
+Event = tuple[Literal["send", "receive", "work"], float]  # a message and its bytes, or computing and its seconds
 
 
 @lru_cache(maxsize=1024)
 def no_values(kind: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
-    """Return zeros that take no memory, and cannot be written.
+    """Return read-only zeros that take no memory.
 
     Args:
         kind: The dtype of an item.
@@ -36,7 +36,7 @@ def no_values(kind: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
 
 
 class _NoChannel(Channel):
-    """There is no peer."""
+    """Channel without a peer."""
 
     def send(self, step: str, payload: Buffer) -> None:
         raise RuntimeError("a counting session has no channel")
@@ -46,22 +46,22 @@ class _NoChannel(Channel):
 
 
 class CountingSession(Session):
-    """One party's side of a run that only counts. `trace` lists its events in order."""
+    """One party's side of a counted run. `trace` lists its events in order."""
 
     def __init__(self, party: int) -> None:
         super().__init__(party, _NoChannel(), bytes(32), Prg(bytes(KEY_BYTES)))
         self.trace: list[Event] = []
         self.lines: dict[str, float] = {}  # seconds by kind of work
-        self.held = 0  # bytes of the largest secrets at once
-        self.held_by_shards = 0  # `held` of the shard that has most
-        self.times = 1  # how often what is counted takes place: its bytes and its computing, in as many messages
+        self.held = 0  # bytes of the largest secrets in memory at once
+        self.held_by_shards = 0  # largest `held` of a shard
+        self.times = 1  # factor of bytes and computing in the block of `repeated`; the number of messages stays
 
     def send(self, step: str, array: NDArray[Any]) -> None:
         """Count an outgoing message.
 
         Args:
             step: The label of the message; not used.
-            array: Its size in bytes counts, its values do not.
+            array: Only its size in bytes counts.
         """
         self.sent(array.nbytes)
 
@@ -78,7 +78,7 @@ class CountingSession(Session):
         return no_values(kind, tuple(shape))
 
     def note(self, step: str, content: Callable[[], bytes] | None = None, **sizes: Size) -> None:
-        """See `Session.note`: the digest costs its bytes.
+        """Add a step; its digest costs bytes in the next message.
 
         Args:
             step: The name of the step; not used.
@@ -108,7 +108,7 @@ class CountingSession(Session):
         self.trace.append(("receive", size * self.times))
 
     def beside(self, seconds: float, what: str) -> None:
-        """Count computing time in the totals by kind of work only, not in the trace.
+        """Count computing time in the totals by kind of work, not in the trace.
 
         Args:
             seconds: The time.
@@ -117,7 +117,7 @@ class CountingSession(Session):
         self.lines[what] = self.lines.get(what, 0.0) + seconds
 
     def hold(self, size: int) -> None:
-        """Count `size` bytes of secrets that are in memory at once; the largest number is kept in `held`."""
+        """Record that `size` bytes of secrets are in memory at once; `held` keeps the largest number."""
         self.held = max(self.held, size)
 
     def work(self, seconds: float) -> None:

@@ -1,9 +1,9 @@
-"""How long a counted run would take on a link: both parties' traces played against each other.
+"""Predicted time of a counted run on a link, from the traces of both parties.
 
-A message leaves when its sender has got to it and the link is free, takes size / rate to pass (or longer, where no more
-than a window may be under way), and arrives a delay later. A party that receives waits for the arrival. Besides, every
-message costs each party some computing of its own (frames, encryption). Nothing else is assumed: pipelining and waiting
-come out of the two sequences of events.
+A message leaves when its sender reaches it and the link is free. It takes size / rate to pass, or longer if the window
+limits the bytes in transit, and arrives after the delay. The receiving party waits for its arrival. Every message also
+costs each party some computing (frames, encryption). There are no other assumptions: pipelining and waiting follow from
+the two sequences of events.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from smc.link_shape import Direction, LinkShape
 
 
 def message_seconds(trace: Sequence[Event]) -> float:
-    """Return the processor seconds that a party spends on the messages of its trace, whatever the link."""
+    """Return the processor seconds of a party for the messages of its trace, independent of the link."""
     sizes = [amount for kind, amount in trace if kind != "work"]
     return len(sizes) * SECONDS_PER_MESSAGE + sum(sizes) * SECONDS_PER_BYTE
 
@@ -29,15 +29,17 @@ def predicted_seconds(traces: tuple[list[Event], list[Event]], shape: LinkShape,
     Args:
         traces: The events of party 0 and of party 1, in order.
         shape: Rate, delay and window of the link.
-        pace: Computing time of "work" events over that of the usual machine. If in doubt, 1.
+        pace: Ratio of the computing time of "work" events to that of the reference machine. If in doubt, 1.
 
     Raises:
-        InputError: The two traces do not fit: other sizes, a message nobody reads, or both parties wait at once.
+        InputError: The two traces do not fit: different sizes, a message without a reader, or both parties wait at
+            once.
     """
     clock = [0.0, 0.0]
     ways = Direction(shape), Direction(shape)
     place = [0, 0]
-    arrivals: tuple[deque[tuple[float, float]], ...] = (deque(), deque())  # to party 0, to party 1: size, time
+    # messages to party 0 and to party 1: size, time of arrival
+    arrivals: tuple[deque[tuple[float, float]], ...] = (deque(), deque())
     while True:
         moved = False
         for party in (0, 1):

@@ -1,4 +1,4 @@
-"""Engines: interpreters of one program."""
+"""Engines: interpreters of one program on secret bits."""
 
 from smc.engines.arithmetic_words import ArithmeticWords
 from smc.engines.bits import Bits

@@ -1,4 +1,4 @@
-"""Integers as additive shares modulo 2^64, next to a Boolean engine whose bits come as XOR shares."""
+"""Integers as additive shares modulo 2^64, beside a Boolean engine whose bits can be converted to XOR shares."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def _adder(width: int, form: Form) -> Netlist:
 
 
 class ArithmeticWords(Words):
-    """`Word.data` is this party's share, uint64[batch].
+    """Integers whose `Word.data` is this party's additive share, uint64[batch].
 
-    Sums are local. A width matters only when a word is turned into bits.
+    Sums are local. The width matters only when a word is converted to bits.
     """
 
     def __init__(self, engine: XorSharedEngine, transfers: Transfers, prices: Prices) -> None:
@@ -43,12 +43,12 @@ class ArithmeticWords(Words):
 
     @override
     def input(self, summands: NDArray[np.int64], width: int) -> Word:
-        """See `Words.input`. Local: own integers are shares."""
+        """Enter sums; local, because each party's own integers are already additive shares."""
         return Word(whole(summands), width)
 
     @override
     def select(self, choices: Sequence[Choice], width: int) -> list[list[Word]]:
-        """See `Words.select`. Some bits become shares, all in one batch; the rest is local."""
+        """Select entries; some bits are converted to additive shares in one batch, the rest is local."""
         plans = [_selection(choice.tables, self._engine.shares(choice.onehot)) for choice in choices]
         self._engine.session.note(
             "selection",
@@ -79,12 +79,12 @@ class ArithmeticWords(Words):
 
     @override
     def add(self, left: Word, right: Word, width: int) -> Word:
-        """See `Words.add`. Local."""
+        """Add; local."""
         return Word(left.data + right.data, width)
 
     @override
     def subtract(self, left: Word, right: Word, width: int) -> Word:
-        """See `Words.subtract`. Local."""
+        """Subtract; local."""
         return Word(left.data - right.data, width)
 
     @override
@@ -93,23 +93,23 @@ class ArithmeticWords(Words):
 
     @override
     def total(self, word: Word, groups: Groups, width: int) -> Word:
-        """See `Words.total`. Local."""
+        """Sum over groups; local."""
         self._engine.session.note("total", groups.astype("<i8").tobytes, groups=groups.shape)
-        padded = np.append(word.data, np.uint64(0))  # member -1 is the last instance: the zero
+        padded = np.append(word.data, np.uint64(0))  # member -1 is the last instance, which is zero
         return Word(padded[groups].sum(axis=1, dtype=np.uint64), width)
 
     @override
     def bits(self, word: Word) -> Bits:
-        """See `Words.bits`: an adder circuit over the two shares, cut to the width."""
+        """Return the bits: an adder circuit over the two shares, truncated to the width."""
         share_bits = bitpack.from_integers(word.data, word.width)
         return self._engine.run(_adder(word.width, self._engine.form), *self._engine.both(share_bits))[0]
 
 
 def _selection(tables: Sequence[Sequence[int]], onehot: BitMatrix) -> tuple[BitMatrix, Shares]:
-    """Return which bits to turn into shares, XOR shares uint8[n, batch], and their weights by entry, uint64[tables, n].
+    """Return the bits to convert, XOR shares uint8[n, batch], and their weights by entry, uint64[tables, n].
 
-    Either the one-hot bits, weighted by the entries, or the bits of the chosen entries, which are XORs of one-hot bits:
-    whichever are fewer.
+    These are the one-hot bits weighted by the entries, or the bits of the selected entries, which are XORs of one-hot
+    bits: the smaller number of both.
     """
     widths = [max((_width(entry) for entry in table), default=0) for table in tables]
     if sum(widths) >= len(onehot):
@@ -127,5 +127,5 @@ def _selection(tables: Sequence[Sequence[int]], onehot: BitMatrix) -> tuple[BitM
 
 
 def _width(value: int) -> int:
-    """Return bits of a number in two's complement, 0 for 0."""
+    """Return the number of bits in two's complement, 0 for 0."""
     return (value if value >= 0 else ~value).bit_length() + 1 if value else 0

@@ -1,4 +1,4 @@
-"""Batches of secret bits, whatever an engine keeps in a cell."""
+"""Batches of secret bits, independent of the content of an engine's cells."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Bits:
-    """A batch of secret bit strings: `data` is [width, batch, ...]; the engine defines the content of a cell."""
+    """Batch of secret bit strings: `data` is [width, batch, ...]; the engine defines the content of a cell."""
 
     data: NDArray[Any]
 
     @property
     def width(self) -> int:
-        """Bits of one instance."""
+        """Number of bits of one instance."""
         return int(self.data.shape[0])
 
     @property
@@ -27,18 +27,18 @@ class Bits:
         return int(self.data.shape[1])
 
     def __getitem__(self, rows: slice) -> Bits:
-        """Take some of the bits of every instance."""
+        """Return some of the bits of every instance."""
         return Bits(self.data[rows])
 
     def __xor__(self, other: Bits) -> Bits:
-        """XOR bit by bit, local: on every engine the cell of an XOR is the XOR of the cells."""
+        """XOR bit by bit, locally: on every engine the cell of an XOR is the XOR of the cells."""
         return Bits(self.data ^ other.data)
 
     def take(self, instances: NDArray[np.intp] | slice) -> Bits:
-        """Take some of the instances (public indices), in the order given; repeats are allowed."""
+        """Return some of the instances (public indices) in the order of the indices; repeats are allowed."""
         return Bits(self.data[:, instances])
 
     @staticmethod
     def join(parts: Sequence[Bits]) -> Bits:
-        """Join the parts' instances one after another into a longer batch."""
+        """Concatenate the instances of the parts into a longer batch."""
         return Bits(np.concatenate([part.data for part in parts], axis=1))

@@ -1,4 +1,4 @@
-"""Integers as bits of a Boolean engine; every operation is a circuit."""
+"""Integers as bits of a Boolean engine, where every operation is a circuit."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Widths = tuple[int, ...]
 
 @kept
 def _select_netlist(entries: int, tables: tuple[Table, ...], width: int) -> Netlist:
-    """XOR of the entries whose bit is set: free gates only."""
+    """Build the XOR of the entries whose bit is set: free gates only."""
     builder = Builder()
     onehot, zero = builder.input(entries), builder.constant(0, 1)[0]
     for table in tables:
@@ -33,7 +33,7 @@ def _select_netlist(entries: int, tables: tuple[Table, ...], width: int) -> Netl
 
 @kept
 def _multiply_netlist(factor_width: int, offset: int, word_width: int, width: int, form: Form) -> Netlist:
-    """Return (factor - offset) * word as one output; in the form "depth" as two outputs with this sum."""
+    """Build (factor - offset) * word as one output; in the form "depth" as two outputs with this sum."""
     builder = Builder(form)
     factor = builder.input(factor_width).wide_subtract(offset)
     word = builder.input(word_width).as_signed()
@@ -47,7 +47,7 @@ def _multiply_netlist(factor_width: int, offset: int, word_width: int, width: in
 
 @kept
 def _sum_netlist(plus: Widths, minus: Widths, width: int, form: Form) -> Netlist:
-    """Return the sum of the inputs `plus` less that of the inputs `minus`, all signed."""
+    """Build the sum of the inputs `plus` minus the inputs `minus`, all signed."""
     builder = Builder(form)
     added, taken = ([builder.input(part, signed=True) for part in widths] for widths in (plus, minus))
     builder.output(total(added, width, taken))
@@ -56,7 +56,7 @@ def _sum_netlist(plus: Widths, minus: Widths, width: int, form: Form) -> Netlist
 
 @kept
 def _rows_netlist(plus: Widths, minus: Widths, width: int) -> Netlist:
-    """Return two outputs whose sum is that of the inputs `plus` less that of the inputs `minus`, all signed."""
+    """Build two outputs whose sum is the sum of the inputs `plus` minus the inputs `minus`, all signed."""
     builder = Builder("depth")
     added, taken = ([builder.input(part, signed=True) for part in widths] for widths in (plus, minus))
     for row in sum_rows(builder.graph, added, taken, width):
@@ -65,10 +65,10 @@ def _rows_netlist(plus: Widths, minus: Widths, width: int) -> Netlist:
 
 
 class CircuitWords(Words):
-    """`Word.data` are `Bits`, numbers in two's complement whose sum modulo 2^width is the word.
+    """Integers whose `Word.data` are `Bits`: numbers in two's complement whose sum modulo 2^width is the word.
 
-    In the form "size" there is one number. In the form "depth" sums and products stay several numbers, which costs no
-    level for a carry. They are added where the bits of a word are needed, for example before a multiplication. Works
+    In the form "size" there is one number. In the form "depth" sums and products stay several numbers, which saves the
+    levels of carries. They are added where the bits of a word are needed, for example before a multiplication. Works
     over any Boolean engine.
     """
 
@@ -116,11 +116,11 @@ class CircuitWords(Words):
 
     @override
     def total(self, word: Word, groups: Groups, width: int) -> Word:
-        """See `Words.total`: a tree of adders over the members, log2(members) batches; or one carry-save tree."""
+        """Sum over groups by a tree of adders over the members, log2(members) batches, or by one carry-save tree."""
         if self._engine.form == "depth":
             word = Word(self._parts(word, width), word.width)
         zeros = [self._engine.constant(np.zeros((part.width, 1), dtype=np.uint8)) for part in word.data]
-        padded = self.join([word, Word(tuple(zeros), word.width)])  # member -1 is the last instance: the zero
+        padded = self.join([word, Word(tuple(zeros), word.width)])  # member -1 is the last instance, which is zero
         columns = [padded.take(groups[:, i]) for i in range(groups.shape[1])]
         if not columns:
             columns = [padded.take(np.full(len(groups), -1))]
@@ -149,7 +149,7 @@ class CircuitWords(Words):
         return Word(tuple(self._engine.run(_rows_netlist(_widths(plus), _widths(minus), width), *plus, *minus)), width)
 
     def _parts(self, word: Word, width: int) -> tuple[Bits, ...]:
-        """Return numbers that add up to the word also modulo 2^width; several do so only up to the word's own width."""
+        """Return numbers whose sum is the word modulo 2^width; several parts sum to it only modulo its own width."""
         parts: tuple[Bits, ...] = word.data
         return parts if len(parts) == 1 or width <= word.width else (self.bits(word),)
 

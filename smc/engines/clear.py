@@ -1,7 +1,7 @@
-"""The clear engine: the ideal functionality, played by two parties who tell each other everything.
+"""Clear engine: the ideal functionality, played by two parties that send each other their inputs.
 
-For tests and for counting on paper only: it protects nothing. Both parties hold every bit in the clear, so the same
-protocol text computes the reference result without any cryptography.
+For tests and for counting on paper only: it protects nothing. Both parties hold every bit in the clear, so one protocol
+text also computes the reference result, without cryptography.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from smc.primitives.bits import BitMatrix
 
 
 class ClearEngine(Engine):
-    """Cells are the bits themselves, uint8."""
+    """Engine whose cells are the bits themselves, uint8."""
 
     @override
     def _input(self, owner: int, bits: BitMatrix | None, width: int, batch: int) -> Bits:
-        """See `Engine.input`; the owner shows its bits to the peer."""
+        """Send the owner's bits to the peer in the clear."""
         if self.party == owner:
             assert bits is not None
             self.session.send("clear.input", bits.astype(np.uint8))
@@ -41,7 +41,7 @@ class ClearEngine(Engine):
 
     @override
     def _reveal(self, *secrets: Bits) -> list[BitMatrix]:
-        """See `Engine.reveal`: both know the bits already, and see that they mean the same."""
+        """Compare the bits with the peer's; both parties hold them already."""
         self.session.send("clear.same", np.empty(0, dtype=np.uint8))
         self.session.receive("clear.same", np.uint8, (0,))
         self.session.meter.opened(sum(secret.data.size for secret in secrets))

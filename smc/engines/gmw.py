@@ -1,4 +1,4 @@
-"""The GMW engine: XOR shares, AND gates from oblivious transfer; one round an AND level.
+"""GMW engine: XOR shares, AND gates from oblivious transfer; one round for each AND level.
 
 Ideal functionality: the netlist's outputs as XOR shares (or opened by `reveal`), nothing else. Leakage: netlist and
 batch size, both public.
@@ -22,12 +22,12 @@ from smc.gmw.rows import PACKED, BatchLayout
 from smc.primitives.bits import BitMatrix, pack, unpack
 from smc.session import Session
 
-LIVE_BYTES = 1 << 26  # of the state worked on at once
-LIVE_TRIPLES = 1 << 25  # in store at once: 12 MiB
+LIVE_BYTES = 1 << 26  # bytes of the state processed at once
+LIVE_TRIPLES = 1 << 25  # triples stored at once: 12 MiB
 
 
 class GmwEngine(XorSharedEngine):
-    """Cells are XOR shares, uint8 0 or 1.
+    """Engine whose cells are XOR shares, uint8 0 or 1.
 
     `splits_inputs`: both shares of an input are random, and its owner sends one of them, a bit each. False: the owner's
     share is the bit, and nothing is sent. Both are equally secure.
@@ -40,10 +40,10 @@ class GmwEngine(XorSharedEngine):
 
     @override
     def _input(self, owner: int, bits: BitMatrix | None, width: int, batch: int) -> Bits:
-        """See `Engine.input`: the owner's share is the bit, the other's is 0; nothing is sent.
+        """Enter bits without a message: the owner's share is the bit, the other party's share is 0.
 
-        A share need not be random here: the AND gates mask it, and where one is opened the peer could compute it
-        itself, from the opened value and its own share.
+        Here a share need not be random: the AND gates mask it, and the peer could compute an opened share itself, from
+        the opened value and its own share.
         """
         if self.splits_inputs:
             return Bits(self._split(bits, width, batch))
@@ -63,7 +63,7 @@ class GmwEngine(XorSharedEngine):
 
     @override
     def _constant(self, bits: BitMatrix) -> Bits:
-        """See `Engine.constant`: party 0 holds the bit."""
+        """Enter public bits: party 0 holds the bit, party 1 holds 0."""
         return Bits(bits if self.party == 0 else np.zeros_like(bits))
 
     @override
@@ -97,7 +97,7 @@ class GmwEngine(XorSharedEngine):
 
 
 def _chunks(netlist: Netlist, batch: int) -> Iterator[slice]:
-    """Yield the instances worked on at once: whole vectors, so that to cut the batch costs nothing on the wire."""
+    """Yield the instances processed at once, in whole vectors: so cutting the batch adds no bytes on the wire."""
     by_state = 8 * LIVE_BYTES // netlist.slots
     by_triples = LIVE_TRIPLES // max(1, netlist.and_count)
     size = max(PACKED, min(by_state, by_triples) // PACKED * PACKED)

@@ -1,8 +1,8 @@
-"""The engine interface: one program, many interpreters.
+"""Engine interface: one program, many interpreters.
 
-A protocol is written once against `Engine`, and runs on garbled circuits (Yao), on XOR shares (GMW), on
-circuits with arithmetic shares (mixed) and in the clear (the ideal functionality, for tests). Both parties run the
-same program; where an input is private, the other party passes None.
+A protocol is written once against `Engine`. It runs on garbled circuits (Yao), on XOR shares (GMW), on circuits with
+arithmetic shares (mixed), and in the clear (the ideal functionality, for tests). Both parties run one program; for a
+private input the other party passes None.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from smc.session import Session
 
 
 class Pieces(Protocol):
-    """Computation of a batch's pieces for an engine, see `smc.engines.shards`."""
+    """Executor of a batch's pieces for an engine, see `smc.engines.shards`."""
 
     count: int
 
     def joined(self, engine: Engine, work: Any, pieces: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
-        """Compute pieces of a batch, and join their results.
+        """Compute the pieces of a batch, and join their results.
 
         Args:
-            engine: The engine that the arguments belong to and the results enter.
-            work: A function of a module; it takes an engine and the arguments of one piece, and returns a tuple.
+            engine: Engine of the arguments and of the results.
+            work: Module-level function of an engine and the arguments of one piece; it returns a tuple.
             pieces: The arguments of each piece, in the order of the batch.
 
         Returns:
@@ -46,23 +46,23 @@ class Engine(ABC):
     """Interpreter of a program on secret bits: secret bits in, secret bits out."""
 
     words: Words
-    form: Form  # of the circuits that protocols build for it
-    comfortable = 1 << 24  # bits in a batch that take no more than some hundred MB: what has more is better cut
-    shards: Pieces | None = None  # what computes pieces of a batch, if not the engine itself
+    form: Form  # form of the circuits that protocols build for this engine
+    comfortable = 1 << 24  # most bits of a batch that takes up to some hundred MB; larger batches should be cut
+    shards: Pieces | None = None  # executor of pieces of a batch; None: the engine itself
 
     def __init__(self, session: Session) -> None:
         self.session = session
 
     @property
     def party(self) -> int:
-        """This party's number, 0 or 1."""
+        """Number of this party, 0 or 1."""
         return self.session.party
 
     def input(self, owner: int, bits: BitMatrix | None, width: int, batch: int) -> Bits:
         """Enter secret bits of one party. Both parties call this method, with the same owner and sizes.
 
         Args:
-            owner: The party whose bits these are, 0 or 1.
+            owner: Party that owns the bits, 0 or 1.
             bits: At the owner uint8[width, batch] of 0 and 1, least bit first; at the other party None.
             width: Bits of one instance; public.
             batch: Number of instances; public.
@@ -91,7 +91,7 @@ class Engine(ABC):
             The bits of party 0, and the bits of party 1.
 
         Raises:
-            ValueError: The array holds something else than 0 and 1.
+            ValueError: The array holds values other than 0 and 1.
         """
         width, batch = bits.shape
         _check(bits, (width, batch))
@@ -100,10 +100,10 @@ class Engine(ABC):
         return left, right
 
     def random(self, width: int, batch: int) -> Bits:
-        """Draw secret uniform bits that neither party knows or can bias: the XOR of bits that each draws for itself.
+        """Draw secret uniform bits that neither party knows or can bias: the XOR of bits drawn by each party.
 
-        Costs what the inputs cost: nothing on XOR shares; garbled, one correlated OT a bit, the evaluator's choice.
-        Each party's bits come from `Session.contributions`, so they are given, not left to the OT.
+        The cost is that of the inputs: nothing on XOR shares; garbled, one correlated OT for each bit of the evaluator.
+        Each party's bits come from `Session.contributions`, so they are inputs, not random results of the OT.
 
         Args:
             width: Bits of one instance; public, equal at both parties.
@@ -113,10 +113,10 @@ class Engine(ABC):
         return left ^ right
 
     def expect(self, bits: int) -> None:
-        """Announce how many more secret bits of each party the program will enter, random bits included.
+        """Announce the number of secret bits that each party will still enter, random bits included.
 
-        A hint, before the first of them: garbled, few bits are entered for less than many. Without the hint the engine
-        assumes many.
+        This is a hint before the first of them: on garbled circuits few bits are entered at less cost than many.
+        Without the hint the engine assumes many.
 
         Args:
             bits: Number of bits; public, equal at both parties.
@@ -129,11 +129,11 @@ class Engine(ABC):
         del bits
 
     def prepare(self, netlist: Netlist, batch: int) -> None:
-        """Exchange now the material that a later run of a netlist needs; both parties make equal calls.
+        """Exchange the material of a later run of a netlist now; both parties make equal calls.
 
-        For the time before the inputs are known: the run itself then sends only what depends on them. Several calls add
-        up. On XOR shares the material is triples, which are kept until they are used, 3 bits a gate. Other engines can
-        do nothing ahead. An unprepared run makes its material itself, whose bytes differ by a digest only.
+        Call it before the inputs are known: the run then sends only messages that depend on them. Several calls add up.
+        On XOR shares the material is triples, which are stored until used, 3 bits a gate. Other engines can prepare
+        nothing. A run without preparation makes its own material; its bytes then differ by a digest only.
 
         Args:
             netlist: The circuit of the later run.
@@ -143,7 +143,7 @@ class Engine(ABC):
 
     @abstractmethod
     def _input(self, owner: int, bits: BitMatrix | None, width: int, batch: int) -> Bits:
-        """See `input`, which has checked the arguments."""
+        """Enter bits whose arguments `input` has checked."""
 
     def constant(self, bits: BitMatrix) -> Bits:
         """Enter public bits, uint8[width, batch], equal at both parties."""
@@ -156,7 +156,7 @@ class Engine(ABC):
 
     @abstractmethod
     def _execute(self, netlist: Netlist, inputs: Sequence[NDArray[Any]], batch: int) -> NDArray[Any]:
-        """Run the circuit: the inputs, [width, batch, ...] each, to all outputs [sum of widths, batch, ...]."""
+        """Run the circuit on inputs [width, batch, ...] each; return all outputs [sum of widths, batch, ...]."""
 
     def run(self, netlist: Netlist, *inputs: Bits) -> list[Bits]:
         """Evaluate the netlist on every instance of the batch.
@@ -202,15 +202,15 @@ class Engine(ABC):
 
 
 class XorSharedEngine(Engine):
-    """An engine that turns each cell into an XOR share; additive shares and openings are made from these."""
+    """Engine that converts each cell to an XOR share; additive shares and openings are made from these."""
 
     @abstractmethod
     def shares(self, bits: Bits) -> BitMatrix:
-        """Return this party's XOR share of each bit, uint8[width, batch]. Local."""
+        """Return this party's XOR share of each bit, uint8[width, batch]; local."""
 
     @override
     def _reveal(self, *secrets: Bits) -> list[BitMatrix]:
-        """See `Engine.reveal`: one message each way, one bit each."""
+        """Open bits by one message each way, one bit each."""
         shares = [self.shares(secret) for secret in secrets]
         flat = np.concatenate([share.reshape(-1) for share in shares]) if shares else np.zeros(0, np.uint8)
         if flat.size:
@@ -221,6 +221,6 @@ class XorSharedEngine(Engine):
 
 
 def _check(bits: BitMatrix, shape: tuple[int, int]) -> None:
-    """`ValueError` unless these are 0 and 1 in this shape (width, batch)."""
+    """Raise ValueError unless the array holds 0 and 1 in this shape (width, batch)."""
     if bits.shape != shape or bits.dtype.kind not in "biu" or (bits.size and (bits.min() < 0 or bits.max() > 1)):
         raise ValueError(f"an input must be 0 and 1 in the shape {shape}, got {bits.dtype} in the shape {bits.shape}")

@@ -1,4 +1,4 @@
-"""Engines made from profiles."""
+"""Construction of engines from profiles."""
 
 from __future__ import annotations
 
@@ -54,20 +54,21 @@ def make_engine(
     garbling: Garbling = "half",
     form: Form | None = None,
 ) -> Engine:
-    """Return the engine of that name: how circuits are computed, and how integers are; see `smc.recipes`.
+    """Return a new engine by its name, which sets the computation of circuits and of integers; see `smc.recipes`.
 
-    One engine a session: its keys are derived from the session's identifier (`Session.branch` makes another session).
+    A session has one engine, because its keys are derived from the session's identifier (`Session.branch` makes another
+    session).
 
     Args:
         session: This party's end of the run.
         name: "yao", "gmw", "mixed", "lean", or "clear", which protects nothing. If in doubt, "mixed".
         ot: The kind of oblivious transfer. If in doubt, the default "extension".
-        table_gates: True: AND gates on XOR shares come straight from 1-out-of-4 OT by the four-row table. False: from
-            precomputed triples. None: True if `ot` is "trapdoor", else False. Garbled circuits ignore it.
-        garbling: The scheme of garbled AND gates: "half" (32 bytes a gate) or "three-halves" (25 bytes, slower to
-            compute: it pays where the link is the limit). XOR shares ignore it.
-        form: What the circuits save that protocols build for this engine: "size" saves AND gates, "depth" saves levels
-            of AND gates. None: "depth" on XOR shares, where a level is a round, else "size". If in doubt, None.
+        table_gates: True: AND gates on XOR shares are computed directly by 1-out-of-4 OT of the four-row table. False:
+            from precomputed triples. None: True if `ot` is "trapdoor", else False. Garbled circuits ignore it.
+        garbling: Scheme of garbled AND gates: "half" (32 bytes a gate) or "three-halves" (25 bytes, more computation:
+            better where the link is the bottleneck). XOR shares ignore it.
+        form: Goal of the circuits that protocols build for this engine: "size" saves AND gates, "depth" saves levels of
+            AND gates. None: "depth" on XOR shares, where a level is a round, else "size". If in doubt, None.
 
     Raises:
         ValueError: `smc.recipes` does not list a name, or the session has an engine already.
@@ -86,7 +87,7 @@ def engine_of(session: Session, profile: Profile) -> Engine:
 
     Args:
         session: This party's end of the run; one engine a session.
-        profile: The public choices, equal at both parties. Its `shards` are not started here: the caller attaches them.
+        profile: Public choices, equal at both parties. Its `shards` are not started here: the caller attaches them.
 
     Raises:
         ValueError: The session has an engine already.

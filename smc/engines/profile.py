@@ -1,4 +1,4 @@
-"""A profile: every public choice of how a program is run, apart from the program itself."""
+"""Profile: every public choice about the execution of a program."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from smc.recipes import RECIPES, EngineName, Form, Garbling, OTKind, Prices, Rec
 
 @dataclass(frozen=True)
 class Profile:
-    """Engine, kind of OT, garbling scheme, form of the circuits; see `make_engine` for their meaning.
+    """Engine, kind of OT, garbling scheme and form of the circuits; see `make_engine` for their meaning.
 
-    `shards` is the number of shards that compute batches (`smc.engines.shards`). ValueError for a name that
-    `smc.recipes` does not list.
+    `shards` is the number of shards that compute batches (`smc.engines.shards`). A name that `smc.recipes` does not
+    list raises ValueError.
     """
 
     engine: EngineName
     ot: OTKind = "extension"
     garbling: Garbling = "half"
-    form: Form | None = None  # None: the engine's own
+    form: Form | None = None  # None: the engine's default
     table_gates: bool | None = None  # None: if the OT is "trapdoor"
     shards: int = 1
 
@@ -37,7 +37,7 @@ class Profile:
 
     @property
     def recipe(self) -> Recipe:
-        """The parts that the engine is made of."""
+        """Parts of the engine."""
         return RECIPES[self.engine]
 
     @property
@@ -52,7 +52,7 @@ class Profile:
 
     @property
     def kernels(self) -> tuple[str, ...]:
-        """The modules of `smc.kernels` that a run may call."""
+        """Modules of `smc.kernels` that a run may call."""
         if self.recipe.circuits == "clear":
             return ()
         scheme = "halfgates" if self.garbling == "half" else "threehalves"
@@ -62,12 +62,12 @@ class Profile:
 
     @property
     def prices(self) -> Prices:
-        """The costs of operations on integers, for the choice of public parameters."""
+        """Costs of operations on integers, for the choice of public parameters."""
         return self.recipe.prices
 
     @property
     def uses_table_gates(self) -> bool:
-        """True if AND gates on XOR shares come straight from 1-out-of-4 OT."""
+        """True if AND gates on XOR shares are computed directly by 1-out-of-4 OT."""
         return self.ot == "trapdoor" if self.table_gates is None else self.table_gates
 
     def __str__(self) -> str:

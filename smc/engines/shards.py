@@ -1,17 +1,17 @@
-"""Shards: pieces of a batch that several engines compute at the same time, each in a session of its own.
+"""Shards: engines that compute pieces of a batch at the same time, each in a session of its own.
 
-A protocol names a piece of *work*, a function of an engine and of this party's numbers, and says how its batch is cut
-(`protocols.pieces`). Each piece goes to an engine of its own, in another process as a rule, and comes back as shares.
+A protocol passes a *work* function of an engine and of this party's numbers, and cuts its batch (`protocols.pieces`).
+Each piece goes to an engine of its own, usually in another process, and returns as shares.
 
-What passes. Into a shard and out of it go public numbers, this party's own, and its shares: XOR shares of bits, and
-additive shares of integers. Labels and the differences of correlated OT stay in their shard. **A shard opens nothing**:
-what is opened is opened by the session that the shards belong to, once all of them are in. So a piece that is lost can
-be computed again, in a new session with fresh keys, and what was lost has shown nobody anything. Its contributions to
-joint randomness are the same again: what a session draws follows from its contributions alone, whatever was lost.
+Public numbers, this party's own numbers and its shares enter and leave a shard: XOR shares of bits, and additive shares
+of integers. Labels and the differences of correlated OT stay inside their shard. **A shard opens nothing.** The session
+that owns the shards opens values, after the results of all of them have arrived. So a lost piece can be computed again,
+in a new session with fresh keys, and the lost run has revealed nothing. Its contributions to joint randomness are
+unchanged: the draws of a session follow from its contributions alone.
 
-Cost of a call: a byte a shard each way and a round, that says which are in; what bits become on the way, on garbled
-circuits a correlated OT each, on XOR shares nothing. A shard's first piece besides sets up its OTs, and 18 bytes a
-shard say where each is met. How a batch is cut is public, and follows from public numbers.
+A call costs one round, and one byte a shard each way to exchange which shards have answered. Bits that enter on garbled
+circuits cost a correlated OT each, on XOR shares nothing. A shard's first piece also sets up its OTs, and 18 bytes a
+shard transmit its address. The cut of a batch is public, and follows from public numbers.
 """
 
 from __future__ import annotations
@@ -33,34 +33,34 @@ from smc.primitives.bits import BitMatrix
 from smc.primitives.prg import KEY_BYTES, Prg
 from smc.session import Session, derive
 
-Door = tuple[int, ...]  # where a shard is met: the groups of an IPv6 address, and a port
+Door = tuple[int, ...]  # address of a shard: the groups of an IPv6 address, and a port
 DOOR_NUMBERS = 9
 NOWHERE: Door = (0,) * DOOR_NUMBERS
-Results = tuple[Any, ...]  # of `Bits` and `Word`
+Results = tuple[Any, ...]  # may hold `Bits` and `Word`
 Work = Callable[
     ..., Results
-]  # of an engine and arguments; a function of a module, for another process finds it by name
+]  # takes an engine and arguments; a module-level function, because another process imports it by name
 
 
 @dataclass(frozen=True)
 class Task:
-    """A piece of work: `arguments` may hold `Bits` and `Word`, on their way as `Shared`."""
+    """One piece of work: `arguments` may hold `Bits` and `Word`, in transit as `Shared`."""
 
     work: Work
     arguments: tuple[Any, ...]
-    seed: bytes  # of this party's contributions to joint randomness
+    seed: bytes  # seed of this party's contributions to joint randomness
 
 
 @dataclass(frozen=True)
 class Shared:
-    """This party's XOR shares of secret bits, uint8[width, batch], between two engines."""
+    """This party's XOR shares of secret bits, uint8[width, batch], in transit between two engines."""
 
     bits: BitMatrix
 
 
 @dataclass(frozen=True)
 class Done:
-    """The results of a piece, and their cost."""
+    """Results of a piece, and their cost."""
 
     results: tuple[Any, ...]
     meter: Meter
@@ -68,25 +68,25 @@ class Done:
 
 @dataclass(frozen=True)
 class Failed:
-    """The exception that ended a piece."""
+    """Exception that ended a piece."""
 
     error: Exception
 
 
 class Line(Protocol):
-    """The connection to a shard: takes tasks, gives answers; `EOFError` or `OSError` once the shard is gone."""
+    """Connection to a shard: sends tasks, receives results; raises `EOFError` or `OSError` if the shard is gone."""
 
     def send(self, task: Task | None, /) -> None:
-        """Hand over a task; None ends the shard."""
+        """Send a task; None ends the shard."""
 
     def recv(self) -> Done | Failed:
-        """Return the answer to the oldest task without one."""
+        """Return the result of the oldest task without a result."""
 
 
 class Shards(ABC):
-    """The shards of a session.
+    """Shards of a session.
 
-    The first work begins all of them. A shard that fails is begun once more; if it fails again, the session fails.
+    The first work starts all of them. A shard that fails is started once more; if it fails again, the session fails.
     """
 
     def __init__(self, session: Session, count: int) -> None:
@@ -97,28 +97,28 @@ class Shards(ABC):
 
     @abstractmethod
     def _listening(self, numbers: Sequence[int]) -> list[tuple[Line, Door]]:
-        """Begin these shards where the peer's can meet them; return the line to each, and its door.
+        """Start these shards as listeners for the peer's shards; return each one's line and address.
 
-        An address of zeros stands for the session's own. A port of zero means that the shard has failed.
+        An address of zeros means the session's own address. Port zero means that the shard has failed.
         """
 
     @abstractmethod
     def _calling(self, number: int, door: Door) -> Line:
-        """Begin a shard that meets the peer's at this door."""
+        """Start a shard that connects to the peer's shard at this address."""
 
     @abstractmethod
     def _end(self, number: int) -> None:
-        """Remove all that is left of a failed shard."""
+        """Remove the remains of a failed shard."""
 
     def _heard(self, numbers: Sequence[int]) -> None:
-        """Note that these shards have answered."""
+        """Record that these shards have answered."""
         del numbers
 
     def joined(self, engine: Engine, work: Work, pieces: Sequence[tuple[Any, ...]]) -> Results:
-        """Compute pieces of a batch on the shards, and join their results.
+        """Compute the pieces of a batch on the shards, and join their results.
 
         Args:
-            engine: The engine of the session that the shards belong to; an `XorSharedEngine`.
+            engine: Engine of the session that owns the shards; an `XorSharedEngine`.
             work: A function of a module. It takes a shard's engine and the arguments of a piece, and returns a tuple of
                 `Bits` and `Word`.
             pieces: The arguments of each piece. `Bits` and `Word` of `engine` may be among them, or in tuples and lists
@@ -169,7 +169,7 @@ class Shards(ABC):
         return [done[number].results for number in range(len(pieces))]
 
     def _meet(self, numbers: Sequence[int]) -> None:
-        """Begin these shards at both parties."""
+        """Start these shards at both parties and connect them."""
         if not numbers:
             return
         if self.session.party == 0:
@@ -182,9 +182,9 @@ class Shards(ABC):
         self._lines.update(zip(numbers, lines, strict=True))
 
     def _answers(self, numbers: Sequence[int], tasks: Sequence[Task]) -> dict[int, Done | Failed]:
-        """Give each shard its task, and wait for all answers.
+        """Send each shard its task, and wait for all results.
 
-        Raise any error that is not the failure of a process or a link.
+        Raise any error except the failure of a process or a link.
         """
         answers: dict[int, Done | Failed] = {}
         for number in numbers:
@@ -204,7 +204,7 @@ class Shards(ABC):
         return answers
 
     def _failures(self, numbers: Sequence[int], answers: dict[int, Done | Failed]) -> list[int]:
-        """Exchange with the peer which shards have failed, and return those that failed at either party."""
+        """Exchange the numbers of the failed shards, and return those that failed at either party."""
         ours = np.array([isinstance(answers[number], Failed) for number in numbers], dtype=np.uint8)
         self.session.send("shards.in", ours)
         theirs = self.session.receive("shards.in", np.uint8, ours.shape)
@@ -217,7 +217,7 @@ class Shards(ABC):
 
 
 class ShardsHere(Shards):
-    """Shards of this thread, one after the other: for counting and tests. `engine_of` makes the engine of each."""
+    """Shards that run in this thread, one after the other, for counting and tests; `engine_of` makes each engine."""
 
     def __init__(self, session: Session, count: int, engine_of: Callable[[int], XorSharedEngine]) -> None:
         super().__init__(session, count)
@@ -237,7 +237,7 @@ class ShardsHere(Shards):
 
 
 class _Here:
-    """Computes each task as it comes."""
+    """Line that computes each task at once."""
 
     def __init__(self, engine: XorSharedEngine) -> None:
         self._engine = engine
@@ -267,7 +267,7 @@ def perform(engine: XorSharedEngine, task: Task) -> Done | Failed:
         with session.contribute(Prg(task.seed)):
             results = task.work(engine, *_entered(engine, task.arguments))
         return Done(_sent(engine, results), session.meter)
-    except Exception as error:  # told to whoever gave the task
+    except Exception as error:  # reported to the sender of the task
         return Failed(error)
 
 
@@ -276,7 +276,7 @@ def _gone() -> Failed:
 
 
 def _sent(engine: XorSharedEngine, value: Any) -> Any:
-    """Return a value as it leaves an engine: its bits as this party's shares."""
+    """Return a value for transit: its bits become this party's shares."""
     if isinstance(value, Bits):
         return Shared(engine.shares(value))
     if isinstance(value, Word):
@@ -287,7 +287,7 @@ def _sent(engine: XorSharedEngine, value: Any) -> Any:
 
 
 def _entered(engine: Engine, value: Any) -> Any:
-    """Return the inverse on another engine: both parties enter their shares, whose XOR is the secret."""
+    """Enter a value from transit: both parties enter their shares, whose XOR is the secret."""
     if isinstance(value, Shared):
         left, right = engine.both(value.bits)
         return left ^ right
@@ -299,7 +299,7 @@ def _entered(engine: Engine, value: Any) -> Any:
 
 
 def _joined(parts: Sequence[Any]) -> Any:
-    """Join results of several pieces, as they left their engines."""
+    """Join the results of several pieces, in their form for transit."""
     first = parts[0]
     if isinstance(first, Shared):
         return Shared(np.concatenate([part.bits for part in parts], axis=1))

@@ -1,8 +1,8 @@
 """Secret signed integers, in two representations behind one interface.
 
-`CircuitWords` keeps them as bits of the engine and computes with circuits; `ArithmeticWords` keeps additive shares
-modulo 2^64 and computes with oblivious transfer. A `Word` carries a public width: its value, in two's complement, fits
-that many bits. The caller answers for the widths it asks for; sums and products are taken modulo 2^width.
+`CircuitWords` keeps them as bits of the engine and computes with circuits. `ArithmeticWords` keeps additive shares
+modulo 2^64 and computes with oblivious transfer. A `Word` has a public width: its value, in two's complement, fits that
+number of bits. The caller must pass sufficient widths; sums and products are taken modulo 2^width.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ Groups = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Word:
-    """A batch of secret signed integers of at most `width` bits; `data` belongs to the representation."""
+    """Batch of secret signed integers of at most `width` bits; the content of `data` depends on the representation."""
 
     data: Any
     width: int
 
     def take(self, instances: NDArray[np.intp] | slice) -> Word:
-        """Take some of the instances (public indices), in the order given; repeats are allowed."""
+        """Return some of the instances (public indices) in the order of the indices; repeats are allowed."""
         if isinstance(self.data, tuple):
             return Word(tuple(part.take(instances) for part in self.data), self.width)
         return Word(self.data[instances], self.width)
@@ -38,9 +38,10 @@ class Word:
 
 @dataclass(frozen=True)
 class Choice:
-    """Secret one-hot bits (at most one is 1) and public tables, each with one integer entry a bit.
+    """Secret one-hot bits (at most one is 1) and public tables, each with one integer entry for each bit.
 
-    Where the entries of a table have no bit in common, any bits may be 1: the result is then the sum of their entries.
+    If no two entries of a table have a 1 at one bit position, any number of the bits may be 1: the result is then the
+    sum of their entries.
     """
 
     onehot: Bits
@@ -48,10 +49,10 @@ class Choice:
 
 
 def whole(summands: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Return integers as their residues modulo 2^64.
+    """Return the integers modulo 2^64.
 
     Raises:
-        ValueError: The array has no integer type; a conversion would cut its values.
+        ValueError: The array has no integer type; a conversion would truncate its values.
     """
     if summands.dtype.kind not in "iu":
         raise ValueError(f"an input must be integers, got {summands.dtype}")
@@ -69,18 +70,19 @@ class Words(ABC):
 
         Args:
             summands: This party's integers, an integer array [batch]; the batch is equal at both parties.
-            width: Bits that hold each sum in two's complement, 64 at most; public. The caller answers for it.
+            width: Bits that hold each sum in two's complement, 64 at most; public. The caller must ensure that they
+                suffice.
 
         Raises:
-            ValueError: `summands` is no array of integers.
+            ValueError: `summands` is not an array of integers.
         """
 
     @abstractmethod
     def select(self, choices: Sequence[Choice], width: int) -> list[list[Word]]:
-        """Select the entry that the one-hot bits point at from each public table.
+        """Return the entry of each public table that the one-hot bits select.
 
         Args:
-            choices: One-hot bits and their tables; public tables, equal at both parties.
+            choices: One-hot bits, and public tables equal at both parties.
             width: Bits that hold every entry in two's complement, 64 at most.
 
         Returns:
@@ -120,15 +122,15 @@ class Words(ABC):
 
     @abstractmethod
     def join(self, parts: Sequence[Word]) -> Word:
-        """Join the parts' instances one after another into a longer batch; all parts have one width."""
+        """Concatenate the instances of the parts into a longer batch; all parts have one width."""
 
     @abstractmethod
     def total(self, word: Word, groups: Groups, width: int) -> Word:
-        """Sum over groups of instances.
+        """Return the sums over groups of instances.
 
         Args:
             word: The secret summands.
-            groups: Public instance numbers, intp[number of groups, members]; -1 stands for no member.
+            groups: Public instance numbers, intp[number of groups, members]; -1 is an empty member.
             width: Bits that hold each sum, 64 at most; it is taken modulo 2^width.
 
         Returns:

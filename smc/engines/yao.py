@@ -1,7 +1,8 @@
-"""The Yao engine: garbled circuits; party 0 garbles, party 1 evaluates.
+"""Yao engine: garbled circuits; party 0 garbles, party 1 evaluates.
 
 Ideal functionality: the netlist's outputs as XOR shares (or opened by `reveal`), nothing else. Leakage: netlist and
-batch size, both public. Constant rounds: tables flow one way, and so does what inputs of the evaluator cost.
+batch size, both public. The number of rounds is constant: tables are sent one way, and the messages for the evaluator's
+inputs too.
 """
 
 from __future__ import annotations
@@ -28,34 +29,34 @@ from smc.yao.garbler import Garbler
 
 
 class YaoEngine(XorSharedEngine):
-    """Cells are labels: the garbler's zero label, the evaluator's active label, uint64[2]."""
+    """Engine whose cells are labels: the garbler's zero label, the evaluator's active label, uint64[2]."""
 
-    comfortable = 1 << 19  # 8 MiB of labels: memory that is used again, not fetched anew
+    comfortable = 1 << 19  # 8 MiB of labels: memory that is reused instead of newly allocated
     garbler = Garbler
     evaluator = Evaluator
 
     def __init__(self, session: Session, transfers: Transfers, scheme: Garbling = "half") -> None:
         super().__init__(session)
         self._transfers = transfers
-        # One delta for garbling and correlated OT: the evaluator's input labels are then the OT outputs themselves.
+        # One delta for garbling and correlated OT: the outputs of the OT are then the evaluator's input labels.
         garbling = session.party == 0
         self._work = (
             self.garbler(session, transfers.sender.delta, scheme).garble
             if garbling
             else self.evaluator(session, scheme).evaluate
         )
-        # The active labels of the garbler's inputs are public and pseudo-random, so nothing is sent for them: the
-        # garbler alone knows which value they stand for (zero label = active label xor value delta).
+        # The active labels of the garbler's inputs are public and pseudo-random, so nothing is sent for them: only the
+        # garbler knows the value of each (zero label = active label xor value delta).
         self._public_labels = Prg(session.derive("garbler's active input labels"))
 
     @override
     def _expect(self, bits: int) -> None:
-        """See `Engine.expect`: the evaluator's bits are OTs."""
+        """Use the hint: each bit of the evaluator takes an OT."""
         (self._transfers.sender if self.party == 0 else self._transfers.receiver).expect(bits)
 
     @override
     def _input(self, owner: int, bits: BitMatrix | None, width: int, batch: int) -> Bits:
-        """See `Engine.input`. Party 1's bits go through one correlated OT each."""
+        """Enter bits; each bit of party 1 takes one correlated OT."""
         if owner == 0:
             labels = self._garblers_labels(bits, width * batch)
         elif self.party == 0:
@@ -76,7 +77,7 @@ class YaoEngine(XorSharedEngine):
 
     @override
     def _constant(self, bits: BitMatrix) -> Bits:
-        """See `Engine.constant`: active label 0, zero label delta where the bit is 1."""
+        """Enter public bits: the active label is 0, the zero label is delta where the bit is 1."""
         labels = np.zeros((*bits.shape, 2), dtype=np.uint64)
         if self.party == 0:
             self._add_delta(labels.reshape(-1, 2), bits)
@@ -92,5 +93,5 @@ class YaoEngine(XorSharedEngine):
 
     @override
     def shares(self, bits: Bits) -> BitMatrix:
-        """See `XorSharedEngine.shares`: the permute bits are XOR shares."""
+        """Return XOR shares: the permutation bits of the labels."""
         return (bits.data[..., 0] & np.uint64(1)).astype(np.uint8)

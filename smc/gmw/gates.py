@@ -1,14 +1,14 @@
-"""AND gates on XOR shares. Two ways, one interface: all gates of a circuit, on a state of shares.
+"""AND gates on XOR shares in two ways behind one interface: all gates of a circuit, on a state of shares.
 
 Goldreich, Micali, Wigderson, "How to Play any Mental Game" (STOC 1987).
 
-Cost of a layer of g AND gates on a batch of b, where s stars begin with the layer. A star (`smc.circuit.stars`) is the
-gates with one operand in common; s = g if there is none. From 64 instances on, b counts as the next multiple of 8
+Cost of a layer of g AND gates on a batch of b, if s stars begin with the layer. A star (`smc.circuit.stars`) is the
+gates with one operand in common; without stars s = g. From 64 instances on, b counts as the next multiple of 8
 (`smc.gmw.rows`). With triples, the layer costs ceil((s + g) b / 8) bytes and one message each way, one round. It also
-takes s b triples. They are made ahead for the whole circuit at once, those of each width rounded up to eights.
-Straight from 1-out-of-4 OT, the layer costs two correlated OTs a gate, chosen by party 1. Party 0 then sends ceil(4 g
-b / 8) bytes, one round. Here b is the batch as it is. XOR, NOT and both parties' inputs are free. Opening m bits to
-both costs ceil(m / 8) bytes and one message each way.
+takes s b triples. They are made ahead for the whole circuit at once, and the number of each width is rounded up to a
+multiple of 8. Directly by 1-out-of-4 OT, the layer costs two correlated OTs a gate, chosen by party 1. Party 0 then
+sends ceil(4 g b / 8) bytes, one round; here b is not rounded. XOR, NOT and both parties' inputs are free. Opening m
+bits to both costs ceil(m / 8) bytes and one message each way.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from smc.ot.interface import Choices
 from smc.primitives.bits import BitMatrix
 from smc.session import Session
 
-_END = Layer(*np.empty((2, 0, 3), dtype=np.int32))  # a layer without gates, to finish the last one
+_END = Layer(*np.empty((2, 0, 3), dtype=np.int32))  # layer without gates, which finishes the last one
 assert WIDTHS[-1] == MOST
 
 
 class AndGates(Protocol):
-    """A way to compute AND gates, and with them a circuit."""
+    """Method to compute the AND gates of a circuit, and with them the circuit."""
 
     def stock(self, netlist: Netlist, rows: BatchLayout) -> None:
-        """Prepare material for a later run, besides the material prepared for other runs.
+        """Prepare material for a later run, in addition to the material prepared for other runs.
 
         Args:
             netlist: The circuit of the later run.
@@ -44,7 +44,7 @@ class AndGates(Protocol):
         """
 
     def prepare(self, netlist: Netlist, rows: BatchLayout) -> None:
-        """Prepare the material of the next run that is not there yet.
+        """Prepare the missing material of the next run.
 
         Args:
             netlist: The circuit of the next run.
@@ -62,10 +62,10 @@ class AndGates(Protocol):
 
 
 class TripleGates:
-    """From precomputed triples (Beaver, CRYPTO 1991): a bit each way a star and a bit a gate, one round a layer.
+    """AND gates from triples (Beaver, CRYPTO 1991): one bit each way a star and one a gate, one round a layer.
 
-    The parties open d = x xor a once a star and e = y xor b for each of its gates, uniform and independent of x and y;
-    then x y = c xor d b xor e a xor d e.
+    For each star the parties open d = x xor a, and for each of its gates e = y xor b. Both are uniform and independent
+    of x and y. Then x y = c xor d b xor e a xor d e.
     """
 
     source = TripleSource
@@ -75,7 +75,7 @@ class TripleGates:
         self._source = self.source(session, transfers)
 
     def stock(self, netlist: Netlist, rows: BatchLayout) -> None:
-        """Make the triples of a later run, besides those made for other runs.
+        """Make the triples of a later run, in addition to those made for other runs.
 
         Args:
             netlist: The circuit of the later run.
@@ -84,7 +84,7 @@ class TripleGates:
         self._source.stock(_triples(netlist.stars, rows))
 
     def prepare(self, netlist: Netlist, rows: BatchLayout) -> None:
-        """Make the triples of the next run that are not in store yet.
+        """Make the triples of the next run that are not stored yet.
 
         Args:
             netlist: The circuit of the next run.
@@ -101,7 +101,7 @@ class TripleGates:
             rows: The layout of the batch.
 
         Raises:
-            ValueError: Too few triples are in store.
+            ValueError: The store has too few triples.
         """
         session, stars = self._session, netlist.stars
         counts = _triples(stars, rows)
@@ -140,7 +140,7 @@ class TripleGates:
                 peer = session.receive("gmw.open", np.uint8, (size,))
 
     def _places(self, stars: Stars, rows: BatchLayout, counts: Counts) -> tuple[Places, Places]:
-        """Return what the kernel takes for stars and gates: slots, and where in the triples their bits begin."""
+        """Return the kernel's arguments for stars and gates: slots, and the first bits of each in the triples."""
         width, rank = _widths(stars)
         first_a = 8 * (np.cumsum(counts) - counts)
         first_b = 8 * (np.cumsum(WIDTHS * counts) - WIDTHS * counts)
@@ -153,12 +153,12 @@ class TripleGates:
         )
 
     def _step(self, *arguments: Any) -> None:
-        """Finish the AND gates that were opened, do a layer's XOR gates and begin its AND gates."""
+        """Finish the opened AND gates, compute a layer's XOR gates and begin its AND gates."""
         kernels.gmw_step(*arguments)
 
 
 def _widths(stars: Stars) -> tuple[Places, Places]:
-    """Return for each star the number of its width in `WIDTHS`, and how many of that width come before it."""
+    """Return for each star the number of its width in `WIDTHS`, and its index among the stars of that width."""
     width = np.searchsorted(WIDTHS, stars.sizes)
     rank = np.empty_like(width)
     for number in range(len(WIDTHS)):
@@ -168,15 +168,15 @@ def _widths(stars: Stars) -> tuple[Places, Places]:
 
 
 def _triples(stars: Stars, rows: BatchLayout) -> Counts:
-    """Return how many triples a run takes, in eights of each width."""
+    """Return the number of triples of each width that a run takes, in eights."""
     numbers = np.bincount(np.searchsorted(WIDTHS, stars.sizes), minlength=len(WIDTHS))
     return (numbers * rows.bits(1) + 7) // 8
 
 
 class TableGates:
-    """Straight from 1-out-of-4 OT, with any OT: party 0 offers its four-row table, party 1 chooses with its shares.
+    """AND gates directly by 1-out-of-4 OT of any kind: party 0 sends its four-row table, party 1 chooses by its shares.
 
-    Row (x1, y1) holds r xor (x0 xor x1)(y0 xor y1) for a random bit r, which is party 0's share.
+    Row (x1, y1) holds r xor (x0 xor x1)(y0 xor y1). The random bit r is party 0's share.
     """
 
     def __init__(self, session: Session, transfers: Transfers) -> None:

@@ -1,8 +1,8 @@
-"""How the bits of a batch lie in memory and on the wire.
+"""Layout of the bits of a batch in memory and on the wire.
 
-The one rule, public like the batch: from `PACKED` instances on, eight instances share a byte and a gate takes whole
-bytes; smaller batches keep an instance a byte, and on the wire and among the triples their bits follow each other
-without a gap, so that a batch of one does not pay for eight.
+The layout follows from the public batch size. From `PACKED` instances on, eight instances share a byte, and a gate
+takes whole bytes. Smaller batches take a byte for each instance in memory. On the wire and in the triples their bits
+follow each other without a gap, so a batch of one does not pay for eight.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from smc.primitives.bits import BitMatrix
 
-PACKED = 64  # from here on whole bytes a gate cost at most an eighth more
-VECTOR_BYTES = 64  # rows are padded to what the kernels take at once
+PACKED = 64  # from this batch size on, whole bytes for a gate cost at most an eighth more
+VECTOR_BYTES = 64  # rows are padded to the size of the kernels' vectors
 
 State = NDArray[np.uint8]
 Slots = NDArray[np.int32] | slice
@@ -23,7 +23,7 @@ Slots = NDArray[np.int32] | slice
 
 @dataclass(frozen=True)
 class BatchLayout:
-    """The layout of a batch: a state is uint8[slots, row], a row whole vectors; padding has no meaning."""
+    """Layout of a batch: a state is uint8[slots, row], a row is whole vectors; padding has no meaning."""
 
     batch: int
 
@@ -34,19 +34,19 @@ class BatchLayout:
 
     @property
     def row_bytes(self) -> int:
-        """Bytes of a row before the padding."""
+        """Number of bytes of a row before the padding."""
         return (self.batch + 7) // 8 if self.packed else self.batch
 
     def bits(self, gates: int) -> int:
-        """Return the bits that `gates` gates or stars take, of a message or a triple's part."""
+        """Return the number of bits that `gates` gates or stars take in a message or in a part of the triples."""
         return gates * (8 * self.row_bytes if self.packed else self.batch)
 
     def octets(self, gates: int) -> int:
-        """Return the bytes that hold the bits of `gates` gates or stars."""
+        """Return the number of bytes that hold the bits of `gates` gates or stars."""
         return (self.bits(gates) + 7) // 8
 
     def state(self, slots: int) -> State:
-        """Return shares of 0 everywhere."""
+        """Return a state with shares of 0."""
         return np.zeros((slots, -(-self.row_bytes // VECTOR_BYTES) * VECTOR_BYTES), dtype=np.uint8)
 
     def put(self, state: State, slots: Slots, bits: BitMatrix) -> None:

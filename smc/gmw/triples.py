@@ -1,17 +1,19 @@
-"""Bit triples for stars of AND gates: shares of random bits a and b_1 .. b_w, and of a b_1 .. a b_w, from two random
-OTs of w bits whatever w is, made ahead of their use.
+"""Bit triples for stars of AND gates, made ahead of their use from random OTs.
 
-As a sender a party holds strings m0 and m1 of an OT and takes b = m0 xor m1; as a receiver it draws a and holds the
-peer's m_a = m0 xor a b'. The two cross products a b' are thereby shared, with nothing sent beyond the OT extension.
-Sources: Asharov, Lindell, Schneider, Zohner, "More Efficient Oblivious Transfer and Extensions for Faster Secure
-Computation" (CCS 2013), for w = 1; a factor that several products have in common is masked and opened once, as by
-Mohassel, Zhang, "SecureML" (S&P 2017) for rows of a matrix. Of the peer's b a party sees one of two keys of an OT, so b
-is as random to it as the other key; the peer's a it never sees: the OT hides choices.
+A star triple has random bits a and b_1 .. b_w and the products a b_1 .. a b_w, all as XOR shares. It takes two random
+OTs of strings of w bits, whatever w is.
 
-Cost of n triples of any widths, a multiple of 8 of each width: n random OTs in each direction and nothing else.
-Extension (SoftSpoken, k = 4) sends 4 n bytes for them each way. Ferret sends 1.4 n bits after the first 675,840. The
-directions cross, so the rounds are those of one. Once a session, both directions are set up. Stars of sizes between
-two widths take the wider one, which costs some hashing.
+As a sender a party holds the strings m0 and m1 of an OT and sets b = m0 xor m1. As a receiver it draws a as choice bit
+and holds the peer's m_a = m0 xor a b'. The parties thereby share both cross products a b', and send nothing but the OT
+extension. Sources: Asharov, Lindell, Schneider, Zohner, "More Efficient Oblivious Transfer and Extensions for Faster
+Secure Computation" (CCS 2013), for w = 1; a factor that several products have in common is masked and opened once, as
+by Mohassel, Zhang, "SecureML" (S&P 2017) for rows of a matrix. A party sees one of the two keys that make up the peer's
+b, so b is as random to it as the other key. It never sees the peer's a, because the OT hides choices.
+
+n triples of any widths, a multiple of 8 of each width, cost n random OTs in each direction and nothing else. Extension
+(SoftSpoken, k = 4) sends 4 n bytes for them each way. Ferret sends 1.4 n bits after the first 675,840. The directions
+cross, so the rounds are those of one direction. Both directions are set up once a session. Stars of a size between two
+widths take the wider one, which costs some hashing.
 """
 
 from __future__ import annotations
@@ -26,22 +28,22 @@ from smc.primitives.arrays import Octets
 from smc.session import Session
 
 WIDTHS = np.array([1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64], dtype=np.int64)
-Counts = NDArray[np.int64]  # one for each of `WIDTHS`: triples in eights
-Parts = tuple[Octets, Octets, Octets]  # a of all triples; b and c of all, row by row
+Counts = NDArray[np.int64]  # triples in eights, for each of `WIDTHS`
+Parts = tuple[Octets, Octets, Octets]  # bits a of all triples; bits b and c of all, row by row
 
 
 class TripleSource:
-    """A store of triples, eight a byte, refilled on request."""
+    """Store of triples, eight a byte, refilled on request."""
 
     def __init__(self, session: Session, transfers: Transfers) -> None:
         self._session = session
         self._transfers = transfers
-        self._left = np.zeros_like(WIDTHS)  # in store
-        self._stocked = np.zeros_like(WIDTHS)  # made ahead by `stock` and not taken yet
+        self._left = np.zeros_like(WIDTHS)  # triples in store
+        self._stocked = np.zeros_like(WIDTHS)  # triples made ahead by `stock` and not taken yet
         self._store = {int(width): _nothing(int(width)) for width in WIDTHS}
 
     def stock(self, counts: Counts) -> None:
-        """Make triples for later use, besides those stocked before; both parties pass equal counts."""
+        """Make triples for later use, in addition to those stocked before; both parties pass equal counts."""
         self._stocked += counts
         self.reserve(self._stocked)
 
@@ -56,7 +58,7 @@ class TripleSource:
             self._keep(self._transfers.random_strings(sizes))
 
     def take(self, counts: Counts) -> Parts:
-        """Take the next triples of the store, each once, narrow ones first: parts a, b, c of all widths.
+        """Take the next triples of the store, narrow ones first: parts a, b, c of all widths.
 
         Triples of width w have w rows of b and of c, one after the other. Bit i of a row of c is this party's share of
         a product: bit i of a times bit i of that row of b.

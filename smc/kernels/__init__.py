@@ -1,4 +1,4 @@
-"""Compiled inner loops: this file lists them with their types, the modules beside it hold their sources."""
+"""Compiled inner loops: this file lists the kernels with their types; the other modules hold their sources."""
 
 from smc.kernels.native import Kernel
 from smc.kernels.rows import ROWS as ROWS

@@ -1,4 +1,4 @@
-"""AES-128 on blocks, by the processor's instructions: rounds and key schedule."""
+"""AES-128 on blocks by the processor's instructions: rounds and key schedule."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _call(builder: Any, name: str, arguments: list[Any]) -> Any:
 
 @intrinsic
 def encrypt(typing: Any, keys: Any, blocks: Any) -> Any:
-    """Encrypt several blocks by AES-128, all of them under way at once.
+    """Encrypt several blocks by AES-128, interleaved.
 
     Args:
         typing: Passed by numba, not by the caller.
@@ -93,14 +93,14 @@ def _next_key(typing: Any, key: Any, constant: Any) -> Any:
         words = vector_of(_I32, kind)
 
         def columns(value: Any, order: tuple[int, ...]) -> Any:
-            """Return each block's columns in another order; -1 is a column of zeros."""
+            """Return the columns of each block in another order; -1 is a column of zeros."""
             places = [
                 words.count if column < 0 else 4 * lane + column for lane in range(kind.lanes) for column in order
             ]
             return shuffle(builder, value, places, ir.Constant(words, None))
 
         key = builder.bitcast(arguments[0], words)
-        # A state of four equal columns is not changed by ShiftRows: the last round is then SubWord alone.
+        # ShiftRows does not change a state of four equal columns, so the last round is SubWord alone.
         column = builder.bitcast(columns(key, (3, 3, 3, 3)), arguments[0].type)
         column = builder.bitcast(_aes_round(builder, kind, column, ir.Constant(column.type, None), True), words)
         column = builder.or_(builder.lshr(column, splat(_I32, kind, 8)), builder.shl(column, splat(_I32, kind, 24)))

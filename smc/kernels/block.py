@@ -1,4 +1,4 @@
-"""128-bit blocks for numba: a type that kernels compute with as with integers, in the processor's vector registers.
+"""128-bit blocks for numba: a type that kernels use like integers, in the processor's vector registers.
 
 `Block` is one 128-bit block, `Blocks4` four neighbouring ones (with AVX-512 and VAES one register, elsewhere several).
 `^` and `&` work on both. A kernel written with the functions below works on either type; `smc.kernels.aes` encrypts.
@@ -27,7 +27,7 @@ if not (_FEATURES.get("aes") or ARM):
 
 
 class BlockType(types.Type):
-    """`lanes` 128-bit blocks side by side."""
+    """Type of `lanes` 128-bit blocks side by side."""
 
     def __init__(self, lanes: int) -> None:
         self.lanes = lanes
@@ -44,7 +44,7 @@ Block, Blocks4 = BlockType(1), BlockType(4)
 
 
 def vector_of(item: ir.Type, kind: BlockType) -> ir.VectorType:
-    """Return LLVM's vector type of items as wide as a block type.
+    """Return LLVM's vector type of items, as wide as a block type.
 
     Args:
         item: The type of an item.
@@ -54,7 +54,7 @@ def vector_of(item: ir.Type, kind: BlockType) -> ir.VectorType:
 
 
 def splat(item: ir.Type, kind: BlockType, value: int) -> ir.Constant:
-    """Make a vector as wide as a block type, with one constant in all its items.
+    """Return a vector as wide as a block type, with one constant in all its items.
 
     Args:
         item: The type of an item.
@@ -71,7 +71,7 @@ def shuffle(builder: Any, value: Any, order: list[int], other: Any = None) -> An
     Args:
         builder: LLVM's builder of the code.
         value: The first vector.
-        order: For each item of the result its number in `value`; numbers beyond its length are items of `other`.
+        order: For each item of the result its number in `value`; larger numbers are items of `other`.
         other: The second vector, of the type of `value`. None: zeros.
     """
     mask = ir.Constant(ir.VectorType(_I32, len(order)), order)
@@ -106,7 +106,7 @@ def _loader(kind: BlockType) -> Any:
     return load
 
 
-load = _loader(Block)  # load(array of u64, offset in words): the block at that place
+load = _loader(Block)  # load(array of u64, offset in words): the block at that offset
 load4 = _loader(Blocks4)
 
 
@@ -143,7 +143,8 @@ def _lane(number: int) -> Any:
     return lane
 
 
-lane0, lane1, lane2, lane3 = _lane(0), _lane(1), _lane(2), _lane(3)  # one of four blocks
+# lane0(blocks) .. lane3(blocks): one of four blocks
+lane0, lane1, lane2, lane3 = _lane(0), _lane(1), _lane(2), _lane(3)
 
 
 @intrinsic
@@ -181,7 +182,7 @@ def _from_words(kind: BlockType) -> Any:
 
 
 make = _from_words(Block)  # make(low, high): the block of two words
-make4 = _from_words(Blocks4)  # the same block four times
+make4 = _from_words(Blocks4)  # make4: one block repeated four times
 
 
 @intrinsic
@@ -208,7 +209,7 @@ def counters4(typing: Any, first: Any) -> Any:
 
 @intrinsic
 def big_endian4(typing: Any, low: Any, high: Any, first: Any) -> Any:
-    """Make four neighbouring 128-bit numbers, highest byte first: high 2^64 + low + first and the next three.
+    """Return four neighbouring 128-bit numbers, highest byte first: high 2^64 + low + first and the next three.
 
     Args:
         typing: Passed by numba, not by the caller.
@@ -312,7 +313,7 @@ def _permutation(order: tuple[int, int]) -> Any:
     return permute
 
 
-low_twice = _permutation((0, 0))  # each block's low word in both places
+low_twice = _permutation((0, 0))  # the low word of each block in both halves
 high_twice = _permutation((1, 1))
 swap = _permutation((1, 0))
 
@@ -350,13 +351,13 @@ def _shift(operation: str) -> Any:
     return shift
 
 
-shift_right = _shift("lshr")  # each 64-bit word by the same distance, filled up with zeros
+shift_right = _shift("lshr")  # shift each 64-bit word by a common distance, filling with zeros
 shift_left = _shift("shl")
 
 
 @intrinsic
 def low_words(typing: Any, value: Any, more: Any) -> Any:
-    """Return the low words of eight blocks, side by side, as `test8` takes them.
+    """Return the low words of eight blocks side by side, the input of `test8`.
 
     Args:
         typing: Passed by numba, not by the caller.
@@ -372,7 +373,7 @@ def low_words(typing: Any, value: Any, more: Any) -> Any:
 
 @intrinsic
 def test8(typing: Any, words: Any, masks: Any) -> Any:
-    """Return for each of eight words whether it has a bit of its mask.
+    """Return for each of eight words whether one of the bits of its mask is set.
 
     Args:
         typing: Passed by numba, not by the caller.
@@ -405,15 +406,15 @@ def _narrow_loader(kind: BlockType, item: ir.IntType) -> Any:
     return load_lows
 
 
-load_words = _narrow_loader(Block, _I64)  # load_words(u64 array, offset): one word a block, its low one
+load_words = _narrow_loader(Block, _I64)  # load_words(u64 array, offset): one word for each block, in its low word
 load_words4 = _narrow_loader(Blocks4, _I64)
-load_bytes = _narrow_loader(Block, _I8)  # load_bytes(u8 array, offset): one byte a block, its lowest
+load_bytes = _narrow_loader(Block, _I8)  # load_bytes(u8 array, offset): one byte for each block, in its lowest byte
 load_bytes4 = _narrow_loader(Blocks4, _I8)
 
 
 @intrinsic
 def store_lows(typing: Any, array: Any, offset: Any, value: Any) -> Any:
-    """Store each block's low word, cut to the array's item: the inverse of `load_words` and `load_bytes`.
+    """Store each block's low word, truncated to the array's item: the inverse of `load_words` and `load_bytes`.
 
     Args:
         typing: Passed by numba, not by the caller.
@@ -465,7 +466,7 @@ def _and_blocks(left, right):  # type: ignore[no-untyped-def]
 
 
 def _product(left_word: int, right_word: int) -> Any:
-    """Return the intrinsic that multiplies one word of each block by one word of another, without carries."""
+    """Return the intrinsic for carry-less products of one word of each block by one word of another."""
 
     @intrinsic
     def multiply(typing: Any, left: Any, right: Any) -> Any:
@@ -488,14 +489,14 @@ def _product(left_word: int, right_word: int) -> Any:
     return multiply
 
 
-# Products in Z_2[x] of 64-bit words, 128 bits each; of four blocks at once only where `WIDE_PRODUCTS`.
+# Products in Z_2[x] of 64-bit words, 128 bits each; on four blocks at once only if `WIDE_PRODUCTS`.
 multiply_low_low, multiply_high_high = _product(0, 0), _product(1, 1)
 multiply_high_low = _product(1, 0)
 
 
 @njit
 def in_fours(count):  # type: ignore[no-untyped-def]
-    """Return the number of `count` blocks to work on four at a time: 0 where four do not fit one register."""
+    """Return how many of `count` blocks to process four at a time: 0 if four do not fit one register."""
     return count & ~3 if WIDE else 0
 
 

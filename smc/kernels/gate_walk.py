@@ -1,8 +1,9 @@
-"""The walk of every scheme of garbling through a piece of a circuit: gate by gate, for all instances.
+"""Walk of every garbling scheme through a piece of a circuit: gate by gate, for all instances.
 
-A gate of `program` is (kind, out, left, right), kind 1 for AND; a row of `state`, u64[slots, 2 instances], holds the
-labels of a slot. AND number n of the piece and instance j have the number tweak + n * stride + j, under whose key they
-hash (`smc.kernels.hash_keys`). Of a single instance four AND gates in a row are done at once, if none needs another.
+A gate of `program` is (kind, out, left, right), kind 1 for AND. A row of `state`, u64[slots, 2 instances], holds the
+labels of a slot. AND number n of the piece and instance j have the number tweak + n * stride + j and are hashed under
+its key (`smc.kernels.hash_keys`). For a single instance, four consecutive AND gates are processed at once if none
+depends on another.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ OUT, LEFT, RIGHT = 1, 2, 3  # columns of a program
 
 @njit
 def _four_at_once(program, i, stop):  # type: ignore[no-untyped-def]
-    """Return whether gates i .. i + 3 are AND gates of which none needs another."""
+    """Return whether gates i .. i + 3 are AND gates of which none depends on another."""
     if i + 4 > stop or program[i, 0] & program[i + 1, 0] & program[i + 2, 0] & program[i + 3, 0] == 0:
         return False
     a, b, c = program[i, OUT], program[i + 1, OUT], program[i + 2, OUT]
@@ -67,7 +68,7 @@ def scatter4(state, program, i, labels):  # type: ignore[no-untyped-def]
 
 
 def walk_by(run, run_four):  # type: ignore[no-untyped-def]
-    """Return the walk of a scheme, made of its functions for AND gates.
+    """Return the walk of a scheme from its functions for AND gates.
 
     Args:
         run: run(keys, state, o, a, b, start, stop, tweak, row, more) does the instances start .. stop - 1 of a gate,

@@ -1,16 +1,16 @@
 """Kernels on XOR shares: linear gates, and the two local halves of AND gates from triples.
 
-`state` is u8[slots, row], a row a whole number of 64-byte vectors; XOR gates are i32[g, 3] of (out, left, right). AND
-gates stand in stars, gates with one operand x in common, of any layers: `stars` i64[s, 2] has the slot of x and where
-in `a` and `d` its bits lie, `gates` i64[g, 4] the slots of the result and of the other operand y, where in `a` and `d`
-the bits of its star lie, and where in `b` and `c` its own; c = a b. Places count bits, eight a byte. A message holds a
-bit x ^ a for every instance of each star that begins in its layer, to be kept in `d`, and after all of these a bit
-e = y ^ b for every gate. The layout is that of smc.gmw.rows: a star or gate takes `width` bits; if `packed`, these are
-whole bytes, and a byte of the state holds eight instances; else it holds one, and the bits follow each other without a
-gap.
+`state` is u8[slots, row]; a row is a whole number of 64-byte vectors. XOR gates are i32[g, 3] of (out, left, right).
+AND gates are grouped in stars: gates of any layers with one operand x in common. `stars` i64[s, 2] holds the slot of x
+and the position of its bits in `a` and `d`. `gates` i64[g, 4] holds the slots of the result and of the other operand y,
+the position of its star's bits in `a` and `d`, and the position of its own bits in `b` and `c`; c = a b. Positions
+count bits, eight a byte. A message holds a bit d = x ^ a for every instance of each star that begins in its layer, and
+after these a bit e = y ^ b for every instance of each gate. The layout is that of smc.gmw.rows: a star or gate takes
+`width` bits. If `packed`, these are whole bytes, and a byte of the state holds eight instances. Otherwise a byte holds
+one instance, and the bits follow each other without a gap.
 
-Nothing branches or indexes on a share. Indices are unsigned, since for signed ones numba looks whether they are
-negative, which keeps loops from being vectorised.
+No branch and no index depends on a share. Indices are unsigned: for signed ones numba checks for negative values, which
+prevents vectorised loops.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def xor_rows(state, gates):  # type: ignore[no-untyped-def]
 
 @njit
 def _mask_rows(state, slots, places, source, size, message, start):  # type: ignore[no-untyped-def]
-    """Write each slot's row xor its bits of `source` into the message, one row after the other from byte `start` on."""
+    """Write each slot's row xor its bits of `source` into the message, row after row, from byte `start` on."""
     for i in range(slots.shape[0]):
         target, place, slot = start + np.uint64(i) * size, np.uint64(places[i]) >> _THREE, slots[i]
         for j in range(size):
@@ -74,7 +74,7 @@ def _bit(array, place):  # type: ignore[no-untyped-def]
 
 @njit
 def _mask_bits(state, slots, places, source, batch, message, start):  # type: ignore[no-untyped-def]
-    """Do as `_mask_rows`, bit by bit from bit `start` on; later bits of the last byte are 0."""
+    """Write the bits of `_mask_rows` one by one from bit `start` on; the remaining bits of the last byte are 0."""
     place = start
     for i in range(slots.shape[0]):
         slot = slots[i]
@@ -105,10 +105,10 @@ def _close_bits(state, stars, gates, batch, a, b, c, d, opening, peer, both):  #
 
 
 def step(state, closed, closing, xors, opened, opening, width, packed, a, b, c, d, message, peer, party):  # type: ignore[no-untyped-def]
-    """Do all work between two messages: finish AND gates, do XOR gates, and begin the next AND gates.
+    """Do all work between two messages: finish AND gates, compute XOR gates, and begin the next AND gates.
 
-    To finish: the opened bits are `message`, which this party sent, ^ `peer`. Then state[out] = c ^ d b ^ e a, and ^ d
-    e at party 0. To begin: the next `message` is written.
+    To finish: the opened bits are `message`, sent by this party, ^ `peer`. Then state[out] = c ^ d b ^ e a, and ^ d e
+    at party 0. To begin: the next `message` is written.
 
     Args:
         state: Shares by slot, u8[slots, row]; changed in place.

@@ -1,7 +1,7 @@
 """Half-gates (Zahur, Rosulek, Evans, EUROCRYPT 2015): kernels that walk a piece of a circuit for all instances.
 
-`program`, `state` and the numbers of gates are those of `smc.kernels.gate_walk`; a gate hashes under its number, and
-that plus 2^64, as tweaks. Its two table rows of `instances` blocks each follow those of the AND before it.
+`program`, `state` and the numbers of gates are those of `smc.kernels.gate_walk`. The tweaks of a gate are its number
+and its number plus 2^64. Its two table rows of `instances` blocks each follow those of the previous AND.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _evaluate(keys, a, b, generator, evaluator, tweak, second):  # type: ignore[
 
 @njit
 def _garble_run(keys, state, o, a, b, start, stop, tweak, row, more):  # type: ignore[no-untyped-def]
-    """See `walk_by`; generators, evaluators: where instance 0's words of the two rows begin."""
+    """Garble one gate, see `walk_by`; generators, evaluators: first words of instance 0 in the two rows."""
     delta, tables = more
     generators, evaluators = 4 * row, 4 * row + state.shape[1]
     whole = start + in_fours(stop - start)
@@ -77,7 +77,7 @@ def _garble_run(keys, state, o, a, b, start, stop, tweak, row, more):  # type: i
 
 @njit
 def _garble_four(keys, state, program, i, tweak, row, more):  # type: ignore[no-untyped-def]
-    """See `walk_by`: the two rows of a gate are neighbours."""
+    """Garble four gates, see `walk_by`; the two rows of a gate are neighbours."""
     delta, tables = more
     a, b = gather4(state, program, i, LEFT), gather4(state, program, i, RIGHT)
     c, generator, evaluator = _garble(keys, make4(delta[0], delta[1]), a, b, counters4(tweak), make4(ZERO, SECOND))

@@ -1,7 +1,7 @@
-"""The hash and its keys: gate or OT number n is hashed under AES_master(n // GATES_PER_KEY), with n in the tweak.
+"""Keys of the hash: gate or OT number n is hashed under AES_master(n // GATES_PER_KEY), with n in the tweak.
 
 `keys` is u64[5, 22]: the master's round keys, and room for the round keys of four neighbouring keys. A kernel walks its
-numbers in runs that share a key. Numbers worked on four or eight at a time start at a multiple of that.
+numbers in runs that share a key. A group of four or eight numbers starts at a multiple of its size.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from smc.kernels.aes import encrypt, expand_keys4
 from smc.kernels.block import counters4
 from smc.kernels.limits import GATES_PER_KEY, KEYS_AT_ONCE
 
-NO_KEYS = np.uint64(0xFFFF_FFFF_FFFF_FFFF)  # the group before any is expanded
+NO_KEYS = np.uint64(0xFFFF_FFFF_FFFF_FFFF)  # value of `group` before any keys are expanded
 _GATES = np.uint64(GATES_PER_KEY)
 _AT_ONCE = np.uint64(KEYS_AT_ONCE)
 
 
 @njit
 def load_keys(keys, number, group):  # type: ignore[no-untyped-def]
-    """Expand the keys around that of a number, unless they are there.
+    """Expand the keys around that of a number, unless they are expanded already.
 
     Args:
         keys: u64[5, 22]; rows 1 to 4 are filled in.
         number: Number of the gate or OT, u64.
-        group: The group of keys that is there now; `NO_KEYS` at first.
+        group: Group of the keys in `keys`; `NO_KEYS` at first.
 
     Returns:
-        The group that is there afterwards.
+        The group of the keys in `keys` afterwards.
     """
     wanted = number // (_GATES * _AT_ONCE)
     if wanted != group:
@@ -39,13 +39,13 @@ def load_keys(keys, number, group):  # type: ignore[no-untyped-def]
 
 @njit
 def key_row(number):  # type: ignore[no-untyped-def]
-    """Return the row of `keys` for a number whose group is there."""
+    """Return the row of `keys` for a number whose group is expanded."""
     return np.int64(1 + number // _GATES % _AT_ONCE)
 
 
 @njit
 def run_length(number, most):  # type: ignore[no-untyped-def]
-    """Return how many numbers from this one on share its key.
+    """Return the number of consecutive numbers, from this one on, that share its key.
 
     Args:
         number: Number of the gate or OT, u64.

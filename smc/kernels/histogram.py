@@ -1,7 +1,7 @@
-"""Kernels on a party's own rows: sums of two numbers by node and bin, and rows that move to the children of their node.
+"""Kernels on a party's own rows: sums of two numbers by node and bin, and moves of rows to child nodes.
 
-A row's place is the number of its node, or below 0 where it is in a leaf. Rows are nobody's secret here: they are this
-party's own, and nothing is sent.
+A row's place is the number of its node, or below 0 in a leaf. Branches may depend on the rows: they are this party's
+own, and nothing is sent.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ def add_slopes(bins, places, slopes, sums):  # type: ignore[no-untyped-def]
 
     Args:
         bins: The bin of each row in each column, u8[rows, columns].
-        places: The node of each row, i32[rows]; rows with a place below 0 are left out.
+        places: Node of each row, i32[rows]; rows with a place below 0 are skipped.
         slopes: Two numbers a row, i64[rows, 2].
         sums: Changed in place, i64[nodes, columns, bins, 2].
     """

@@ -1,6 +1,6 @@
 """Kernels of IKNP: streams of AES in counter mode, and the receiver's message, a tile at a time.
 
-A tile is that of `smc.kernels.transposition`. Nothing branches or indexes on a secret.
+Tiles are those of `smc.kernels.transposition`. No branch and no index depends on a secret.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from smc.kernels.aes import encrypt
 from smc.kernels.block import big_endian4, load4, make4, store
 from smc.kernels.transposition import ROWS, WORDS
 
-STREAM_BLOCKS = np.uint64(16)  # of a stream in a row of a tile
+STREAM_BLOCKS = np.uint64(16)  # blocks of a stream in a row of a tile
 ZERO, FOUR = np.uint64(0), np.uint64(4)
 
 

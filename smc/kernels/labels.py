@@ -1,4 +1,4 @@
-"""Kernels on labels and hashes. Nothing branches or indexes on a secret."""
+"""Kernels on labels and hashes. No branch and no index depends on a secret."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Universal hashing of rows of bits over GF(2^64), modulo x^64 + x^4 + x^3 + x + 1: sums of words times weights.
+"""Universal hashing of rows of bits over GF(2^64), modulo x^64 + x^4 + x^3 + x + 1: weighted sums of words.
 
-Weights are public, rows may be secret: nothing branches or indexes on them.
+Weights are public, rows may be secret: no branch and no index depends on them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from smc.kernels.block import (
 )
 
 ZERO = np.uint64(0)
-HASHES = 2  # of 64 bits each
+HASHES = 2  # number of hashes of a row, 64 bits each
 
 
 @njit

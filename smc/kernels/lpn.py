@@ -1,9 +1,9 @@
 """Kernels of Ferret: correlated GGM trees (smc.ot.half_tree) and the local linear code (smc.ot.lpn).
 
-A tree of depth d lies in 2^d neighbouring blocks and is grown there level by level: the children of node p of a level
-of m nodes go to p (left) and p + m (right). So the leaf reached by turning right at level i for the bits a_i is number
-sum a_i 2^i. Nothing branches or indexes on a secret: the receiver's secret leaf and its siblings are met by comparing
-every node's number with theirs.
+A tree of depth d takes 2^d neighbouring blocks and is grown there level by level. The children of node p of a level of
+m nodes go to p (left) and p + m (right). So the leaf of the path that turns right at level i if a_i is 1 has number sum
+a_i 2^i. No branch and no index depends on a secret: the kernels find the receiver's secret leaf and its siblings by
+comparing every node's number with theirs.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from smc.kernels.linear_hash import field_product, reduced
 
 ZERO, ONE = np.uint64(0), np.uint64(1)
 ONES = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
-NOWHERE = ONES  # the number of no node
-ROWS = 8  # of the code at once: 16 AES blocks, two a row
+NOWHERE = ONES  # a number without a node
+ROWS = 8  # rows of the code computed at once: 16 AES blocks, two a row
 
 
 @njit
 def _tree_keys(keys, number, schedule):  # type: ignore[no-untyped-def]
-    """Expand the keys of trees, a permutation each: AES under the key AES_keys(number)."""
+    """Expand the keys of trees, one permutation each: AES under the key AES_keys(number)."""
     (key,) = encrypt(keys, (make(np.uint64(number), ZERO),))
     expand_key(key, schedule)
 
@@ -58,9 +58,9 @@ def _total(sums, work):  # type: ignore[no-untyped-def]
 
 @njit
 def _grow(keys, target, base, size, place, fix, work):  # type: ignore[no-untyped-def]
-    """Turn a level of `size` nodes into the next one, after `fix` is added to its node number `place`.
+    """Turn a level of `size` nodes into the next one, after adding `fix` to its node number `place`.
 
-    Returns the sum of the level and the sum of all left children.
+    Return the sum of the level and the sum of all left children.
     """
     shift = base + 2 * size
     whole = size & ~15
@@ -102,7 +102,7 @@ def _grow(keys, target, base, size, place, fix, work):  # type: ignore[no-untype
 
 @njit
 def _finish(target, base, size, place, fix, noisy, value):  # type: ignore[no-untyped-def]
-    """Finish leaves with `fix` added at `place`, `value` at `noisy`, and in the lowest bit: is this the noisy one?"""
+    """Finish leaves: add `fix` at `place` and `value` at `noisy`, and set the lowest bit to 1 at `noisy` alone."""
     place4, fix4 = make4(place, ZERO), make4(low(fix), high(fix))
     noisy4, value4 = make4(noisy, ZERO), make4(low(value), high(value))
     clear4, one4 = make4(ONES ^ ONE, ONES), make4(ONE, ZERO)
@@ -115,7 +115,7 @@ def _finish(target, base, size, place, fix, noisy, value):  # type: ignore[no-un
 
 @njit
 def _name_entries(keys, first, even, entries):  # type: ignore[no-untyped-def]
-    """Write the table's words at which the eleven entries of eight rows begin, from 16 AES blocks from `first` on.
+    """Write the table's words at which the eleven entries of eight rows begin, from 16 AES blocks, starting at `first`.
 
     Row i has the three fields of 21 bits of words 4 i .. 4 i + 3, in `entries` at 4 i, 32 + 4 i and 64 + 4 i; the last
     of the twelve is not used.
@@ -139,12 +139,12 @@ def _name_entries(keys, first, even, entries):  # type: ignore[no-untyped-def]
 
 @njit
 def _encode(keys, first, table, entries, target):  # type: ignore[no-untyped-def]
-    """Add to target[i] eleven rows of `table`, u64[2^l, 2], picked by row number first + i: a multiple of 8 rows.
+    """Add to target[i] eleven rows of `table`, u64[2^l, 2], selected by row number first + i, for a multiple of 8 rows.
 
-    l is at most 20. `entries`: u64[2, 96] to work in, eight rows named ahead, so that no read of the table waits for
-    AES.
+    l is at most 20. `entries` is scratch, u64[2, 96]: the entries of eight rows are computed ahead, so no read of the
+    table waits for AES.
     """
-    # An entry is named by its first word, twice its number: an even number below 2^(l + 1).
+    # An entry is addressed by its first word, twice its number: an even number below 2^(l + 1).
     word = np.uint64(2 * table.shape[0] - 2)
     even = make4(word, word)
     _name_entries(keys, np.uint64(2 * first), even, entries[0])
@@ -165,7 +165,7 @@ def _encode(keys, first, table, entries, target):  # type: ignore[no-untyped-def
 
 @njit
 def _add_code(code_keys, tree, depth, table, entries, target, start):  # type: ignore[no-untyped-def]
-    """Add a tree's rows of the code to its leaves while they are in the cache; without a table there is no code."""
+    """Add a tree's rows of the code to its leaves while they are cached; an empty table means no code."""
     if table.shape[0]:
         _encode(code_keys, tree << depth, table, entries, target[start : start + (1 << depth)])
 
@@ -182,7 +182,8 @@ def grow(  # type: ignore[no-untyped-def]
         roots: The first left node of each tree, u64[trees, 2].
         schedule: Scratch, u64[22].
         work: Scratch, u64[8].
-        stride: Tree i starts at block i * stride of `target`. 0 lays the trees over each other, where the sums suffice.
+        stride: Tree i starts at block i * stride of `target`. 0 overlays the trees, for callers that need the sums
+            only.
         code_keys: Round keys of the code, u64[22].
         table: The code's secret, u64[2^l, 2]. Without rows no code is added.
         entries: Scratch, u64[2, 96].
@@ -208,9 +209,9 @@ def grow(  # type: ignore[no-untyped-def]
 def grow_punctured(  # type: ignore[no-untyped-def]
     keys, first, known, places, schedule, work, code_keys, table, entries, target
 ):
-    """Grow the receiver's trees: all leaves but number places[i], which becomes the sum of the others; add the code.
+    """Grow the receiver's trees and add the code; leaf places[i] is unknown and becomes the sum of the other leaves.
 
-    Unknown nodes on the path make wrong nodes below them. These take part in every sum as they are, so they cancel.
+    Unknown nodes on the path produce wrong nodes below them. These take part in every sum unchanged, so they cancel.
 
     Args:
         keys: Round keys that the trees' own keys are made with, u64[22].

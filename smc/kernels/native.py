@@ -1,16 +1,16 @@
 """Kernels: inner loops written in Python, compiled once by numba, then loaded from an object file.
 
-A `Kernel` names a function of a module of this package and the types of its arguments. On first use of any kernel of a
-module, the module's object file is taken from the cache; if there is none, numba compiles all kernels of the module
-and the file is written. A program that finds its kernels compiled never imports numba, which would double its start-up
-time, nor LLVM if the file is of the form that `objects` loads. Kernels run without the interpreter lock.
+A `Kernel` names a function of a module of this package and the types of its arguments. The first use of any kernel of a
+module loads the module's object file from the cache. If there is none, numba compiles all kernels of the module and the
+file is written. A program whose kernels are compiled never imports numba, which would double its start-up time. It does
+not import LLVM either if `objects` can load the file. Kernels run without the interpreter lock.
 
 The file's name is a digest of the kernels' sources, of llvmlite's version (each line of numba has its own) and of the
-processor, so a change of any of them compiles anew; it begins with the SHA-256 of the code, so damage does too. It is
-read only if nobody else but root could have written it (`private_files`): what root has compiled, say while installing,
-is read by all. Where neither the package's folder nor the user's cache can be written, the file goes to a folder of
-this user's below the system's temporary directory. One process compiles at a time: the others wait for a lock on that
-folder, and find what it has made.
+processor, so a change of any of them compiles anew. The file begins with the SHA-256 of the code, so a damaged file is
+compiled anew too. It is read only if no user except this one and root could have written it (`private_files`): every
+user reads files that root has compiled, for example while installing. If neither the package's folder nor the user's
+cache can be written, the file goes to a folder of this user below the system's temporary directory. One process
+compiles at a time: the others wait for a lock on that folder, and then read its file.
 """
 
 from __future__ import annotations
@@ -36,16 +36,17 @@ import numpy as np
 from smc.kernels import objects
 from smc.kernels.private_files import UnsafeError, lock, open_folder, read, write
 
-if TYPE_CHECKING:  # else loaded where something is compiled, or is in another form than `objects` knows
+if TYPE_CHECKING:  # otherwise loaded on use: to compile, or for an object file in a form that `objects` cannot load
     import llvmlite.binding as llvm
 
 PACKAGE = __name__.rpartition(".")[0]
-# What modules of kernels are made with.
+# Modules from which the modules of kernels are built.
 SHARED_SOURCES = ("aes", "block", "gate_walk", "hash_keys", "limits", "linear_hash", "native", "transposition")
 DIGEST_BYTES = 32
 CPUINFO = Path("/proc/cpuinfo")
-DESCRIBED = ("vendor_id", "cpu family", "model", "model name", "stepping", "flags")  # of a processor, by Linux
-C_FUNCTIONS = ("memset", "memcpy", "memmove")  # LLVM turns plain loops into calls of these
+# properties of a processor in Linux's description
+DESCRIBED = ("vendor_id", "cpu family", "model", "model name", "stepping", "flags")
+C_FUNCTIONS = ("memset", "memcpy", "memmove")  # LLVM replaces plain loops by calls of these functions
 ITEMS = {
     "u8": np.uint8, "i32": np.int32, "u32": np.uint32, "i64": np.int64, "u64": np.uint64, "f64": np.float64,
 }  # fmt: skip
@@ -59,15 +60,17 @@ def _to_stderr(refusal: str) -> None:
     sys.stderr.write(f"smc: {refusal}\n")
 
 
-on_compile: Callable[[str], None] = _silent  # told before numba compiles a module, which takes seconds
-on_refusal: Callable[[str], None] = _to_stderr  # told of machine code that is not loaded, for others could have put it
+on_compile: Callable[[str], None] = _silent  # called before numba compiles a module, which takes seconds
+# called for machine code that is not loaded, because other users could have written it
+on_refusal: Callable[[str], None] = _to_stderr
 
 
 class Kernel:
-    """A compiled function of arrays and 64-bit integers, e.g. `Kernel("bits", "transpose", "u8[,]", "u64[,]")`.
+    """Compiled function of arrays and 64-bit integers, e.g. `Kernel("bits", "transpose", "u8[,]", "u64[,]")`.
 
     A type is an item type for a scalar (i64, u64), or an item type with brackets for a C-ordered array of one or more
-    dimensions: `u64[]`, `u64[,]`. Results go into arrays. Wrong dtypes, dimensions and layouts are a TypeError.
+    dimensions: `u64[]`, `u64[,]`. Results are written to arrays. Wrong dtypes, dimensions and layouts raise a
+    TypeError.
     """
 
     registry: ClassVar[dict[str, list[Kernel]]] = {}
@@ -101,25 +104,25 @@ class Kernel:
 
     @cached_property
     def function(self) -> Callable[..., None]:
-        """The machine code, to be called with addresses and lengths; releases the interpreter lock."""
+        """Machine code as a function of addresses and lengths; it releases the interpreter lock."""
         width = sum(1 if array is None else 1 + array[1] for array in self._arrays)
         prototype = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * width)  # releases the interpreter lock
         return prototype(prepare(self.module)[self.symbol])
 
     @property
     def symbol(self) -> str:
-        """The function's name in the object file."""
+        """Name of the function in the object file."""
         return f"smc_{self.module}_{self.name}"
 
 
-Addresses = Mapping[str, int]  # of functions, by their symbols
-_loaded: dict[str, Addresses] = {}  # by module
-_engines: list[object] = []  # of LLVM: they hold what they have loaded
+Addresses = Mapping[str, int]  # addresses of functions by their symbols
+_loaded: dict[str, Addresses] = {}  # loaded functions by module
+_engines: list[object] = []  # LLVM's engines: they own the loaded code
 _lock = threading.Lock()
 
 
 def prepare(module: str) -> Addresses:
-    """Return the addresses of a module's functions; its machine code is loaded once a process."""
+    """Return the addresses of a module's functions; its machine code is loaded once in a process."""
     with _lock:
         if module not in _loaded:
             code, symbols = _machine_code(module), [kernel.symbol for kernel in Kernel.registry[module]]
@@ -142,7 +145,7 @@ def _by_llvm(code: bytes, symbols: list[str]) -> Addresses:
     _engines.append(engine)
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
-    # Looked up now: LLVM forgets how once numba has compiled something in the same process.
+    # Looked up now: LLVM loses the addresses once numba has compiled something in this process.
     return {symbol: int(engine.get_function_address(symbol)) for symbol in symbols}
 
 
@@ -162,7 +165,7 @@ def _target_machine() -> llvm.TargetMachine:
 
 
 def _machine_code(module: str) -> bytes:
-    """Return the object code of a module: from the cache, or compiled, and kept there if that can be written."""
+    """Return the object code of a module: from the cache, or compiled and then cached if possible."""
     if (code := _stored(module, on_refusal)) is not None:
         return code
     with _compiling():
@@ -180,7 +183,7 @@ def _machine_code(module: str) -> bytes:
 
 
 def is_compiled(module: str) -> bool:
-    """Return whether the code of a module is there: loaded, or in the cache."""
+    """Return whether the code of a module is loaded or in the cache."""
     return module in _loaded or _stored(module, _silent) is not None
 
 
@@ -189,7 +192,7 @@ def _file(module: str) -> str:
 
 
 def _stored(module: str, refused: Callable[[str], None]) -> bytes | None:
-    """Return the object code of a module from the cache, None if not there; `refused` is told what is not read."""
+    """Return the object code of a module from the cache, or None; call `refused` for each file that is not read."""
     name = _file(module)
     for directory in cache_directories():
         try:
@@ -207,21 +210,21 @@ def _stored(module: str, refused: Callable[[str], None]) -> bytes | None:
 
 @contextmanager
 def _compiling() -> Iterator[None]:
-    """Give the lock of the first cache directory that may be written. Without any, each process compiles for itself."""
+    """Hold the lock of the first writable cache directory. Without one, each process compiles for itself."""
     with ExitStack() as held:
         for directory in cache_directories():
             try:
                 folder = open_folder(directory)
             except (OSError, UnsafeError):
                 continue
-            held.callback(os.close, folder)  # and the lock is given back
+            held.callback(os.close, folder)  # closing the folder releases the lock
             lock(folder)
             break
         yield
 
 
 def _fingerprint(module: str) -> str:
-    """Return what the object code depends on: sources, prototypes, compiler and processor."""
+    """Return the inputs of the object code: sources, prototypes, compiler and processor."""
     state = hashlib.sha256()
     for part in (*SHARED_SOURCES, module):
         state.update(_source(part))
@@ -240,9 +243,9 @@ def _source(module: str) -> bytes:
 
 @cache
 def _processor() -> str:
-    """Return what LLVM compiles for: as Linux describes an x86-64 processor, else in LLVM's words, which are dear."""
+    """Return the processor that LLVM compiles for: Linux's description on x86-64, else LLVM's, which is slow to get."""
     if (sys.platform, platform.machine()) == ("linux", "x86_64"):
-        with suppress(OSError):  # a service may not see it
+        with suppress(OSError):  # a service may lack access to it
             first, _, _ = CPUINFO.read_text(encoding="utf-8", errors="replace").partition("\n\n")
             lines = [line for line in first.splitlines() if line.partition(":")[0].strip() in DESCRIBED]
             if len(lines) == len(DESCRIBED):
@@ -253,18 +256,18 @@ def _processor() -> str:
 
 
 def cache_directories() -> Iterator[Path]:
-    """Yield where what this user's programs have made may be kept, the best place first."""
+    """Yield the cache directories for the compiled code, the preferred one first."""
     yield Path(__file__).parent / "__pycache__"
     home = os.environ.get("XDG_CACHE_HOME")
     with suppress(RuntimeError):  # a user without a home directory
         yield (Path(home) if home else Path.home() / ".cache") / "smc"
-    # For services without a home that they may write; that it is this user's alone is checked as everywhere.
+    # For services without a writable home; the folder's owner is checked as everywhere.
     with suppress(FileNotFoundError):  # no folder for temporary files
         yield Path(tempfile.gettempdir()) / f"smc-kernels-{os.geteuid()}"
 
 
 def _compile(module: str) -> bytes:
-    """Compile all kernels of a module to object code. The only place that needs numba."""
+    """Compile all kernels of a module to object code. Only this function needs numba."""
     import llvmlite.binding as llvm
 
     functions = import_module(f"{PACKAGE}.{module}")
@@ -277,7 +280,7 @@ def _compile(module: str) -> bytes:
 
 
 def _bitcode(kernel: Kernel, function: Callable[..., Any]) -> llvm.ModuleRef:
-    """Return one kernel in LLVM's form, under its symbol, with a C interface: an array is address and lengths."""
+    """Return one kernel as LLVM bitcode, under its symbol, with a C interface: an array is address and lengths."""
     import llvmlite.binding as llvm
     from numba import carray, cfunc, njit, types  # type: ignore[attr-defined]
 

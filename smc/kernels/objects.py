@@ -1,8 +1,8 @@
-"""Machine code out of an object file, without LLVM, whose loading takes longer than all else of a small protocol.
+"""Loader of machine code from an object file without LLVM, whose loading takes longer than a whole small protocol.
 
-What LLVM writes for x86-64 has one kind of open place: the absolute address of a section, a symbol or a C function
-(R_X86_64_64 of the System V ABI's x86-64 supplement), for the code may lie anywhere. So it is loaded by copying its
-sections one behind the other and filling these in. A file of any other form is left to LLVM (`smc.kernels.native`).
+LLVM's code for x86-64 has one kind of relocation: the absolute address of a section, a symbol or a C function
+(R_X86_64_64 of the System V ABI's x86-64 supplement), because the code may be placed anywhere. So this loader copies
+the sections one after the other and fills in the addresses. LLVM loads files of any other form (`smc.kernels.native`).
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ RELOCATABLE, X86_64 = 1, 62
 SYMBOLS, RELOCATIONS, NO_BITS = 2, 4, 8  # types of sections
 ALLOCATED = 2  # flag of sections that are loaded
 ABSOLUTE = 1  # R_X86_64_64
-UNDEFINED, RESERVED = 0, 0xFF00  # numbers of sections that are none
-FRAMES = b".eh_frame"  # for exceptions, which kernels do not have
+UNDEFINED, RESERVED = 0, 0xFF00  # reserved section numbers
+FRAMES = b".eh_frame"  # for exceptions, which kernels do not raise
 
-_held: list[object] = []  # memory that the code lies in: for as long as the process lasts
+_held: list[object] = []  # memory of the code, held until the process ends
 
 
 class _Section(NamedTuple):
@@ -38,7 +38,7 @@ class _Section(NamedTuple):
 
 
 class _OtherFormError(Exception):
-    """A file of another form."""
+    """File of another form."""
 
 
 def load(code: bytes, names: Sequence[str], functions: Mapping[str, int], other: int) -> dict[str, int] | None:
@@ -48,7 +48,7 @@ def load(code: bytes, names: Sequence[str], functions: Mapping[str, int], other:
         code: The content of the file.
         names: Symbols of the functions.
         functions: Addresses of C functions that the code may call, by name.
-        other: Address for all other functions, which are reached only where a kernel has failed.
+        other: Address for all other functions; a kernel calls them only after a failure.
 
     Returns:
         Addresses by symbol; None if the file is of another form.
@@ -72,7 +72,7 @@ def _load(code: bytes, names: Sequence[str], functions: Mapping[str, int], other
     memory = mmap.mmap(-1, max(size, 1), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     base = ctypes.addressof(hold := ctypes.c_char.from_buffer(memory))
     for i, place in places.items():
-        if sections[i].kind != NO_BITS:  # those are zeros
+        if sections[i].kind != NO_BITS:  # sections without bits are zeros
             memory[place : place + sections[i].size] = code[sections[i].offset :][: sections[i].size]
     (symbols,) = (section for section in sections if section.kind == SYMBOLS)
     addresses: list[int | None] = []

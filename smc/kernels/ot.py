@@ -1,7 +1,7 @@
 """Kernels of OT extension: puncturable trees, small-field VOLE, checks, hashing to keys and bits.
 
-A *tile* is u64[128, 32]: 128 rows of 2048 bits, one column an OT. Bits are in little-endian order everywhere. Nothing
-branches or indexes on a secret.
+A *tile* is u64[128, 32]: 128 rows of 2048 bits, one column for each OT. Bits are in little-endian order everywhere. No
+branch and no index depends on a secret.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from smc.kernels.limits import OCTETS_AT_ONCE
 from smc.kernels.linear_hash import HASHES, reduced, unreduced
 from smc.kernels.transposition import ROWS, WORDS, transpose_tile
 
-STREAM_BLOCKS = np.uint64(16)  # of a PRG stream in a row of a tile
+STREAM_BLOCKS = np.uint64(16)  # blocks of a PRG stream in a row of a tile
 ZERO, ONE, FOUR = np.uint64(0), np.uint64(1), np.uint64(4)
 
 
 def double(parents, children, salts, schedule):  # type: ignore[no-untyped-def]
-    """Grow a level of GGM trees: children b of a node are AES of salt ^ b under the node's key.
+    """Grow a level of GGM trees: child b of a node is AES of salt ^ b under the node's key.
 
     Args:
         parents: The nodes, u64[trees, nodes, 2].
@@ -65,12 +65,12 @@ def expand_all(keys, schedules):  # type: ignore[no-untyped-def]
 
 @njit
 def _small_field(leaves, first, counter, salt, depth, tile, row):  # type: ignore[no-untyped-def]
-    """Set tile[row + j] = xor of the streams whose leaf value has bit j; returns the xor of all streams.
+    """Set tile[row + j] = xor of the streams whose leaf value has bit j; return the xor of all streams.
 
-    `leaves` u64[2^depth, 22] holds round keys in the order of the Gray code; those before `first` count as zero. The
-    prefix sums of the streams give every row, since bit j of neighbouring values differs in some places only: row j is
-    the xor of the prefix sums up to those places. That is two xors a leaf, whatever the depth. Block i of a stream is
-    AES of `salt` ^ i, four times the salt of the tree.
+    `leaves` u64[2^depth, 22] holds round keys in the order of the Gray code; those before `first` count as zero. Row j
+    is the xor of the prefix sums of the streams up to the positions where bit j of neighbouring values differs. This
+    takes two xors a leaf, for every depth. Block i of a stream is AES of `salt` ^ i, where `salt` holds the tree's salt
+    four times.
     """
     c0, c1 = counters4(counter) ^ salt, counters4(counter + np.uint64(4)) ^ salt
     c2, c3 = counters4(counter + np.uint64(8)) ^ salt, counters4(counter + np.uint64(12)) ^ salt
@@ -80,11 +80,11 @@ def _small_field(leaves, first, counter, salt, depth, tile, row):  # type: ignor
         if t >= first:
             r0, r1, r2, r3 = encrypt(leaves[t], (c0, c1, c2, c3))
             s0, s1, s2, s3 = s0 ^ r0, s1 ^ r1, s2 ^ r2, s3 ^ r3
-        flip = 0  # the bit in which the next value differs; after the last one comes value 0 again
+        flip = 0  # the bit in which the next value differs; value 0 follows the last one
         while (t + 1) >> flip & 1 == 0 and flip < depth - 1:
             flip += 1
         at = (row + flip) * WORDS
-        if t + 1 == 1 << flip:  # the first time
+        if t + 1 == 1 << flip:  # first change of this bit
             p0, p1, p2, p3 = s0, s1, s2, s3
         else:
             p0, p1 = s0 ^ load4(tile, at), s1 ^ load4(tile, at + 8)
@@ -126,8 +126,8 @@ def extend_sender(schedules, salts, counter, delta, corrections, tiles):  # type
     """Fill tiles with the sender's rows, from the receiver's message.
 
     Args:
-        schedules: Round keys of the leaves, u64[blocks, 2^k, 22]. Leaf 0 of each tree is the one that the sender lacks:
-            values are relative to delta.
+        schedules: Round keys of the leaves, u64[blocks, 2^k, 22]. The sender lacks leaf 0 of each tree: values are
+            relative to delta.
         salts: Salts of the streams, u64[blocks, 2].
         counter: Number of the first block to read from the streams; a tile takes 16.
         delta: All ones where delta's bit is 1, u64[128].
@@ -169,10 +169,10 @@ def hash_tiles(tiles, weights, cut, mask, sums, out):  # type: ignore[no-untyped
     """Write both hashes of the 128 rows of all tiles, and the transposed tiles.
 
     Args:
-        tiles: u64[tiles, 128, 32]; spoilt.
+        tiles: u64[tiles, 128, 32]; overwritten.
         weights: Weights of the words in both hashes, u64[2, 32 tiles].
-        cut: Number of a word in every row, of which only some bits are hashed.
-        mask: These bits, u64.
+        cut: Number of the word in every row that is hashed in part.
+        mask: The bits of that word that are hashed, u64.
         sums: Filled in, u64[128, 2].
         out: Filled in, u64[2048 tiles, 2].
     """

@@ -1,7 +1,7 @@
-"""Files that nobody else could have written: whoever can write machine code that is loaded runs code as this user.
+"""Files that only this user or root could have written: whoever writes loaded machine code runs code as this user.
 
-A file or folder that is not this user's, that others may write, or that is a symbolic link, is never read and never
-written; but what is root's is read by all.
+A file or folder that belongs to another user, that others may write, or that is a symbolic link, is never read and
+never written. Files of root are an exception: all users read them.
 """
 
 from __future__ import annotations
@@ -16,17 +16,18 @@ from collections.abc import Container
 from contextlib import suppress
 from pathlib import Path
 
-LOCK_SECONDS = 600.0  # for another process that compiles; after that this one does without the lock
+# seconds to wait for another process that compiles; afterwards this process compiles without the lock
+LOCK_SECONDS = 600.0
 LOCK_POLL_SECONDS = 0.1
-ROOT = 0  # the user who installs for all
+ROOT = 0  # user id of root, who installs for all users
 
 
 class UnsafeError(Exception):
-    """Other users could have written this file or folder."""
+    """File or folder that other users could have written."""
 
 
 def _check(handle: int, path: Path, owners: Container[int]) -> None:
-    """Refuse an open file or folder unless one of these users owns it and only its owner may write it."""
+    """Raise UnsafeError unless one of these users owns the open file or folder and only its owner may write it."""
     status = os.fstat(handle)
     if status.st_uid not in owners:
         raise UnsafeError(f"{path} belongs to another user")
@@ -38,7 +39,7 @@ def _open(path: Path | str, flags: int, within: int | None = None) -> int:
     try:
         return os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=within)
     except OSError as error:
-        # A link: ELOOP, or ENOTDIR where a folder was asked for.
+        # Symbolic link: ELOOP, or ENOTDIR if a folder was requested.
         if error.errno in (errno.ELOOP, errno.ENOTDIR) and stat.S_ISLNK(os.lstat(path, dir_fd=within).st_mode):
             raise UnsafeError(f"{path} is a symbolic link") from None
         raise
@@ -47,7 +48,7 @@ def _open(path: Path | str, flags: int, within: int | None = None) -> int:
 def read(directory: Path, name: str) -> bytes:
     """Return the content of a file that only this user or root could have written.
 
-    The checks are made on the open folder and file, so nothing can be exchanged in between.
+    The checks use the open folder and file, so no exchange is possible in between.
 
     Args:
         directory: The folder of the file.
@@ -62,7 +63,7 @@ def read(directory: Path, name: str) -> bytes:
         handle = _open(name, os.O_RDONLY | os.O_NONBLOCK, folder)
         with os.fdopen(handle, "rb") as file:
             owners = (os.geteuid(), ROOT)  # root can run code as this user anyway
-            _check(folder, directory, owners)  # now: a folder without the file is of no interest
+            _check(folder, directory, owners)  # checked now: a folder without the file does not matter
             _check(handle, directory / name, owners)
             return file.read()
     finally:
@@ -70,7 +71,7 @@ def read(directory: Path, name: str) -> bytes:
 
 
 def open_folder(directory: Path) -> int:
-    """Open a folder to write in, and make it if it is missing.
+    """Open a folder to write in, and create it if it is missing.
 
     Raises:
         UnsafeError: The folder is a symbolic link, belongs to another user, or may be written by other users.
@@ -79,7 +80,7 @@ def open_folder(directory: Path) -> int:
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder = _open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        _check(folder, directory, (os.geteuid(),))  # not root's: a lock there would hold up every other user
+        _check(folder, directory, (os.geteuid(),))  # not root's: a lock in root's folder would delay every other user
     except BaseException:
         os.close(folder)
         raise
@@ -87,7 +88,7 @@ def open_folder(directory: Path) -> int:
 
 
 def write(directory: Path, name: str, data: bytes) -> None:
-    """Write a file whole or not at all.
+    """Write a file atomically.
 
     Args:
         directory: The folder of the file; made if it is missing.
@@ -110,7 +111,7 @@ def write(directory: Path, name: str, data: bytes) -> None:
 
 
 def lock(folder: int) -> None:
-    """Take the lock, or go on without it after `LOCK_SECONDS`: then something is wrong with the other process."""
+    """Take the lock, or continue without it after `LOCK_SECONDS`, when the other process probably hangs."""
     deadline = time.monotonic() + LOCK_SECONDS
     while time.monotonic() < deadline:
         with suppress(BlockingIOError):

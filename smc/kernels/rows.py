@@ -1,26 +1,27 @@
-"""Kernels on a party's own rows: numbers placed on a public grid, rows counted in tables, points by their centroid.
+"""Kernels on a party's own rows: positions of numbers on a public grid, counts of rows in tables, points by centroid.
 
-Rows are nobody's secret here: they are this party's own, and nothing is sent. Columns stand one after the other.
+Branches and indices may depend on the rows: they are this party's own, and nothing is sent. Columns are stored one
+after the other.
 """
 
 from __future__ import annotations
 
-ROWS = 1 << 9  # at a time, so that all their columns stay in the cache
+ROWS = 1 << 9  # rows processed at a time, so that all their columns stay in the cache
 
 
 def place(numbers, grid, missing, places):  # type: ignore[no-untyped-def]
-    """Place numbers on a grid: find the nearest of low, low + step, ... for each.
+    """Return for each number the nearest position on the grid low, low + step, ... in `places`.
 
     Args:
         numbers: f64[rows].
-        grid: low, step, and the last place, f64[3]. Numbers beyond the ends belong to the first or the last place.
-        missing: The place of NaN.
+        grid: low, step, and the last position, f64[3]. Numbers beyond the ends get the first or the last position.
+        missing: Position of NaN.
         places: Filled in, i64[rows].
     """
     low, step, last = grid[0], grid[1], grid[2]
     for row in range(numbers.shape[0]):
         at = (numbers[row] - low) / step + 0.5
-        places[row] = int(min(max(at, 0.0), last)) if at == at else missing  # NaN alone is not itself
+        places[row] = int(min(max(at, 0.0), last)) if at == at else missing  # only NaN differs from itself
 
 
 def count(codes, numbers, sets, sizes, starts, counts):  # type: ignore[no-untyped-def]
@@ -29,7 +30,7 @@ def count(codes, numbers, sets, sizes, starts, counts):  # type: ignore[no-untyp
     Args:
         codes: The code of each row in each column, i64[columns, rows].
         numbers: How often each row counts, i64[rows].
-        sets: Three columns a table, i64[sets, 3]. The cells of the last column stand side by side.
+        sets: Three columns for each table, i64[sets, 3]. The cells of the last column are neighbours.
         sizes: Number of codes of each column, i64[columns].
         starts: First cell of each table, i64[sets].
         counts: Changed in place, i64[cells].
@@ -45,7 +46,7 @@ def count(codes, numbers, sets, sizes, starts, counts):  # type: ignore[no-untyp
 
 
 def nearest(points, centroids, apart, chosen):  # type: ignore[no-untyped-def]
-    """Find the nearest centroid of each point, among equals the first.
+    """Find the nearest centroid of each point, the first one among equals.
 
     Args:
         points: i64[columns, rows].
@@ -105,7 +106,7 @@ def look_up(codes, tables, starts, sums):  # type: ignore[no-untyped-def]
 
 
 def add_up(codes, numbers, starts, tables):  # type: ignore[no-untyped-def]
-    """Add each row's number to the table entries of its codes: the reverse of `look_up`.
+    """Add each row's number to the table entries of its codes: the transpose of `look_up`.
 
     Args:
         codes: The code of each row in each column, i64[columns, rows].

@@ -1,7 +1,8 @@
 """Three-halves garbling (Rosulek, Roy, CRYPTO 2021): kernels that walk a piece of a circuit for all instances.
 
-A label X is a pair of halves, X_L its low word and X_R its high word; its colour is the lowest bit of X_L. Let A_i, B_j
-be the labels of colour i, j, and H, h 64 bits and one more bit of the hash. The evaluator computes
+A label X has two halves: X_L is its low word and X_R its high word. Its colour (permutation bit) is the lowest bit of
+X_L. Let A_i, B_j be the labels of colour i, j, and let H be 64 bits and h one more bit of the hash. The evaluator
+computes
 
     C_L = H(A_i) + H(A_i + B_j) + i G_0 + (i+j) G_2 + L-half of (r_1 S_1 + r_2 S_2 + S_ij)(A_i, B_j)
     C_R = H(B_j) + H(A_i + B_j) + j G_1 + (i+j) G_2 + R-half of the same
@@ -12,9 +13,9 @@ be the labels of colour i, j, and H, h 64 bits and one more bit of the hash. The
     S_ij(A, B) = ((1+i) B_L, (1+j) A_R)
 
 A gate's row is G_0, G_1, G_2 of 8 bytes each and a byte with the five bits z: 25 bytes. The garbler draws r_1, r_2 for
-i = j = 0 at random; those of the other three colour pairs follow from the place of the one in the gate's truth table,
-so every r that the evaluator can see is uniform. `program` and the numbers of gates are those of
-`smc.kernels.gate_walk`; the hashes of A, B and A + B have tweaks of their own.
+i = j = 0 at random. Those of the other three colour pairs follow from the position of the one in the gate's truth
+table, so every r that the evaluator can see is uniform. `program` and the numbers of gates are those of
+`smc.kernels.gate_walk`. The hashes of A, B and A + B have different tweaks.
 """
 
 from __future__ import annotations
@@ -177,7 +178,7 @@ def _garble_run(keys, state, o, a, b, start, stop, tweak, row, more):  # type: i
 
 @njit
 def _garble_four(keys, state, program, i, tweak, row, more):  # type: ignore[no-untyped-def]
-    """See `walk_by`: rows lie as those of four instances of one gate do."""
+    """Garble four gates, see `walk_by`; their rows are laid out as those of four instances of one gate."""
     delta, random, wide, narrow, control = more
     c, g01, g2, z = _garble(
         keys, make4(delta[0], delta[1]), gather4(state, program, i, LEFT), gather4(state, program, i, RIGHT),

@@ -1,4 +1,4 @@
-"""The transposition of a tile of bits, u64[128, 32]: 128 rows of 2048 columns, one column an OT."""
+"""Transposition of a tile of bits, u64[128, 32]: 128 rows of 2048 columns, one column for each OT."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from numba import njit
 from smc.kernels.block import load4, make, make4, shift_left, shift_right, store
 
 ROWS = 128
-WORDS = 32  # of a row of a tile
+WORDS = 32  # words of a row of a tile
 
 
 @njit
@@ -20,7 +20,7 @@ def _exchange(upper, lower, distance, mask):  # type: ignore[no-untyped-def]
 
 @njit
 def _exchange8(tile, at, step, distance, masks):  # type: ignore[no-untyped-def]
-    """Do three levels of the transposition of 64 x 64 bits, on eight rows `step` apart and eight words of each."""
+    """Do three levels of the transposition of 64 x 64 bits, on eight rows `step` apart, eight words of each."""
     mask4, mask2, mask1 = masks
     step = step * WORDS
     r0, r1, r2, r3 = load4(tile, at), load4(tile, at + step), load4(tile, at + 2 * step), load4(tile, at + 3 * step)
@@ -56,7 +56,7 @@ def transpose_tile(tile, out, first):  # type: ignore[no-untyped-def]
     Hacker's Delight, 7-3); row i and row 64 + i then hold the halves of block i of each column.
 
     Args:
-        tile: u64[128, 32]; spoilt.
+        tile: u64[128, 32]; overwritten.
         out: Changed in place, u64[n, 2].
         first: The first row of `out`.
     """

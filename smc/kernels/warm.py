@@ -1,7 +1,7 @@
-"""Compile all kernels ahead of the first protocol run: python -m smc.kernels.warm.
+"""Compilation of all kernels ahead of the first protocol run: python -m smc.kernels.warm.
 
-It takes some ten seconds, once on a machine, and belongs before a link is opened: no peer shall wait for it, and no
-meter count it.
+It takes some ten seconds, once on a machine. Run it before a link is opened: otherwise the peer waits for it and the
+meter counts it.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from smc.kernels.native import Kernel, is_compiled, prepare
 
 NOTICE = "compiling inner loops that were never used on this machine before; this takes up to half a minute"
 
-_seen: set[str] = set()  # modules known to be compiled: not looked for again
-_lock = threading.Lock()  # a second thread waits while one compiles
+_seen: set[str] = set()  # modules known to be compiled, which are not checked again
+_lock = threading.Lock()  # a second thread waits while the first one compiles
 
-OnCompiled = Callable[[int, int], None]  # how many modules of kernels are compiled, and how many have to be
+OnCompiled = Callable[[int, int], None]  # called with the number of compiled modules of kernels, and the number of all
 
 
 def on_standard_error(done: int, total: int) -> None:

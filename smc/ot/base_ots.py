@@ -1,4 +1,4 @@
-"""Where the base OTs of an extension come from: from public keys, or from the extension in the other direction."""
+"""Base OTs of an extension: from public keys, or from the extension in the other direction."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ Base = TypeVar("Base", Sender, Receiver)
 
 
 class Extension(Role, Generic[Base]):
-    """A role that has base OTs made when it begins: by `base_ot`, or by an extension in the other direction.
+    """Role that makes base OTs when it begins: by `base_ot`, or by an extension in the other direction.
 
-    An extension hands out random OTs like any others, and the protocols compose. So the public-key operations of one
-    direction serve both.
+    An extension returns random OTs like any other protocol, and the protocols compose. So the public-key operations of
+    one direction serve both directions.
     """
 
     base_ot: type[Base]

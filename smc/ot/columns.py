@@ -1,9 +1,9 @@
-"""OT extension by columns, and the check that holds its receiver to the protocol: what IKNP and SoftSpoken share.
+"""OT extension by columns, and the check of its receiver: the common part of IKNP and SoftSpoken.
 
-The receiver has rows u_i and v_r of a matrix, the sender rows w_r: bit r of delta decides between w_r = v_r and
-w_r = v_r xor u_i. Here i = r / k is the tree that row r comes from (k = 1 in IKNP). The receiver sends the corrections
-c_i = u_i xor choices, and the sender corrects w_r to q_r = v_r xor delta_r choices. A receiver that leaves the protocol
-corrects trees to different choices. Its blocks then differ by bits of delta.
+The receiver has rows u_i and v_r of a matrix, the sender rows w_r: w_r = v_r if bit r of delta is 0, else w_r = v_r xor
+u_i. Here i = r / k is the tree of row r (k = 1 in IKNP). The receiver sends the corrections c_i = u_i xor choices, and
+the sender corrects w_r to q_r = v_r xor delta_r choices. A receiver that leaves the protocol may correct trees to
+different choices. Its blocks then differ by bits of delta.
 
 **Check.** Roy, "SoftSpokenOT" (CRYPTO 2022, eprint 2022/192), subspace VOLE with the repetition code, in one message:
 
@@ -19,7 +19,7 @@ probability 2^-s, and then knows them: 127 - s remain. An abort reveals that the
 never used. The additional OTs hide the choices in X. IKNP with this check stands for the check of Keller, Orsini,
 Scholl (CRYPTO 2015), whose proof needed corrections (Roy; Diamond, eprint 2022/1371).
 
-The sender sends nothing, so it can break no rule here. What its base OTs allow is in `smc.ot.elliptic`.
+The sender sends nothing, so it can break no rule here. `smc.ot.elliptic` states the effects of dishonest base OTs.
 
 Cost of a batch of n <= 65,408 OTs: (128 / k) (ceil(n / 8) + 16) + 48 bytes from the receiver, one message.
 """
@@ -46,10 +46,10 @@ from smc.primitives.prg import Prg
 from smc.session import Session
 
 KAPPA = 128
-MASK_WORDS = 2  # of OTs that hide the choices in a check
-BATCH = (1 << 16) - 64 * MASK_WORDS  # OTs a message
-AHEAD = 4  # messages that both parties may send before either reads: what fills a line with long delays
-TILE_WORDS = 32  # of a row of a tile, which the kernels make at a time
+MASK_WORDS = 2  # OTs that hide the choices in a check
+BATCH = (1 << 16) - 64 * MASK_WORDS  # OTs of a message
+AHEAD = 4  # messages that both parties may send before either reads: enough to fill a link with long delays
+TILE_WORDS = 32  # words of a row of a tile, the kernels' unit
 ANSWER, DIGEST = 16, 32  # bytes of a check
 ALL_ONES = (1 << 64) - 1
 
@@ -58,18 +58,18 @@ Matrix = NDArray[np.uint64]
 
 @dataclass(frozen=True)
 class Layout:
-    """Where a batch of `count` OTs lies in tiles: OTs from bit 0 on, then at a whole word those that hide them."""
+    """Layout of a batch of `count` OTs in tiles: OTs from bit 0 on, then at a whole word the OTs that hide them."""
 
     count: int
 
     @property
     def octets(self) -> int:
-        """Bytes of a row that are sent for the OTs."""
+        """Bytes of a row sent for the OTs."""
         return (self.count + 7) // 8
 
     @property
     def mask_word(self) -> int:
-        """The first word of the OTs that hide the others."""
+        """Index of the first word of the OTs that hide the others."""
         return -(-self.count // 64)
 
     @property
@@ -79,12 +79,12 @@ class Layout:
 
     @property
     def words(self) -> int:
-        """Words of a row of all tiles."""
+        """Number of words of a row over all tiles."""
         return self.tiles * TILE_WORDS
 
     @property
     def last_bits(self) -> int:
-        """Mask of the bits that are sent, in the last word before `mask_word`."""
+        """Mask of the bits sent, in the last word before `mask_word`."""
         return ALL_ONES >> 8 * (8 * self.mask_word - self.octets)
 
     def message(self, rows: int) -> int:
@@ -92,7 +92,7 @@ class Layout:
         return rows * (self.octets + 8 * MASK_WORDS) + ANSWER + DIGEST
 
     def cut(self, rows: Matrix, sent: Octets) -> None:
-        """Write the bytes of rows that are sent.
+        """Write the sent bytes of rows.
 
         Args:
             rows: All rows of a batch, uint64[n, words], little-endian.
@@ -118,7 +118,7 @@ class Layout:
         return rows.view(np.uint64)
 
     def weights(self, seed: bytes) -> Matrix:
-        """Return the weights of words in both hashes, uint64[2, words]; zero where nothing is sent."""
+        """Return the weights of words in both hashes, uint64[2, words]; zero for words that are not sent."""
         weights = np.zeros((2, self.words), dtype=np.uint64)
         weights[:, : self.mask_word] = Prg(seed).words(2, self.mask_word)
         weights[0, self.mask_word] = weights[1, self.mask_word + 1] = 1
@@ -132,17 +132,17 @@ def batches(count: int) -> Iterator[tuple[int, Layout]]:
 
 
 class _Columns(Role):
-    """One end of an extension by columns: `rows` corrections are sent an OT."""
+    """One end of an extension by columns; each OT takes `rows` bits of corrections."""
 
     rows: int
 
     def __init__(self, session: Session, name: str) -> None:
         super().__init__(session, name)
-        self._number = 0  # of the next batch
+        self._number = 0  # number of the next batch
         self._tiles: Matrix = np.empty((0, KAPPA, TILE_WORDS), dtype=np.uint64)
 
     def _room_of(self, count: int) -> Blocks:
-        """Return room for `count` blocks, and for what the last batch's tiles have beyond them."""
+        """Return room for `count` blocks and for the remaining blocks of the last batch's tiles."""
         start = (max(count, 1) - 1) // BATCH * BATCH
         return self._room(start + 64 * Layout(count - start).words if count else 0, 2)
 
@@ -153,7 +153,7 @@ class _Columns(Role):
         return self._tiles[: layout.tiles]
 
     def _challenge(self, layout: Layout, corrections: Octets) -> Matrix:
-        """Return the weights that follow from a batch's corrections."""
+        """Return the weights derived from a batch's corrections."""
         return layout.weights(transcript_digest(self.session, corrections, self.name, "challenge", self._number))
 
     def _finish(self, layout: Layout, tiles: Matrix, weights: Matrix, out: Blocks) -> Matrix:
@@ -192,7 +192,7 @@ class ColumnSender(_Columns, Extension[Receiver], CorrelatedSender):
         return out[:count]
 
     def _extend(self, layout: Layout, message: Octets, out: Blocks) -> None:
-        """Make the blocks of a batch. ProtocolError if the message fails its check."""
+        """Make the blocks of a batch; raise ProtocolError if the message fails its check."""
         size = len(message) - ANSWER - DIGEST
         corrections, answer, digest = message[:size], message[size : size + ANSWER], message[size + ANSWER :]
         tiles = self._take_tiles(layout)
@@ -214,7 +214,7 @@ class ColumnReceiver(_Columns, Extension[Sender], CorrelatedReceiver):
         self._message: Octets = np.empty(0, dtype=np.uint8)
 
     def _take_message(self, size: int) -> Octets:
-        """Return memory for a message, shared by all batches: `Session.send` takes the bytes before it returns."""
+        """Return memory for a message, shared by all batches: `Session.send` copies the bytes before it returns."""
         if len(self._message) < size:
             self._message = np.empty(size, dtype=np.uint8)
         return self._message[:size]
@@ -235,7 +235,7 @@ class ColumnReceiver(_Columns, Extension[Sender], CorrelatedReceiver):
         return out[:count]
 
     def _extend(self, layout: Layout, choice: Choices, message: Octets, out: Blocks) -> None:
-        """Make the blocks of a batch, and its message."""
+        """Make the blocks and the message of a batch."""
         packed = np.zeros(8 * layout.words, dtype=np.uint8)
         packed[: layout.octets] = np.packbits(choice, bitorder="little")
         choices = packed.view(np.uint64)

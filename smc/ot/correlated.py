@@ -1,9 +1,9 @@
-"""What every OT built on correlated OT shares: keys of random OTs, made from correlated blocks by hashing.
+"""Random OTs from correlated OT: keys by hashing correlated blocks, for every protocol built on correlated OT.
 
-A protocol implements `begin` and `correlated`; everything else follows from them here. 1-out-of-2 keys are
-key_0 = H(q_j, j) and key_1 = H(q_j xor delta, j) for the sender's zero message q_j; the receiver, who holds one of the
-two blocks, computes one of the two keys. Source: Ishai, Kilian, Nissim, Petrank (CRYPTO 2003). Assumption: H
-(smc.hashing) is correlation robust. Nothing is sent beyond the correlated OTs: log2(m) for a 1-out-of-m OT.
+A protocol implements `begin` and `correlated`; this module derives the rest. The 1-out-of-2 keys are key_0 = H(q_j, j)
+and key_1 = H(q_j xor delta, j) for the sender's zero message q_j. The receiver holds one of the two blocks and computes
+one of the two keys. Source: Ishai, Kilian, Nissim, Petrank (CRYPTO 2003). Assumption: H (smc.hashing) is correlation
+robust. Nothing is sent beyond the correlated OTs: log2(m) for a 1-out-of-m OT.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from smc.primitives import bits as bitpack
 from smc.primitives.arrays import Octets
 from smc.session import Session
 
-BATCH = (1 << 16) - 128  # OTs made and hashed at a time: as many as a message of `smc.ot.columns` has
+BATCH = (1 << 16) - 128  # OTs made and hashed at a time: the number of a message of `smc.ot.columns`
 
 
 class _ManyHashes:
     """Hashes for 1-out-of-2^l OT from l correlated OTs: key_v = xor over l of H_{v,l}(block of bit l of v).
 
-    A separate hash key for every (v, l) makes the n keys independent; one shared key would let the receiver cancel
+    A separate hash key for every (v, l) makes the n keys independent; under one shared key the receiver could cancel
     them against each other.
     """
 
@@ -53,18 +53,18 @@ def _levels(choices: int) -> int:
 
 
 def _batches(count: int, most: int) -> Iterator[slice]:
-    """Yield parts whose blocks stay in the second-level cache from the OT to the hash."""
+    """Yield parts small enough that their blocks stay in the second-level cache from the OT to the hash."""
     for start in range(0, count, most):
         yield slice(start, min(start + most, count))
 
 
 def _string_room() -> Blocks:
-    """Return scratch memory of kernels that hash to strings."""
+    """Return scratch memory for the kernels that hash to strings."""
     return np.empty((2, 8 * OCTETS_AT_ONCE), dtype=np.uint64)
 
 
 class _Hashing(Role):
-    """The hash of both ends: a key for every use."""
+    """Hash of both ends: one key for every use."""
 
     def __init__(self, session: Session, name: str) -> None:
         super().__init__(session, name)
@@ -74,7 +74,7 @@ class _Hashing(Role):
 
 
 class CorrelatedSender(_Hashing, Sender):
-    """A sender whose protocol is correlated OT."""
+    """Sender of a protocol for correlated OT."""
 
     @abstractmethod
     @override
@@ -122,7 +122,7 @@ class CorrelatedSender(_Hashing, Sender):
 
 
 class CorrelatedReceiver(_Hashing, Receiver):
-    """A receiver whose protocol is correlated OT."""
+    """Receiver of a protocol for correlated OT."""
 
     @abstractmethod
     @override
@@ -151,7 +151,7 @@ class CorrelatedReceiver(_Hashing, Receiver):
             part = blocks[level * count : (level + 1) * count]
             for value in range(choices):
                 keys[value] ^= self._many.get(choices, value, level)(part)[0]
-        # Hashes for every value are computed and one is selected by mask: no branch on the choice.
+        # The hashes for every value are computed and a mask selects one: no branch on the choice.
         return select(choice, keys.view(np.uint8).reshape(choices, count, 16)).view(np.uint64)
 
     @override

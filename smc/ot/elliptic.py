@@ -2,8 +2,8 @@
 
 Protocol: Tzeng, "Efficient 1-out-of-n Oblivious Transfer Schemes with Universally Usable Parameters" (PKC 2002), of
 random messages, with one exponent of the sender for all OTs as in Naor and Pinkas, "Efficient Oblivious Transfer
-Protocols" (SODA 2001). C is a point that nobody knows the logarithm of: the sum of two points to which
-the session's identifier is hashed.
+Protocols" (SODA 2001). C is a point whose logarithm neither party knows: the sum of two points to which the session's
+identifier is hashed.
 
     sender   a random, sends A = a G
     receiver b random, choice c, sends B = b G + c C, key = H(b A)
@@ -49,7 +49,7 @@ def _scalars(session: Session, count: int) -> list[bytes]:
 
 
 def _multiply(scalar: bytes, point: bytes) -> bytes:
-    """Compute scalar * point; a point of the peer that is not of the prime-order group, or is its zero, is refused."""
+    """Compute scalar * point; refuse a point of the peer that is zero or outside the prime-order group."""
     try:
         return bytes(sodium.crypto_scalarmult_ed25519_noclamp(scalar, point))
     except CryptoError:
@@ -57,7 +57,7 @@ def _multiply(scalar: bytes, point: bytes) -> bytes:
 
 
 class _Keys:
-    """What both roles derive from the session: the keys, and the point C."""
+    """Values that both roles derive from the session: the keys, and the point C."""
 
     def __init__(self, session: Session, name: str) -> None:
         self._session = session
@@ -70,7 +70,7 @@ class _Keys:
 
     @cached_property
     def between(self) -> bytes:
-        """Hash to C: by Elligator twice, for one image is not uniform (Brier et al., CRYPTO 2010)."""
+        """Point C, hashed by Elligator twice, because one image is not uniform (Brier et al., CRYPTO 2010)."""
         digests = (self._session.derive(self._name, "elliptic C", part, size=32) for part in range(2))
         left, right = (sodium.crypto_core_ed25519_from_uniform(digest) for digest in digests)
         return bytes(sodium.crypto_core_ed25519_add(left, right))
@@ -84,7 +84,7 @@ class EllipticSender(Sender):
         self._keys = _Keys(session, name)
         (self._secret,) = _scalars(session, 1)
         self._public = b""
-        self._step = b""  # a C: what lies between the shared points of two neighbouring choices
+        self._step = b""  # a C: the difference between the shared points of two neighbouring choices
 
     @override
     def begin(self) -> None:
@@ -154,7 +154,7 @@ class EllipticReceiver(Receiver):
         return keys
 
     def _choose(self, choice: Choices, choices: int, points: Octets) -> list[bytes]:
-        """Fill in the points B, and return b of each."""
+        """Write the points B, and return b of each."""
         secrets = _scalars(self.session, len(choice))
         candidates = np.empty((choices, *points.shape), dtype=np.uint8)
         for j, secret in enumerate(secrets):

@@ -1,11 +1,13 @@
-"""The OT extension to use where no other is asked for: SoftSpoken, k = 4, where there are more OTs than base OTs.
+"""Default OT extension: SoftSpoken with k = 4 if there are more OTs than base OTs, else base OTs alone.
 
-Of k = 2, 4 and 8 it is the fastest over most links: 4 bytes an OT where k = 2 sends 8, for two AES blocks more at
-either party. k = 8 halves the bytes once more for 28 AES blocks more, which pays below about 100 MB/s.
+Of k = 2, 4 and 8, k = 4 is the fastest over most links: it sends 4 bytes an OT instead of the 8 of k = 2, for two more
+AES blocks at either party. k = 8 halves the bytes once more for 28 more AES blocks, which is faster below about 100
+MB/s.
 
-Who compares two numbers needs fewer OTs than an extension needs base OTs. Where a program says so (`Role.expect`) base
-OTs are all that is made (`elliptic`), correlated by 16 bytes each that follow on the receiver's points: 48 bytes an OT,
-32 once, and no trees. Nothing checks these 16 bytes: a sender that leaves the protocol can take another delta in an OT.
+A comparison of two numbers needs fewer OTs than an extension needs base OTs. If a program announces this
+(`Role.expect`), only base OTs are made (`elliptic`). 16 bytes for each OT, sent after the receiver's points, correlate
+them: 48 bytes an OT, 32 once, and no trees. These 16 bytes are not checked: a sender that leaves the protocol can use
+another delta in an OT.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from smc.session import Session
 
 
 class _Expecting(Role):
-    """Counts the OTs that are expected, and those that were made one by one."""
+    """Counter of the expected OTs, and of those made one by one."""
 
     _expected = _made = 0
 

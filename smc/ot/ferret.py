@@ -10,19 +10,21 @@ An iteration with parameters (t trees of depth d, secret of k) turns k + t d + 6
     k of them     go through the public linear code, and the leaves are added (smc.ot.lpn)
     64 of them    hide what the receiver reveals in the check
 
-so the receiver's bits are A r + e, pseudo-random by LPN. What an iteration makes first is kept for the next one. The
-first iteration starts from correlated OTs by extension and has the small parameters, all others have the large ones:
-what both parties do depends only on how many OTs were ever asked for. `iterations` says how many it takes.
+so the receiver's bits are A r + e, pseudo-random by LPN. The first outputs of an iteration are kept for the next one.
+The first iteration starts from correlated OTs by extension and has the small parameters, all others have the large
+ones. So the work of both parties depends only on the total number of OTs requested. `iterations` returns the number of
+iterations for it.
 
-**Check.** A sender that offers wrong sums gives the receiver other leaves, which ones depends on its noise: what the
-receiver does next would reveal the noise, and with it the choices. So before an iteration is used, as in the paper's
-Figure 7 (with products over GF(2^64) of each half of a block, and weights that are products of a tree's and a leaf's):
+**Check.** A sender that offers wrong sums gives the receiver wrong leaves that depend on the receiver's noise. The
+receiver's next messages would then reveal the noise, and with it the choices. So the iteration is checked before use,
+as in the paper's Figure 7 (with products over GF(2^64) of each half of a block, and weights that are products of a
+tree's and a leaf's):
 
     receiver sends a seed of the weights, and x' = sum of the weights of its noisy leaves xor its 64 choices
     sender   sends SHA-256 of (sum of weights times leaves) xor its 64 blocks' sum xor x' delta
     receiver compares it with that of its own leaves and 64 blocks: both are equal if all leaves differ as they should
 
-A sender passes with wrong leaves only with a guess of noisy places, or with probability 2^-63. The receiver sends
+A sender with wrong leaves passes only by guessing noisy positions, or with probability 2^-63. The receiver sends
 nothing else in an iteration, so it can break no rule; the extension that it starts from has its own check.
 
 Communication: an iteration takes 16 t d bytes from the sender and 8 from the receiver. A reservation takes 16 bytes
@@ -31,8 +33,8 @@ OTs take 230,400 bytes, and every 1,085,440 more take 192,000. Before the first 
 `correlated` with chosen bits adds one bit an OT, from the receiver. Leakage: guesses, as above. Assumptions: LPN
 (parameters and estimates in smc.ot.lpn), AES an ideal cipher, those of the extension.
 
-Blocks are made when they are asked for, in place, tree by tree. A role holds 16 (k + t d) bytes that an iteration
-starts from and 16 t d for its trees until its blocks are used: 2.4 MB for a million OTs that are reserved.
+Blocks are made on request, in place, tree by tree. A role holds 16 (k + t d) bytes from which an iteration starts, and
+16 t d for its trees until its blocks are used: 2.4 MB for a million reserved OTs.
 """
 
 from __future__ import annotations
@@ -58,9 +60,9 @@ from smc.session import Session
 
 SETS = (SMALL, LARGE)
 DIGEST = 32  # bytes of a proof
-CHECKED_TREES = 16  # grown at a time for a check: they stay in the second-level cache
-NOWHERE = np.full(1, (1 << 64) - 1, dtype=np.uint64)  # the place of a noisy leaf, of a tree that has none
-BATCH = 1 << 16  # chosen OTs a message; blocks of so many stay in the second-level cache for what follows
+CHECKED_TREES = 16  # trees grown at a time for a check: they stay in the second-level cache
+NOWHERE = np.full(1, (1 << 64) - 1, dtype=np.uint64)  # position of the noisy leaf of a tree without one
+BATCH = 1 << 16  # chosen OTs of a message; the blocks of a message stay in the second-level cache
 
 
 def parameters(number: int, sets: Sequence[Parameters] = SETS) -> Parameters:
@@ -74,7 +76,7 @@ def parameters(number: int, sets: Sequence[Parameters] = SETS) -> Parameters:
 
 
 def kept_trees(number: int, sets: Sequence[Parameters] = SETS) -> int:
-    """Return how many trees of an iteration are kept for the next one.
+    """Return the number of trees of an iteration that are kept for the next one.
 
     Args:
         number: Number of the iteration, from 0.
@@ -84,7 +86,7 @@ def kept_trees(number: int, sets: Sequence[Parameters] = SETS) -> int:
 
 
 class IterationSchedule:
-    """The order of iterations, which depends only on the number of OTs asked for."""
+    """Order of iterations, which depends only on the number of OTs requested."""
 
     def __init__(self, sets: Sequence[Parameters] = SETS) -> None:
         self._sets = sets
@@ -100,12 +102,12 @@ class IterationSchedule:
             self._number += 1
 
     def take(self, count: int) -> None:
-        """Note that `count` OTs are made."""
+        """Record that `count` OTs are made."""
         self._left -= count
 
 
 def iterations(count: int, sets: Sequence[Parameters] = SETS) -> int:
-    """Return how many iterations a sender and receiver run for `count` OTs in all.
+    """Return the number of iterations that a sender and receiver run for `count` OTs in total.
 
     Args:
         count: Number of OTs that were ever requested.
@@ -115,14 +117,14 @@ def iterations(count: int, sets: Sequence[Parameters] = SETS) -> int:
 
 
 class _Iteration:
-    """The outputs of one iteration, made on demand and in order; the first `reserved` trees are apart."""
+    """Outputs of one iteration, made on demand and in order; the first `reserved` trees are separate."""
 
     def __init__(self, trees: Trees, code: LinearCode, here: Parameters, reserved: int) -> None:
         self._trees = trees
         self._code = code
         self._here = here
-        self._tree = reserved  # the next one to be grown
-        self._rest = np.empty((0, 2), dtype=np.uint64)  # of the last one grown
+        self._tree = reserved  # the next tree to grow
+        self._rest = np.empty((0, 2), dtype=np.uint64)  # unused outputs of the last tree grown
 
     @property
     def left(self) -> int:
@@ -156,13 +158,13 @@ class _Iteration:
 
 
 class _Supply:
-    """The running iterations of one role, in the order of use."""
+    """Running iterations of one role, in the order of use."""
 
     def __init__(self) -> None:
         self._running: list[_Iteration] = []
 
     def add(self, iteration: _Iteration) -> None:
-        """Add an iteration, started from what the last one kept."""
+        """Add an iteration that starts from the kept outputs of the last one."""
         self._running.append(iteration)
 
     def kept(self, count: int) -> Blocks:
@@ -188,7 +190,7 @@ def _times(block: Blocks, factor: np.uint64) -> Packed:
 
 
 def _digest(session: Session, name: str, sums: list[Packed]) -> Octets:
-    """Return the proof that iterations have these sums, uint8[32]."""
+    """Return the proof for these sums of iterations, uint8[32]."""
     return np.frombuffer(session.derive(name, "proof", np.concatenate(sums).tobytes(), size=DIGEST), dtype=np.uint8)
 
 
@@ -198,9 +200,9 @@ def _public(session: Session, name: str, number: int, secret: Blocks) -> tuple[b
 
 
 class _Check:
-    """One party's side of the check of an iteration: its trees, and 64 blocks `base` that hide what is revealed."""
+    """One party's side of the check of an iteration: its trees, and 64 blocks `base` that hide the revealed values."""
 
-    chosen = np.uint64(0)  # sum of the weights of the noisy leaves, once hashed
+    chosen = np.uint64(0)  # sum of the weights of the noisy leaves, set by `hashed`
 
     def __init__(self, session: Session, name: str, number: int, trees: Trees, here: Parameters, base: Blocks) -> None:
         self._context = session, name, number
@@ -247,7 +249,7 @@ class FerretSender(CorrelatedSender):
 
     @override
     def build_on(self, other: Role) -> bool:
-        """See `Role.build_on`: it is the extensions that do."""
+        """Set up the extensions, of which this one takes its base OTs from the other role's."""
         assert isinstance(other, FerretReceiver)
         return self._base.build_on(other._base)
 
@@ -274,7 +276,7 @@ class FerretSender(CorrelatedSender):
         proof[:] = _digest(self.session, self.name, sums)
 
     def _start(self, number: int, here: Parameters, reserved: int, first: Blocks | None, masked: Blocks) -> _Check:
-        """Start an iteration from the blocks `first`, or what the last one kept; fill in the message."""
+        """Start an iteration from the blocks `first` or the last one's kept blocks; fill in the message."""
         if first is None:
             base = self._supply.kept(here.base)
         else:
@@ -289,13 +291,13 @@ class FerretSender(CorrelatedSender):
 
     @override
     def random_correlated(self, count: int) -> Blocks:
-        """See `Sender.random_correlated`; all lowest bits are 0."""
+        """Return random correlated OTs, see `Sender.random_correlated`; all lowest bits are 0."""
         blocks = self._begin(count)
         self._take(blocks)
         return blocks
 
     def _begin(self, count: int) -> Blocks:
-        """Return room for blocks, which are there to be taken now."""
+        """Return room for blocks, after making sure that they are available."""
         self.reserve(count)
         self._plan.take(count)
         return self._room(count, 2)
@@ -336,7 +338,7 @@ class FerretReceiver(CorrelatedReceiver):
 
     @override
     def build_on(self, other: Role) -> bool:
-        """See `Role.build_on`: it is the extensions that do."""
+        """Set up the extensions, of which this one takes its base OTs from the other role's."""
         assert isinstance(other, FerretSender)
         return self._base.build_on(other._base)
 
@@ -355,7 +357,7 @@ class FerretReceiver(CorrelatedReceiver):
             self._compare(expected, proof)
 
     def _challenge(self, checks: list[_Check], challenge: Packed) -> Octets:
-        """Put behind the seed of a challenge what each check reveals, and return the proof that it expects."""
+        """Write each check's revealed values after the seed of a challenge, and return the expected proof."""
         sums = []
         for place, check in enumerate(checks, 2):
             hashed = check.hashed(challenge[:2])
@@ -372,7 +374,7 @@ class FerretReceiver(CorrelatedReceiver):
     def _start(
         self, number: int, here: Parameters, reserved: int, first: tuple[Choices, Blocks] | None, masked: Blocks
     ) -> _Check:
-        """Start an iteration from `first`, choices and blocks, or what the last one kept, and from the message."""
+        """Start an iteration from the message and `first`, choices and blocks, or the last one's kept blocks."""
         if first is None:
             base = self._supply.kept(here.base)
         else:
@@ -386,7 +388,7 @@ class FerretReceiver(CorrelatedReceiver):
 
     @override
     def random_correlated(self, count: int) -> tuple[Choices, Blocks]:
-        """See `Receiver.random_correlated`; the lowest bits are the choices."""
+        """Return random correlated OTs, see `Receiver.random_correlated`; the lowest bits are the choices."""
         choice, blocks = self._begin(count)
         for start in range(0, count, BATCH):
             part = slice(start, start + BATCH)
@@ -394,7 +396,7 @@ class FerretReceiver(CorrelatedReceiver):
         return choice, blocks
 
     def _begin(self, count: int) -> tuple[Choices, Blocks]:
-        """Return room for choices and blocks, which are there to be taken now."""
+        """Return room for choices and blocks, after making sure that they are available."""
         self.reserve(count)
         self._plan.take(count)
         return self._bytes(count), self._room(count, 2)
@@ -405,7 +407,7 @@ class FerretReceiver(CorrelatedReceiver):
 
     @override
     def correlated(self, choice: Choices) -> Blocks:
-        """See `Receiver.correlated`. One bit an OT goes to the sender."""
+        """Return the chosen blocks, see `Receiver.correlated`; one bit an OT is sent to the sender."""
         random_choice, blocks = self._begin(len(choice))
         for start in range(0, len(choice), BATCH):
             part = slice(start, min(start + BATCH, len(choice)))

@@ -1,28 +1,28 @@
-"""Puncturable PRFs from OT: one party holds all leaves of a binary tree, the other all but one of its choice.
+"""Puncturable PRFs from OT: one party holds all leaves of a binary tree, the other all but one leaf that it chooses.
 
-Construction: Goldreich, Goldwasser, Micali (JACM 1986); punctured with one OT a level as in Roy, "SoftSpokenOT"
-(CRYPTO 2022, section 4). A node's children are AES under the node's key of salt and salt ^ 1; the first level is the
-pair of keys of the first OT. At every further level the holder offers the xor of all left and of all right children,
-under the two keys of that level's OT, and the puncturer, who chose the side its path does *not* take, finds the one
-sibling it lacks. Assumption: AES is a PRF.
+Construction: Goldreich, Goldwasser, Micali (JACM 1986); punctured with one OT a level as in Roy, "SoftSpokenOT" (CRYPTO
+2022, section 4). A node's children are AES under the node's key of salt and salt ^ 1; the first level is the pair of
+keys of the first OT. At every further level the holder sends the xor of all left and of all right children, encrypted
+under the two keys of that level's OT. The puncturer chooses the side that its path does *not* take, and computes the
+one sibling it lacks. Assumption: AES is a PRF.
 
-Salts are public, one a session, tree and level (`tree_salts`), and differ but for a collision of SHA-256 cut to 88
-bits. The puncturer lacks one node of a tree and level; so no two keys that it would like to guess, in all sessions that
-it ever collects, have encrypted the same block, and one AES tests a guess against one of them: q of them find one with
+Salts are public, one for each session, tree and level (`tree_salts`), and differ except for a collision of SHA-256
+truncated to 88 bits. The puncturer lacks one node of a tree and level. So no two of the unknown keys, over all sessions
+that it ever collects, have encrypted an equal block, and one AES tests a guess against one of them: q AES find one with
 probability q / 2^128.
 
-**Check.** A holder that offers wrong sums gives the puncturer other leaves than its own, which ones depends on the
-point. So each leaf also makes 256 bits: AES of two salts of their own under the leaf. The holder sends their sum, and
-a digest of all (Roy, section 4; Boyle et al., "Efficient Two-Round OT Extension", CCS 2019). The puncturer computes all
-but one of a tree, gets that one from the sum, and compares digests. A holder passes only with a guess of points: one
-that risks s bits of them passes with probability 2^-s.
+**Check.** A holder that sends wrong sums gives the puncturer wrong leaves that depend on the punctured point. So each
+leaf also makes 256 bits: AES of two further salts under the leaf. The holder sends their sum, and a digest of all (Roy,
+section 4; Boyle et al., "Efficient Two-Round OT Extension", CCS 2019). The puncturer computes all but one of a tree,
+gets that one from the sum, and compares digests. A dishonest holder passes only by guessing points: if it risks s bits
+of them, it passes with probability 2^-s.
 
 Ideal functionality: random 1-out-of-N OT turned around, all-but-one, N = 2^depth, against a holder or puncturer that
 leaves the protocol, but for that guess. Cost of t trees: `depth` OTs each and one message of 32 t depth + 32 bytes from
 the holder; 2 N - 2 AES keys and 4 N - 4 blocks a tree for either party.
 
-Many trees of one depth at a time. A leaf's value is public to its holder; the puncturer's leaves are numbered by
-value xor the punctured value, so number 0 is the one it lacks, and no index or branch depends on the secret.
+The functions grow many trees of one depth at a time. A leaf's value is public to its holder. The puncturer's leaves are
+numbered by value xor the punctured value, so it lacks number 0, and no index or branch depends on the secret.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from smc.hashing import Blocks, transcript_digest
 from smc.ot.interface import Choices, Packed, failed_check, masks
 from smc.session import Session
 
-DIGEST = 32  # bytes
+DIGEST = 32  # bytes of a digest
 
 
 def tree_salts(session: Session, name: str, trees: int, depth: int) -> Blocks:
@@ -137,7 +137,7 @@ def punctured_trees(
     """
     trees, depth = points.shape
     offers, sums, digest = _parts(message, trees, depth)
-    swapped = masks(points)[..., None]  # [trees, depth, 1]: all ones where sides change their places
+    swapped = masks(points)[..., None]  # [trees, depth, 1]: all ones where the sides are exchanged
     nodes = np.zeros((trees, 1, 2), dtype=np.uint64)
     for level in range(depth):
         children = np.zeros((trees, 1, 2, 2), dtype=np.uint64)
@@ -147,9 +147,9 @@ def punctured_trees(
             children = _double(nodes, salts[level])
             difference = (children[:, :, 0] ^ children[:, :, 1]) & mask
             children ^= difference[:, :, None]
-            children[:, 0] = 0  # what was made from the unknown node
+            children[:, 0] = 0  # the children of the unknown node
             left, right = offers[:, level - 1, 0], offers[:, level - 1, 1]
-            offered = right ^ ((left ^ right) & swapped[:, level])  # of the side the path does not take
+            offered = right ^ ((left ^ right) & swapped[:, level])  # the sum of the side that the path does not take
             sibling = sibling ^ offered ^ np.bitwise_xor.reduce(children[:, :, 1], axis=1)
         children[:, 0, 1] = sibling
         nodes = children.reshape(trees, -1, 2)
@@ -161,9 +161,9 @@ def punctured_trees(
 
 
 def _by_value(tags: Blocks, swapped: Blocks) -> Blocks:
-    """Order tags [trees, leaves, 2, 2] by value; they come by value xor punctured value.
+    """Return tags [trees, leaves, 2, 2] ordered by value; the argument is ordered by value xor punctured value.
 
-    `swapped` [trees, depth, 1]: the punctured values' bits as masks, under which halves change their places.
+    `swapped` [trees, depth, 1]: the bits of the punctured values as masks, under which halves are exchanged.
     """
     trees, depth = swapped.shape[:2]
     for level in range(depth):

@@ -1,6 +1,6 @@
 """Single-point correlated OT from punctured trees, many at once.
 
-The sender ends with leaves v_j, the receiver with w_j = v_j but at one uniform place a, unknown to the sender, where
+The sender gets leaves v_j. The receiver gets w_j = v_j except at one uniform position a, unknown to the sender, where
 w_a = v_a xor delta. Protocol: Guo, Yang, Wang, Zhang, Xie, Zhang, Liu, "Half-Tree: Halving the Cost of Tree Expansion
 in COT and DPF" (EUROCRYPT 2023); `smc.ot.ferret` checks the sender. The tree is correlated:
 
@@ -14,12 +14,12 @@ then yields the sibling of the next one. The unknown leaf is the sum of all othe
 message of `depth` blocks a tree, one AES call for two nodes, nothing from the receiver.
 
 s(high, low) = (high xor low, high) makes H circular correlation robust for an ideal cipher pi (Guo, Katz, Wang, Weng,
-Yu, S&P 2020). pi is AES under a key of its own for each tree, derived from a public key of session and iteration, so
-that work on one tree does not serve for others. The places are the receiver's secret: its kernel neither branches nor
-indexes on them.
+Yu, S&P 2020). pi is AES under a separate key for each tree, derived from a public key of session and iteration, so work
+on one tree does not help against another. The positions are the receiver's secret: no branch and no index of its kernel
+depends on them.
 
-The lowest bits of base blocks and leaves carry the choice: 0 for the sender, 1 at the receiver's place, else 0. So the
-lowest bit of L_i travels in the clear, to a receiver that knows L_i but for delta, whose lowest bit is public.
+The lowest bits of base blocks and leaves hold the choice: 0 for the sender; at the receiver 1 at its position, else 0.
+So the lowest bit of L_i is sent in the clear. The receiver knows L_i up to delta, whose lowest bit is public.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from smc.ot.lpn import LinearCode, arrays
 
 
 class Trees(Protocol):
-    """One party's trees. `places`: the punctured leaf of every tree, uint64[trees]; at the sender none."""
+    """One party's trees. `places`: the punctured leaf of every tree, uint64[trees]; empty at the sender."""
 
     places: NDArray[np.uint64]
 
@@ -69,7 +69,7 @@ class SenderTrees:
         self._depth = depth
         self.sums = np.empty((len(roots), depth, 2), dtype=np.uint64)
         self.places: NDArray[np.uint64] = np.full(len(roots), (1 << 64) - 1, dtype=np.uint64)
-        # Grown once for the sums, over each other, and again when the leaves are wanted: cheaper than keeping them.
+        # Grown once for the sums, overlaid, and again for the leaves: cheaper than storing them.
         self._grow(0, roots, 0, None, np.empty((1 << depth, 2), dtype=np.uint64), self.sums)
 
     def _grow(
@@ -81,7 +81,7 @@ class SenderTrees:
         )
 
     def grow(self, first: int, target: Blocks, code: LinearCode | None = None) -> None:
-        """See `Trees.grow`; the leaves are v_j.
+        """Write leaves v_j, see `Trees.grow`.
 
         Args:
             first: Number of the first tree to grow.
@@ -107,7 +107,7 @@ class ReceiverTrees:
         self.places: NDArray[np.uint64] = (path << np.arange(self._depth, dtype=np.uint64)).sum(axis=1, dtype=np.uint64)
 
     def grow(self, first: int, target: Blocks, code: LinearCode | None = None) -> None:
-        """See `Trees.grow`; the leaves are w_j.
+        """Write leaves w_j, see `Trees.grow`.
 
         Args:
             first: Number of the first tree to grow.

@@ -1,4 +1,4 @@
-"""IKNP: OT extension in its plainest form, the reference to read and to compare the faster ones with.
+"""IKNP: OT extension in its plainest form, as a readable reference for the faster protocols.
 
 Protocol: Ishai, Kilian, Nissim, Petrank, "Extending Oblivious Transfers Efficiently" (CRYPTO 2003), with the column
 trick of Asharov, Lindell, Schneider, Zohner (CCS 2013), and the check of `smc.ot.columns`.
@@ -31,7 +31,7 @@ from smc.session import Session
 
 
 class _Streams:
-    """The PRG streams of the columns under one or two sets of seeds: those of `Prg`, read forward only.
+    """PRG streams of the columns under one or two sets of seeds: those of `Prg`, read forward only.
 
     `starts` uint64[KAPPA, 2] is where the counters of a column begin, a block of session and column: a guess is tested
     against one column of one session.
@@ -46,7 +46,7 @@ class _Streams:
         self._block = 0
 
     def advance(self, words: int) -> int:
-        """Return the number of the next block of every stream, and pass the blocks of `words` words."""
+        """Return the number of the next block of every stream, and advance by the blocks of `words` words."""
         first = self._block
         self._block += words // 2
         return first

@@ -1,17 +1,17 @@
-"""Oblivious transfer behind two small roles.
+"""Oblivious transfer: the interface of sender and receiver.
 
-Ideal functionality of a batch of 1-out-of-n OT: the sender holds n messages per instance, the receiver a choice; the
-receiver learns the chosen message and nothing of the others, the sender learns nothing. Variants:
+Ideal functionality of a batch of 1-out-of-n OT: the sender holds n messages for each instance, the receiver a choice.
+The receiver learns the chosen message and nothing about the others; the sender learns nothing. Variants:
 
-* random      the functionality draws the messages (keys): cheapest, everything else is made from it; strings are the
-              first bits of keys, packed
+* random      the functionality draws the messages (keys); this is the cheapest variant and the base of all others;
+              strings are the first bits of keys, packed
 * correlated  message 1 = message 0 xor delta, one secret 128-bit delta (lowest bit 1) for the whole session. Made
               from random OTs, as here, it holds the sender to no delta: another one in an OT is not noticed
 * chosen      the sender's own bits, masked with random keys
 * additive    the parties end with shares of choice * value modulo 2^64 (Gilboa)
 
-What they cost beyond the random OTs, each one message from the sender, for c OTs: correlated 16 c bytes (nothing where
-the protocol is correlated OT itself), chosen bits of n messages ceil(n c / 8), additive 8 c.
+Costs beyond the random OTs, each one message from the sender, for c OTs: correlated 16 c bytes (nothing if the protocol
+is correlated OT itself), chosen bits of n messages ceil(n c / 8), additive 8 c.
 
 Each role object belongs to one session and one direction; both parties make the same calls in the same
 order. A call on an empty batch sends nothing.
@@ -35,16 +35,16 @@ from smc.session import Session
 
 Choices = NDArray[np.uint8]
 Packed = NDArray[np.uint64]
-Sizes = Sequence[tuple[int, int]]  # of random OTs of strings: bits of a string, and eights of OTs
+Sizes = Sequence[tuple[int, int]]  # sizes of random OTs of strings: bits of a string, and eights of OTs
 
 
 class Role:
-    """One end of one direction of oblivious transfer. Party p sends in direction p when both directions are used.
+    """One end of one direction of oblivious transfer. If both directions are used, party p sends in direction p.
 
     `begin` exchanges the material that a session needs once.
 
-    The public methods of a role alone determine the messages, their order and their sizes. All computing on secrets
-    stands in methods whose names begin with "_". Counting replaces these.
+    The public methods of a role alone determine the messages, their order and their sizes. All computation on secrets
+    is in methods whose names begin with "_". Counting replaces these.
     """
 
     ready = False  # becomes True in `begin`
@@ -54,9 +54,9 @@ class Role:
         self.name = name
 
     def setup(self) -> None:
-        """Exchange the material that the session needs once; a second call does nothing.
+        """Exchange the material of the session; a second call does nothing.
 
-        The first use calls it, at the latest.
+        The first use calls it at the latest.
         """
         if not self.ready:
             with self.session.phase("base ot"):
@@ -78,7 +78,7 @@ class Role:
         raise NotImplementedError
 
     def begin(self) -> None:
-        """Do as `setup`, metered in the phase that is open. Here nothing is needed."""
+        """Do the work of `setup` in the current phase of the meter. The base class needs no material."""
         self.ready = True
 
     def build_on(self, other: Role) -> bool:
@@ -94,9 +94,9 @@ class Role:
         return False
 
     def expect(self, count: int) -> None:
-        """Announce how many more correlated OTs the program will need, if this is known.
+        """Announce the number of correlated OTs that the program will still need, if it is known.
 
-        A hint, before the first of them: few OTs may be made in another way than many. Both parties announce equal
+        This is a hint before the first of them: the protocol for few OTs may differ. Both parties announce equal
         numbers.
         """
         del count
@@ -104,13 +104,14 @@ class Role:
     def reserve(self, count: int) -> None:
         """Exchange now the material of the next `count` random correlated OTs; both parties pass equal counts.
 
-        For protocols that make many at a time. Others do nothing here, and later the receiver is the first to send.
+        Used by protocols that make many OTs at a time. Other protocols do nothing here, and later the receiver sends
+        first.
         """
         del count
 
 
 class Sender(Role, ABC):
-    """The sending role. `delta` is uint64[2] with its lowest bit set."""
+    """Sending role. `delta` is uint64[2] with its lowest bit set."""
 
     def __init__(self, session: Session, name: str) -> None:
         super().__init__(session, name)
@@ -134,14 +135,14 @@ class Sender(Role, ABC):
         """
 
     def correlated(self, count: int) -> Blocks:
-        """Return zero messages, uint64[count, 2]; the receiver gets them, xor delta where its choice is 1."""
+        """Return zero messages, uint64[count, 2]; the receiver gets them xor choice * delta."""
         keys = self.random(count)
         if count:
             self.session.send(f"{self.name}.correlation", keys[0] ^ keys[1] ^ self.delta)
         return keys[0]
 
     def random_correlated(self, count: int) -> Blocks:
-        """Do as `correlated`, for a receiver that leaves its choices to the protocol."""
+        """Return zero messages as `correlated` does; the protocol draws the receiver's choices."""
         return self.correlated(count)
 
     def random_strings(self, sizes: Sizes) -> list[tuple[Octets, Octets]]:
@@ -156,7 +157,7 @@ class Sender(Role, ABC):
         ]
 
     def chosen_bits(self, messages: NDArray[np.uint8]) -> None:
-        """Transfer one of the bits uint8[choices, count] per instance."""
+        """Transfer one of the bits uint8[choices, count] for each instance."""
         keys = self.random(messages.shape[1], messages.shape[0])
         if messages.size:
             masks = (keys[..., 0] & np.uint64(1)).astype(np.uint8)
@@ -176,7 +177,7 @@ class Sender(Role, ABC):
 
 
 class Receiver(Role, ABC):
-    """The receiving role; `choices` are uint8[count].
+    """Receiving role; `choices` are uint8[count].
 
     Where both directions are used, the parties make `batch` OTs each way before either reads. This bounds the buffers
     to a few messages.
@@ -224,7 +225,7 @@ class Receiver(Role, ABC):
         return [(bitpack.pack(choice[part]), pack_strings(keys[part], width)) for width, part in parts(sizes)]
 
     def chosen_bits(self, choice: Choices, choices: int = 2) -> NDArray[np.uint8]:
-        """Return the chosen bits of the sender's, uint8[count] of 0 and 1.
+        """Return the chosen bits of the sender, uint8[count] of 0 and 1.
 
         Args:
             choice: The secret choices, uint8[count], each below `choices`.
@@ -307,7 +308,7 @@ def parts(sizes: Sizes, start: int = 0, stop: int | None = None) -> list[tuple[i
         stop: Octet after the last. None: to the end.
 
     Returns:
-        For each size with OTs in the range its width, and their slice, in OTs counted from `start`.
+        For each size with OTs in the range its width, and the slice of its OTs, counted from `start`.
     """
     places, end = [], 0
     for width, octets in sizes:
@@ -339,7 +340,7 @@ def masks(choice: Choices) -> Packed:
 
 
 def select(choice: Choices, options: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Select one option an instance, reading every option alike (no secret index).
+    """Select one option for each instance, reading all options (no secret index).
 
     Args:
         choice: The secret choices, uint8[n], each below the number of options.

@@ -54,7 +54,7 @@ def _classes(kind: OTKind) -> tuple[tuple[type[Sender], type[Receiver]], dict[st
         case "iknp":
             roles = IknpSender, IknpReceiver
         case "ferret":
-            from smc.ot.ferret import FerretReceiver, FerretSender  # not loaded where it is not used
+            from smc.ot.ferret import FerretReceiver, FerretSender  # loaded only where used
 
             roles = FerretSender, FerretReceiver
         case "extension":

@@ -1,1 +1,1 @@
-"""The building blocks below every protocol: a PRG, bit matrices."""
+"""Basic tools of the protocols: a PRG and bit matrices."""

@@ -1,4 +1,4 @@
-"""Types of arrays that several modules speak of."""
+"""Array types shared by several modules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Between integers and bit matrices. A bit matrix is uint8[width, batch] of 0 and 1, least bit first."""
+"""Conversion between integers and bit matrices. A bit matrix is uint8[width, batch] of 0 and 1, least bit first."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def from_integers(values: Iterable[int] | NDArray[Any], width: int) -> BitMatrix
         rows = np.frombuffer(raw, dtype=np.uint8).reshape(len(array), count)
         return np.ascontiguousarray(np.unpackbits(rows, axis=1, count=width, bitorder="little").T)
     words = array.astype(np.int64).view(np.uint64) if array.dtype.kind == "i" else array.astype(np.uint64)
-    octets = np.ascontiguousarray(words.view(np.uint8).reshape(-1, 8).T)  # byte by byte: little memory moves
+    octets = np.ascontiguousarray(words.view(np.uint8).reshape(-1, 8).T)  # byte by byte, which moves little memory
     place = np.minimum(np.arange(width), 63)
     out = octets[place // 8] >> (place % 8).astype(np.uint8)[:, None] & np.uint8(1)
     if width > 64 and array.dtype.kind == "u":

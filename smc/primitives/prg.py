@@ -1,8 +1,8 @@
-"""A keyed pseudo-random generator: AES-128 in counter mode (OpenSSL), a stream that only moves forward.
+"""Keyed pseudo-random generator: AES-128 in counter mode (OpenSSL), a stream that is read forward only.
 
-Assumption: AES-128 is a pseudo-random permutation. A stream of n blocks is distinguishable from random
-with advantage about n^2 / 2^129, far below 2^-40 for anything this engine draws from one key. Streams whose output the
-peer sees start their counters at different blocks, or one AES would test a guess against all their seeds at once.
+Assumption: AES-128 is a pseudo-random permutation. A stream of n blocks is distinguishable from random with advantage
+about n^2 / 2^129, far below 2^-40 for the lengths that this engine draws from one key. Streams whose output the peer
+sees start their counters at different blocks. Otherwise one AES would test a guess against all their seeds at once.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ KEY_BYTES = 16
 
 
 class Prg:
-    """A forward-only random stream from a 16-byte seed; `start` is the counter's first block."""
+    """Forward-only random stream from a 16-byte seed; `start` is the counter's first block."""
 
     def __init__(self, seed: bytes, start: bytes = bytes(16)) -> None:
         if len(seed) != KEY_BYTES:

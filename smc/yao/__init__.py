@@ -1,1 +1,1 @@
-"""Garbled circuits: the garbler and the evaluator."""
+"""Garbled circuits: garbler and evaluator."""

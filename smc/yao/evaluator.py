@@ -1,4 +1,4 @@
-"""The evaluator: one active label a wire. See `smc.yao.garbler`."""
+"""Evaluator: one active label for each wire. See `smc.yao.garbler`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from smc.yao.walk import Piece, walk
 
 
 class Evaluator:
-    """Evaluates the netlists that the peer garbles, in the same order."""
+    """Evaluator of the netlists that the peer garbles, in the garbler's order."""
 
     def __init__(self, session: Session, scheme: Garbling = "half") -> None:
         self._session = session

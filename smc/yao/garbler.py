@@ -1,7 +1,7 @@
-"""The garbler: free XOR and point-and-permute, AND gates by a scheme of `smc.yao.schemes`.
+"""Garbler: free XOR and point-and-permute, AND gates by a scheme of `smc.yao.schemes`.
 
-Paper: Kolesnikov, Schneider, "Improved Garbled Circuit: Free XOR Gates and Applications" (ICALP 2008). Wire values are
-label, label xor delta; the lowest bit of a label is its colour.
+Paper: Kolesnikov, Schneider, "Improved Garbled Circuit: Free XOR Gates and Applications" (ICALP 2008). The labels of a
+wire are label and label xor delta; the lowest bit of a label is its permutation bit (colour).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from smc.yao.walk import ROWS, Piece, walk
 
 
 class Garbler:
-    """Garbles netlists one after another under one secret `delta` (uint64[2], lowest bit 1)."""
+    """Garbler of netlists, one after another, under one secret `delta` (uint64[2], lowest bit 1)."""
 
     def __init__(self, session: Session, delta: Blocks, scheme: Garbling = "half") -> None:
         self._session = session
@@ -53,7 +53,7 @@ class Garbler:
         tables = self._tables[: piece.rows * self._scheme.row_bytes]
         self._garble(state, piece, tables)
         if piece.rows:
-            self._session.send("yao.tables", tables)  # the next piece is garbled while this one travels
+            self._session.send("yao.tables", tables)  # the next piece is garbled while this message is in transit
 
     def _garble(self, state: Blocks, piece: Piece, tables: Octets) -> None:
         keys, tweak = self._keys.take(piece.numbers)

@@ -1,16 +1,16 @@
-"""Garbling schemes: how one AND gate becomes a row of a table. Both keep XOR free and share labels and colours.
+"""Garbling schemes: the table row of an AND gate. Both schemes keep XOR free and use equal labels and colours.
 
     half-gates     32 bytes a gate; Zahur, Rosulek, Evans, "Two Halves Make a Whole" (EUROCRYPT 2015)
     three-halves   25 bytes a gate; Rosulek, Roy, "Three Halves Make a Whole?" (CRYPTO 2021)
 
-Three-halves hashes half as much again and is slower to compute: it pays where the link is the limit. The assumption is
-the same for both: `smc.hashing` is circular correlation robust (for three-halves: under all linear functions
-of delta's halves, and cut to 65 bits). A piece's tables are one message of `rows` * `row_bytes` bytes.
+Three-halves takes half as many hashes again and more computation: it is faster where the link is the bottleneck. Both
+schemes assume that `smc.hashing` is circular correlation robust (for three-halves: under all linear functions of
+delta's halves, and truncated to 65 bits). A piece's tables are one message of `rows` * `row_bytes` bytes.
 
-Cost of n AND gates (gates times instances): the garbler sends 32 n or 25 n bytes, in messages of at most 2^15 gates.
-It does not wait: any number of circuits and layers in a row are one flight. XOR and NOT are free. The garbler's inputs
-cost nothing. The evaluator's inputs cost one correlated OT a bit. Opening m bits to both costs ceil(m / 8) bytes and
-one message each way.
+n AND gates (gates times instances) cost the garbler 32 n or 25 n bytes, in messages of at most 2^15 gates. It does not
+wait: any number of consecutive circuits and layers are one flight. XOR and NOT are free. The garbler's inputs cost
+nothing. The evaluator's inputs cost one correlated OT a bit. Opening m bits to both costs ceil(m / 8) bytes and one
+message each way.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from smc.yao.walk import Piece
 
 
 class Scheme(ABC):
-    """A garbling scheme. It has no state; the garbler's randomness is an argument."""
+    """Garbling scheme without state; the garbler's randomness is an argument."""
 
     row_bytes: int
 
@@ -63,7 +63,7 @@ class Scheme(ABC):
 
 
 class HalfGates(Scheme):
-    """Two rows of 16 bytes a gate, two hashes a gate to evaluate."""
+    """Half-gates: two rows of 16 bytes a gate, two hashes a gate to evaluate."""
 
     row_bytes = 32
 
@@ -81,7 +81,7 @@ class HalfGates(Scheme):
 
 
 class ThreeHalves(Scheme):
-    """Three half-blocks and a byte of control bits a gate, three hashes a gate to evaluate."""
+    """Three-halves: three half-blocks and a byte of control bits a gate, three hashes a gate to evaluate."""
 
     row_bytes = 25
 

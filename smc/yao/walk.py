@@ -1,8 +1,8 @@
-"""The walk over a netlist that garbler and evaluator have in common.
+"""Walk over a netlist, shared by garbler and evaluator.
 
-Both cut batch and circuit in the same way, from public values only (the netlist's shape and the batch size), so that
-tables are made and used up in one order: some instances at a time, so that their live labels stay in the cache, and
-for these the circuit piece by piece, one message of tables each.
+Both cut batch and circuit by public values only (the netlist's shape and the batch size), so they make and consume
+tables in one order. They process some instances at a time, so that the live labels stay in the cache. For these
+instances they walk the circuit piece by piece, with one message of tables for each piece.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from smc.circuit import Netlist
 from smc.circuit.netlist import FIRST_INPUT
 from smc.hashing import Blocks
 
-LIVE_LABELS = 1 << 16  # slots times instances worked on at once: 1 MiB of labels, half a second-level cache
-ROWS = 1 << 15  # table rows (AND gates times instances) of a message, at most
+LIVE_LABELS = 1 << 16  # slots times instances processed at once: 1 MiB of labels, half a second-level cache
+ROWS = 1 << 15  # most table rows (AND gates times instances) of a message
 
 
 @dataclass(frozen=True)
@@ -38,17 +38,17 @@ class Piece:
 
     @property
     def stride(self) -> int:
-        """Hash numbers from an AND gate to the next: kernels work on four instances under one hash key."""
+        """Hash numbers from an AND gate to the next: kernels process four instances under one hash key."""
         return self.instances if self.instances < 4 else -(-self.instances // 4) * 4
 
     @property
     def numbers(self) -> int:
-        """Hash numbers that the piece takes."""
+        """Number of hash numbers that the piece takes."""
         return self.ands * self.stride
 
 
 def pieces(netlist: Netlist, instances: int) -> Iterator[Piece]:
-    """Yield the whole program for some instances worked on together, in pieces of at most `ROWS` rows.
+    """Yield the whole program for instances processed together, in pieces of at most `ROWS` rows.
 
     Args:
         netlist: The circuit.
@@ -63,7 +63,7 @@ def pieces(netlist: Netlist, instances: int) -> Iterator[Piece]:
 
 
 def chunks(netlist: Netlist, batch: int) -> Iterator[slice]:
-    """Yield ranges of instances that are worked on together.
+    """Yield ranges of instances that are processed together.
 
     Args:
         netlist: The circuit; its slots limit the size of a range.
@@ -75,7 +75,7 @@ def chunks(netlist: Netlist, batch: int) -> Iterator[slice]:
 
 
 def schedule(netlist: Netlist, batch: int) -> Iterator[tuple[slice, Iterator[Piece]]]:
-    """Yield all the work on a batch, in order.
+    """Yield all pieces of work on a batch, in order.
 
     Args:
         netlist: The circuit.

@@ -1,4 +1,4 @@
-"""Ready circuits of standard functions."""
+"""Circuits of standard functions."""
 
 from smc.circuit.library.aes import aes128
 from smc.circuit.library.octets import bits_to_octets, octets_to_bits

@@ -1,9 +1,9 @@
-"""AES-128 encryption (FIPS 197), 6,400 AND gates of depth 60: 200 S-boxes, all else is linear.
+"""AES-128 encryption (FIPS 197): 6,400 AND gates of depth 60, in 200 S-boxes; all other steps are linear.
 
 The S-box is the straight-line program of 115 gates, 32 of them AND, by Boyar and Peralta: "A new combinational logic
-minimization technique with applications to cryptology", SEA 2010 (ePrint 2009/191). It works in a tower of fields: a
-linear layer (y) leads into it, an inverse in GF(2^4) takes five ANDs (t25 to t40) and the products before and after it
-27, and a linear layer (from t46) leads back, merged with the affine map of the S-box.
+minimization technique with applications to cryptology", SEA 2010 (ePrint 2009/191). It works in a tower of fields. A
+linear layer (y) maps into the tower. The inverse in GF(2^4) takes five ANDs (t25 to t40), the products before and after
+it take 27. A linear layer (from t46) maps back and includes the affine map of the S-box.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _add(a: Sequence[Integer], b: Sequence[Integer]) -> list[Integer]:
 
 
 def _shift_rows(state: Sequence[Integer]) -> list[Integer]:
-    """Rotate row r of the state, bytes r, r + 4, r + 8, r + 12, left by r places."""
+    """Rotate row r of the state (bytes r, r + 4, r + 8, r + 12) left by r positions."""
     return [state[(i + 4 * (i % 4)) % 16] for i in range(16)]
 
 

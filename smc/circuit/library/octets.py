@@ -1,7 +1,7 @@
-"""Between byte strings and bit matrices, in the one bit order of this library: bit i of byte j is row 8j + i.
+"""Conversion between byte strings and bit matrices; bit i of byte j is row 8j + i throughout this library.
 
-The Bristol circuits of AES and SHA-256 see a byte string as one big-endian number and count its bits from the least
-one: their row order is this one for the bytes reversed.
+The Bristol circuits of AES and SHA-256 read a byte string as one big-endian number and count its bits from the least
+one. Their row order is this library's order for the reversed bytes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The compression function of SHA-256 (FIPS 180-4) with ripple-carry adders."""
+"""Circuit of the compression function of SHA-256 (FIPS 180-4), with ripple-carry adders."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ MASK = (1 << 32) - 1
 def sha256_compression() -> Netlist:
     """Return one step of SHA-256. Inputs: message block (512 bits), chaining state (256); output: the new state (256).
 
-    Bit i of byte j is wire 8j + i, of the block as hashed and of the state as a digest is written (eight big-endian
-    words). The chaining state before the first block is `initial_state()`; padding is the caller's.
+    Bit i of byte j is wire 8j + i, for the block as hashed and for the state as a digest is written (eight big-endian
+    words). The chaining state before the first block is `initial_state()`. The caller pads the message.
     """
     builder = Builder()
     schedule = _words(builder.input(512))
@@ -31,7 +31,7 @@ def sha256_compression() -> Netlist:
         schedule.append(sigma1 + schedule[t - 7] + sigma0 + schedule[t - 16])
     a, b, c, d, e, f, g, h = state
     for t in range(ROUNDS):
-        choice = g ^ (e & (f ^ g))  # f where e is 1, else g
+        choice = g ^ (e & (f ^ g))  # f if e is 1, else g
         majority = b ^ ((a ^ b) & (b ^ c))
         sum0 = _rotate(a, 2) ^ _rotate(a, 13) ^ _rotate(a, 22)
         sum1 = _rotate(e, 6) ^ _rotate(e, 11) ^ _rotate(e, 25)
