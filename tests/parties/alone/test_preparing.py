@@ -697,3 +697,10 @@ def test_codes_after_a_gap_at_the_end_are_pointed_out(tmp_path: Path, numbers: l
         remarks = " ".join(columns[0].remarks)
         assert ("codes for no value?" in remarks) == bool(codes)
         assert remarks.startswith(f"{codes} at its end" if codes else "")
+
+
+def test_doubled_keys_are_named(tmp_path: Path) -> None:
+    keys = [f"K{i}" for i in range(200)]
+    (tmp_path / "a.csv").write_text("id,y\n" + "".join(f"{key},{key[-1] > '4'}\n" for key in [*keys, *keys[:12]]))
+    (key, _) = look(tmp_path / "a.csv", "y").columns
+    assert "12 rows repeat a value: are they rows of one person?" in key.remarks

@@ -147,3 +147,12 @@ def test_a_pair_that_looks_alike_is_proposed() -> None:
     assert "'smoking_status' (ours) and 'smoking-statuss' (theirs) look alike" in note.text
     alike = Schema({**ours.attributes, "smoking_status": ("curent", "never")})
     assert any("'current' (ours) and 'curent' (theirs) look alike" in note.text for note in merge(ours, alike).notes)
+
+
+def test_which_other_spellings_are_read() -> None:
+    """Also where no mapping names them: both parties may have agreed on a schema without `smc prepare`."""
+    assert dict(readings(("\u00e9", "x"))) == {"e\u0301": "\u00e9"}
+    assert dict(readings(("0", "10", "?"))) == {"0.0": "0", "10.0": "10"}
+    assert dict(readings(("0.0", "1.0"))) == {"0": "0.0", "1": "1.0"}
+    assert dict(readings(("true", "false"))) == {"True": "true", "TRUE": "true", "False": "false", "FALSE": "false"}
+    assert dict(readings(("250", "250.1", "007", "yes"))) == {}
