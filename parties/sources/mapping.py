@@ -14,6 +14,7 @@ from parties.base.text import did_you_mean, instead, listed, quoted
 from parties.sources.settings import ColumnSettings, FormatSettings
 from parties.tables.delimited import MISSING
 from parties.tables.schema import Schema
+from parties.tables.spellings import readings
 from parties.tables.toml_text import toml_key
 from parties.tables.types import CategoryType, FlagType, Number, OrderedType, days_of, type_of
 from smc.errors import InputError
@@ -167,7 +168,10 @@ class ColumnRule:
             wanted = f"date of the form {self.dates}" if self.ranges.reads == "date" else self.ranges.reads
             return f"{quoted(text)} is not a {wanted}"
         meant = {**self.starts, **self.texts}.items()
-        allowed = [known for known, index in meant if index != self.missing or known == MISSING]
+        others = readings(self.categories)
+        allowed = [
+            known for known, index in meant if (index != self.missing or known == MISSING) and known not in others
+        ]
         hint = did_you_mean(text, allowed)
         by_hand = f"or what columns.{toml_key(self.attribute)}.values maps to them"
         return f"{quoted(text)} is not in the schema{hint}; allowed: {listed(allowed)}, {by_hand}"
@@ -228,9 +232,9 @@ def _rule(name: str, categories: tuple[str, ...], settings: ColumnSettings, spel
         if isinstance(column, CategoryType) and column.prefix is not None:
             prefix, starts = column.prefix, known
         else:
-            texts = known | texts
+            texts = {text: known[value] for text, value in readings([*known]).items()} | known | texts
     elif ranges is None:
-        texts = index | texts
+        texts = {text: index[value] for text, value in readings(categories).items()} | index | texts
     if missing is not None:
         texts = dict.fromkeys(filter(None, spelling.missing), missing) | texts | {MISSING: missing}
     other = column.other if isinstance(column, CategoryType) else None

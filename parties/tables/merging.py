@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import heapq
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from parties.base.settings import validated
 from parties.base.text import listed, quoted
 from parties.tables.delimited import MISSING
 from parties.tables.schema import Schema, value_order
+from parties.tables.spellings import canonical, composed, look_alike
 from parties.tables.type_merging import merge_types
-from parties.tables.types import CategoryType, Domain, type_of
+from parties.tables.types import CategoryType, ColumnType, Domain, FlagType, NumberType, type_of
 from smc.errors import InputError
 
+WHOLE = re.compile("0|-?[1-9][0-9]{0,14}")
 KEYS = {  # of a type, and what differs with it
     "type": "whole and decimal numbers: taken as decimal ones",
     "low": "bounds differ: the wider ones are taken",
@@ -61,14 +65,17 @@ def merge(ours: Schema, theirs: Schema, target: str | None = None) -> Merged:
     other all is sorted. So both parties get one schema, and can compare its digest. `InputError` if no column is in
     both, or if the targets differ.
     """
+    ours, theirs, notes = _canonical(ours, theirs)
+    target = None if target is None else composed(target)
     shared = [name for name in ours.attributes if name in theirs.attributes]
     twins = _twins(ours, theirs)
     if not shared:
         hint = f"; {_told(twins)}" if twins else ""
         raise InputError(f"the schemas have no column in common: ours has {listed(ours.attributes)}{hint}")
-    notes = [*_left_out("ours", ours, theirs), *_left_out("theirs", theirs, ours)]
+    notes += [*_left_out("ours", ours, theirs), *_left_out("theirs", theirs, ours)]
     if twins:
         notes.append(Note("names that differ in capitals only", _told(twins)))
+    notes += _named_alike(ours, theirs, twins)
     order = [name for name in theirs.attributes if name in ours.attributes]
     if order != shared:
         what = "the columns stand in another order in theirs: they are sorted by name"
@@ -98,6 +105,59 @@ def merge(ours: Schema, theirs: Schema, target: str | None = None) -> Merged:
     if of_target := [pair for pair in twins if wanted & {*pair}]:
         raise InputError(f"the target is not the same column: {_told(of_target)}")
     return Merged(Schema(attributes, _target(ours, theirs, attributes, target), keys), tuple(notes))
+
+
+def _canonical(ours: Schema, theirs: Schema) -> tuple[Schema, Schema, list[Note]]:
+    """Return both schemas in canonical spelling, see `spellings`, and what that changed."""
+    names = [{name: composed(name) for name in schema.attributes} for schema in (ours, theirs)]
+    names = [
+        spelled if len({*spelled.values()}) == len(spelled) else {name: name for name in spelled} for spelled in names
+    ]
+    columns = [
+        {spelled[name]: values for name, values in schema.attributes.items()}
+        for spelled, schema in zip(names, (ours, theirs), strict=True)
+    ]
+    schemas, notes = [], []
+    for own, peer, schema, spelled in zip(columns, columns[::-1], (ours, theirs), names, strict=True):
+        attributes: dict[str, tuple[str, ...]] = {}
+        for name, values in own.items():
+            if type_of(values) is not None:
+                attributes[name] = values
+                continue
+            of_peer = peer.get(name, ())
+            meant = canonical(values, () if type_of(of_peer) is not None else of_peer)
+            attributes[name] = tuple(dict.fromkeys(meant.values()))
+            if changed := [value for value in values if meant[value] != value]:
+                what = "spellings of one value: the short one is taken"
+                notes += _about(name, [(what, f"{listed(changed)}: taken for {listed([meant[v] for v in changed])}")])
+        target = None if schema.target is None else spelled[schema.target]
+        schemas.append(Schema(attributes, target, tuple(map(composed, schema.keys))))
+    mine, other = schemas
+    return _filled(mine, other), _filled(other, mine), notes
+
+
+def _filled(schema: Schema, peer: Schema) -> Schema:
+    """Return the schema of a table without rows, whose columns have no value, with the values of the peer's."""
+    if any(tuple(values) != (MISSING,) for values in schema.attributes.values()):
+        return schema
+    attributes = {name: peer.attributes.get(name, values) for name, values in schema.attributes.items()}
+    return Schema(attributes, schema.target, schema.keys)
+
+
+def _named_alike(ours: Schema, theirs: Schema, twins: Sequence[tuple[str, str]]) -> Iterator[Note]:
+    """Yield which columns of one schema only may be one by their names."""
+    pairs = look_alike(
+        [name for name in ours.attributes if name not in theirs.attributes],
+        [name for name in theirs.attributes if name not in ours.attributes],
+    )
+    for name, other in pairs:
+        if (name, other) not in twins:
+            yield Note(
+                "names that look alike: are they one column?",
+                f"{quoted(name)} (ours) and {quoted(other)} (theirs) look alike: if they are one column, one party "
+                "prepares anew, by smc prepare RAW --schema FILE, where FILE is the other's schema",
+                name,
+            )
 
 
 def _twins(ours: Schema, theirs: Schema) -> list[tuple[str, str]]:
@@ -132,10 +192,8 @@ def _merged(name: str, ours: tuple[str, ...], theirs: tuple[str, ...]) -> tuple[
     if columns == [None, None]:
         return ours
     a, b = (
-        column
-        if column is not None
-        else CategoryType(values=tuple(v for v in values if v != MISSING), missing=MISSING in values)
-        for column, values in zip(columns, (ours, theirs), strict=True)
+        column if column is not None else _listed_as(other, values)
+        for column, other, values in zip(columns, columns[::-1], (ours, theirs), strict=True)
     )
     try:
         merged = Domain(merge_types(a, b))
@@ -151,6 +209,18 @@ def _merged(name: str, ours: tuple[str, ...], theirs: tuple[str, ...]) -> tuple[
         values = tuple(value for value in ordered if value != merged.column.other)
         merged = Domain(merged.column.model_copy(update={"values": values}))
     return merged
+
+
+def _listed_as(other: ColumnType | None, values: Sequence[str]) -> ColumnType:
+    """Return mere values as a type; as the peer's one if they are numbers, truth values, or only missing ones."""
+    words = [value for value in values if value != MISSING]
+    missing = MISSING in values
+    if other is not None and (not words or (isinstance(other, FlagType) and {*words} <= other.texts.keys())):
+        return validated(type(other), other.model_dump(exclude_unset=True) | {"missing": missing})
+    if isinstance(other, NumberType) and all(map(WHOLE.fullmatch, words)):
+        bounds = {"low": min(other.low, *map(int, words)), "high": max(other.high, *map(int, words))}
+        return validated(type(other), other.model_dump(exclude_unset=True) | bounds | {"missing": missing})
+    return CategoryType(values=tuple(words), missing=missing)
 
 
 def _differences(ours: tuple[str, ...], theirs: tuple[str, ...]) -> Iterator[tuple[str, str]]:
@@ -169,7 +239,7 @@ def _left_out(whose: str, schema: Schema, other: Schema) -> Iterator[Note]:
     for name in schema.attributes:
         if name not in other.attributes:
             yield Note(
-                f"left out, for only {whose} has them", f"left out column {quoted(name)}: only {whose} has it", name
+                f"left out, for only {whose} lists them", f"left out column {quoted(name)}: only {whose} lists it", name
             )
 
 
@@ -186,6 +256,12 @@ def _remarks(ours: Sequence[str], theirs: Sequence[str]) -> Iterator[tuple[str, 
                 "values that differ in capitals only: are they one?",
                 f"{quoted(twin)} (ours) and {quoted(value)} (theirs) differ in capitals only: is it one value?",
             )
+    others = [value for value in theirs if value not in ours and value.casefold() not in folded]
+    for own, other in look_alike([value for value in ours if value not in theirs], others):
+        yield (
+            "values that look alike: are they one?",
+            f"{quoted(own)} (ours) and {quoted(other)} (theirs) look alike: is it one value?",
+        )
 
 
 def _target(ours: Schema, theirs: Schema, attributes: dict[str, Any], chosen: str | None) -> str | None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from parties.base.text import did_you_mean, listed, quoted
 from parties.tables.delimited import MISSING, Columns
+from parties.tables.spellings import readings
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ def encoded(table: Columns, schema: Schema, target: str) -> Table:
 def _indices(table: Columns, name: str, values: Sequence[str]) -> NDArray[np.int32]:
     """Return the index of every cell of a column in `values`, int32[rows]."""
     index = {value: i for i, value in enumerate(values)}
+    index |= {text: index[value] for text, value in readings(values).items()}
     column = table.values[name]
     try:
         return np.fromiter(map(index.__getitem__, column), np.int32, len(column))

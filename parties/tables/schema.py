@@ -240,8 +240,8 @@ def propose(
 
     Values are sorted (numbers by size, `?` for missing ones last). Columns named in `exclude` are left out,
     and so is, with a note, a column of more than `limit` values: it looks like an identifier or a
-    measurement. Such a target is an `InputError`, and so is a file without rows. A column in `numbers` has all of these
-    numbers as its values, whichever occur; it is an `InputError` if another one does.
+    measurement. Such a target is an `InputError`. A file without rows has `?` alone in each column. A column in
+    `numbers` has all of these numbers as its values, whichever occur; it is an `InputError` if another one does.
     """
     numbers = {} if numbers is None else numbers
     path = table.path
@@ -255,15 +255,14 @@ def propose(
         raise InputError(f"{path}, column {quoted(target)}: {table.unfit[target]}")
     if target is not None and target in exclude:
         raise InputError(f"column {quoted(target)} cannot be the target and be left out")
-    if not table.lines:
-        raise InputError(f"{path}: there are no rows to take values from")
     attributes: dict[str, tuple[str, ...]] = {}
     notes = [f"left out columns without a name: {table.unnamed}"] if table.unnamed else []
+    notes += [] if table.lines else ["there is no row: smc schema --merge takes the peer's values"]
     notes += [f"left out column {quoted(n)}: {problem}" for n, problem in table.unfit.items() if n not in exclude]
     for name, column in table.values.items():
         if name in exclude:
             continue
-        distinct = sorted(set(column), key=value_order)
+        distinct = sorted(set(column), key=value_order) if table.lines else [MISSING]
         if name in numbers:
             attributes[name] = _numbers(f"{path}, column {quoted(name)}", numbers[name], distinct)
             continue
@@ -276,7 +275,7 @@ def propose(
             notes.append(f"left out column {quoted(name)}: it has {problem}")
     if not attributes:
         raise InputError(f"{path}: no column is left that could be an attribute")
-    if target is not None and MISSING in attributes[target]:
+    if target is not None and table.lines and MISSING in attributes[target]:
         count = table.values[target].count(MISSING)
         notes.append(f"target {quoted(target)} is missing in {count} rows: '?' is a class of its own")
     return Proposal(Schema(attributes, target), tuple(notes))

@@ -9,6 +9,7 @@ from typing import Any
 from parties.alone.preparing.profile import ColumnProfile, TableProfile
 from parties.base.text import listed
 from parties.tables.delimited import MISSING
+from parties.tables.spellings import canonical, readings
 from parties.tables.toml_text import toml_key
 from parties.tables.types import CategoryType, FlagType, OrderedType, type_of, unusable
 
@@ -40,9 +41,11 @@ def column_settings(
     known = kind.texts if isinstance(kind, CategoryType | FlagType) else {text: text for text in categories}
     prefix = kind.prefix if isinstance(kind, CategoryType) else None
     seen = [text for text in column.counts or column.frequent if text not in codes and not unusable(text)]
-    unknown = [text for text in seen if text[:prefix] not in known]
+    meant, same = canonical(seen, known), readings([*known])
+    unknown = [text for text in seen if text[:prefix] not in known and text not in same]
     folded = unique(known, spelled_alike)
-    values = {text: known[folded[key]] for text in unknown if (key := spelled_alike(text)) in folded}
+    values = {text: known[meant[text]] for text in unknown if meant[text] in known}
+    values = {text: known[folded[key]] for text in unknown if (key := spelled_alike(text)) in folded} | values
     if values:
         settings["values"] = values
     unknown = [text for text in unknown if text not in values]

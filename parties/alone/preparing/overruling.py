@@ -13,6 +13,7 @@ from parties.alone.preparing.profile import TableProfile
 from parties.alone.preparing.proposing import AGES, RARE, ColumnProposal, TableProposal, as_category, lacks_some
 from parties.base.text import quoted
 from parties.tables.schema import Schema
+from parties.tables.spellings import composed
 from parties.tables.types import ColumnType, Domain, KeyType, read_type, type_of
 from smc.errors import InputError
 
@@ -73,11 +74,11 @@ def overruled(table: TableProfile, proposal: TableProposal, wishes: Mapping[str,
         wish = wishes.get(before.name, Wish())
         column = before if wish.is_empty else _column(table, before, wish, before.name == target)
         if column.domain and column.domain != before.domain:
-            settings, remarks = column_settings(looks[column.name], table, column.name, column.domain)
+            settings, remarks = column_settings(looks[column.name], table, composed(column.name), column.domain)
             column = replace(column, remarks=(*remarks, *misfits(looks[column.name], table, column.domain)))
-            mapping[column.name] = settings
+            mapping[composed(column.name)] = settings
         columns.append(column)
-    attributes = {column.name: column.domain for column in columns if column.domain}
+    attributes = {composed(column.name): column.domain for column in columns if column.domain}
     if target is not None and target not in attributes:
         raise InputError(f"{target}: the target cannot be left out")
     if not attributes:

@@ -36,6 +36,7 @@ from parties.sources.opened import RowQuery
 from parties.sources.opening import open_rows
 from parties.sources.settings import FormatSettings, PlaceSettings, TableSettings
 from parties.tables.delimited import MISSING
+from parties.tables.spellings import composed
 from parties.tables.types import DAY
 from smc.errors import InputError
 
@@ -133,9 +134,9 @@ def profile_rows(rows: RowQuery, target: str | None, place: PlaceSettings) -> Ta
     """Look at all columns of rows, see `profile`; `place` says how they are spelled, and bounds the memory."""
     label = rows.engine.place
     unfit = {name: str(why) for name in rows.types if name and (why := rows.unfit(name)) is not None}
-    folded = [name.casefold() for name in rows.types]
+    folded = [composed(name).casefold() for name in rows.types]
     for name in rows.types:
-        if folded.count(name.casefold()) > 1:
+        if folded.count(composed(name).casefold()) > 1:
             unfit[name] = "another column's name differs only in case: rename one"
     names = [name for name in rows.types if name and name not in unfit]
     if target is not None and target not in names:
@@ -243,8 +244,6 @@ def _profile(
 ) -> TableProfile:
     sizes = [f"approx_count_distinct({c.value}), COUNT({c.value})" for c in cells]
     total, *facts = ask(f"SELECT COUNT(*), {', '.join([*sizes, *_samples(cells, declared=False)])} FROM raw").fetchone()
-    if not total:
-        raise InputError(f"{place.label}: there are no rows")
     head = f"(SELECT * FROM raw LIMIT {HEAD})"
     looked_at = iter(facts[2 * len(cells) :]), iter(_one(ask, _samples(cells, declared=True), head))
     first = [

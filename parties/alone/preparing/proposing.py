@@ -24,6 +24,7 @@ from parties.alone.preparing.spelling import POINT
 from parties.base.text import listed, quoted
 from parties.tables.delimited import MISSING
 from parties.tables.schema import Schema, value_order
+from parties.tables.spellings import canonical, composed
 from parties.tables.toml_text import toml_key
 from parties.tables.types import (
     EPOCH,
@@ -102,16 +103,19 @@ def propose(
         for column in table.columns
     ]
     proposals += [ColumnProposal(name, "-", aside=why) for name, why in table.unfit.items()]
-    attributes: dict[str, tuple[str, ...]] = {p.name: p.domain for p in proposals if p.domain}
+    attributes: dict[str, tuple[str, ...]] = {composed(p.name): p.domain for p in proposals if p.domain}
+    named, target = target, None if target is None else composed(target)
     keys = tuple(p.name for p in proposals if p.domain is not None and not p.domain)
     if target is not None and target not in attributes:
-        why = next(p.aside for p in proposals if p.name == target)
+        why = next(p.aside for p in proposals if p.name == named)
         raise InputError(f"{table.place.label}: column {quoted(target)} cannot be the target: {why}")
     if not attributes:
         raise InputError(f"{table.place.label}: no column is left that could be an attribute")
     schema = Schema(attributes, target, keys)
     mapping = {
-        c.name: column_settings(c, table, c.name, attributes[c.name])[0] for c in table.columns if c.name in attributes
+        name: column_settings(c, table, name, attributes[name])[0]
+        for c in table.columns
+        if (name := composed(c.name)) in attributes
     }
     mapping = {name: settings for name, settings in mapping.items() if settings}
     return TableProposal(schema, tuple(proposals), tuple(_twins(table, attributes)), mapping)
@@ -123,14 +127,18 @@ def _propose(column: ColumnProfile, table: TableProfile, target: str | None, yea
     is_target = column.name == target
     if problem := unusable(column.name):
         return ColumnProposal(column.name, text, aside=f"its name {problem}")
-    if column.distinct <= 1:
-        return ColumnProposal(column.name, text, aside="it has one value only" if column.distinct else "it is empty")
+    if not column.distinct and table.rows:
+        return ColumnProposal(column.name, text, aside="it is empty")
+    if not column.distinct:
+        return ColumnProposal(column.name, text, (MISSING,), remarks=("no row: the peer's schema says what it holds",))
     if broken := next((word for word in column.odd if word and unusable(word)), None):
         return ColumnProposal(column.name, text, aside=f"its cell {quoted(broken)} {unusable(broken)}")
     missing = lacks_some(column, table)
     if is_key(column) and not is_target:
         undo = "" if column.reads == "text" else "; if it measures something, give it low, high and edges"
-        return ColumnProposal(column.name, text, Domain(KeyType()), remarks=(f"{KEY}: taken for a key{undo}",))
+        doubled = column.rows - column.distinct
+        twice = (f"{doubled:,} rows repeat a value: are they rows of one person?",) if doubled else ()
+        return ColumnProposal(column.name, text, Domain(KeyType()), remarks=(f"{KEY}: taken for a key{undo}", *twice))
     if is_key(column) and (column.reads == "text" or IDENTIFIER.search(column.name)):
         return ColumnProposal(column.name, text, aside=f"{KEY}: it tells rows apart")
     try:
@@ -148,7 +156,9 @@ def _propose(column: ColumnProfile, table: TableProfile, target: str | None, yea
             )
     if missing and is_target:
         remarks = [*remarks, "rows without a value of the target are a class of their own, '?'"]
-    remarks = [*remarks, *column_settings(column, table, column.name, domain)[1]]
+    remarks = [*remarks, *column_settings(column, table, composed(column.name), domain)[1]]
+    if column.distinct == 1:
+        remarks = [*remarks, "one value only: another table's rows may have others"]
     known = leak(column.counts)
     if not is_target and known.is_one:
         of = f"{quoted(target or '')} = {quoted(known.label)}"
@@ -237,6 +247,10 @@ def as_category(column: ColumnProfile, table: TableProfile, is_target: bool) -> 
     if len(rows) > MOST_VALUES:
         prefix, rows = _beginnings(rows)
         remarks.append(f"counted by the first {prefix} letter{'s' if prefix > 1 else ''}")
+    by_spelling = Counter[str]()
+    for value, meant in canonical(rows).items():
+        by_spelling[meant] += rows[value]
+    rows = dict(by_spelling)
     often = {value for value, number in rows.items() if number >= RARE or is_target}
     if problems := [value for value in often if unusable(value)]:
         raise InputError(f"the value {quoted(problems[0])} {unusable(problems[0])}")
@@ -285,7 +299,7 @@ def _date(column: ColumnProfile, year: int) -> tuple[dict[str, Any], list[str]]:
     Days of other centuries, such as the last of 9999, are codes: they belong to the first or the last period.
     """
     first, last = max(column.low, EARLIEST), min(column.high, LATEST)
-    if first >= last:
+    if first > last or (first == last and column.distinct > 1):
         raise InputError("days that are not from 1850 to 2150")
     remarks = (
         [] if (first, last) == (column.low, column.high) else ["some days are of other centuries: are they codes?"]
@@ -314,7 +328,7 @@ def _number(column: ColumnProfile) -> tuple[dict[str, Any], list[str]]:
             return fields | {"low": often[0], "high": often[-1]}, remarks
         return fields | {"edges": [*range(often[0] + 1, often[-1] + 1)]}, remarks  # what is rare is counted at the ends
     inner_low, inner_high = exactly(column.inner[0]), exactly(column.inner[1])
-    width = max(nice((inner_high - inner_low) / RANGES), smallest)
+    width = nice(max((inner_high - inner_low) / RANGES, smallest))
     edge = (math.floor(inner_low / width) + 1) * width
     edges = []
     while edge < max(inner_high, inner_low + width) and edge < high:

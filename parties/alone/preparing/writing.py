@@ -79,7 +79,7 @@ def _person(table: TableProfile) -> str:
 
 def row_bound(rows: int) -> int:
     """Return a public bound with room: the least of 1, 2, 5 times a power of ten that is a fourth more, or larger."""
-    return int(nice(Fraction(5 * rows, 4)))
+    return int(nice(max(Fraction(5 * rows, 4), Fraction(1))))
 
 
 def becomes(column: ColumnProposal) -> str:

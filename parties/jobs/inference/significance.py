@@ -13,13 +13,16 @@ from pydantic import Field
 from typing_extensions import override
 
 from parties.jobs.kind import Document
+from parties.jobs.missing_values import LEAVE_OUT, Missing, known_only, missing_in_words, missing_values
 from parties.jobs.release import presenting
 from parties.jobs.release.kind import Release
 from parties.jobs.release.noise import Noise
+from parties.jobs.release.predicates import Predicate
 from parties.jobs.release.question import Part, Question, sums
 from parties.jobs.release.settings import DecisionSettings, Epsilon, neighbours
 from parties.jobs.settings import AnyField, public
 from parties.jobs.spending import Adjacency
+from parties.tables.delimited import MISSING
 
 Alternative = Literal["two-sided", "greater", "less"]
 Reals = NDArray[np.float64]
@@ -38,6 +41,7 @@ class SignificanceSettings(DecisionSettings):
         "Open a p-value of noisy numbers, not only yes or no",
         none="yes or no only",
     )
+    missing: Missing = missing_values("in the tested columns")
     adjacency: Adjacency = neighbours()
 
 
@@ -53,6 +57,25 @@ class Significance(Release):
     """
 
     @property
+    @override
+    def where(self) -> Predicate:
+        """The rows that are meant: without missing values in the tested columns, if they are left out."""
+        given = super().where
+        return known_only(given, self.schema, self.with_gaps) if self.settings.missing == LEAVE_OUT else given
+
+    @property
+    def with_gaps(self) -> tuple[str, ...]:
+        """The tested columns that list a missing value in the schema."""
+        named = self.named(self.settings)
+        return tuple(name for name, values in self.schema.attributes.items() if name in named and MISSING in values)
+
+    @property
+    def rows_in_words(self) -> str:
+        """The rows that are meant as part of a sentence."""
+        given = super().where.words()
+        return given + (f"; {missing_in_words(self.settings.missing, self.with_gaps)}" if self.with_gaps else "")
+
+    @property
     def sign(self) -> int:
         """Sign that a difference must have, 0 for any."""
         return {"greater": 1, "less": -1}.get(getattr(self.settings, "alternative", ""), 0)
@@ -65,7 +88,8 @@ class Significance(Release):
 
     @override
     def document(self, state: Any) -> Document:
-        return {"test": self.name.removeprefix("test "), **super().document(state)}
+        gaps = {"missing": self.settings.missing, "with_gaps": list(self.with_gaps)} if self.with_gaps else {}
+        return {"test": self.name.removeprefix("test "), **super().document(state), **gaps}
 
     def answer(self, differ: bool | None, **more: Any) -> dict[str, Any]:
         """Return the verdict in the form of a result.
@@ -151,6 +175,8 @@ class Significance(Release):
             )
         elif "p" in document:
             lines.append(f"p = {document['p']:.3g}, which counts the noise; statistic {document['statistic']:.4g}")
+        if "missing" in document:
+            lines.append(missing_in_words(document["missing"], document["with_gaps"]))
         return "\n".join([*lines, *map(presenting.shown, presenting.about(document))]) + "\n"
 
 

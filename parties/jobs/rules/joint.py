@@ -12,12 +12,14 @@ from typing_extensions import override
 
 from parties.base.text import listed, quoted, visible
 from parties.jobs.kind import Description, Document, File, Inputs, KindSettings, Opened
+from parties.jobs.missing_values import LEAVE_OUT, missing_in_words
 from parties.jobs.release import presenting
 from parties.jobs.rules.drawing import draw_svg
 from parties.jobs.rules.settings import RulesSettings
 from parties.jobs.spending import KEPT_BY_NODES, exact
 from parties.jobs.tabular import BySchema
 from parties.jobs.tabular_settings import check_names
+from parties.tables.delimited import MISSING
 from parties.tables.schema import Schema
 from smc.errors import InputError
 
@@ -75,13 +77,24 @@ class RulesOfBoth(BySchema):
     @cached_property
     def items(self) -> tuple[tuple[str, str], ...]:
         """Column and value of every item."""
-        return tuple((name, value) for name, values in self.schema.attributes.items() for value in values)
+        attributes = self.schema.attributes
+        return tuple((name, value) for name in attributes for value in self._values(name))
+
+    def _values(self, name: str) -> tuple[str, ...]:
+        """Return the values of a column that are items."""
+        leaves_out = self.settings.missing == LEAVE_OUT
+        return tuple(v for v in self.schema.attributes[name] if not (leaves_out and v == MISSING))
+
+    @property
+    def with_gaps(self) -> tuple[str, ...]:
+        """The columns that list a missing value in the schema."""
+        return tuple(name for name, values in self.schema.attributes.items() if MISSING in values)
 
     @property
     def exclusive(self) -> list[int]:
         """Sizes of the runs of items that exclude each other: the values of a column; in baskets every item is
         alone."""
-        sizes = [len(values) for values in self.schema.attributes.values()]
+        sizes = [len(self._values(name)) for name in self.schema.attributes]
         return sizes if self.settings.transaction is None else [1] * sum(sizes)
 
     @property
@@ -121,9 +134,9 @@ class RulesOfBoth(BySchema):
     @override
     def question(self) -> str:
         where = "rows" if self.settings.transaction is None else f"baskets by {self.settings.transaction}"
-        return (
-            f"which values of {listed(self.columns)} go together in the {where} of both tables, and which rules follow"
-        )
+        gaps = f"; {missing_in_words(self.settings.missing, self.with_gaps)}" if self.with_gaps else ""
+        values = listed(self.columns)
+        return f"which values of {values} go together in the {where} of both tables, and which rules follow{gaps}"
 
     # Execution.
 
@@ -137,10 +150,17 @@ class RulesOfBoth(BySchema):
         if (key := self.settings.transaction) is not None:
             lines = source.baskets(key)[:, [0, *(1 + order.index(name) for name in self.schema.attributes)]]
             baskets = Baskets.of(lines, [len(domain) for domain in self.schema.attributes.values()])
-            return baskets.count, baskets.number
+            number_of = {
+                (name, value): number
+                for number, (name, value) in enumerate(
+                    (name, value) for name, values in self.schema.attributes.items() for value in values
+                )
+            }
+            full = [number_of[item] for item in self.items]
+            return (lambda sets: baskets.count([tuple(full[i] for i in items) for items in sets])), baskets.number
         values = [len(self.schema.attributes[name]) for name in order]
         places = np.array(
-            [(order.index(name), at) for name, domain in self.schema.attributes.items() for at in range(len(domain))]
+            [(order.index(name), self.schema.attributes[name].index(value)) for name, value in self.items]
         )
 
         def count(sets: Sequence[tuple[int, ...]]) -> Any:
@@ -173,7 +193,8 @@ class RulesOfBoth(BySchema):
     def what_was_asked(self) -> Document:
         """Settings of the question, for a result."""
         names = ("transaction", "support", "confidence", "lift", "k", "show", "at_most")
-        return {name: value for name in names if (value := getattr(self.settings, name)) is not None}
+        asked = {name: value for name in names if (value := getattr(self.settings, name)) is not None}
+        return asked | ({"missing": self.settings.missing, "with_gaps": list(self.with_gaps)} if self.with_gaps else {})
 
     @classmethod
     @override
@@ -190,6 +211,8 @@ class RulesOfBoth(BySchema):
         summary += (
             f" (support {document['support']:g}, confidence {document['confidence']:g}, lift {document['lift']:g})"
         )
+        if "missing" in document:
+            summary += f"; {missing_in_words(document['missing'], document['with_gaps'])}"
         noise = []
         if "rows" in document:
             rows = [presenting.amount(document["rows"][name]) for name in ("value", "low", "high")]

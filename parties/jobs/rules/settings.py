@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from parties.base.settings import AtMost, LocalPath
+from parties.jobs.missing_values import Missing, missing_values
 from parties.jobs.release.settings import Epsilon, neighbours
 from parties.jobs.settings import ManyGatesSettings, of_people, output, public
 from parties.jobs.spending import Adjacency
@@ -58,6 +59,7 @@ class RulesSettings(ManyGatesSettings, TabularSettings):
     first: Annotated[int, Field(strict=True, ge=1, le=200)] | None = public(
         None, "How many", "With epsilon: number of sets that are chosen", none=f"{FIRST} with epsilon"
     )
+    missing: Missing = missing_values("in the columns")
     adjacency: Adjacency = neighbours()
     show: Literal["non-redundant", "maximal", "all"] = public(
         "non-redundant", "Shown", "Rules to show: without redundant ones, of maximal sets only, or all", advanced=True

@@ -217,12 +217,10 @@ def test_ages_are_at_a_day_that_is_public(tmp_path: Path, newest: int) -> None:
     ("content", "arguments", "complaint"),
     [
         ("", [], "the file is empty"),
-        ("a,b\n", [], "there are no rows"),
         ("a,b\n1,2\n1\n", [], "x.csv"),
         ("a,a\n1,2\n", [], "stands twice"),
         ("a,b\n1,x\n2,y\n", ["--target", "c"], "there is no column 'c'"),
         ("<!doctype html>\n<p>\n", ["--target", "c"], "'<!doctype html>' is the only one: is it a table?"),
-        ("a,b\n1,x\n2,x\n", ["--target", "b"], "cannot be the target: it has one value only"),
         ("a,b\n1,x\n2,y\n", ["--exclude", "z"], "--exclude: there is no column 'z'"),
         ("a\nx\n", [], "no column is left"),
     ],
@@ -439,7 +437,7 @@ def test_any_file_is_prepared_and_then_read_or_refused_in_a_line(
     schema = schemas.load(table.schema_file)
     with open_table(table, schema, "a" if has_target else next(iter(schema.attributes))) as source:
         rows = source.check()
-        assert 0 < rows <= table.max_rows
+        assert 0 <= rows <= table.max_rows
         assert source.distinct()[:, -1].sum() == rows
     again = profile(PlaceSettings(source=str(tmp_path / "odd.csv")))
     assert again.rows == rows
@@ -699,3 +697,10 @@ def test_codes_after_a_gap_at_the_end_are_pointed_out(tmp_path: Path, numbers: l
         remarks = " ".join(columns[0].remarks)
         assert ("codes for no value?" in remarks) == bool(codes)
         assert remarks.startswith(f"{codes} at its end" if codes else "")
+
+
+def test_doubled_keys_are_named(tmp_path: Path) -> None:
+    keys = [f"K{i}" for i in range(200)]
+    (tmp_path / "a.csv").write_text("id,y\n" + "".join(f"{key},{key[-1] > '4'}\n" for key in [*keys, *keys[:12]]))
+    (key, _) = look(tmp_path / "a.csv", "y").columns
+    assert "12 rows repeat a value: are they rows of one person?" in key.remarks

@@ -30,8 +30,8 @@ def test_both_parties_get_all_values_and_hear_of_what_differs() -> None:
     assert ours.schema.digest() == theirs.schema.digest()
     assert ours.schema.target == theirs.schema.target == "play"
     assert tuple(note.text for note in ours.notes) == (
-        "left out column 'id': only ours has it",
-        "left out column 'zip': only theirs has it",
+        "left out column 'id': only ours lists it",
+        "left out column 'zip': only theirs lists it",
         "column 'sex': only ours has 'male'",
         "column 'sex': only theirs has 'Male'",
         "column 'sex': 'male' (ours) and 'Male' (theirs) differ in capitals only: is it one value?",

@@ -49,7 +49,7 @@ class Chi2(Significance):
             raise InputError(f"columns: {rows * across} combinations of values, at most {MOST_CELLS} are tested")
         bound = self.settings.max_rows
         learnt = f"whether {columns[0]} and {columns[1]} depend on each other in the rows of both tables"
-        learnt += f"{self.where.words()} (chi-square, level {self.settings.level:g})"
+        learnt += f"{self.rows_in_words} (chi-square, level {self.settings.level:g})"
 
         def own_table(counts: Counts) -> Numbers:
             return np.asarray(cells.count(counts, columns[1]).ravel())

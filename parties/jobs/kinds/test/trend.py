@@ -70,7 +70,7 @@ class Trend(Significance):
             raise InputError("by: the numbers of its values are too large: give it ranges, or lower max_rows")
         yes = values.index(value)
         learnt = f"whether the share of {target} = {quoted(value)} {self.what} {by} in the rows of both tables"
-        learnt += f"{self.where.words()} (level {self.settings.level:g})"
+        learnt += f"{self.rows_in_words} (level {self.settings.level:g})"
         about: dict[str, Any] = {"subject": target, "target": target}
         weights = np.array(scores, dtype=np.int64)
 

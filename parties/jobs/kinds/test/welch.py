@@ -64,7 +64,7 @@ class Welch(Significance):
             raise InputError(f"column: a sum of squares could take more than {MOST_WIDTH} bits: round the values")
         powers = np.array([values.ones, values.vector, values.vector**2])
         learnt = f"whether the mean of {column} differs between the groups of {by} in the rows of both tables"
-        learnt += f"{self.where.words()} (Welch's test, level {self.settings.level:g})"
+        learnt += f"{self.rows_in_words} (Welch's test, level {self.settings.level:g})"
         about: dict[str, Any] = {"subject": column, "target": column}
 
         def own(counts: Any) -> Numbers:

@@ -270,3 +270,59 @@ def test_scores_are_in_proportion_to_the_numbers() -> None:
     assert trend._scores(("0", "0.5", "0.2")) == [0, 5, 2]
     assert trend._scores(("3", "1", "2")) == [2, 0, 1]
     assert trend._scores(("none", "1", "2")) == [0, 1, 2]
+
+
+WITH_GAPS = Schema({"arm": ("a", "b", "?"), "dose": ("0", "1", "2", "?"), "outcome": ("alive", "dead", "?")}, "outcome")
+
+
+@pytest.mark.parametrize("noisy", [False, True])
+@pytest.mark.parametrize("name", ["chi2", "proportions", "trend"])
+def test_missing_values_are_left_out_as_scipy_leaves_them_out(name: str, noisy: bool) -> None:
+    """Gaps are of one arm only: as a value they make a difference, left out they make none."""
+    rng = np.random.default_rng(7)
+    known = np.stack([rng.integers(0, 2, 160), rng.integers(0, 3, 160), np.arange(160) % 2], axis=1)
+    gaps = np.array([[1, 2, 2]] * 60 + [[2, 0, 0], [0, 3, 1]] * 20)
+    rows = rng.permutation(np.concatenate([known, gaps]))
+    columns = {"chi2": ("arm", "outcome"), "proportions": ("arm", "outcome"), "trend": ("dose", "outcome")}[name]
+    first, second = (list(WITH_GAPS.attributes).index(column) for column in columns)
+    complete = known[:, [first, second]]
+    complete = np.concatenate([complete, [row for row in gaps[:, [first, second]] if "?" not in _words(row, columns)]])
+    kind = kinds.find(f"test {name}")
+    asked = {"columns": columns} if name == "chi2" else {"target": "outcome", "by": columns[0], "value": "dead"}
+    verdicts = {}
+    for missing in ("leave out", *(["value"] if name == "chi2" else [])):
+        said = {"max_rows": 500, "missing": missing, **asked, **({"epsilon": 16} if noisy else {})}
+        task: Any = kind.canonical(kind.Settings.model_validate(said), WITH_GAPS)  # type: ignore[attr-defined]
+        done = "are left out" if missing == "leave out" else "count as a value"
+        assert f"missing values of {columns[0]!r}, {columns[1]!r} {done}" in task.query.learnt
+
+        def party(session: Any, task: Any = task) -> Any:
+            own = [_row(row) for row in rows[session.party :: 2]]
+            return task.run(
+                engine_of(session, Profile("clear")), task.own_rows(counts(task, own)), None, lambda step: None
+            )
+
+        one, other = run_local(party)
+        assert one == other
+        verdicts[missing] = task.document(one)
+        assert verdicts[missing]["missing"] == missing
+        assert "missing values of" in task.text(verdicts[missing], 0)
+    if name == "trend":
+        scores, dead = complete[:, 0], complete[:, 1] == 1
+        p = stats.chi2.sf(len(scores) * np.corrcoef(scores, dead)[0, 1] ** 2, 1)
+    else:
+        crossed = np.bincount(complete[:, 0] * 2 + complete[:, 1], minlength=4).reshape(2, 2)
+        p = stats.chi2_contingency(crossed, correction=False).pvalue
+    assert verdicts["leave out"]["differ"] == (p <= 0.05)
+    if noisy:
+        assert verdicts["leave out"]["p"] == pytest.approx(p, abs=0.1)
+    if name == "chi2":
+        assert verdicts["value"]["differ"]
+
+
+def _words(row: Rows, columns: Sequence[str]) -> list[str]:
+    return [WITH_GAPS.attributes[column][value] for column, value in zip(columns, row, strict=True)]
+
+
+def _row(row: Rows) -> dict[str, str]:
+    return dict(zip(WITH_GAPS.attributes, _words(row, list(WITH_GAPS.attributes)), strict=True))

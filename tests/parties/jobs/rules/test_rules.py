@@ -50,6 +50,33 @@ def state_of(task: Any, sides: Any, profile: Profile = Profile("clear")) -> Foun
     return one
 
 
+def test_missing_values_are_no_items_as_in_mlxtend() -> None:
+    """A gap is no item: the frequent sets are those of one-hot columns of the values that are known."""
+    schema = Schema({"a": ("x", "y", "?"), "b": ("?", "u", "v"), "c": ("0", "1")}, "c")
+    rng = np.random.default_rng(3)
+    lines = [
+        {
+            name: str(rng.choice(values, p=[0.2, 0.2, 0.6] if name == "a" else None))
+            for name, values in schema.attributes.items()
+        }
+        for _ in range(300)
+    ]
+    hot = pd.DataFrame(
+        {f"{n}={v}": [line[n] == v for line in lines] for n, vs in schema.attributes.items() for v in vs if v != "?"}
+    )
+    found: dict[str, set[frozenset[str]]] = {}
+    for missing in ("leave out", "value"):
+        task = task_of(schema, support=0.1, k=1, missing=missing)
+        state = state_of(task, (lines[::2], lines[1::2]))
+        document = task.document(state)
+        found[missing] = {frozenset(items) for items in document["sets"]}
+        assert document["missing"] == missing
+        assert "missing values of 'a', 'b'" in task.question
+        assert "missing values of 'a', 'b'" in task.text(document, 0)
+    assert found["leave out"] == {*apriori(hot, min_support=0.1, use_colnames=True, max_len=4)["itemsets"]}
+    assert any("a=?" in items for items in found["value"])
+
+
 def by_hand(lines: list[Line], task: Any) -> tuple[set[frozenset[str]], set[tuple[frozenset[str], frozenset[str]]]]:
     """All frequent sets and rules that hold, by trying every set."""
     settings_ = task.settings

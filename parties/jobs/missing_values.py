@@ -1,0 +1,44 @@
+"""One rule for missing values of the kinds that count values: left out as R and SciPy do, or a value like others.
+
+The rule is a setting, so it is public and agreed on. Which values are left out follows from the schema alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
+from parties.base.text import listed
+from parties.jobs.release.predicates import Predicate
+from parties.jobs.settings import AnyField, public
+from parties.tables.delimited import MISSING
+from parties.tables.schema import Schema
+from smc.errors import InputError
+
+Missing: TypeAlias = Literal["leave out", "value"]
+LEAVE_OUT: Missing = "leave out"
+
+
+def missing_values(where: str) -> AnyField:
+    """Return the field `missing`; `where` says of which columns."""
+    words = f"Missing values {where}: 'leave out', as R and SciPy do, or count '?' as a 'value'"
+    return public(LEAVE_OUT, "Missing values", words, advanced=True)
+
+
+def known_only(where: Predicate, schema: Schema, columns: Sequence[str]) -> Predicate:
+    """Return the predicate that also asks for a value in each of these columns. `InputError` if none has one."""
+    wanted = dict(where.wanted)
+    for column in columns:
+        values = where.values(column, schema)
+        if MISSING in values:
+            wanted[column] = tuple(value for value in values if value != MISSING)
+            if not wanted[column]:
+                raise InputError(f"missing: no value of {column!r} is left; set missing to value")
+    return Predicate(tuple((column, wanted[column]) for column in schema.attributes if column in wanted))
+
+
+def missing_in_words(missing: str, columns: Sequence[str]) -> str:
+    """Return the rule for these columns as part of a sentence; for consent and results."""
+    if missing == LEAVE_OUT:
+        return f"missing values of {listed(columns)} are left out"
+    return f"missing values of {listed(columns)} count as a value, '?'"

@@ -1,0 +1,111 @@
+"""Spellings of one value: composed letters, 1.0 for 1, True for true. One rule proposes, merges and reads values."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Container, Iterable, Mapping, Sequence
+
+from parties.tables.delimited import MISSING
+
+FLOAT_OF_WHOLE = re.compile(r"(0|-?[1-9][0-9]*)\.0")  # as programs write a column of whole numbers with gaps
+DECIMAL = re.compile(r"[+-]?[0-9]+\.[0-9]*")
+MOST_PAIRS = 100_000  # of texts that are compared letter by letter; of more only equal ones are paired
+TRUTH = {"true", "false"}
+
+
+def composed(text: str) -> str:
+    """Return a name or value in composed letters (NFC), without space around it."""
+    return unicodedata.normalize("NFC", text).strip()
+
+
+def canonical(values: Iterable[str], peers: Iterable[str] = ()) -> dict[str, str]:
+    """Return each value of a column and its canonical spelling.
+
+    1.0 is 1 only where no value of the column has other decimals: 250 and 250.0 may be two codes beside 250.1.
+
+    Args:
+        values: The values of one table, which stay apart.
+        peers: The values of the other table's column, if they are known.
+    """
+    spelled = {value: composed(value) for value in values}
+    words = {text for text in spelled.values() if text != MISSING}
+    decimals = {text for text in words if DECIMAL.fullmatch(text)}
+    if (
+        decimals
+        and _are_whole(decimals, words)
+        and all(map(FLOAT_OF_WHOLE.fullmatch, filter(DECIMAL.fullmatch, peers)))
+    ):
+        return {value: text[:-2] if text in decimals else text for value, text in spelled.items()}
+    if words and {text.casefold() for text in (*words, *peers) if text != MISSING} <= TRUTH:
+        return {value: text.casefold() for value, text in spelled.items()}
+    return spelled
+
+
+def readings(categories: Sequence[str]) -> Mapping[str, str]:
+    """Return other spellings of a column's categories, each with its category: what `canonical` makes one."""
+    known = {*categories}
+    words = known - {MISSING}
+    others: dict[str, str] = {}
+    decimals = {text for text in words if DECIMAL.fullmatch(text)}
+    is_whole = _are_whole(decimals, words)
+    has_truth = bool(words) and {text.casefold() for text in words} <= TRUTH
+    for category in categories:
+        spelled = [unicodedata.normalize(form, category) for form in ("NFC", "NFD")]
+        if is_whole and FLOAT_OF_WHOLE.fullmatch(whole := category if category in decimals else f"{category}.0"):
+            spelled += [whole, whole[:-2]]
+        if has_truth and category != MISSING:
+            spelled += [category.casefold(), category.capitalize(), category.upper()]
+        others |= {text: category for text in spelled if text not in known}
+    return others
+
+
+def _are_whole(decimals: Iterable[str], words: Container[str]) -> bool:
+    """Return whether texts with decimals are whole numbers, and no word is one of them without its decimals."""
+    return all(FLOAT_OF_WHOLE.fullmatch(text) and text[:-2] not in words for text in decimals)
+
+
+def distance(one: str, other: str) -> int:
+    """Return how many letters to add, drop, replace or swap with the next make one text of the other."""
+    rows = [list(range(len(other) + 1))]
+    for i, a in enumerate(one, 1):
+        row = [i]
+        for j, b in enumerate(other, 1):
+            steps = [rows[-1][j] + 1, row[-1] + 1, rows[-1][j - 1] + (a != b)]
+            if i > 1 and j > 1 and (a, one[i - 2]) == (other[j - 2], b):
+                steps.append(rows[-2][j - 2] + 1)
+            row.append(min(steps))
+        rows.append(row)
+    return rows[-1][-1]
+
+
+def look_alike(ours: Iterable[str], theirs: Iterable[str]) -> list[tuple[str, str]]:
+    """Return pairs of texts that may be one, each text in one pair at most: equal but for marks, or a typing error.
+
+    Texts of fewer than five letters are only paired if they are equal but for capitals, accents and marks. Digits
+    must be equal: `grade 1` is not `grade 2`.
+    """
+    sides = [{text: _plain(text) for text in dict.fromkeys(side)} for side in (ours, theirs)]
+    is_short = len(sides[0]) * len(sides[1]) <= MOST_PAIRS
+    near: list[tuple[str, str]] = []
+    by_digits: dict[str, list[tuple[str, str]]] = {}
+    for text, plain in sides[1].items():
+        by_digits.setdefault(_digits(plain) if is_short else plain, []).append((text, plain))
+    for text, plain in sides[0].items():
+        for other, plain_other in by_digits.get(_digits(plain) if is_short else plain, ()):
+            shorter, longer = sorted((len(plain), len(plain_other)))
+            most = 0 if shorter < 5 else 1 if shorter < 9 else 2
+            if plain and longer - shorter <= most and distance(plain, plain_other) <= most:
+                near.append((text, other))
+    firsts, seconds = Counter(a for a, _ in near), Counter(b for _, b in near)
+    return [(a, b) for a, b in near if firsts[a] == seconds[b] == 1]
+
+
+def _plain(text: str) -> str:
+    letters = unicodedata.normalize("NFKD", text.casefold())
+    return "".join(letter for letter in letters if letter.isalnum())
+
+
+def _digits(text: str) -> str:
+    return "".join(letter for letter in text if letter.isdigit())
