@@ -210,9 +210,9 @@ class FormatSettings(Settings):
 
     `skip` lines stand before the header. Rows whose first cell is one of `drop_rows` are not rows of the table.
     `missing` are texts that mean no value, in all columns but those whose schema lists them. `dates` is a form of
-    `strftime`. Its two-digit years end with `last_year`. A number's `thousands` marks and the texts of `drop` are dropped, and its
-    `decimal` mark stands for a point. `negative` marks a number below zero: `-` before it, `\u2212` (or `-`) before it,
-    brackets around it, or `-` behind it.
+    `strftime`. Its two-digit years end with `last_year`. A number's `thousands` marks and the texts of `drop` are
+    dropped, and its `decimal` mark stands for a point. `negative` marks a number below zero: `-` before it, U+2212 (or
+    `-`) before it, brackets around it, or `-` behind it.
     """
 
     separator: Literal[",", ";", "\t", "|"] = ","

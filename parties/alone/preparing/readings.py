@@ -205,4 +205,3 @@ def order(form: str) -> str:
 def is_word(text: str) -> bool:
     """Return whether a text means no value among numbers, days and times."""
     return text in NO_VALUE or text in ("", MISSING)
-
