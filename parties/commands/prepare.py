@@ -85,7 +85,7 @@ def prepare(
                     raise InputError(f"--exclude: there is no column {column!r}; check the name")
             proposal = proposing.propose(table_profile, target, exclude)
             status.doing("reading the rows as the proposal says")
-            proposal = checking.checked(name, table_profile, proposal, there, out)
+            proposal = checking.checked(table_profile, proposal, there)
         else:
             proposal = fitting.fit(table_profile, known)
     if there is not None and getattr(table_profile.place, "files", {}) != there.files:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import replace
 from pathlib import Path
 
 from parties.alone.preparing.profile import TableProfile
 from parties.alone.preparing.proposing import TableProposal
-from parties.alone.preparing.writing import party_text
 from parties.base.settings import validated
 from parties.sources.opening import open_table
 from parties.sources.settings import ColumnSettings, TableSettings
@@ -16,27 +14,19 @@ from parties.tables.schema import Schema
 from parties.tables.unfit import UnfitError
 
 
-def checked(
-    name: str, table: TableProfile, proposal: TableProposal, there: TableSettings | None, folder: Path
-) -> TableProposal:
+def checked(table: TableProfile, proposal: TableProposal, there: TableSettings | None) -> TableProposal:
     """Return the proposal without columns that `smc check` would refuse.
 
     Args:
-        name: the table's name.
         table: what its columns hold.
         proposal: the schema and the mapping.
         there: the table in the party's file, if it is there.
-        folder: the folder of the party's file.
 
     Raises:
         InputError: the target cannot be read back, or no column is left.
     """
-    while (fault := _fault(name, table, proposal, there, folder)) is not None:
-        bad = [
-            column
-            for column in proposal.schema.attributes
-            if _is_at_fault(name, table, proposal, there, folder, column)
-        ]
+    while (fault := _fault(table, proposal, there)) is not None:
+        bad = [column for column in proposal.schema.attributes if _is_at_fault(table, proposal, there, column)]
         if not bad or proposal.schema.target in bad:
             raise fault
         attributes = {key: of for key, of in proposal.schema.attributes.items() if key not in bad}
@@ -54,25 +44,23 @@ def checked(
     return proposal
 
 
-def _is_at_fault(
-    name: str, table: TableProfile, proposal: TableProposal, there: TableSettings | None, folder: Path, column: str
-) -> bool:
+def _is_at_fault(table: TableProfile, proposal: TableProposal, there: TableSettings | None, column: str) -> bool:
     alone = replace(
         proposal,
         schema=Schema({column: proposal.schema.attributes[column]}, None),
         mapping={key: of for key, of in proposal.mapping.items() if key == column},
     )
-    return _fault(name, table, alone, there, folder) is not None
+    return _fault(table, alone, there) is not None
 
 
-def _fault(
-    name: str, table: TableProfile, proposal: TableProposal, there: TableSettings | None, folder: Path
-) -> UnfitError | None:
+def _fault(table: TableProfile, proposal: TableProposal, there: TableSettings | None) -> UnfitError | None:
     """Return what `smc check` would find at fault in what is written."""
     columns = {key: validated(ColumnSettings, of) for key, of in proposal.mapping.items()}
-    if there is None:
-        written = tomllib.loads(party_text(name, table, folder))["tables"][name]
-        there = TableSettings.model_validate(written, context={"directory": folder})
+    if there is None and isinstance(table.place, TableSettings):
+        there = table.place
+    elif there is None:
+        fields = table.place.model_dump(exclude_unset=True, exclude={"format"}) | {"schema": "schema.toml"}
+        there = TableSettings.model_validate(fields, context={"directory": Path()})
     settings = there.bounded_by(max(there.max_rows, table.rows))
     settings = settings.model_copy(update={"format": table.spelling, "columns": columns})
     schema = proposal.schema

@@ -13,16 +13,16 @@ from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
+from functools import cache
 from itertools import combinations
 from typing import Any
 
 import ibis.expr.datatypes as dt
-import sqlglot
+import sqlglot.expressions as exp
 
 from parties.alone.preparing.readings import (
     COMPACT,
     MOST,
-    NO_VALUE,
     REFUSE,
     Choices,
     Question,
@@ -30,13 +30,14 @@ from parties.alone.preparing.readings import (
     readings,
 )
 from parties.alone.preparing.spelling import beside, spelling_of
+from parties.alone.preparing.spellings import NO_VALUE
 from parties.base.text import instead, listed, quoted
 from parties.sources.databases import Scratch
 from parties.sources.expressions import Cell, days_in, number_in, seconds_in
 from parties.sources.mapping import ColumnRule
 from parties.sources.opened import RowQuery
 from parties.sources.opening import open_rows
-from parties.sources.settings import FormatSettings, PlaceSettings, TableSettings
+from parties.sources.settings import SPELLED, FormatSettings, PlaceSettings, TableSettings
 from parties.tables.delimited import MISSING
 from parties.tables.types import EPOCH, days_of
 from smc.errors import InputError
@@ -61,9 +62,9 @@ class ColumnProfile:
 
     `rows` have a value, of about `distinct` ones; `frequent` are the most frequent. Ordered columns lie from `low` to
     `high`, the middle 98 % from `inner[0]` to `inner[1]`, as numbers of `parties.tables.types`; `odd` are their texts
-    that are none. `parted` if thousands have a mark, `is_marked` if any number has one; `spelling` is that of its cells.
-    `codes` are numbers that mean no value. `remarks` say how cells were read where there was a choice. `counts` are
-    rows by value and class of the target, of columns with few values.
+    that are none. `parted` if thousands have a mark, `is_marked` if any number has one. `spelling` is that of its
+    cells. `codes` are numbers that mean no value. `remarks` say how cells were read where there was a choice. `counts`
+    are rows by value and class of the target, of columns with few values.
     """
 
     name: str
@@ -328,7 +329,7 @@ class _Looker:
         self, columns: list[ColumnProfile], options: dict[int, list[Reading]], samples: Sequence[Sequence[str]]
     ) -> list[ColumnProfile]:
         """Return the columns with the readings that fit the most cells; the operator chooses among several."""
-        fitting = self._fitting(options)
+        fitting = self._fitting(columns, options, samples)
         sole = {place: fit[0] for place, fit in fitting.items() if len(fit) == 1}
         marks: set[str] = {
             r.spelling.decimal for place, r in sole.items() if r.kind == "real" and _has_mark(samples[place])
@@ -350,17 +351,21 @@ class _Looker:
             )
         return read
 
-    def _fitting(self, options: dict[int, list[Reading]]) -> dict[int, list[Reading]]:
+    def _fitting(
+        self, columns: list[ColumnProfile], options: dict[int, list[Reading]], samples: Sequence[Sequence[str]]
+    ) -> dict[int, list[Reading]]:
         """Return the readings of each column that fit the most cells; of those that agree on all cells, the first."""
         parts = []
-        several = {place: of for place, of in options.items() if len(of) > 1}
+        fitting = {place: _agreeing(of, samples[place]) for place, of in options.items()}
+        several = {  # beyond the sample there may be cells that decide
+            place: of for place, of in options.items() if len(of) > 1 and columns[place].distinct > FREQUENT / 2
+        }
         for place, of in several.items():
             text = self._cells[place].text
             numbers = [_number(reading.kind, reading.spelling, text) for reading in of]
             parts += [f"COUNT({x})" for x in numbers]
             parts += [f"COALESCE(BOOL_OR({x} <> {y}), FALSE)" for x, y in combinations(numbers, 2)]
         facts = iter(_one(self._ask, parts))
-        fitting = dict(options)
         for place, of in several.items():
             counts = [next(facts) for _ in of]
             differs = {pair: next(facts) for pair in combinations(range(len(of)), 2)}
@@ -442,6 +447,13 @@ class _Looker:
         present = [text for text in codes if text not in column.odd]
         remark = f"{listed(codes)}: read as a missing value"
         return replace(column, codes=tuple(present), remarks=(*column.remarks, remark))
+
+
+def _agreeing(of: Sequence[Reading], texts: Sequence[str]) -> list[Reading]:
+    """Return the readings that fit the most of these texts; of those that agree on all, the first."""
+    values = {tuple(reading.value(text) for text in texts): reading for reading in reversed(of)}
+    fits = {values[key]: sum(value is not None for value in key) for key in values}
+    return [reading for reading in of if fits.get(reading) == max(fits.values())]
 
 
 def _has_mark(texts: Sequence[str]) -> bool:
@@ -622,7 +634,17 @@ def _number_of(column: ColumnProfile, cell: _Cell) -> str:
 
 def _number(kind: str, spelling: FormatSettings, text: str) -> str:
     """Return the SQL for the number that a text is, NULL if it is none: as a rule reads cells."""
-    cell = sqlglot.parse_one(text, dialect="duckdb")
+    return _number_template(kind, *(getattr(spelling, name) for name in SPELLED)).replace(CELL, text)
+
+
+CELL = "the_text_of_a_cell"
+
+
+@cache
+def _number_template(kind: str, *spelled: Any) -> str:
+    """Return the SQL of `_number` for a column `CELL`: written once for all columns of a spelling."""
+    spelling = FormatSettings.model_construct(**dict(zip(SPELLED, spelled, strict=True)))
+    cell = exp.column(CELL)
     match kind:
         case "date":
             number = days_in(cell, spelling.dates, spelling.last_year)

@@ -20,7 +20,7 @@ from typing import Any
 from parties.alone.preparing.leaks import leak
 from parties.alone.preparing.mapping import column_settings
 from parties.alone.preparing.profile import ColumnProfile, TableProfile
-from parties.alone.preparing.readings import NO_VALUE
+from parties.alone.preparing.spellings import NO_VALUE
 from parties.base.text import listed, quoted
 from parties.sources.mapping import number_of
 from parties.tables.delimited import MISSING
@@ -250,8 +250,10 @@ def as_category(column: ColumnProfile, table: TableProfile, is_target: bool) -> 
         raise InputError("free text: group it, or leave it")
     if not column.counts:
         raise InputError(f"about {column.distinct:,} different texts, more than {MOST_VALUES}: group them, or leave it")
-    rows = {value: sum(of.values()) for value, of in column.counts.items() if value not in _codes(table)}
-    remarks: list[str] = []
+    codes = _codes(table) - ({"-"} if "+" in column.counts else set())
+    rows = {value: sum(of.values()) for value, of in column.counts.items() if value not in codes}
+    words = [value for value in column.counts if value in codes - {"", MISSING}]
+    remarks = [f"{listed(words)}: read as a missing value, as among numbers or days"] if words else []
     prefix = None
     if len(rows) > MOST_VALUES:
         prefix, rows = _beginnings(rows)

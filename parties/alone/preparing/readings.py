@@ -1,7 +1,4 @@
-"""Ways to read the cells of a raw column: all that fit a sample, and who chooses among those that fit all cells.
-
-`SPELLINGS` has an example of each spelling, with the settings and the value of its reading. Tests read each of them.
-"""
+"""Ways to read the cells of a raw column: all that fit a sample, and who chooses among those that fit all cells."""
 
 from __future__ import annotations
 
@@ -10,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, TypeAlias
 
+from parties.alone.preparing.spellings import CLOCKS, DATES
 from parties.base.text import quoted
 from parties.sources.mapping import TIME, clock_pattern, day_of, number_of
 from parties.sources.settings import FormatSettings, day_and_clock
-from parties.tables.delimited import MISSING
 from smc.errors import InputError
 
 MOST = 0.8  # of a sample that must be of a kind: the others may be codes for a missing value
@@ -23,23 +20,10 @@ SPACES = (" ", "\u00a0", "\u202f", "'", "\u2019")  # between thousands
 DAYLIKE = re.compile(
     r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}|\d{1,2}[ .-]?[A-Za-z]{3,9}[ .-]?\d{2,4}|[A-Za-z]{3,9} \d{1,2}, \d{4}|\d{8}(?!\d)"
 )
-DATES = (
-    *("%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d", "%Y.%m.%d", "%Y%m%d"),
-    *("%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%y/%m/%d", "%d-%m-%y", "%m-%d-%y", "%y-%m-%d"),
-    *("%d%b%Y", "%d-%b-%Y", "%d %b %Y", "%d%b%y", "%d-%b-%y", "%d %b %y", "%b %d, %Y"),
-    *("%d %B %Y", "%d-%B-%Y", "%B %d, %Y"),
-)
-CLOCKS = ("", "%H:%M:%S", "%H:%M", "%H:%M:%S.%f", "%I:%M:%S %p", "%I:%M %p", "%I:%M:%S.%f %p", "%I:%M%p")
-BEHIND = tuple(f"{gap}{clock}{zone}" for clock in CLOCKS[1:] for gap in (" ", "T") for zone in ("", "%z"))
 COMPACT = "%Y%m%d"  # its days are whole numbers, too
 ORDERS = {"d": "day-first", "m": "month-first", "b": "month-first", "B": "month-first", "Y": "year-first"}
 ORDERS["y"] = ORDERS["Y"]
 
-# Texts that mean no value among numbers, days and times. In a column of categories they are values.
-NO_VALUE = (
-    *("NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "None", "-", "--", ".", "k.A.", "n.a.", "N.A."),
-    *("0000-00-00", "0000-00-00 00:00:00", "00.00.0000", "00/00/0000", "00000000", "#VALUE!", "#DIV/0!", "NaT", "<NA>"),
-)
 PLAIN = FormatSettings()
 
 
@@ -183,7 +167,7 @@ def _dates(texts: Sequence[str], table: FormatSettings) -> list[Reading]:
     rests = [text[match.end() :] for text in texts if (match := DAYLIKE.match(text))]
     if not rests or len(rests) < MOST * len(texts):
         return []
-    clock = next((clock for clock in ("", *BEHIND) if _count(clock, rests) >= MOST * len(texts)), None)
+    clock = next((clock for clock in CLOCKS if _count(clock, rests) >= MOST * len(texts)), None)
     if clock is None:
         return []
     forms = [table.dates] if "dates" in table.model_fields_set else [form + clock for form in DATES]
@@ -200,8 +184,3 @@ def _count(clock: str, rests: Sequence[str]) -> int:
 def order(form: str) -> str:
     """Return the name of a date form's order: by its first part."""
     return ORDERS[day_and_clock(form)[0].lstrip()[1]]
-
-
-def is_word(text: str) -> bool:
-    """Return whether a text means no value among numbers, days and times."""
-    return text in NO_VALUE or text in ("", MISSING)
