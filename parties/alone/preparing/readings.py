@@ -135,7 +135,7 @@ def readings(texts: Sequence[str], table: FormatSettings, can_be_days: bool = Tr
 
 
 def _is_recent(text: str) -> bool:
-    return 1900 <= int(text[:4]) <= 2100
+    return int(text) == 0 or 1900 <= int(text[:4]) <= 2100
 
 
 def _fits(reading: Reading, texts: Sequence[str]) -> bool:

@@ -238,7 +238,7 @@ def _is_word(word: str) -> bool:
     scripts = {_script(letter) for letter in letters} - {"HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA"}
     if len(scripts) > 1 or any(a.islower() and b.isupper() for a, b in pairwise(letters)):
         return False
-    return "LATIN" not in scripts or len(beyond) < 3 or len(beyond) <= len(letters) / 2
+    return "LATIN" not in scripts or len(beyond) < 3 or len(beyond) < len(letters)
 
 
 def _is_latin(text: str) -> bool:

@@ -97,7 +97,7 @@ NUMBERS = tuple(
 # Texts that mean no value among numbers, days and times. In a column of categories they are values.
 NO_VALUE = (
     *("NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "None", "-", "--", ".", "k.A.", "n.a.", "N.A."),
-    *("0000-00-00", "0000-00-00 00:00:00", "00.00.0000", "00/00/0000", "00000000", "#VALUE!", "#DIV/0!", "NaT", "<NA>"),
+    *("0000-00-00", "0000-00-00 00:00:00", "00.00.0000", "00/00/0000", "#VALUE!", "#DIV/0!", "NaT", "<NA>"),
 )
 DATES = tuple(dict.fromkeys(day_and_clock(day.settings["dates"])[0].rstrip(" T") for day in DAYS))
 CLOCKS = tuple(  # behind a day, with what stands between
