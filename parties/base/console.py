@@ -127,6 +127,16 @@ class StatusLine:
             self._status.start()
         return answer.strip().casefold() in ("y", "yes")
 
+    def typed(self, question: str) -> str:
+        """Return the line that is typed in answer to a question."""
+        if self._status is not None:
+            self._status.stop()
+        print(question, end="", file=sys.stderr, flush=True)
+        answer = sys.stdin.readline()
+        if self._status is not None:
+            self._status.start()
+        return answer.strip()
+
     @contextmanager
     def waiting(self, what: str, seconds: float, first: float = 2, again: float = 15) -> Iterator[None]:
         """Report regularly, during the block, what the program waits for and how long at most.

@@ -14,8 +14,9 @@ from parties.base.text import listed
 from parties.commands.options import FOLDER, PARTY_FILE, check_proposal
 from parties.commands.outputs import FORCE, check_new
 from parties.commands.own_table import chosen
+from parties.commands.readings import ReadingOptions
 from parties.commands.rows import paths, place
-from parties.commands.signature import argument, command, option
+from parties.commands.signature import argument, command, option, settings
 from parties.party_file import files_of, load
 from parties.sources.formats import format_of
 from parties.sources.settings import FormatSettings, PlaceSettings, TableSettings
@@ -33,6 +34,7 @@ def prepare(
     agreed: Path | None = option("Existing schema: map the table to it, propose no new one.", flag="--schema"),
     exclude: tuple[str, ...] = option("Leave this column out; repeatable.", "COLUMN"),
     table: str | None = option("Table of a database or of --config; for a file, its new name.", "NAME"),
+    how: ReadingOptions = settings(ReadingOptions),
     page: Path | None = option("Write the findings as an HTML page. It is private."),
     out: Path | None = option("Directory for schema.toml and party.toml  [directory of --config]", FOLDER),
     force: bool = FORCE,
@@ -46,23 +48,26 @@ def prepare(
     DIR/schema.toml proposes typed columns for both parties to agree on. DIR/party.toml has the table and its spelling.
     smc init adds the link to the peer. Both files are text: correct them by hand. Or prepare the table again with
     --force, which replaces the schema and the table's spelling and columns.
+
+    If all cells of a column can be read in several ways, as 03/04/2024, the command asks at a terminal. Else give
+    --reading, or --guess for the first way.
     """
     if (raw is None) == (config_file is None):
         raise InputError("RAW: give either RAW, a file or the URL of a database, or --config with your table")
-    from parties.alone.preparing import fitting, proposing, writing
+    from parties.alone.preparing import checking, fitting, proposing, writing
     from parties.alone.preparing.profile import profile
 
-    name, settings = _place(raw, table) if config_file is None else _of_config(config_file, table)
+    name, rows_at = _place(raw, table) if config_file is None else _of_config(config_file, table)
     if out is None and config_file is None:
         raise InputError("--out is missing: give the directory for schema.toml and party.toml")
     out = out or config_file.parent  # type: ignore[union-attr]
     if force and config_file is not None:  # spelling and columns are found out as if nothing were said of them
-        settings = settings.model_copy(update={"format": FormatSettings(), "columns": {}})
-        settings.model_fields_set.difference_update(WRITTEN)
+        rows_at = rows_at.model_copy(update={"format": FormatSettings(), "columns": {}})
+        rows_at.model_fields_set.difference_update(WRITTEN)
     if agreed is not None and (target is not None or exclude):
         raise InputError("--schema: already sets the columns; remove --target and --exclude")
     party_file = out / PARTY_FILE
-    before, there = _present(party_file, name, settings, force)
+    before, there = _present(party_file, name, rows_at, force)
     schema_file = out / "schema.toml" if there is None else there.schema_file
     writes_schema = agreed is None or agreed.resolve() != schema_file.resolve()
     if writes_schema and not force:
@@ -72,13 +77,15 @@ def prepare(
     inputs = [*(paths(raw) if raw else []), agreed, schema_file, party_file, *(files_of(party_file) if before else [])]
     check_new({"--page": page}, inputs, config_file, force)
     known = None if agreed is None else schemas.load(agreed)
-    with console.progress(f"reading {settings.label}"):
-        table_profile = profile(settings, target)
+    with console.progress(f"reading {rows_at.label}") as status:
+        table_profile = profile(rows_at, target, how.choices(status))
         if known is None:
             for column in exclude:
                 if column not in [*(c.name for c in table_profile.columns), *table_profile.unfit]:
                     raise InputError(f"--exclude: there is no column {column!r}; check the name")
             proposal = proposing.propose(table_profile, target, exclude)
+            status.doing("reading the rows as the proposal says")
+            proposal = checking.checked(table_profile, proposal, there)
         else:
             proposal = fitting.fit(table_profile, known)
     if there is not None and getattr(table_profile.place, "files", {}) != there.files:
@@ -97,7 +104,7 @@ def prepare(
         proposal.schema.save(schema_file)
     files.write_text(party_file, text)
     if page is not None:
-        files.write_text(page, writing.to_html(settings.label, table_profile, proposal))
+        files.write_text(page, writing.to_html(rows_at.label, table_profile, proposal))
     report = Report(writing.to_json(table_profile, proposal))
     report.table({"column": "", "holds": "~", "becomes": "~", "look at": "~"}, writing.lines(proposal), in_pages=True)
     notes = list(proposal.remarks)

@@ -20,6 +20,7 @@ from parties.commands.publish_log import Record
 from parties.commands.publish_options import ESCAPE, PLAN, HistoryOptions, Telling, note_beginning
 from parties.commands.publish_rows import invariant_command, mask, protect_command, view
 from parties.commands.publish_table import open_command, table_command, tables_command
+from parties.commands.readings import ReadingOptions
 from parties.commands.rows import CONFIG, TABLE, choose, chosen, paths, place
 from parties.commands.signature import command, option, settings
 from parties.tables.toml_text import toml_lines
@@ -48,6 +49,7 @@ def plan_command(
     source: str = option("Rows: a file, or the URL of a database.", flag="--data SOURCE"),
     table: str | None = TABLE,
     config_file: Path | None = CONFIG,
+    how: ReadingOptions = settings(ReadingOptions),
     out: Path = proposal_option,
 ) -> Report:
     """Propose a plan for a table. Complete it with your knowledge of the table.
@@ -64,7 +66,7 @@ def plan_command(
     where = chosen(source, table, config_file)
     with console.progress("reading") as status:
         if "://" not in source and where.party_table is None:
-            where = where.model_copy(update={"format": profile(where).spelling})
+            where = where.model_copy(update={"format": profile(where, None, how.choices(status)).spelling})
         with rows_of(where) as rows:
             proposal = propose(rows, _from(out, source), table, status.doing)
     spelling = toml_lines(where.spelling.model_dump(exclude_defaults=True, exclude={"dates"}))

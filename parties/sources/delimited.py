@@ -70,6 +70,9 @@ def open_csv(path: Path, spelling: FormatSettings, resources: ExitStack) -> CsvF
         InputError: the file is not CSV of this spelling; the message names the line, if one is at fault.
     """
     names, header = read_header(path, spelling)
+    if spelling.skip or spelling.drop_rows:
+        copy, records = _written_anew(path, spelling, resources)
+        return CsvFile(names, records, _call(copy, len(names), PLAIN, 0, None), copy, True)
     readable = path if spelling.encoding == "utf-8" else _in_utf8(path, spelling, resources)
     look = _Look(len(names), spelling)
     with _open_bytes(readable) as stream:
@@ -80,10 +83,10 @@ def open_csv(path: Path, spelling: FormatSettings, resources: ExitStack) -> CsvF
     if look.has_nul:
         _complain_of_bytes(path, readable)
     copy, records = _written_anew(path, spelling, resources)
-    return CsvFile(names, records, _call(copy, len(names), PLAIN, 0, look), copy, True)
+    return CsvFile(names, records, _call(copy, len(names), PLAIN, 0, None), copy, True)
 
 
-def _call(path: Path, width: int, spelling: FormatSettings, skipped: int, look: _Look) -> str:
+def _call(path: Path, width: int, spelling: FormatSettings, skipped: int, look: _Look | None) -> str:
     quote = _literal(spelling.quote)
     settings = {
         "auto_detect": "false",
@@ -96,9 +99,9 @@ def _call(path: Path, width: int, spelling: FormatSettings, skipped: int, look: 
         "compression": "'gzip'" if is_gzip(path) else "'none'",
         "allow_quoted_nulls": "false",  # tells "" from a blank line
         "strict_mode": "true",
-        "parallel": str(look.is_regular and not look.has_breaks).lower(),  # no thread begins within quotes
+        "parallel": str(look is not None and not look.has_breaks).lower(),  # no thread begins within quotes
     }
-    if not (look.is_regular and look.is_crlf):  # which DuckDB knows by the first line alone
+    if look is None or not look.is_crlf:  # which DuckDB knows by the first line alone
         settings["new_line"] = r"'\n'"
     name = "".join(f"[{letter}]" if letter in "*?[" else letter for letter in str(path))
     return f"read_csv({_literal(name)}, {', '.join(f'{key} = {value}' for key, value in settings.items())})"
@@ -308,22 +311,30 @@ def open_text(path: Path, spelling: FormatSettings, errors: str = "strict") -> T
 def records_of(path: Path, spelling: FormatSettings) -> Iterator[tuple[int, list[str]]]:
     """Yield the line in which each row below the header begins, and its cells. `InputError` if it is not valid."""
     names, header = read_header(path, spelling)
-    line, size = 1, len(names)
+    line, size = 1 + spelling.skip, len(names)
     try:
         with open_text(path, spelling) as stream:
+            _skip(stream, spelling)
             reader = csv.reader(stream, delimiter=spelling.separator, quotechar=spelling.quote, strict=True)
             for number, record in enumerate(reader):
                 if number >= header and record and (size == 1 or len(record) > 1 or record[0].strip()):
                     if len(record) != size:
                         raise InputError(f"{path}, line {line}: {len(record)} fields, but the header has {size}")
-                    yield line, record
-                line = reader.line_num + 1
+                    if record[0].strip() not in spelling.drop_rows:
+                        yield line, record
+                line = reader.line_num + 1 + spelling.skip
     except csv.Error as error:
         raise InputError(f"{path}, line {line}: not valid CSV: {error}") from None
     except UnicodeDecodeError:
         _complain_of_bytes(path)
     except (OSError, EOFError) as error:
         raise InputError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
+
+
+def _skip(stream: TextIO, spelling: FormatSettings) -> None:
+    """Read the lines before the header."""
+    for _ in range(spelling.skip):
+        stream.readline()
 
 
 def _complain_of_bytes(path: Path, copy: Path | None = None) -> NoReturn:
@@ -355,6 +366,7 @@ def read_header(path: Path, spelling: FormatSettings) -> tuple[list[str], int]:
     try:
         # What is not UTF-8 below the header DuckDB will find, and say in which line.
         with open_text(path, spelling, "surrogateescape") as stream:
+            _skip(stream, spelling)
             reader = csv.reader(stream, delimiter=spelling.separator, quotechar=spelling.quote, strict=True)
             record: list[str] = []
             for record in reader:

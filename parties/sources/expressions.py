@@ -15,11 +15,23 @@ from typing import Any
 import ibis.expr.datatypes as dt
 import sqlglot.expressions as exp
 
-from parties.sources.mapping import NUMBER, TIME, ColumnRule, Ranges, day_pattern, is_number
+from parties.sources.mapping import (
+    SIGNED,
+    TIME,
+    ColumnRule,
+    Ranges,
+    clock_pattern,
+    day_codes,
+    day_pattern,
+    is_number,
+    number_pattern,
+)
+from parties.sources.settings import FormatSettings, day_and_clock
 from parties.tables.types import DAY
 from smc.errors import InputError
 
 SPACE = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())  # all that `str.strip` drops
+DUCKDB_LAST_YEAR = 2068  # of two-digit years, as DuckDB reads them
 _EXACT = 2**53  # whole floating-point numbers below are known to the last digit
 
 
@@ -121,7 +133,7 @@ class Cell:
             by_start = self._choose(start, self._rule.starts)
             return [self._choose(self.text, texts), by_start] if texts else [by_start]
         if self._type.is_integer():  # compared as what they are
-            whole = {int(text): i for text, i in texts.items() if re.fullmatch(r"0|-?[1-9][0-9]{0,17}", text)}
+            whole = {int(text): i for text, i in texts.items() if re.fullmatch(r"0|-?[1-9][0-9]{0,19}", text)}
             return [_choose(self._column.copy(), {_number(key): i for key, i in whole.items()})] if whole else []
         if self._is_number:  # words are the texts of none
             texts = {text: index for text, index in texts.items() if is_number(text)}
@@ -156,13 +168,7 @@ class Cell:
     def _x(self, ranges: Ranges) -> exp.Expr:
         """Return the cell as a number, NULL if it is none."""
         if self._type.is_string():
-            spelling = self._rule.spelling
-            text = self.text
-            for mark, meant in ((spelling.thousands, ""), (spelling.decimal, ".")):
-                if mark and mark != meant:
-                    text = exp.func("REPLACE", text, exp.Literal.string(mark), exp.Literal.string(meant))
-            is_number = exp.RegexpLike(this=text, expression=exp.Literal.string(NUMBER))
-            return exp.case().when(is_number, exp.cast(text.copy(), "DOUBLE"))
+            return number_in(self.text, self._rule.spelling)
         if self._type.is_integer() and ranges.grid is None and all(isinstance(edge, int) for edge in ranges.edges):
             return self._column
         return exp.cast(self._column.copy(), "DOUBLE")
@@ -171,31 +177,15 @@ class Cell:
         """Return the cell as days since 1970-01-01, NULL if it is no date."""
         day: exp.Expr = self._column.copy()
         if self._type.is_string():
-            form = self._rule.dates
-            day = exp.Anonymous(this="try_strptime", expressions=[self.text, exp.Literal.string(form)])
-            is_day = _matches(self.text, day_pattern(form))
-            if "%j" in form:  # the 366th day of a year of 365 would be one of the next
-                group = 1 if form.index("%Y") < form.index("%j") else 2
-                arguments = [self.text, exp.Literal.string(day_pattern(form)), _number(group)]
-                year = exp.cast(exp.Anonymous(this="regexp_extract", expressions=arguments), "INT")
-                is_day = is_day.and_(exp.Anonymous(this="year", expressions=[day.copy()]).eq(year))
-            day = exp.case().when(is_day, day)
-        epoch = exp.cast(exp.Literal.string("1970-01-01"), "DATE")
-        return exp.DateDiff(this=exp.cast(day, "DATE"), expression=epoch, unit=exp.var("DAY"))
+            return days_in(self.text, self._rule.dates, self._rule.spelling.last_year)
+        return _since_epoch(day)
 
     def _seconds(self) -> exp.Expr:
         """Return the cell as seconds of the day, NULL if it is no time."""
         clock: exp.Expr = self._column.copy()
         if self._type.is_string():
-            clock = exp.case().when(
-                _matches(self.text, TIME), exp.TryCast(this=self.text, to=exp.DataType.build("TIME"))
-            )
-        hour, minute, second = (
-            exp.Mul(this=_floor(exp.Extract(this=exp.var(part), expression=clock.copy())), expression=_number(seconds))
-            for part, seconds in (("HOUR", 3600), ("MINUTE", 60), ("SECOND", 1))
-        )
-        seconds = exp.Paren(this=exp.Add(this=exp.Add(this=hour, expression=minute), expression=second))
-        return exp.case().when(exp.Between(this=seconds, low=_number(0), high=_number(DAY - 1)), seconds.copy())
+            clock = _time_in(self.text)
+        return _seconds_of(clock)
 
     def _missing(self) -> list[exp.Expr]:
         if self._rule.missing is None:
@@ -216,6 +206,89 @@ class Cell:
     def complaint(self, text: str | None) -> str:
         """Return what is wrong with a value that has no index, given as text."""
         return self._rule.complaint(None if self._type.is_floating() and text and text.casefold() == "nan" else text)
+
+
+def number_in(text: exp.Expr, spelling: FormatSettings) -> exp.Expr:
+    """Return the number that a text spells, NULL if it spells none: `mapping.number_of` in SQL."""
+    text = signed_text(text, spelling)
+    pattern = number_pattern(spelling.decimal, spelling.thousands)
+    is_number = exp.RegexpLike(this=text, expression=exp.Literal.string(pattern))
+    for mark, meant in ((spelling.thousands, ""), (spelling.decimal, ".")):
+        if mark and mark != meant:
+            text = _replaced(text, mark, meant)
+    return exp.case().when(is_number, exp.cast(text.copy(), "DOUBLE"))
+
+
+def signed_text(text: exp.Expr, spelling: FormatSettings) -> exp.Expr:
+    """Return the text of a number without texts that are dropped, and with `-` before a number below zero."""
+    for word in spelling.drop:
+        text = _replaced(text, word, "")
+    if spelling.drop:
+        text = exp.Trim(this=text, expression=exp.Literal.string(SPACE))
+    if spelling.negative == "\u2212":
+        text = _replaced(text, "\u2212", "-")
+    elif spelling.negative in SIGNED:
+        pattern, sign = SIGNED[spelling.negative]
+        arguments = [text, exp.Literal.string(pattern), exp.Literal.string(rf"{sign}\1")]
+        text = exp.RegexpReplace(this=arguments[0], expression=arguments[1], replacement=arguments[2])
+    return text
+
+
+def days_in(text: exp.Expr, form: str, last_year: int) -> exp.Expr:
+    """Return the days since 1970-01-01 of a text of this form, NULL if it has another form. For DuckDB."""
+    pattern, codes = day_pattern(form), day_codes(form)
+    only, clock = day_and_clock(form)
+    is_day = _matches(text, pattern)
+
+    def part(code: str) -> exp.Expr:
+        group = _number(codes.index(code) + 1)
+        return exp.Anonymous(this="regexp_extract", expressions=[text.copy(), exp.Literal.string(pattern), group])
+
+    day: exp.Expr = text.copy()
+    if "y" in codes and last_year != DUCKDB_LAST_YEAR:
+        two_digits = exp.TryCast(this=part("y"), to=exp.DataType.build("INT"))
+        past = exp.Mod(
+            this=exp.Paren(this=exp.Sub(this=_number(last_year), expression=two_digits)), expression=_number(100)
+        )
+        year = exp.cast(exp.Paren(this=exp.Sub(this=_number(last_year), expression=past)), "TEXT")
+        month = next(code for code in "mbB" if code in codes)
+        dash = exp.Literal.string("-")
+        day, only = exp.Concat(expressions=[year, dash, part(month), dash.copy(), part("d")]), f"%Y-%{month}-%d"
+    elif clock:  # of which engines know less than day_pattern
+        inner = exp.Literal.string(f"^(.*?){clock_pattern(clock)}$")
+        day = exp.Anonymous(this="regexp_extract", expressions=[day, inner, _number(1)])
+    day = exp.Anonymous(this="try_strptime", expressions=[day, exp.Literal.string(only)])
+    if "j" in codes:  # the 366th day of a year of 365 would be one of the next
+        year = exp.cast(part("Y"), "INT")
+        is_day = is_day.and_(exp.Anonymous(this="year", expressions=[day.copy()]).eq(year))
+    return _since_epoch(exp.case().when(is_day, day))
+
+
+def seconds_in(text: exp.Expr) -> exp.Expr:
+    """Return the seconds of the day of a text that is a time, NULL if it is none. For DuckDB."""
+    return _seconds_of(_time_in(text))
+
+
+def _time_in(text: exp.Expr) -> exp.Expr:
+    return exp.case().when(_matches(text, TIME), exp.TryCast(this=text.copy(), to=exp.DataType.build("TIME")))
+
+
+def _seconds_of(clock: exp.Expr) -> exp.Expr:
+    hour, minute, second = (
+        exp.Mul(this=_floor(exp.Extract(this=exp.var(part), expression=clock.copy())), expression=_number(seconds))
+        for part, seconds in (("HOUR", 3600), ("MINUTE", 60), ("SECOND", 1))
+    )
+    seconds = exp.Paren(this=exp.Add(this=exp.Add(this=hour, expression=minute), expression=second))
+    return exp.case().when(exp.Between(this=seconds, low=_number(0), high=_number(DAY - 1)), seconds.copy())
+
+
+def _since_epoch(day: exp.Expr) -> exp.Expr:
+    epoch = exp.cast(exp.Literal.string("1970-01-01"), "DATE")
+    return exp.DateDiff(this=exp.cast(day, "DATE"), expression=epoch, unit=exp.var("DAY"))
+
+
+def _replaced(text: exp.Expr, word: str, meant: str) -> exp.Expr:
+    return exp.func("REPLACE", text, exp.Literal.string(word), exp.Literal.string(meant))
 
 
 def _between(x: exp.Expr, ranges: Ranges, first: int, last: int) -> exp.Expr:

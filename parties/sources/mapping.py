@@ -8,10 +8,11 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
+from functools import cache
 from typing import TYPE_CHECKING
 
 from parties.base.text import did_you_mean, instead, listed, quoted
-from parties.sources.settings import ColumnSettings, FormatSettings
+from parties.sources.settings import ColumnSettings, FormatSettings, day_and_clock
 from parties.tables.delimited import MISSING
 from parties.tables.schema import Schema
 from parties.tables.spellings import readings
@@ -28,7 +29,14 @@ NUMBER = r"^[+-]?([0-9]{1,40}(\.[0-9]{0,40})?|\.[0-9]{1,40})([eE][+-]?[0-9]{1,2}
 
 TIME = r"([01]?[0-9]|2[0-3]):([0-5][0-9])(:([0-5][0-9])([.][0-9]{1,6})?)?"
 _YEAR = "(000[1-9]|00[1-9][0-9]|0[1-9][0-9]{2}|[1-9][0-9]{3})"
-_CLOCK = {"H": "([01][0-9]|2[0-3])", "M": "([0-5][0-9])", "S": "([0-5][0-9])"}  # behind a day, where it says nothing
+MONTHS = (
+    *("January", "February", "March", "April", "May", "June", "July"),
+    *("August", "September", "October", "November", "December"),
+)
+_NAMES = {  # of months, in any capitals: engines read English
+    "b": f"((?i:{'|'.join(name[:3] for name in MONTHS)}))",
+    "B": f"((?i:{'|'.join(MONTHS)}))",
+}
 _PARTS = {  # of a day; each may be short where something stands between them
     True: {
         "d": "(0?[1-9]|[12][0-9]|3[01])",
@@ -36,36 +44,92 @@ _PARTS = {  # of a day; each may be short where something stands between them
         "j": "([0-9]{1,3})",
         "y": "([0-9]{2})",
         "Y": _YEAR,
-        **_CLOCK,
+        **_NAMES,
     },
-    False: {"d": "([0-9]{2})", "m": "([0-9]{2})", "j": "([0-9]{3})", "y": "([0-9]{2})", "Y": _YEAR, **_CLOCK},
+    False: {"d": "([0-9]{2})", "m": "([0-9]{2})", "j": "([0-9]{3})", "y": "([0-9]{2})", "Y": _YEAR, **_NAMES},
 }
-_CLOCK = {"H": "([01]?[0-9]|2[0-3])", "M": "([0-5][0-9])", "S": "([0-5][0-9])"}  # behind a day
+_CLOCK = {  # behind a day
+    "H": "(?:[01]?[0-9]|2[0-3])",
+    "I": "(?:0?[1-9]|1[0-2])",
+    "M": "(?:[0-5][0-9])",
+    "S": "(?:[0-5][0-9])",
+    "f": "(?:[0-9]{1,9})",
+    "p": "(?:[aApP][.]?[mM][.]?)",
+    "z": "(?:[zZ]|[+-][0-9]{2}(?::?[0-9]{2})?)?",
+}
+_FRACTION = "(?:[.,][0-9]{1,9})?"  # programs leave out one of zeros
 
 PLAIN = FormatSettings()
 
 
 def day_pattern(form: str) -> str:
-    """Return the regular expression of days of a form, with a group for each part: the same in Python and in SQL."""
-    parts = _PARTS[re.search("%.%", form) is None] | _CLOCK
+    """Return the regular expression of days of a form, with a group for each part of the day: for Python and SQL."""
+    day, clock = day_and_clock(form)
+    parts = _PARTS[re.search("%[Ymdyj]%[Ymdyj]", day) is None]
+    return _pattern(day, parts) + clock_pattern(clock)
+
+
+def clock_pattern(clock: str) -> str:
+    """Return the regular expression of a time of the day behind a day, without groups."""
+    return _FRACTION.join(_pattern(part, _CLOCK) for part in re.split("[.,]%f", clock))
+
+
+def _pattern(form: str, parts: Mapping[str, str]) -> str:
     return "".join(
         parts[piece[1]] if piece.startswith("%") else re.escape(piece) for piece in re.split("(%.)", form) if piece
     )
 
 
-def _day(text: str, form: str) -> date | None:
-    """Return the day of a text; None if it is none."""
+def day_of(text: str, form: str, last_year: int) -> date | None:
+    """Return the day of a text; None if the text has another form."""
     if (match := re.fullmatch(day_pattern(form), text)) is None:
         return None
-    part = dict(zip(re.findall("%(.)", form), map(int, match.groups()), strict=True))
-    year = part["Y"] if "Y" in part else part["y"] + (2000 if part["y"] < 69 else 1900)
+    part = dict(zip(day_codes(form), match.groups(), strict=True))
+    year = int(part["Y"]) if "Y" in part else last_year - (last_year - int(part["y"])) % 100
     try:
         if "j" not in part:
-            return date(year, part["m"], part["d"])
-        day = date(year, 1, 1) + timedelta(part["j"] - 1)
+            name = (part.get("b") or part.get("B") or "")[:3].capitalize()
+            month = next(i for i, of in enumerate(MONTHS, 1) if of[:3] == name) if name else int(part["m"])
+            return date(year, month, int(part["d"]))
+        day = date(year, 1, 1) + timedelta(int(part["j"]) - 1)
     except (ValueError, OverflowError):
         return None
     return day if day.year == year else None
+
+
+def day_codes(form: str) -> list[str]:
+    """Return the codes of the day in a form, in their order."""
+    return re.findall("%(.)", day_and_clock(form)[0])
+
+
+@cache
+def number_pattern(decimal: str, thousands: str) -> str:
+    """Return the regular expression of numbers with these marks: between thousands stand groups of three digits."""
+    if (decimal, thousands) == (".", ""):
+        return NUMBER
+    point, mark = re.escape(decimal), re.escape(thousands)
+    parted = f"|[0-9]{{1,3}}({mark}[0-9]{{3}}){{1,12}}" if thousands else ""
+    whole = f"([0-9]{{1,40}}{parted})({point}[0-9]{{0,40}})?"
+    return rf"^[+-]?({whole}|{point}[0-9]{{1,40}})([eE][+-]?[0-9]{{1,2}})?$"
+
+
+SIGNED = {"()": (r"^\((.*)\)$", "-"), "behind": ("^(.*)-$", "-")}  # a pattern, and what stands before its group
+
+
+def number_of(text: str, spelling: FormatSettings) -> float | None:
+    """Return the number that a text spells; None if it spells none."""
+    for word in spelling.drop:
+        text = text.replace(word, "")
+    if spelling.drop:
+        text = text.strip()
+    if spelling.negative == "\u2212":
+        text = text.replace("\u2212", "-")
+    elif spelling.negative in SIGNED:
+        pattern, sign = SIGNED[spelling.negative]
+        text = re.sub(pattern, rf"{sign}\1", text)
+    if re.match(number_pattern(spelling.decimal, spelling.thousands), text) is None:
+        return None
+    return float(text.replace(spelling.thousands, "").replace(spelling.decimal, "."))
 
 
 @dataclass(frozen=True)
@@ -152,13 +216,12 @@ class ColumnRule:
         assert self.ranges is not None
         match self.ranges.reads:
             case "date":
-                return None if (day := _day(text, self.dates)) is None else days_of(day)
+                return None if (day := day_of(text, self.dates, self.spelling.last_year)) is None else days_of(day)
             case "time":
                 if (clock := re.fullmatch(TIME, text)) is None:
                     return None
                 return int(clock[1]) * 3600 + int(clock[2]) * 60 + int(clock[4] or 0)
-        spelled = text.replace(self.spelling.thousands, "").replace(self.spelling.decimal, ".")
-        return float(spelled) if re.match(NUMBER, spelled) else None
+        return number_of(text, self.spelling)
 
     def complaint(self, text: str | None) -> str:
         """Return what is wrong with a value that has no index, given as text; None for no value."""
@@ -216,7 +279,7 @@ def _rule(name: str, categories: tuple[str, ...], settings: ColumnSettings, spel
             )
         return index[category]
 
-    column = type_of(categories)
+    column, spelling = type_of(categories), settings.spelling(spelling)
     missing = index.get(MISSING) if settings.missing is None else place(settings.missing, "missing")
     texts = {raw: place(category, "values") for raw, category in settings.values.items()}
     if column is not None and settings.edges is not None:
@@ -246,7 +309,7 @@ def _rule(name: str, categories: tuple[str, ...], settings: ColumnSettings, spel
         ranges,
         missing,
         spelling,
-        settings.dates or spelling.dates,
+        spelling.dates,
         prefix,
         starts,
         None if other is None else index[other],

@@ -58,6 +58,7 @@ in it is the path of Parquet files. For a DuckDB file `table` may be left out if
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Mapping
 from contextlib import suppress
@@ -154,19 +155,45 @@ def _fingerprint(value: str) -> str:
     return fingerprint
 
 
+def _encoding(value: str) -> str:
+    """Return a check that Python has a text encoding of this name; UTF-8 by its usual name."""
+    try:
+        "".encode(value)
+        name = codecs.lookup(value).name
+    except (LookupError, ValueError, UnicodeError):
+        raise ValueError(f"{quoted(value)} is not a text encoding of Python, such as cp1251 or gb18030") from None
+    return name if name in ("utf-8", "utf-16") else value
+
+
+def day_and_clock(form: str) -> tuple[str, str]:
+    """Return the part of a date form that gives the day, and the rest, which gives the time of the day."""
+    match = re.search("%[HI]", form)
+    end = len(form) if match is None else match.start()
+    return form[:end], form[end:]
+
+
+CLOCKS = ("", "H", "HM", "HMS", "HMSf", "IMp", "IMSp", "IMSfp")  # the codes of the time of the day, in their order
+
+
 def _date_form(value: str) -> str:
     """Return a check that a form names the day, the month and the year, each once; and maybe the time of the day."""
-    day, clock = re.fullmatch(r"(.*?)(%H.*)?", value, re.DOTALL).groups("")  # type: ignore[union-attr]
-    codes = [re.findall(r"%(.)", part) for part in (day, clock)]
+    day, clock = day_and_clock(value)
+    codes = ["".join(re.findall(r"%(.)", part)) for part in (day, clock)]
     if (
-        sorted(codes[0]) not in (["Y", "d", "m"], ["d", "m", "y"], ["Y", "j"])
-        or codes[1] != ["H", "M", "S"][: len(codes[1])]
+        "".join(sorted(codes[0])) not in ("Ydm", "dmy", "Yj", "Ybd", "bdy", "BYd", "Bdy")
+        or codes[1].removesuffix("z") not in CLOCKS
     ):
         raise ValueError(f'must be a form such as "%d.%m.%Y", not {quoted(value)}')
     return value
 
 
 Name: TypeAlias = Annotated[str, StringConstraints(min_length=1)]
+Encoding: TypeAlias = Annotated[str, StringConstraints(min_length=1, max_length=40), AfterValidator(_encoding)]
+DecimalMark: TypeAlias = Literal[".", ","]
+ThousandsMark: TypeAlias = Literal["", ".", ",", "'", " ", "\u2019", "\u00a0", "\u202f"]
+NegativeMark: TypeAlias = Literal["-", "\u2212", "()", "behind"]
+Dropped: TypeAlias = tuple[Name, ...]
+LastYear: TypeAlias = Annotated[int, Field(strict=True, ge=1099, le=9000)]
 DateForm: TypeAlias = Annotated[str, StringConstraints(max_length=40), AfterValidator(_date_form)]
 Fingerprint: TypeAlias = Annotated[str, AfterValidator(_fingerprint)]  # of a certificate
 Category: TypeAlias = Annotated[Name, BeforeValidator(as_text)]
@@ -179,18 +206,26 @@ Edge: TypeAlias = Annotated[
 
 
 class FormatSettings(Settings):
-    """How a table's cells are spelled where they are text; `separator`, `quote` and `encoding` are of a CSV file.
+    """Spelling of a table's text cells. The first five settings are for CSV files.
 
+    `skip` lines stand before the header. Rows whose first cell is one of `drop_rows` are not rows of the table.
     `missing` are texts that mean no value, in all columns but those whose schema lists them. `dates` is a form of
-    `strftime`. A number's `thousands` marks are dropped, and its `decimal` mark stands for a point.
+    `strftime`. Its two-digit years end with `last_year`. A number's `thousands` marks and the texts of `drop` are
+    dropped, and its `decimal` mark stands for a point. `negative` marks a number below zero: `-` before it, U+2212 (or
+    `-`) before it, brackets around it, or `-` behind it.
     """
 
     separator: Literal[",", ";", "\t", "|"] = ","
     quote: Literal['"', "'"] = '"'
-    encoding: Literal["utf-8", "utf-16", "latin-1", "cp1252"] = "utf-8"
-    decimal: Literal[".", ","] = "."
-    thousands: Literal["", ".", ",", "'", " "] = ""
+    encoding: Encoding = "utf-8"
+    skip: Annotated[int, Field(strict=True, ge=0, le=1000)] = 0
+    drop_rows: tuple[str, ...] = ()
+    decimal: DecimalMark = "."
+    thousands: ThousandsMark = ""
+    negative: NegativeMark = "-"
+    drop: Dropped = ()
     dates: DateForm = "%Y-%m-%d"
+    last_year: LastYear = 2068
     missing: tuple[str, ...] = ()
 
     @model_validator(mode="after")
@@ -206,17 +241,28 @@ class ColumnSettings(Settings):
     A raw value in `values` stands for the category that it is mapped to; without `edges`, any other stands for itself.
     With `edges` the column is a number x: of the attribute's k categories other than `?`, in schema order, category i
     holds edges[i-1] <= x < edges[i], the first all below edges[0], the last all from edges[k-2]; `values` are codes
-    that are taken out before. `missing` is the category of NULL, NaN, empty text and `?`. `dates` is the form of
-    this column's days, if it is not the table's.
+    that are taken out before. `missing` is the category of NULL, NaN, empty text and `?`. `decimal`, `thousands`,
+    `negative`, `drop`, `dates` and `last_year` are the spelling of this column, where it is not the table's.
     """
 
     column: Name | None = None
     values: Annotated[dict[str, Category], AfterValidator(_spellings)] = Field(default_factory=dict)
+    decimal: DecimalMark | None = None
+    thousands: ThousandsMark | None = None
+    negative: NegativeMark | None = None
+    drop: Dropped | None = None
     dates: DateForm | None = None
+    last_year: LastYear | None = None
     edges: Annotated[tuple[Edge, ...], AfterValidator(_increasing)] | None = None
     missing: Category | None = None
 
+    def spelling(self, table: FormatSettings) -> FormatSettings:
+        """Return the spelling of this column: the table's, with the settings of the column."""
+        own = {name: value for name in SPELLED if (value := getattr(self, name)) is not None}
+        return table.model_copy(update=own) if own else table
 
+
+SPELLED = ("decimal", "thousands", "negative", "drop", "dates", "last_year")  # settings of a table and of a column
 Sql: TypeAlias = Annotated[str, StringConstraints(min_length=1, max_length=MOST_SQL)]
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from parties.alone.preparing.profile import TableProfile, profile
+from parties.alone.preparing.readings import GUESS
 from parties.base import files
 from parties.sources.settings import TableSettings
 from smc.errors import InputError
@@ -66,7 +67,7 @@ class OwnTables:
             if key not in self._looks:
                 if len(self._looks) >= MOST_KEPT:
                     self._looks.pop(next(iter(self._looks)))
-                self._looks[key] = profile(table, target)
+                self._looks[key] = profile(table, target, GUESS)  # remarks name the readings that fit, too
             return self._looks[key]
 
     def quality(self, name: str) -> Quality | None:

@@ -42,12 +42,12 @@ def fit(table: TableProfile, schema: Schema) -> TableProposal:
     remarks = [
         f"no column is called {quoted(name)}: say which it is, as columns.{toml_key(name)}.column" for name in lacking
     ]
-    return TableProposal(schema, (*proposals, *asides), tuple(remarks), mapping)
+    return TableProposal(schema, (*proposals, *asides), (*table.remarks, *remarks), mapping)
 
 
 def misfits(column: ColumnProfile, table: TableProfile, categories: tuple[str, ...]) -> list[str]:
     """Return what no mapping can help."""
-    kind, remarks = type_of(categories), []
+    kind, remarks = type_of(categories), [*column.remarks]
     reads = "number" if column.reads in NUMBERS else column.reads
     if isinstance(kind, OrderedType) and kind.reads != reads:
         remarks.append(f"the schema says {kind.type}s, and these are {holds(column)}")

@@ -27,8 +27,7 @@ def column_settings(
     settings: dict[str, Any] = {} if column.name == attribute else {"column": column.name}
     remarks = []
     kind = type_of(categories)
-    if column.form not in ("", table.spelling.dates):
-        settings["dates"] = column.form
+    settings |= spelled(column, table)
     codes = {"", MISSING, *table.spelling.missing}
     if isinstance(kind, OrderedType):
         words = [text for text in column.odd if text not in codes and not unusable(text)]
@@ -54,6 +53,22 @@ def column_settings(
             f"{listed(unknown, 5)}: not in the schema; say what is meant, as columns.{toml_key(attribute)}.values"
         )
     return settings, remarks
+
+
+def spelled(column: ColumnProfile, table: TableProfile) -> dict[str, Any]:
+    """Return the spelling of a column's cells, where it is not the table's."""
+    keys: tuple[str, ...] = ()
+    if column.reads == "date" and column.form:
+        keys = ("dates", "last_year") if "%y" in column.form else ("dates",)
+    elif column.reads in NUMBERS:
+        keys = (*(("decimal", "thousands") if column.is_marked else ()), "negative", "drop")
+    own = column.spelling.model_copy(update={} if column.parted else {"thousands": ""})
+    if not column.parted and own.decimal == table.spelling.decimal:
+        own = own.model_copy(update={"thousands": table.spelling.thousands})
+    settings = {key: getattr(own, key) for key in keys if getattr(own, key) != getattr(table.spelling, key)}
+    if "drop" in settings:
+        settings["drop"] = list(settings["drop"])
+    return settings
 
 
 def unique(texts: Iterable[str], key: Callable[[str], str]) -> dict[str, str]:

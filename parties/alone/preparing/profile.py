@@ -9,35 +9,38 @@ All of it is private, and for this party's operator only.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from datetime import date, timedelta
+from functools import cache
+from itertools import combinations
 from typing import Any
 
 import ibis.expr.datatypes as dt
+import sqlglot.expressions as exp
 
-from parties.alone.preparing.spelling import (
-    CODE,
-    COMMA,
+from parties.alone.preparing.readings import (
+    COMPACT,
     MOST,
-    NO_VALUE,
-    POINT,
-    TIME,
-    date_form,
-    decimal_mark,
-    share,
-    spelling_of,
+    REFUSE,
+    Choices,
+    Question,
+    Reading,
+    readings,
 )
-from parties.base.text import instead, quoted
+from parties.alone.preparing.spelling import beside, spelling_of
+from parties.alone.preparing.spellings import NO_VALUE
+from parties.base.text import instead, listed, quoted
 from parties.sources.databases import Scratch
-from parties.sources.expressions import Cell
-from parties.sources.mapping import NUMBER, ColumnRule
+from parties.sources.expressions import Cell, days_in, number_in, seconds_in
+from parties.sources.mapping import ColumnRule
 from parties.sources.opened import RowQuery
 from parties.sources.opening import open_rows
-from parties.sources.settings import FormatSettings, PlaceSettings, TableSettings
+from parties.sources.settings import SPELLED, FormatSettings, PlaceSettings, TableSettings
 from parties.tables.delimited import MISSING
 from parties.tables.spellings import composed
-from parties.tables.types import DAY
+from parties.tables.types import EPOCH, days_of
 from smc.errors import InputError
 
 FREQUENT = 60  # values of a column that are looked at to find out what it holds
@@ -47,6 +50,10 @@ ODD = 200  # texts among numbers; a column of more different ones is none of num
 HEAD = 10_000  # rows of which declared columns' texts are looked at
 SAMPLED = 1 << 20  # rows: of more, the middle of a column is that of about so many
 FINEST = 12  # decimals: more say no more of a column
+AT_ONCE = 32  # expressions of a query: the time that DuckDB takes to plan more grows with their square
+EXAMPLES = 3  # cells in a question
+BIRTH = re.compile(r"geb|birth|born|dob|nasc|naiss", re.IGNORECASE)  # names of columns whose days are past
+SENTINEL = re.compile(r"-(9+|8+|7+)|(9{3,}|8{3,}|7{3,})")  # numbers that often stand for no value
 VAST = 1e100  # numbers beyond stand for something else
 
 
@@ -56,8 +63,9 @@ class ColumnProfile:
 
     `rows` have a value, of about `distinct` ones; `frequent` are the most frequent. Ordered columns lie from `low` to
     `high`, the middle 98 % from `inner[0]` to `inner[1]`, as numbers of `parties.tables.types`; `odd` are their texts
-    that are none; `parted` if thousands have a mark. `counts` are rows by value and class of the target, of columns
-    with few values.
+    that are none. `parted` if thousands have a mark, `is_marked` if any number has one. `spelling` is that of its
+    cells. `codes` are numbers that mean no value. `remarks` say how cells were read where there was a choice. `counts`
+    are rows by value and class of the target, of columns with few values.
     """
 
     name: str
@@ -73,6 +81,10 @@ class ColumnProfile:
     decimals: int = 0
     odd: tuple[str, ...] = ()
     parted: bool = False
+    spelling: FormatSettings = field(default_factory=FormatSettings)
+    remarks: tuple[str, ...] = ()
+    codes: tuple[str, ...] = ()
+    is_marked: bool = False
     counts: dict[str, dict[str, int]] = field(default_factory=dict)
 
 
@@ -100,37 +112,46 @@ class TableProfile:
     rows: int
     columns: tuple[ColumnProfile, ...]
     unfit: dict[str, str]
+    remarks: tuple[str, ...] = ()
 
 
-def profile(place: PlaceSettings, target: str | None = None) -> TableProfile:
+def profile(place: PlaceSettings, target: str | None = None, choices: Choices = REFUSE) -> TableProfile:
     """Look at all columns of a place, or of a party's table as it chooses its rows.
 
-    `InputError` if it cannot be read, has no rows, or lacks the target.
+    Args:
+        place: the rows.
+        target: the class column, if there is one.
+        choices: who decides if all cells of a column can be read in several ways.
+
+    Raises:
+        InputError: it cannot be read, has no rows, lacks the target, or can be read in several ways.
     """
-    spelled = _with_spelling(place)
+    spelled, remarks = _with_spelling(place, choices)
     with open_rows(spelled) as rows:
-        return profile_rows(rows, target, spelled)
+        table = profile_rows(rows, target, spelled, choices)
+    return replace(table, remarks=(*remarks, *table.remarks))
 
 
-def _with_spelling(place: PlaceSettings) -> PlaceSettings:
-    """Return the place with the spelling that its CSV files are found to have, unless it says one."""
+def _with_spelling(place: PlaceSettings, choices: Choices) -> tuple[PlaceSettings, list[str]]:
+    """Return the place with the spelling that its CSV files are found to have, unless it says one; and remarks."""
     if "format" in place.model_fields_set:
-        return place
+        return place, []
     if not isinstance(place, TableSettings) or place.query is None:
-        return place.model_copy(update={"format": spelling_of(place)})
+        spelling, remarks = spelling_of(place, choices)
+        return place.model_copy(update={"format": spelling}), remarks
     spellings = {
-        name: spelling_of(PlaceSettings(source=file.source, table=file.table))
+        name: spelling_of(PlaceSettings(source=file.source, table=file.table), choices)[0]
         for name, file in place.files.items()
         if file.format is None
     }
     first = next(iter(spellings.values()), FormatSettings())
     if all(spelling == first for spelling in spellings.values()):  # then the table says it, for all of them
-        return place.model_copy(update={"format": first})
+        return place.model_copy(update={"format": first}), []
     files = {name: place.files[name].model_copy(update={"format": spelling}) for name, spelling in spellings.items()}
-    return place.model_copy(update={"files": place.files | files})
+    return place.model_copy(update={"files": place.files | files}), []
 
 
-def profile_rows(rows: RowQuery, target: str | None, place: PlaceSettings) -> TableProfile:
+def profile_rows(rows: RowQuery, target: str | None, place: PlaceSettings, choices: Choices = REFUSE) -> TableProfile:
     """Look at all columns of rows, see `profile`; `place` says how they are spelled, and bounds the memory."""
     label = rows.engine.place
     unfit = {name: str(why) for name in rows.types if name and (why := rows.unfit(name)) is not None}
@@ -157,7 +178,12 @@ def profile_rows(rows: RowQuery, target: str | None, place: PlaceSettings) -> Ta
         ask = engine.backend.raw_sql
         days = {i for i, name in enumerate(names) if rows.engine.lists or not rows.types[name].is_string()}
         with engine.reporting():
-            return _profile(place, ask, names, cells, None if target is None else names.index(target), unfit, days)
+            dropped, remarks = beside(ask, [*rows.types], names, place) if engine is rows.engine else ((), ())
+            look = _Looker(place, ask, names, cells, days, choices)
+            table = look.table(None if target is None else names.index(target), unfit)
+        if dropped:
+            table = replace(table, spelling=table.spelling.model_copy(update={"drop_rows": dropped}))
+        return replace(table, remarks=(*remarks, *table.remarks))
 
 
 def _take(rows: RowQuery, names: Sequence[str], engine: Scratch) -> list[_Cell]:
@@ -233,69 +259,295 @@ def _cell(i: int, dtype: dt.DataType, ours: bool) -> _Cell:
     return _Cell(f"NULLIF({c}, '')", f"NULLIF({c}, '')")
 
 
-def _profile(
-    place: PlaceSettings,
-    ask: Any,
-    names: list[str],
-    cells: list[_Cell],
-    target: int | None,
-    unfit: dict[str, str],
-    days: Container[int],
-) -> TableProfile:
-    sizes = [f"approx_count_distinct({c.value}), COUNT({c.value})" for c in cells]
-    total, *facts = ask(f"SELECT COUNT(*), {', '.join([*sizes, *_samples(cells, declared=False)])} FROM raw").fetchone()
-    head = f"(SELECT * FROM raw LIMIT {HEAD})"
-    looked_at = iter(facts[2 * len(cells) :]), iter(_one(ask, _samples(cells, declared=True), head))
-    first = [
-        ColumnProfile(
-            name,
-            cell.declared or "text",
-            facts[2 * i + 1],
-            facts[2 * i],
-            tuple(next(looked_at[bool(cell.declared)]) or ()),
-            next(looked_at[bool(cell.declared)]) or 0,
-            "%Y-%m-%d" if cell.declared == "date" else "",
-            decimals=next(looked_at[1]) or 0 if cell.declared else 0,
+class _Looker:
+    """A look at the columns of the table `raw`."""
+
+    def __init__(
+        self,
+        place: PlaceSettings,
+        ask: Callable[[str], Any],
+        names: Sequence[str],
+        cells: list[_Cell],
+        days: Container[int],
+        choices: Choices,
+    ) -> None:
+        self._place, self._ask, self._names, self._cells, self._days = place, ask, names, cells, days
+        self._choices = choices
+        self._today = days_of(date.today())
+
+    def table(self, target: int | None, unfit: dict[str, str]) -> TableProfile:
+        """Return what the columns hold."""
+        ask, cells = self._ask, self._cells
+        total = ask("SELECT COUNT(*) FROM raw").fetchone()[0]
+        first = self._first()
+        samples = [
+            [text for text in column.frequent if text not in (*NO_VALUE, MISSING)] if column.reads == "text" else []
+            for column in first
+        ]
+        options = {
+            place: found
+            for place, texts in enumerate(samples)
+            if (found := readings(texts, self._place.format, place in self._days))
+            and "text" not in self._choices.of(self._names[place])
+        }
+        columns = self._read(first, options, samples)
+        columns = _measured(ask, columns, cells, total)
+        columns = self._again(columns, total)
+        columns = _counted(ask, columns, cells, target)
+        columns = _told_apart(ask, columns, cells)
+        spelling = _common(columns, self._place.format)
+        return TableProfile(self._place, spelling, total, tuple(columns), unfit)
+
+    def _first(self) -> list[ColumnProfile]:
+        """Return the columns with their sizes and samples of their texts."""
+        cells = self._cells
+        sizes = _one(
+            self._ask,
+            [part for c in cells for part in (f"approx_count_distinct({c.value})", f"COUNT({c.value})")],
         )
-        for i, (name, cell) in enumerate(zip(names, cells, strict=True))
+        head = f"(SELECT * FROM raw LIMIT {HEAD})"
+        looked_at = [
+            iter(_one(self._ask, _samples(cells, declared=declared), head if declared else "raw"))
+            for declared in (False, True)
+        ]
+        return [
+            ColumnProfile(
+                name,
+                cell.declared or "text",
+                sizes[2 * i + 1],
+                sizes[2 * i],
+                tuple(next(looked_at[bool(cell.declared)]) or ()),
+                next(looked_at[bool(cell.declared)]) or 0,
+                "%Y-%m-%d" if cell.declared == "date" else "",
+                decimals=next(looked_at[1]) or 0 if cell.declared else 0,
+            )
+            for i, (name, cell) in enumerate(zip(self._names, cells, strict=True))
+        ]
+
+    def _read(
+        self, columns: list[ColumnProfile], options: dict[int, list[Reading]], samples: Sequence[Sequence[str]]
+    ) -> list[ColumnProfile]:
+        """Return the columns with the readings that fit the most cells; the operator chooses among several."""
+        fitting = self._fitting(columns, options, samples)
+        sole = {place: fit[0] for place, fit in fitting.items() if len(fit) == 1}
+        marks: set[str] = {
+            r.spelling.decimal for place, r in sole.items() if r.kind == "real" and _has_mark(samples[place])
+        }
+        forms: set[str] = {reading.spelling.dates for reading in sole.values() if reading.kind == "date"}
+        read = list(columns)
+        for place, fit in fitting.items():
+            chosen, remarks = fit[0], []
+            if len(fit) > 1:
+                chosen, remark = self._choose(columns[place].name, fit, samples[place], marks, forms)
+                remarks = [remark]
+            remarks += _changes(columns[place].name, chosen, samples[place])
+            read[place] = replace(
+                columns[place],
+                reads=chosen.kind,
+                form=chosen.spelling.dates if chosen.kind == "date" else "",
+                spelling=chosen.spelling,
+                remarks=tuple(remarks),
+            )
+        return read
+
+    def _fitting(
+        self, columns: list[ColumnProfile], options: dict[int, list[Reading]], samples: Sequence[Sequence[str]]
+    ) -> dict[int, list[Reading]]:
+        """Return the readings of each column that fit the most cells; of those that agree on all cells, the first."""
+        parts = []
+        fitting = {place: _agreeing(of, samples[place]) for place, of in options.items()}
+        several = {  # beyond the sample there may be cells that decide
+            place: of for place, of in options.items() if len(of) > 1 and columns[place].distinct > FREQUENT / 2
+        }
+        for place, of in several.items():
+            text = self._cells[place].text
+            numbers = [_number(reading.kind, reading.spelling, text) for reading in of]
+            parts += [f"COUNT({x})" for x in numbers]
+            parts += [f"COALESCE(BOOL_OR({x} <> {y}), FALSE)" for x, y in combinations(numbers, 2)]
+        facts = iter(_one(self._ask, parts))
+        for place, of in several.items():
+            counts = [next(facts) for _ in of]
+            differs = {pair: next(facts) for pair in combinations(range(len(of)), 2)}
+            best = [i for i, count in enumerate(counts) if count == max(counts)]
+            kept = [i for n, i in enumerate(best) if all(differs[j, i] for j in best[:n])]
+            fitting[place] = [of[i] for i in kept]
+        return fitting
+
+    def _choose(
+        self, name: str, fit: Sequence[Reading], texts: Sequence[str], marks: set[str], forms: set[str]
+    ) -> tuple[Reading, str]:
+        """Return the reading that the operator gives, or that other columns have, or that is asked for; a remark."""
+        by_name = {reading.name: reading for reading in fit}
+        texts = [text for text in texts if len({reading.value(text) for reading in fit}) > 1][:EXAMPLES] or texts[:1]
+        examples = [", ".join(f"{quoted(text)} is {r.value(text)}" for text in texts) for r in fit]
+        question = Question(self._place.label, name, dict(zip(by_name, examples, strict=True)))
+        others = [r for r in fit if (r.spelling.decimal in marks if r.kind == "real" else r.spelling.dates in forms)]
+        if len(others) == 1 and not by_name.keys() & set(self._choices.of(name)):
+            chosen, why = others[0], ", as in other columns"
+        else:
+            chosen, why = by_name[self._choices.choose(question)], ""
+        text = texts[0]
+        rest = listed([key for key in by_name if key != chosen.name])
+        return chosen, f"read as {chosen.name}{why}: {quoted(text)} is {chosen.value(text)}; {rest} fits too"
+
+    def _again(self, columns: list[ColumnProfile], total: int) -> list[ColumnProfile]:
+        """Return the columns with two-digit years that are past, and without numbers that mean no value."""
+        again = {}
+        for place, column in enumerate(columns):
+            if column.reads == "date" and "%y" in column.form:
+                changed = self._century(column)
+            elif column.reads in ("integer", "real"):
+                changed = self._codes(column)
+            else:
+                changed = column
+            if changed is not column:
+                again[place] = changed
+        settled = _measured(self._ask, [*again.values()], [self._cells[place] for place in again], total)
+        looked = dict(zip(again, settled, strict=True))
+        return [looked.get(place, column) for place, column in enumerate(columns)]
+
+    def _century(self, column: ColumnProfile) -> ColumnProfile:
+        """Return the column with the century of its years: those after today are of the last one, or it is asked."""
+        year = (EPOCH + timedelta(days=self._today)).year
+        given = [name for name in self._choices.of(column.name) if re.fullmatch(r"until-\d{4}", name)]
+        past, future = f"until-{year}", f"until-{column.spelling.last_year}"
+        if given:
+            name = given[0]
+        elif column.high <= self._today or "last_year" in self._place.format.model_fields_set:
+            return column
+        elif BIRTH.search(column.name):
+            name = past
+        else:
+            latest = EPOCH + timedelta(days=int(column.high))
+            older = latest.year - 100
+            options = {past: f"the latest of its days becomes {older}", future: f"it is {latest}"}
+            name = self._choices.choose(Question(self._place.label, column.name, options))
+        last_year = int(name[6:])
+        remark = f"two-digit years are {last_year - 99} to {last_year}: --reading '{column.name}={name}'"
+        return replace(
+            column,
+            spelling=column.spelling.model_copy(update={"last_year": last_year}),
+            remarks=(*column.remarks, remark),
+        )
+
+    def _codes(self, column: ColumnProfile) -> ColumnProfile:
+        """Return the column without the numbers that mean no value, by its operator's word."""
+        given = [name for name in self._choices.of(column.name) if name.startswith("missing:")]
+        if given:
+            codes = [word for name in given for word in name[8:].split(",")]
+        elif not (codes := _sentinels(column)):
+            return column
+        else:
+            missing = f"missing:{','.join(codes)}"
+            options = {"value": "they are numbers like the others", missing: "they mean no value"}
+            if self._choices.choose(Question(self._place.label, column.name, options)) != missing:
+                remark = f"{listed(codes)}: read as numbers; --reading '{column.name}={missing}' makes them missing"
+                return replace(column, remarks=(*column.remarks, remark))
+        present = [text for text in codes if text not in column.odd]
+        remark = f"{listed(codes)}: read as a missing value"
+        return replace(column, codes=tuple(present), remarks=(*column.remarks, remark))
+
+
+def _agreeing(of: Sequence[Reading], texts: Sequence[str]) -> list[Reading]:
+    """Return the readings that fit the most of these texts; of those that agree on all, the first."""
+    values = {tuple(reading.value(text) for text in texts): reading for reading in reversed(of)}
+    fits = {values[key]: sum(value is not None for value in key) for key in values}
+    return [reading for reading in of if fits.get(reading) == max(fits.values())]
+
+
+def _has_mark(texts: Sequence[str]) -> bool:
+    return any("." in text or "," in text for text in texts)
+
+
+def _sentinels(column: ColumnProfile) -> list[str]:
+    """Return the frequent numbers of nines, eights or sevens that lie apart from all other frequent numbers."""
+    numbers = [(text, number) for text in column.frequent if (number := _plain_number(column, text)) is not None]
+    others = [number for text, number in numbers if not SENTINEL.fullmatch(text)]
+    if len(others) < 5:
+        return []
+    low, high = min(others), max(others)
+    gap = max((high - low) / 20, 1)
+    return [
+        text
+        for text, number in numbers[:EXPECTED]
+        if SENTINEL.fullmatch(text)
+        and (number < 0 <= low if number < 0 else number < low - gap or number > high + 10 * gap)
     ]
-    samples = [
-        [text for text in column.frequent if text not in (*NO_VALUE, MISSING)] if column.reads == "text" else []
-        for column in first
+
+
+EXPECTED = 10  # a code is among so many most frequent numbers
+
+
+def _plain_number(column: ColumnProfile, text: str) -> float | None:
+    value = Reading("real", "", column.spelling).value(text)
+    return None if value is None else float(value)
+
+
+def _changes(name: str, reading: Reading, texts: Sequence[str]) -> list[str]:
+    """Return remarks on how a reading changes cells, each with an example."""
+    spelling = reading.spelling
+    if reading.kind == "date":
+        clock = re.search("%[HI]", spelling.dates)
+        notes = ["the time of the day is dropped"] if clock else []
+        return (
+            [*notes, f"8 digits are read as days; --reading '{name}=text' keeps them"]
+            if spelling.dates == COMPACT
+            else notes
+        )
+    if reading.kind != "real":
+        return []
+    examples = [
+        next((text for text in texts if spelling.thousands and spelling.thousands in text), None),
+        next((text for text in texts if spelling.negative != "-" and (reading.value(text) or "")[:1] == "-"), None),
+        next((text for text in texts if any(word in text for word in spelling.drop)), None),
     ]
-    spelling = place.format
-    mark = spelling.decimal if "decimal" in spelling.model_fields_set else decimal_mark(samples)
-    columns = [
-        _reading(column, samples[i], mark, i in days) if column.reads == "text" else column
-        for i, column in enumerate(first)
-    ]
-    columns = _measured(ask, columns, cells, mark, total)
-    columns = _counted(ask, columns, cells, target)
-    columns = _told_apart(ask, columns, cells)
-    missing = _missing(columns)
+    known = dict.fromkeys(text for text in examples if text is not None and reading.value(text) is not None)
+    return [f"{quoted(text)} is read as {reading.value(text)}" for text in known]
+
+
+def _common(columns: Sequence[ColumnProfile], given: FormatSettings) -> FormatSettings:
+    """Return the spelling of most columns, for the table's format."""
+    numbers = [c.spelling for c in columns if c.reads in ("integer", "real") and c.is_marked]
+    decimals: list[str] = [spelling.decimal for spelling in numbers]
+    decimal = max(".,", key=decimals.count) if decimals else "."
+    marks = [c.spelling.thousands for c in columns if c.parted and c.spelling.decimal == decimal]
     forms = [column.form for column in columns if column.reads == "date"]
     fields = {
-        "decimal": mark,
-        "thousands": _parting(mark) if any(column.parted for column in columns) else "",
+        "decimal": decimal,
+        "thousands": max(marks, key=marks.count) if marks else "",
         "dates": max(forms, key=forms.count) if forms else "%Y-%m-%d",
-        "missing": missing,
+        "missing": _missing(columns),
     }
-    fields = {key: value for key, value in fields.items() if key not in spelling.model_fields_set}
-    return TableProfile(place, spelling.model_copy(update=fields), total, tuple(columns), unfit)
+    fields = {key: value for key, value in fields.items() if key not in given.model_fields_set}
+    return given.model_copy(update=fields)
 
 
-def _one(ask: Any, expressions: Sequence[str], rows: str = "raw") -> Sequence[Any]:
-    """Return the one line that these are, nothing of none."""
-    return ask(f"SELECT {', '.join(expressions)} FROM {rows}").fetchone() if expressions else ()
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _one(ask: Callable[[str], Any], expressions: Sequence[str], rows: str = "raw") -> Sequence[Any]:
+    """Return the one line that these are, nothing of none, by queries of a few."""
+    return [fact for some in _batches(expressions) for fact in ask(f"SELECT {', '.join(some)} FROM {rows}").fetchone()]
+
+
+def _batches(expressions: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Yield a few expressions at a time."""
+    for start in range(0, len(expressions), AT_ONCE):
+        yield expressions[start : start + AT_ONCE]
 
 
 def _samples(cells: Sequence[_Cell], declared: bool) -> list[str]:
     """Return what is asked of the columns that are declared, or of the others, about their texts."""
     return [
-        f"approx_top_k({cell.text}, {FREQUENT}), AVG(LENGTH({cell.text}))"
-        + (f", {_decimals(cell.number, cell, '.', 'TRUE')}" if declared else "")
+        part
         for cell in cells
         if bool(cell.declared) == declared
+        for part in (
+            f"approx_top_k({cell.text}, {FREQUENT})",
+            f"AVG(LENGTH({cell.text}))",
+            *([_decimals(cell.number, cell, ".", "TRUE")] if declared else ()),
+        )
     ]
 
 
@@ -311,99 +563,99 @@ def _decimals(x: str, cell: _Cell, mark: str, where: str) -> str:
     return f"MAX(CASE WHEN {where} AND {x} <> FLOOR({x}) THEN LENGTH(SPLIT_PART({cell.text}, '{mark}', 2)) END)"
 
 
-def _reading(column: ColumnProfile, texts: Sequence[str], mark: str, can_be_days: bool) -> ColumnProfile:
-    """Return the column with what its cells are, by a sample of them. Texts that are days only DuckDB reads as such."""
-    numbers = [text for text in texts if (COMMA if mark == "," else POINT).fullmatch(text)]
-    if len(numbers) >= MOST * len(texts) and numbers and not any(CODE.fullmatch(text) for text in numbers):
-        return replace(column, reads="real")
-    if not can_be_days:
-        return column
-    days = [text for text in texts if re.match(r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}", text)]
-    if len(days) >= MOST * len(texts) and days and (form := date_form(days)) is not None:
-        return replace(column, reads="date", form=form)
-    return replace(column, reads="time") if share(texts, TIME) >= MOST else column
-
-
-def _measured(ask: Any, columns: list[ColumnProfile], cells: list[_Cell], mark: str, total: int) -> list[ColumnProfile]:
+def _measured(
+    ask: Callable[[str], Any], columns: Sequence[ColumnProfile], cells: Sequence[_Cell], total: int
+) -> list[ColumnProfile]:
     """Return the columns with the bounds of those that have an order; numbers without decimals become integers."""
     places = [place for place, column in enumerate(columns) if column.reads != "text"]
-    numbers = {place: cells[place].number or _number(columns[place], cells[place].text, mark) for place in places}
-    facts = _one(ask, [_measure(columns[place], cells[place], numbers[place], mark) for place in places])
+    numbers = {place: _number_of(columns[place], cells[place]) for place in places}
+    asked = [part for place in places for part in _measure(columns[place], cells[place], numbers[place])]
+    facts = _one(ask, asked)
     sample = f"raw USING SAMPLE {100 * SAMPLED / total} PERCENT (bernoulli, 1)" if total > SAMPLED else "raw"
     middles = _one(ask, [f"quantile_cont({x}, [0.01, 0.99])" for x in numbers.values()], sample)
     measured = list(columns)
     for number, place in enumerate(places):
-        low, high, decimals, odd, count, parted = facts[6 * number : 6 * number + 6]
+        low, high, decimals, odd, count, parted, marked = facts[7 * number : 7 * number + 7]
         column = columns[place]
-        exact = column.reads != "real" or (count and max(abs(low), abs(high)) < 2**53)  # not so NaN, and long codes
+        is_number = column.reads in ("integer", "real")
+        exact = not is_number or (count and max(abs(low), abs(high)) < 2**53)  # not so NaN, and long codes
         if not exact or not count or count < column.rows * MOST / 2 or len(odd or ()) == ODD:  # a misleading sample
-            measured[place] = replace(column, reads="text", form="")
+            measured[place] = replace(column, reads="text", form="", remarks=(), spelling=FormatSettings())
             continue
         decimals = max(decimals or 0, column.decimals)
-        whole = column.reads == "real" and not decimals
         measured[place] = replace(
             column,
-            reads="integer" if whole else column.reads,
+            reads=("real" if decimals else "integer") if is_number else column.reads,
             low=low,
             high=high,
             inner=tuple(middles[number] or (low, high)),
             decimals=decimals,
-            odd=_odd(column, odd or (), mark),
-            parted=column.reads == "real" and parted,
+            odd=_odd(column, odd or ()),
+            parted=bool(is_number and parted),
+            is_marked=bool(is_number and (parted or marked)),
         )
     return measured
 
 
-def _measure(column: ColumnProfile, cell: _Cell, x: str, mark: str) -> str:
-    """Return the SQL for the bounds of an ordered column, its decimals, texts that are no numbers, how many are."""
-    decimals, parted, odd = "0", "FALSE", f"approx_top_k(CASE WHEN {x} IS NULL THEN {cell.text} END, {ODD})"
-    if cell.place is not None:
+def _measure(column: ColumnProfile, cell: _Cell, x: str) -> tuple[str, ...]:
+    """Return the SQL for the bounds of an ordered column, its decimals, odd texts, number of others, and marks."""
+    decimals, parted, marked = "0", "FALSE", "FALSE"
+    odd = f"approx_top_k(CASE WHEN {x} IS NULL THEN {cell.text} END, {ODD})"
+    if cell.place is not None and not column.codes:
         odd = "NULL"
-    if not cell.declared:
-        parted = f"BOOL_OR({x} IS NOT NULL AND CONTAINS({cell.text}, '{_parting(mark)}'))"
-    if column.reads == "real" and column.decimals < FINEST:  # of what is declared those of some rows are known
+    mark = column.spelling.decimal
+    if not cell.declared and column.reads in ("integer", "real"):
+        known = f"{x} IS NOT NULL"
+        thousands = column.spelling.thousands
+        parted = f"BOOL_OR({known} AND CONTAINS({cell.text}, {_quoted(thousands)}))" if thousands else "FALSE"
+        marked = f"BOOL_OR({known} AND CONTAINS({cell.text}, {_quoted(mark)}))"
+    if column.reads in ("integer", "real") and column.decimals < FINEST:  # of what is declared those of some are known
         where = f"{cell.value} <> ROUND({cell.value}, {column.decimals})" if cell.declared else "TRUE"
         decimals = _decimals(cell.value if cell.declared else x, cell, mark, where)
-    return f"MIN({x}), MAX({x}), {decimals}, {odd}, COUNT({x}), {parted}"
+    return f"MIN({x})", f"MAX({x})", decimals, odd, f"COUNT({x})", parted, marked
 
 
-def _odd(column: ColumnProfile, texts: Sequence[str], mark: str) -> tuple[str, ...]:
+def _odd(column: ColumnProfile, texts: Sequence[str]) -> tuple[str, ...]:
     """Return texts that are none of the column's, without space around them, which whoever reads the cells drops."""
     bare = dict.fromkeys(text.strip() for text in texts)
-    return tuple(text for text in bare if text != MISSING and not _is_ordered(column, text, mark))
+    kind = "real" if column.reads == "integer" else column.reads
+    reading = Reading(kind, "", column.spelling)
+    return tuple(text for text in bare if text != MISSING and (text in column.codes or reading.value(text) is None))
 
 
-def _number(column: ColumnProfile, cell: str, mark: str) -> str:
-    """Return the SQL for the number that an ordered cell is, NULL if it is none."""
-    match column.reads:
+def _number_of(column: ColumnProfile, cell: _Cell) -> str:
+    """Return the SQL for the number that a cell of an ordered column is, NULL if it is none, or means no value."""
+    x = cell.number or _number(column.reads, column.spelling, cell.text)
+    if column.codes:
+        x = f"CASE WHEN {cell.text} NOT IN ({', '.join(map(_quoted, column.codes))}) THEN {x} END"
+    return x
+
+
+def _number(kind: str, spelling: FormatSettings, text: str) -> str:
+    """Return the SQL for the number that a text is, NULL if it is none: as a rule reads cells."""
+    return _number_template(kind, *(getattr(spelling, name) for name in SPELLED)).replace(CELL, text)
+
+
+CELL = "the_text_of_a_cell"
+
+
+@cache
+def _number_template(kind: str, *spelled: Any) -> str:
+    """Return the SQL of `_number` for a column `CELL`: written once for all columns of a spelling."""
+    spelling = FormatSettings.model_construct(**dict(zip(SPELLED, spelled, strict=True)))
+    cell = exp.column(CELL)
+    match kind:
         case "date":
-            return _since_epoch(f"CAST(try_strptime({cell}, '{column.form}') AS DATE)")
+            number = days_in(cell, spelling.dates, spelling.last_year)
         case "time":
-            time = f"CAST(EPOCH(TRY_CAST({cell} AS TIME)) AS BIGINT) % {DAY}"  # that of a day alone is 0
-            return f"CASE WHEN REGEXP_FULL_MATCH(TRIM({cell}), '{TIME.pattern}') THEN {time} END"
+            number = seconds_in(cell)
         case _:
-            number = f"REPLACE(REPLACE({cell}, '{_parting(mark)}', ''), '{mark}', '.')"
-            return f"CASE WHEN REGEXP_MATCHES({number}, '{NUMBER}') THEN TRY_CAST({number} AS DOUBLE) END"
+            number = number_in(cell, spelling)
+    return number.sql("duckdb")
 
 
 def _since_epoch(day: str) -> str:
     return f"DATE_DIFF('day', DATE '1970-01-01', {day})"
-
-
-def _is_ordered(column: ColumnProfile, text: str, mark: str) -> bool:
-    """Return whether a text is what the ordered column holds."""
-    match column.reads:
-        case "date":
-            return date_form([text], [column.form]) is not None
-        case "time":
-            return TIME.fullmatch(text) is not None
-        case _:
-            return re.match(NUMBER, text.replace(_parting(mark), "").replace(mark, ".")) is not None
-
-
-def _parting(mark: str) -> str:
-    """Return the mark between thousands where this one stands before the decimals."""
-    return "." if mark == "," else ","
 
 
 def _counted(ask: Any, columns: list[ColumnProfile], cells: list[_Cell], target: int | None) -> list[ColumnProfile]:
@@ -416,7 +668,8 @@ def _counted(ask: Any, columns: list[ColumnProfile], cells: list[_Cell], target:
         f"FROM (SELECT c{place}, {label} AS y, COUNT(*) AS n FROM raw GROUP BY ALL)"
         for place in few
     ]
-    for place, text, of, rows in sorted(ask(" UNION ALL ".join(queries)).fetchall()) if few else ():
+    counted = [line for some in _batches(queries) for line in ask(" UNION ALL ".join(some)).fetchall()]
+    for place, text, of, rows in sorted(counted):
         classes = counts[place].setdefault(text, {})
         classes[of] = classes.get(of, 0) + rows
     return [
@@ -445,7 +698,6 @@ def _told_apart(ask: Any, columns: list[ColumnProfile], cells: list[_Cell]) -> l
 
 def _missing(columns: Sequence[ColumnProfile]) -> tuple[str, ...]:
     """Return the texts that mean no value: known ones, and those that stand among numbers or dates of two columns."""
-    odd = [text for column in columns for text in set(column.odd)]
-    seen = {text for column in columns for text in (*column.frequent, *column.counts)}
-    codes = {text for text in odd if odd.count(text) > 1 or text in NO_VALUE} | seen & set(NO_VALUE)
+    odd = [text for column in columns for text in {*column.odd} - {*column.codes}]
+    codes = {text for text in odd if odd.count(text) > 1 or text in NO_VALUE}
     return tuple(sorted(codes - {"", MISSING}))

@@ -20,8 +20,9 @@ from typing import Any
 from parties.alone.preparing.leaks import leak
 from parties.alone.preparing.mapping import column_settings
 from parties.alone.preparing.profile import ColumnProfile, TableProfile
-from parties.alone.preparing.spelling import POINT
+from parties.alone.preparing.spellings import NO_VALUE
 from parties.base.text import listed, quoted
+from parties.sources.mapping import number_of
 from parties.tables.delimited import MISSING
 from parties.tables.schema import Schema, value_order
 from parties.tables.spellings import canonical, composed
@@ -49,6 +50,7 @@ AGES = (18, 40, 65, 80)  # at which ranges of ages begin
 RARE = 10  # rows: what fewer rows say is not told
 RANGES = 6  # about as many a column of numbers has
 LONG = 30  # letters: longer texts on average are free text
+LONGEST = 200  # letters: a longer text is no public value
 OTHER = "other"
 KEY = "nearly one value a row"
 # Up to so many days are counted by a period, and their bounds are those of a wider one.
@@ -118,7 +120,7 @@ def propose(
         if (name := composed(c.name)) in attributes
     }
     mapping = {name: settings for name, settings in mapping.items() if settings}
-    return TableProposal(schema, tuple(proposals), tuple(_twins(table, attributes)), mapping)
+    return TableProposal(schema, tuple(proposals), (*table.remarks, *_twins(table, attributes)), mapping)
 
 
 def _propose(column: ColumnProfile, table: TableProfile, target: str | None, year: int) -> ColumnProposal:
@@ -138,7 +140,9 @@ def _propose(column: ColumnProfile, table: TableProfile, target: str | None, yea
         undo = "" if column.reads == "text" else "; if it measures something, give it low, high and edges"
         doubled = column.rows - column.distinct
         twice = (f"{doubled:,} rows repeat a value: are they rows of one person?",) if doubled else ()
-        return ColumnProposal(column.name, text, Domain(KeyType()), remarks=(f"{KEY}: taken for a key{undo}", *twice))
+        return ColumnProposal(
+            column.name, text, Domain(KeyType()), remarks=(*column.remarks, f"{KEY}: taken for a key{undo}", *twice)
+        )
     if is_key(column) and (column.reads == "text" or IDENTIFIER.search(column.name)):
         return ColumnProposal(column.name, text, aside=f"{KEY}: it tells rows apart")
     try:
@@ -156,7 +160,12 @@ def _propose(column: ColumnProfile, table: TableProfile, target: str | None, yea
             )
     if missing and is_target:
         remarks = [*remarks, "rows without a value of the target are a class of their own, '?'"]
-    remarks = [*remarks, *column_settings(column, table, composed(column.name), domain)[1]]
+    remarks = [
+        *column.remarks,
+        *remarks,
+        *_words(column, domain),
+        *column_settings(column, table, composed(column.name), domain)[1],
+    ]
     if column.distinct == 1:
         remarks = [*remarks, "one value only: another table's rows may have others"]
     known = leak(column.counts)
@@ -164,6 +173,15 @@ def _propose(column: ColumnProfile, table: TableProfile, target: str | None, yea
         of = f"{quoted(target or '')} = {quoted(known.label)}"
         remarks = [*remarks, f"almost decides {of} by itself: was it known before?"]
     return ColumnProposal(column.name, text, domain, remarks=tuple(remarks))
+
+
+def _words(column: ColumnProfile, domain: tuple[str, ...]) -> list[str]:
+    """Return a remark on words that mean no value elsewhere, and are values of this category."""
+    words = [value for value in domain if value in NO_VALUE]
+    if not words:
+        return []
+    name = f"columns.{toml_key(column.name)}.values"
+    return [f"{listed(words)}: a value like the others; if it means no value, map it to '?' with {name}"]
 
 
 def _domain(fields: dict[str, Any]) -> tuple[str, ...]:
@@ -206,7 +224,8 @@ def _fields(column: ColumnProfile, table: TableProfile, is_target: bool, year: i
         case "text":
             return as_category(column, table, is_target)
         case "date":
-            return _date(column, year)
+            fields, remarks = _date(column, year)
+            return fields, [*remarks, *_after_today(column)]
         case "time":
             return {"type": "time", "edges": ["06:00", "12:00", "18:00"]}, []
     if column.reads == "integer" and is_target and column.distinct <= MOST_VALUES:
@@ -241,8 +260,10 @@ def as_category(column: ColumnProfile, table: TableProfile, is_target: bool) -> 
         raise InputError("free text: group it, or leave it")
     if not column.counts:
         raise InputError(f"about {column.distinct:,} different texts, more than {MOST_VALUES}: group them, or leave it")
-    rows = {value: sum(of.values()) for value, of in column.counts.items() if value not in _codes(table)}
-    remarks: list[str] = []
+    codes = _codes(table) - ({"-"} if "+" in column.counts else set())
+    rows = {value: sum(of.values()) for value, of in column.counts.items() if value not in codes}
+    words = [value for value in column.counts if value in codes - {"", MISSING}]
+    remarks = [f"{listed(words)}: read as a missing value, as among numbers or days"] if words else []
     prefix = None
     if len(rows) > MOST_VALUES:
         prefix, rows = _beginnings(rows)
@@ -252,6 +273,8 @@ def as_category(column: ColumnProfile, table: TableProfile, is_target: bool) -> 
         by_spelling[meant] += rows[value]
     rows = dict(by_spelling)
     often = {value for value, number in rows.items() if number >= RARE or is_target}
+    if max(map(len, often), default=0) > LONGEST:
+        raise InputError(f"texts of more than {LONGEST} letters: group them, or leave it")
     if problems := [value for value in often if unusable(value)]:
         raise InputError(f"the value {quoted(problems[0])} {unusable(problems[0])}")
     fields: dict[str, Any] = {"type": "category", "values": sorted(often, key=value_order)}
@@ -314,6 +337,11 @@ def _date(column: ColumnProfile, year: int) -> tuple[dict[str, Any], list[str]]:
     return {"type": "date", "low": start, "high": end - timedelta(days=1), "granularity": granularity}, remarks
 
 
+def _after_today(column: ColumnProfile) -> list[str]:
+    """Return a remark on days after today, the last of which is no code of another century."""
+    return ["some days are after today"] if days_of(date.today()) < column.high <= LATEST else []
+
+
 def _number(column: ColumnProfile) -> tuple[dict[str, Any], list[str]]:
     """Return bounds rounded outwards, and ranges of one round width over the middle of the numbers."""
     whole = column.reads == "integer"
@@ -364,12 +392,12 @@ def _often(column: ColumnProfile) -> list[int]:
 
 
 def _whole_numbers(column: ColumnProfile) -> Counter[int]:
-    """Return the rows of each number of a column of few whole ones; nothing if thousands have a mark."""
+    """Return the rows of each number of a column of few whole ones."""
     rows: Counter[int] = Counter()
-    if column.reads == "integer" and not column.parted:
+    if column.reads == "integer":
         for text, of in column.counts.items():
-            if POINT.fullmatch(text):
-                rows[int(float(text))] += sum(of.values())
+            if text not in column.codes and (number := number_of(text, column.spelling)) is not None:
+                rows[int(number)] += sum(of.values())
     return rows
 
 

@@ -1,4 +1,4 @@
-"""How a raw CSV file is spelled: its encoding and marks from its bytes, its dates and numbers from samples of cells."""
+"""How a raw CSV file is written: its encoding, its marks, and lines that are not rows of the table."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ import codecs
 import csv
 import gzip
 import re
+import unicodedata
 import zlib
-from collections.abc import Iterable, Sequence
-from datetime import datetime
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
+from parties.alone.preparing.readings import MOST, Choices, Question
+from parties.base.text import listed, quoted
 from parties.sources.delimited import is_gzip, open_text
 from parties.sources.formats import format_of
 from parties.sources.settings import FormatSettings, PlaceSettings
@@ -19,64 +22,238 @@ from smc.errors import InputError
 
 CHUNK = 1 << 20
 SEPARATORS = (";", "\t", "|", ",")
-DATES = ("%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%Y/%m/%d", "%d.%m.%y", "%m/%d/%y")
-CLOCKS = ("", " %H:%M:%S", "T%H:%M:%S", " %H:%M")
-POINT = re.compile(r"[+-]?(\d+|\d{1,3}(,\d{3})+)(\.\d*)?([eE][+-]?\d{1,2})?|[+-]?\.\d+")
-COMMA = re.compile(r"[+-]?(\d+|\d{1,3}(\.\d{3})+)(,\d*)?")
-CODE = re.compile(r"0\d{2,}")  # digits that are no number: a postcode, a code of three places
-TIME = re.compile(r"([01]?\d|2[0-3]):[0-5]\d(:[0-5]\d)?")
-MOST = 0.8  # of a sample that must be of a kind: the others may be codes for a missing value
+LINES = 200  # that are looked at for the marks
+MOST_TITLES = 20  # lines before the header
+SAMPLE = 1 << 16  # bytes beyond ASCII that are looked at for the encoding
+# Code pages in the order in which they are proposed. Latin ones agree on most letters of the West.
+CODE_PAGES = (
+    *("cp1252", "cp1250", "cp1251", "koi8-r", "cp1253", "cp1254", "cp1257"),
+    *("gb18030", "big5", "shift_jis", "euc_jp", "euc_kr"),
+)
+FREQUENT = {  # letters of a script that make up most of its texts
+    "CYRILLIC": "оеаинтсрвл",
+    "GREEK": "αοιετσνηυρ",
+}
+HAN = {  # first bytes of the frequent half of their Han letters; Korean has few
+    "gb18030": (b"\xb0", b"\xd7"),
+    "big5": (b"\xa4", b"\xc6"),
+    "euc_jp": (b"\xb0", b"\xcf"),
+    "shift_jis": (b"\x88", b"\x97"),
+    "euc_kr": (b"\xff", b"\x00"),
+}
+SIGNS = frozenset(
+    "\u00b0\u20ac\u00a7\u00a3\u00b5\u00b1\u00b2\u00b3\u00bd\u2013\u2014\u2018\u2019\u201c\u201d\u201e\u2026\u2022\u00ab\u00bb\u00a9\u00ae\u00b7\u2122\u00a0\u00ba\u00aa"
+)
+TOTALS = ("total", "totals", "grand total", "sum", "summe", "gesamt", "insgesamt", "somme", "totale", "suma", "totaal")
 
-# Texts that mean no value wherever they stand.
-NO_VALUE = ("NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "None", "-", "--", ".", "k.A.", "n.a.", "N.A.")
 
+def spelling_of(place: PlaceSettings, choices: Choices) -> tuple[FormatSettings, list[str]]:
+    """Return the encoding, separator, quote and lines before the header of a CSV file, and remarks.
 
-def spelling_of(place: PlaceSettings) -> FormatSettings:
-    """Return the encoding, separator and quote of a CSV file; the usual ones for anything else.
+    Anything else has the usual spelling.
 
-    `InputError` if it cannot be read.
+    Raises:
+        InputError: the file cannot be read, or its encoding must be chosen.
     """
     if "://" in place.source or format_of(Path(place.source), place.table) != "csv":
-        return FormatSettings()
+        return FormatSettings(), []
     path = Path(place.source)
     try:
-        spelling = FormatSettings(encoding=_encoding(path))
-        with open_text(path, spelling) as stream:
-            lines = [line for line in (stream.readline(CHUNK) for _ in range(200)) if line.strip()]
+        encoding, remarks = _encoding(path, choices)
+        with open_text(path, FormatSettings(encoding=encoding)) as stream:
+            lines = [stream.readline(CHUNK) for _ in range(LINES)]
     except UnicodeError:
-        raise InputError(f"{path}: neither UTF-8 nor UTF-16 nor Windows-1252: save it as UTF-8") from None
+        raise InputError(f"{path}: not {encoding}; give another --reading '*=ENCODING', or save it as UTF-8") from None
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"cannot read {path}: {error}") from None
     if any("\0" in line for line in lines):
         raise InputError(f"{path}: a NUL byte; this is not a text file")
-    if not lines:
+    if not any(line.strip() for line in lines):
         raise InputError(f"{path}: the file is empty; the first line must name the columns")
-    separator, quote = _marks(lines)
-    return FormatSettings(encoding=spelling.encoding, separator=separator, quote=quote)
+    fields: dict[str, Any] = {"encoding": encoding}
+    if (said := re.fullmatch(r"sep=([;\t|,])\s*", lines[0])) is not None:
+        separator, quote = _marks([line for line in lines[1:] if line.strip()], said[1])
+        fields |= {"separator": separator, "quote": quote, "skip": 1}
+    else:
+        separator, quote = _marks([line for line in lines if line.strip()])
+        skip = _titles(lines, separator, quote)
+        fields |= {"separator": separator, "quote": quote, "skip": skip}
+        if skip:
+            remarks.append(f"{skip} line{'s' if skip > 1 else ''} before the header: left out")
+    return FormatSettings(**{key: value for key, value in fields.items() if value != 0}), remarks
 
 
-def _encoding(path: Path) -> Literal["utf-8", "utf-16", "cp1252"]:
-    """Return UTF-16 by its mark, UTF-8 if all of the file is, else what Windows writes in the West."""
+def _titles(lines: Sequence[str], separator: str, quote: str) -> int:
+    """Return how many lines of a title stand before the header: each has one text at most, and the header has names."""
+    counts = [len([c for c in _cells(line, separator, quote) if c.strip()]) for line in lines]
+    usual = max(counts[MOST_TITLES:] or counts, key=(counts[MOST_TITLES:] or counts).count)
+    first = next((i for i, count in enumerate(counts) if count > 1), 0)
+    if not 0 < first <= MOST_TITLES or counts[first] < max(usual, 2) or not any(counts[:first]):
+        return 0
+    names = [name.strip() for name in _cells(lines[first], separator, quote)]
+    is_header = len(set(names)) == len(names) and not any(re.fullmatch(r"[-+\d.,:/ ]*", name) for name in names)
+    return first if is_header and quote not in "".join(lines[: first + 1]) else 0
+
+
+def _cells(line: str, separator: str, quote: str) -> list[str]:
+    try:
+        return next(csv.reader([line], delimiter=separator, quotechar=quote), [])
+    except csv.Error:
+        return []
+
+
+def beside(
+    ask: Callable[[str], Any], header: Sequence[str], names: Sequence[str], place: PlaceSettings
+) -> tuple[tuple[str, ...], list[str]]:
+    """Take repeated headers and totals out of the table `raw`. Return their first cells, and remarks.
+
+    Args:
+        ask: asks DuckDB.
+        header: the names of the columns of the file.
+        names: those that are in `raw`, as c0, c1, ...
+        place: the file; only a CSV file whose format is not given may have such rows.
+    """
+    is_csv = "://" not in place.source and place.source and not place.format.drop_rows and names
+    if not is_csv or "skip" in place.model_fields_set or not _is_plain_csv(place) or header[0] != names[0]:
+        return (), []
+    dropped, remarks = [], []
+    first = names[0]
+    some = [f"c{i} = {_text(name)}" for i, name in enumerate(names[:8])]
+    again, with_name = ask(
+        f"SELECT COUNT(*) FILTER ({' AND '.join(some)}), COUNT(*) FILTER ({some[0]}) FROM raw"
+    ).fetchone()
+    if len(names) > 1 and again and again == with_name:
+        dropped.append(first)
+        remarks.append(f"{again} row{'s' if again > 1 else ''} with the header again: left out")
+    if len(names) > 2:
+        gaps = " + ".join(f"CAST(NULLIF(c{i}, '') IS NULL AS INT)" for i in range(1, min(len(names), 8)))
+        rows = ask(
+            f"SELECT c0, COUNT(*), BOOL_AND(({gaps}) > 0) FROM raw WHERE LOWER(RTRIM(c0, ': ')) IN "
+            f"({', '.join(map(_text, TOTALS))}) GROUP BY c0"
+        ).fetchall()
+        if len(rows) == 1 and rows[0][1] == 1 and rows[0][2]:
+            dropped.append(rows[0][0])
+            remarks.append(f"a row {quoted(rows[0][0])} with gaps: left out as a total")
+    for text in dropped:
+        ask(f"DELETE FROM raw WHERE c0 = {_text(text)}")
+    return tuple(dropped), remarks
+
+
+def _is_plain_csv(place: PlaceSettings) -> bool:
+    path = Path(place.source)
+    return getattr(place, "query", None) is None and path.is_file() and format_of(path, place.table) == "csv"
+
+
+def _text(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _encoding(path: Path, choices: Choices) -> tuple[str, list[str]]:
+    """Return the encoding that is given, or UTF-16 by its mark, UTF-8 if all of the file is, or a code page."""
+    if (said := next((name for name in choices.of("*") if _is_encoding(name)), None)) is not None:
+        return said, []
+    beyond = bytearray()
     with _bytes(path) as stream:
         start = stream.read(CHUNK)
         if start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-            return "utf-16"
-        decoder = codecs.getincrementaldecoder("utf-8")()
-        try:
-            while start:
-                decoder.decode(start)
-                start = stream.read(CHUNK)
-            decoder.decode(b"", final=True)
-        except UnicodeDecodeError:
-            return "cp1252"
-    return "utf-8"
+            return "utf-16", []
+        decoder, is_utf8 = codecs.getincrementaldecoder("utf-8")(), True
+        while start:
+            try:
+                if is_utf8:
+                    decoder.decode(start)
+            except UnicodeDecodeError:
+                is_utf8 = False
+            if len(beyond) < SAMPLE:
+                beyond += b" ".join(_BEYOND.findall(start)) + b" "
+            start = stream.read(CHUNK)
+    try:
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        is_utf8 = False
+    return ("utf-8", []) if is_utf8 else _code_page(path, bytes(beyond[:SAMPLE]), choices)
+
+
+_BEYOND = re.compile(rb"[^\s,;|\"\x00-\x20]*[\x80-\xff][^\s,;|\"\x00-\x20]*")  # words with a byte beyond ASCII
+
+
+def _is_encoding(name: str) -> bool:
+    try:
+        codecs.lookup(name)
+    except LookupError:
+        return False
+    return True
+
+
+def _code_page(path: Path, words: bytes, choices: Choices) -> tuple[str, list[str]]:
+    """Return the code page under which the words of a file look like words; the operator chooses among several."""
+    texts: dict[str, str] = {}
+    for name in CODE_PAGES:
+        text = _decoded(words, name)
+        if text is not None and _are_words(text, name) and text not in texts.values():
+            texts[name] = text
+    if "cp1252" in texts:  # what Windows writes in the West; others with Latin letters are a guess against it
+        texts = {name: text for name, text in texts.items() if name == "cp1252" or not _is_latin(text)}
+    examples = {name: listed(list(dict.fromkeys(text.split()))[:3]) for name, text in texts.items()}
+    if not examples:
+        raise InputError(
+            f"{path}: neither UTF-8 nor UTF-16 nor a known code page: name its encoding, as --reading '*=cp437', "
+            "or save it as UTF-8"
+        )
+    chosen = next(iter(examples))
+    if len(examples) > 1:
+        chosen = choices.choose(Question(str(path), "*", examples))
+    return chosen, [f"read as {chosen}: {examples[chosen]}"]
+
+
+def _decoded(words: bytes, name: str) -> str | None:
+    try:
+        return words.decode(name)
+    except UnicodeDecodeError:
+        return None
+
+
+def _are_words(text: str, name: str) -> bool:
+    """Return whether nearly all words are letters of one script, and letters that this script has often."""
+    words = list(dict.fromkeys(text.split()))
+    if sum(map(_is_word, words)) < 0.9 * len(words):
+        return False
+    letters = [letter for letter in "".join(words).lower() if ord(letter) > 127 and letter.isalpha()]
+    for script, frequent in FREQUENT.items():
+        own = [letter for letter in letters if _script(letter) == script]
+        if own and sum(letter in frequent for letter in own) < 0.35 * len(own):
+            return False
+    han = [letter.encode(name)[:1] for letter in letters if _script(letter) == "CJK"]
+    low, high = HAN.get(name, (b"\x80", b"\xff"))
+    return sum(low <= first <= high for first in han) >= 0.7 * len(han)
+
+
+def _is_word(word: str) -> bool:
+    bare = word.strip("".join(SIGNS) + "()[]'.-/%:!?")
+    signs = sum(letter in SIGNS for letter in word)
+    letters = [letter for letter in bare if letter.isalpha()]
+    beyond = [letter for letter in letters if ord(letter) > 127]
+    if signs > 1 or any(ord(letter) > 127 and not letter.isalpha() and letter not in SIGNS for letter in word):
+        return False
+    scripts = {_script(letter) for letter in letters} - {"HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA"}
+    if len(scripts) > 1 or any(a.islower() and b.isupper() for a, b in pairwise(letters)):
+        return False
+    return "LATIN" not in scripts or len(beyond) < 3 or len(beyond) < len(letters)
+
+
+def _is_latin(text: str) -> bool:
+    return all(_script(letter) == "LATIN" for letter in text if letter.isalpha())
+
+
+def _script(letter: str) -> str:
+    return unicodedata.name(letter, "?").split()[0]
 
 
 def _bytes(path: Path) -> Any:
     return gzip.open(path, "rb") if is_gzip(path) else path.open("rb")
 
 
-def _marks(lines: Sequence[str]) -> tuple[Any, Any]:
+def _marks(lines: Sequence[str], separator: str | None = None) -> tuple[Any, Any]:
     """Return the separator and the quote by which these lines have the most fields, alike in nearly all of them.
 
     DuckDB's own sniffer finds the same, takes seconds where this takes none, and reads UTF-8 only.
@@ -90,38 +267,5 @@ def _marks(lines: Sequence[str]) -> tuple[Any, Any]:
         usual = max(counts, key=counts.count)
         return counts[0] == usual > 1, counts.count(usual) >= MOST * len(counts), usual
 
-    return max(((mark, quote) for quote in "\"'" for mark in SEPARATORS), key=fields)
-
-
-FORMS = tuple(date + clock for clock in CLOCKS for date in DATES)
-
-
-def date_form(samples: Sequence[str], forms: Sequence[str] = FORMS) -> str | None:
-    """Return the form that all these texts have as days; the first of several. None if there is none."""
-    for form in forms:
-        if all(_is_date(text, form) for text in samples):
-            return form
-    return None
-
-
-def _is_date(text: str, form: str) -> bool:
-    try:
-        datetime.strptime(text, form)
-    except ValueError:
-        return False
-    return True
-
-
-def decimal_mark(samples: Iterable[Sequence[str]]) -> Literal[".", ","]:
-    """Return the mark that the numbers in more columns are written with, from samples of each."""
-    votes = {".": 0, ",": 0}
-    for texts in samples:
-        for mark, pattern in ((".", POINT), (",", COMMA)):
-            marked = [text for text in texts if mark in text]
-            votes[mark] += bool(marked) and share(texts, pattern) >= MOST
-    return "," if votes[","] > votes["."] else "."
-
-
-def share(texts: Sequence[str], pattern: re.Pattern[str]) -> float:
-    """Return the part of these texts that have the form of a pattern, 0 of none."""
-    return sum(pattern.fullmatch(text) is not None for text in texts) / len(texts) if texts else 0.0
+    separators = SEPARATORS if separator is None else (separator,)
+    return max(((mark, quote) for quote in "\"'" for mark in separators), key=fields)

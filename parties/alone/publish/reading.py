@@ -16,8 +16,8 @@ from parties.alone.publish.rules import Rule, hierarchy, number
 from parties.base.arrays import Counts
 from parties.base.text import instead, quoted
 from parties.sources import PlaceSettings, open_rows
-from parties.sources.expressions import Cell
-from parties.sources.mapping import ColumnRule
+from parties.sources.expressions import Cell, signed_text
+from parties.sources.mapping import PLAIN, ColumnRule
 from parties.sources.opened import RowQuery
 from parties.sources.settings import FormatSettings
 from parties.tables.delimited import MISSING
@@ -121,7 +121,7 @@ def rows_of(place: PlaceSettings) -> RowQuery:
     Raise InputError as `open_rows` does.
     """
     rows, spelling = open_rows(place), place.spelling
-    if not spelling.missing and not spelling.thousands and spelling.decimal == ".":
+    if spelling.model_copy(update={"dates": PLAIN.dates, "last_year": PLAIN.last_year}) == PLAIN:
         return rows
     cells = []
     for name, dtype in rows.types.items():
@@ -132,7 +132,8 @@ def rows_of(place: PlaceSettings) -> RowQuery:
 
 def _plain(cell: exp.Expr, spelling: FormatSettings) -> exp.Expr:
     """Return the expression of a text normalised as in `rows_of`."""
-    text = exp.Trim(this=cell.copy())
+    text: exp.Expr = exp.Trim(this=cell.copy())
+    words, text = text, signed_text(text, spelling)
     parted = f"|[0-9]{{1,3}}([{spelling.thousands}][0-9]{{3}})+" if spelling.thousands else ""
     is_number = rf"^[+-]?([0-9]+{parted})([{spelling.decimal}][0-9]*)?$"
     number: exp.Expr = text
@@ -141,7 +142,7 @@ def _plain(cell: exp.Expr, spelling: FormatSettings) -> exp.Expr:
             number = exp.func("REPLACE", number, exp.Literal.string(mark), exp.Literal.string(meant))
     plain = exp.case()
     if missing := [exp.Literal.string(word) for word in spelling.missing if word]:
-        plain = plain.when(exp.In(this=text.copy(), expressions=missing), exp.Null())
+        plain = plain.when(exp.In(this=words, expressions=missing), exp.Null())
     return plain.when(exp.RegexpLike(this=text.copy(), expression=exp.Literal.string(is_number)), number).else_(cell)
 
 

@@ -475,7 +475,7 @@ ODD = {  # a file's bytes, and what is said of it; nothing if it is read
     "cut.gz": (gzip.compress(PLAIN.encode() * 50)[:-20], "cannot read"),
     "broken.gz": (gzip.compress(random.Random(1).randbytes(999))[:60] + b"x" * 900, "cannot read"),
     "empty.gz": (gzip.compress(b""), "the file is empty"),
-    "neither.csv": (PLAIN.encode() + b"1,\x81,yes\n", "neither UTF-8 nor UTF-16 nor Windows-1252"),
+    "neither.csv": (PLAIN.encode() + b"1,\x81,yes\n", "neither UTF-8 nor UTF-16 nor a known code page"),
     "nul.csv": (b"a\0,b\n1,2\n", "a NUL byte"),
     "archive.csv": (b"PK\x03\x04" + bytes(99), "a spreadsheet or an archive"),
     "objects.json": (

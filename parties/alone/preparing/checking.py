@@ -1,0 +1,72 @@
+"""A proposal that is read back before it is written: columns whose cells it cannot place are set aside."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from parties.alone.preparing.profile import TableProfile
+from parties.alone.preparing.proposing import TableProposal
+from parties.base.settings import validated
+from parties.sources.opening import open_table
+from parties.sources.settings import ColumnSettings, TableSettings
+from parties.tables.schema import Schema
+from parties.tables.unfit import UnfitError
+
+
+def checked(table: TableProfile, proposal: TableProposal, there: TableSettings | None) -> TableProposal:
+    """Return the proposal without columns that `smc check` would refuse.
+
+    Args:
+        table: what its columns hold.
+        proposal: the schema and the mapping.
+        there: the table in the party's file, if it is there.
+
+    Raises:
+        InputError: the target cannot be read back, or no column is left.
+    """
+    while (fault := _fault(table, proposal, there)) is not None:
+        bad = [column for column in proposal.schema.attributes if _is_at_fault(table, proposal, there, column)]
+        if not bad or proposal.schema.target in bad:
+            raise fault
+        attributes = {key: of for key, of in proposal.schema.attributes.items() if key not in bad}
+        if not attributes:
+            raise fault
+        proposal = replace(
+            proposal,
+            schema=Schema(attributes, proposal.schema.target, proposal.schema.keys),
+            columns=tuple(
+                replace(c, domain=None, remarks=(), aside="its cells cannot be read back") if c.name in bad else c
+                for c in proposal.columns
+            ),
+            mapping={key: of for key, of in proposal.mapping.items() if key not in bad},
+        )
+    return proposal
+
+
+def _is_at_fault(table: TableProfile, proposal: TableProposal, there: TableSettings | None, column: str) -> bool:
+    alone = replace(
+        proposal,
+        schema=Schema({column: proposal.schema.attributes[column]}, None),
+        mapping={key: of for key, of in proposal.mapping.items() if key == column},
+    )
+    return _fault(table, alone, there) is not None
+
+
+def _fault(table: TableProfile, proposal: TableProposal, there: TableSettings | None) -> UnfitError | None:
+    """Return what `smc check` would find at fault in what is written."""
+    columns = {key: validated(ColumnSettings, of) for key, of in proposal.mapping.items()}
+    if there is None and isinstance(table.place, TableSettings):
+        there = table.place
+    elif there is None:
+        fields = table.place.model_dump(exclude_unset=True, exclude={"format"}) | {"schema": "schema.toml"}
+        there = TableSettings.model_validate(fields, context={"directory": Path()})
+    settings = there.bounded_by(max(there.max_rows, table.rows))
+    settings = settings.model_copy(update={"format": table.spelling, "columns": columns})
+    schema = proposal.schema
+    try:
+        with open_table(settings, schema, schema.target or next(iter(schema.attributes))) as source:
+            source.check()
+    except UnfitError as error:
+        return error
+    return None

@@ -1,0 +1,186 @@
+"""Ways to read the cells of a raw column: all that fit a sample, and who chooses among those that fit all cells."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NoReturn, TypeAlias
+
+from parties.alone.preparing.spellings import CLOCKS, DATES
+from parties.base.text import quoted
+from parties.sources.mapping import TIME, clock_pattern, day_of, number_of
+from parties.sources.settings import FormatSettings, day_and_clock
+from smc.errors import InputError
+
+MOST = 0.8  # of a sample that must be of a kind: the others may be codes for a missing value
+CODE = re.compile(r"0\d{2,}")  # digits that are no number: a postcode, a code of three places
+CURRENCY = re.compile(r"[€$£¥₹₽₩%‰]|\b(?:EUR|USD|CHF|GBP|JPY|SEK|NOK|DKK|PLN|CZK)\b")
+SPACES = (" ", "\u00a0", "\u202f", "'", "\u2019")  # between thousands
+DAYLIKE = re.compile(
+    r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}|\d{1,2}[ .-]?[A-Za-z]{3,9}[ .-]?\d{2,4}|[A-Za-z]{3,9} \d{1,2}, \d{4}|\d{8}(?!\d)"
+)
+COMPACT = "%Y%m%d"  # its days are whole numbers, too
+ORDERS = {"d": "day-first", "m": "month-first", "b": "month-first", "B": "month-first", "Y": "year-first"}
+ORDERS["y"] = ORDERS["Y"]
+
+PLAIN = FormatSettings()
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One way to read a column: the kind of its cells, and their spelling. `name` is its name in `--reading`."""
+
+    kind: str  # "real", "date" or "time"
+    name: str
+    spelling: FormatSettings = PLAIN
+
+    def value(self, text: str) -> str | None:
+        """Return the value of a text in its usual spelling; None if the text does not fit."""
+        if self.kind == "date":
+            day = day_of(text, self.spelling.dates, self.spelling.last_year)
+            return None if day is None else day.isoformat()
+        if self.kind == "time":
+            return text if re.fullmatch(TIME, text) else None
+        number = number_of(text, self.spelling)
+        return None if number is None else f"{number:.15g}"
+
+
+@dataclass(frozen=True)
+class Question:
+    """Several readings of a column, or of a file (`column` is "*"), that fit all its cells. The first is the guess.
+
+    Each of `options` is a name for `--reading`, and what an example means under it.
+    """
+
+    place: str
+    column: str
+    options: Mapping[str, str]
+
+    @property
+    def text(self) -> str:
+        """The question in one line."""
+        where = self.place if self.column == "*" else f"{self.place}, column {quoted(self.column)}"
+        return f"{where}: {' or '.join(f'{name} ({meaning})' for name, meaning in self.options.items())}"
+
+
+Chooser: TypeAlias = Callable[[Question], str]
+
+
+def refuse(question: Question) -> NoReturn:
+    """Refuse a table that can be read in several ways. The error names the flag that decides."""
+    first = next(iter(question.options))
+    raise InputError(f"{question.text}: choose with --reading '{question.column}={first}', or give --guess")
+
+
+def guess(question: Question) -> str:
+    """Return the first reading."""
+    return next(iter(question.options))
+
+
+@dataclass(frozen=True)
+class Choices:
+    """Readings that the operator has given by column, `*` for all of them, and who is asked for others."""
+
+    given: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    ask: Chooser = refuse
+
+    def of(self, column: str) -> list[str]:
+        """Return the readings that are given for a column."""
+        return [*self.given.get(column, ()), *self.given.get("*", ())]
+
+    def choose(self, question: Question) -> str:
+        """Return the reading that is given, or the answer."""
+        named = [name for name in self.of(question.column) if name in question.options]
+        return named[0] if named else self.ask(question)
+
+
+REFUSE, GUESS = Choices(), Choices(ask=guess)
+
+
+def given(texts: Sequence[str]) -> dict[str, list[str]]:
+    """Return readings such as `born=day-first` by column.
+
+    Raises:
+        InputError: a text has no `=`.
+    """
+    by_column: dict[str, list[str]] = {}
+    for text in texts:
+        column, mark, name = text.rpartition("=")
+        if not mark or not column or not name:
+            raise InputError(f"--reading {text}: write COLUMN=READING, such as 'born=day-first'")
+        by_column.setdefault(column, []).append(name)
+    return by_column
+
+
+def readings(texts: Sequence[str], table: FormatSettings, can_be_days: bool = True) -> list[Reading]:
+    """Return all readings under which most texts of a sample are numbers, days or times; empty for a column of text.
+
+    Args:
+        texts: a sample of the cells.
+        table: the table's spelling; settings that are given in it decide.
+        can_be_days: whether texts can be read as days and times.
+    """
+    if not texts:
+        return []
+    days = _dates(texts, table) if can_be_days else []
+    if [day.spelling.dates for day in days] == [COMPACT] and all(_is_recent(text) for text in texts if text.isdigit()):
+        return days
+    if numbers := _numbers(texts, table):
+        return numbers
+    if days or not can_be_days:
+        return days
+    time = Reading("time", "time")
+    return [time] if _fits(time, texts) else []
+
+
+def _is_recent(text: str) -> bool:
+    return int(text) == 0 or 1900 <= int(text[:4]) <= 2100
+
+
+def _fits(reading: Reading, texts: Sequence[str]) -> bool:
+    return sum(reading.value(text) is not None for text in texts) >= MOST * len(texts)
+
+
+def _numbers(texts: Sequence[str], table: FormatSettings) -> list[Reading]:
+    if any(CODE.fullmatch(text) for text in texts):
+        return []
+    negative = next((mark for mark, pattern in _NEGATIVE.items() if any(re.fullmatch(pattern, t) for t in texts)), "-")
+    drop = tuple(sorted({word for text in texts for word in CURRENCY.findall(text)}, key=len, reverse=True))
+    mark = next((space for space in SPACES if any(re.search(rf"\d{space}\d\d\d(?!\d)", text) for text in texts)), "")
+    found = []
+    for decimal, other in ((".", ","), (",", ".")):
+        fields: dict[str, Any] = {"decimal": decimal, "thousands": mark or other, "negative": negative, "drop": drop}
+        fields |= {key: getattr(table, key) for key in fields if key in table.model_fields_set}
+        if fields["decimal"] != decimal:
+            continue
+        reading = Reading("real", f"decimal-{'point' if decimal == '.' else 'comma'}", PLAIN.model_copy(update=fields))
+        if _fits(reading, texts):
+            found.append(reading)
+    return found
+
+
+_NEGATIVE = {"()": r"[^\d(]*\(.*\d.*\)[^\d)]*", "\u2212": ".*\u2212.*", "behind": r".*\d-"}
+
+
+def _dates(texts: Sequence[str], table: FormatSettings) -> list[Reading]:
+    rests = [text[match.end() :] for text in texts if (match := DAYLIKE.match(text))]
+    if not rests or len(rests) < MOST * len(texts):
+        return []
+    clock = next((clock for clock in CLOCKS if _count(clock, rests) >= MOST * len(texts)), None)
+    if clock is None:
+        return []
+    forms = [table.dates] if "dates" in table.model_fields_set else [form + clock for form in DATES]
+    spellings = [PLAIN.model_copy(update={"dates": form, "last_year": table.last_year}) for form in forms]
+    found = [Reading("date", order(spelling.dates), spelling) for spelling in spellings]
+    return [reading for reading in found if _fits(reading, texts)]
+
+
+def _count(clock: str, rests: Sequence[str]) -> int:
+    pattern = re.compile(clock_pattern(clock))
+    return sum(pattern.fullmatch(rest) is not None for rest in rests)
+
+
+def order(form: str) -> str:
+    """Return the name of a date form's order: by its first part."""
+    return ORDERS[day_and_clock(form)[0].lstrip()[1]]

@@ -1,0 +1,47 @@
+"""Options that choose how a raw table is read, and the questions at the terminal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from parties.base import console
+from parties.base.text import visible
+from parties.commands.signature import option
+from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from parties.alone.preparing.readings import Choices, Question
+
+
+@dataclass(frozen=True)
+class ReadingOptions:
+    """Readings of columns, for cells that can be read in several ways."""
+
+    reading: tuple[str, ...] = option(
+        "How to read a column, such as born=day-first; * for all; repeatable.", "COLUMN=READING"
+    )
+    guess: bool = option("Take the first reading where several fit, and ask no question.")
+
+    def choices(self, status: console.StatusLine) -> Choices:
+        """Return who chooses: these options, then whoever is at the terminal; without a terminal a table is refused."""
+        from parties.alone.preparing.readings import Choices, given, guess, refuse
+
+        def ask(question: Question) -> str:
+            return _asked(question, status)
+
+        return Choices(given(self.reading), guess if self.guess else ask if console.is_asked() else refuse)
+
+
+def _asked(question: Question, status: console.StatusLine) -> str:
+    names = list(question.options)
+    where = question.place if question.column == "*" else f"{question.place}, column {question.column}"
+    lines = [f"{number}  {name}: {meaning}" for number, (name, meaning) in enumerate(question.options.items(), 1)]
+    text = "\n".join(visible(line) for line in (f"{where} can be read in {len(names)} ways:", *lines))
+    for _ in range(3):
+        answer = status.typed(f"{text}\nWhich is right? [1-{len(names)}] ")
+        if answer in names:
+            return answer
+        if answer.isdecimal() and 1 <= int(answer) <= len(names):
+            return names[int(answer) - 1]
+    raise InputError(f"{where}: no reading was chosen; give --reading '{question.column}={names[0]}', or --guess")
