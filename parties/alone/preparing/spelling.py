@@ -164,8 +164,8 @@ def _encoding(path: Path, choices: Choices) -> tuple[str, list[str]]:
                     decoder.decode(start)
             except UnicodeDecodeError:
                 is_utf8 = False
-            if len(beyond) < SAMPLE:
-                beyond += b" ".join(_BEYOND.findall(start)) + b" "
+            if len(beyond) < SAMPLE and not start.isascii():
+                beyond += b" ".join(word for word in _BETWEEN.split(start) if not word.isascii()) + b" "
             start = stream.read(CHUNK)
     try:
         decoder.decode(b"", final=True)
@@ -174,7 +174,7 @@ def _encoding(path: Path, choices: Choices) -> tuple[str, list[str]]:
     return ("utf-8", []) if is_utf8 else _code_page(path, bytes(beyond[:SAMPLE]), choices)
 
 
-_BEYOND = re.compile(rb"[^\s,;|\"\x00-\x20]*[\x80-\xff][^\s,;|\"\x00-\x20]*")  # words with a byte beyond ASCII
+_BETWEEN = re.compile(rb"[\s,;|\"\x00-\x20]+")  # what parts words
 
 
 def _is_encoding(name: str) -> bool:
