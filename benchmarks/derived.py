@@ -29,7 +29,7 @@ from parties.node.acts.ledger import Ledger
 from parties.node.gate import Gate
 from parties.node.offers import Offer, Offers
 from parties.node.operator_service import OperatorService
-from parties.node.peers import Peers, Who
+from parties.node.peers import PeerIdentity, Peers
 from parties.node.settings import NodeFile
 from parties.node.typed_inputs import TypedInputs
 from parties.operator.interface import OPEN
@@ -70,7 +70,7 @@ class Node:
 
     def __init__(self, directory: Path, numbers: int) -> None:
         own, peer = (identity.create(f"party{i}", ["127.0.0.1"], directory) for i in (0, 1))
-        who = Who(own, peer.certificate, 0)
+        who = PeerIdentity(own, peer.certificate, 0)
         table = TableSettings.model_validate({"source": "rows.csv", "schema": "schema.toml", "max_rows": ROWS})
         offers = Offers({"rows": Offer(table, schema_of(numbers))}, {})
         ways = Peers([who]), Gate(NodeFile(), offers), offers, TypedInputs()

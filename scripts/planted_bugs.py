@@ -1438,8 +1438,8 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
-        "parties/node/records/beside.py",
-        ("tests/parties/node/records/test_beside.py",),
+        "parties/node/records/sidecar_files.py",
+        ("tests/parties/node/records/test_sidecar_files.py",),
         [
             ('purpose.encode() + b"\\0" + os.fsencode(path.name)', "purpose.encode()"),
             ('purpose.encode() + b"\\0" + os.fsencode(path.name)', "os.fsencode(path.name)"),

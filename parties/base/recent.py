@@ -10,7 +10,7 @@ Key = TypeVar("Key", bound=Hashable)
 Answer = TypeVar("Answer")
 
 
-class Recent(Generic[Key, Answer]):
+class ResultCache(Generic[Key, Answer]):
     """Cache of a limited number of results by key, the oldest dropped first; two threads never compute one result."""
 
     def __init__(self, most: int) -> None:

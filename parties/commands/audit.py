@@ -35,7 +35,7 @@ from parties.commands.options import (
 from parties.commands.outputs import FORCE, check_new
 from parties.commands.signature import argument, command, option, settings
 from parties.link.identity import read_certificate, short_fingerprint
-from parties.node.records import audit, beside, database, export, gaps, marker, sealed, shipped
+from parties.node.records import audit, database, export, gaps, marker, sealed, shipped, sidecar_files
 from parties.node.records.chain import STAYS, Checked, check, cross_check
 from parties.operator.entries import fields_in_words
 from parties.operator.interface import AuditEntry
@@ -131,7 +131,7 @@ def verify_command(
     owner = read_certificate(required(certificate or link.certificate, "link.certificate"))
     peers = [read_certificate(path) for path in ([peer_certificate] if peer_certificate else peer_files(config_file))]
     other, place = "", None if export_file is not None else _database(config_file, state_directory)
-    archive = export.read_archives(archives, lambda path: beside.read_archive(path, place))
+    archive = export.read_archives(archives, lambda path: sidecar_files.read_archive(path, place))
     with console.progress("verifying"):
         if export_file is not None:
             checked = check(*export.read_lines(export_file), owner, peers, archive=archive)
@@ -195,7 +195,7 @@ def export_command(
     if archive is not None:
         if form == "csv":
             raise InputError("--format csv: an archive is lines of JSON; remove --format csv")
-        text = files.decode(archive, beside.read_archive(archive, place))
+        text = files.decode(archive, sidecar_files.read_archive(archive, place))
     else:
         with database.reading(place) as connection:
             rows = database.rows(connection)
@@ -299,7 +299,7 @@ def archive_command(
         ends = "--days 0: all ended jobs move to the archive, and their results are no longer shown."
         be_sure([ends], "Archive all of them?", "nothing was archived")
     known = peers.Peers([who for who, _ in peers.reached(file)])
-    beside.require_sealed(place, file.node.sealed)
+    sidecar_files.require_sealed(place, file.node.sealed)
     with database.reading(place):  # the log must exist
         pass
     with files.lock(place.parent / "lock"), database.usable(place), closing(database.connect(place)) as connection:
@@ -308,7 +308,7 @@ def archive_command(
         jobs.check(place.parent / marker.FILE_NAME)
         limit = Offers.of(file).kept if days is None else lambda _: days
         retention = Retention(jobs, Spendings(jobs))
-        archived = retention.archive(limit, place.parent / beside.ARCHIVES, out, file.node.emergency)
+        archived = retention.archive(limit, place.parent / sidecar_files.ARCHIVES, out, file.node.emergency)
     console.out.print("no job is old enough" if archived is None else printable(f"archived: {archived}"))
     if not retention.overwritten:
         console.err.print(
@@ -342,7 +342,7 @@ def seal_command(
         with closing(_to_seal(place, word)) as connection, files.lock(place.parent / "lock"):
             _sweep(place, connection)
         with files.lock(place.parent / "lock"):
-            others = beside.seal(place, word)
+            others = sidecar_files.seal(place, word)
     what = "not encrypted" if remove else "encrypted"
     console.out.print(printable(f"database      {place}   ({what})"))
     for other in others:
@@ -430,7 +430,7 @@ def _to_seal(place: Path, word: str) -> sqlite3.Connection:
 
 def _sweep(place: Path, connection: sqlite3.Connection) -> None:
     """Remove the remains of killed runs, and report it."""
-    for left in beside.sweep(place, connection):
+    for left in sidecar_files.sweep(place, connection):
         console.err.print(printable(f"removed: {left}, left by a killed run"))
 
 

@@ -34,7 +34,7 @@ def demo(svg: Path | None = option("Draw the tree as SVG."), force: bool = FORCE
     Each clinic is a separate process that reads its own seven rows. This command only starts them. With so few rows, a
     tree needs smc id3 --plain, which has no minimum per leaf. The data describe no real person.
     """
-    from parties.jobs.choosing import usual  # with the engines
+    from parties.jobs.engine_selection import usual  # with the engines
     from parties.jobs.profiles import contenders
     from smc.kernels.warm import NOTICE, warm  # loads LLVM
 
@@ -69,7 +69,7 @@ def demo(svg: Path | None = option("Draw the tree as SVG."), force: bool = FORCE
 
 def _forecast(settings: Id3Settings) -> float:
     """Return the approximate seconds of the clinics' job on this machine."""
-    from parties.jobs.choosing import usual
+    from parties.jobs.engine_selection import usual
     from parties.jobs.inputs import Inputs
     from parties.link.pace import USUAL, own_pace
     from smc.counting import forecast

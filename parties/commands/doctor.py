@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from parties.base import console, temporary
-from parties.base.own_trouble import advice, own_trouble
+from parties.base.machine_failure import advice, own_trouble
 from parties.link import environment
 from smc.errors import InputError
 

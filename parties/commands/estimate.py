@@ -19,7 +19,7 @@ from parties.commands.own_table import by_table, chosen
 from parties.commands.run import PROFILE, RunSettings
 from parties.commands.signature import by_signature
 from parties.jobs import kinds, profiles
-from parties.jobs.choosing import tiny
+from parties.jobs.engine_selection import tiny
 from parties.jobs.inputs import Inputs
 from parties.jobs.kind import Counted, KindSettings
 from parties.jobs.settings import ENGINE, Parameter, parameters

@@ -81,7 +81,7 @@ def export(
         types, conditions = None, None
         if mapped is not None:
             from parties.sources import open_rows
-            from parties.sources.choosing import conditions_of
+            from parties.sources.row_filter import conditions_of
 
             with open_rows(mapped) as opened:
                 opened.select([ask.rule.column for ask in columns.values()])  # raises an error for a missing column

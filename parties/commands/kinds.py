@@ -130,13 +130,13 @@ def command_of(name: str) -> click.Command:
             console.err.print(remark)
         report = None
         if connection is None:
-            from parties.jobs.oneself import run_alone
+            from parties.jobs.local_run import run_alone
 
             with console.progress("adding noise") as status:
                 state = run_alone(task, data, lambda step: status.doing(step.words))
         else:
             with console.progress("counting") as status:
-                from parties.jobs.choosing import choice_for  # the engines take their time to load
+                from parties.jobs.engine_selection import choice_for  # the engines take their time to load
                 from parties.node.prediction import predicted
 
                 decided = choice_for(task, Inputs(party)).profile is not None

@@ -18,8 +18,8 @@ from parties.commands.options import node_config, required_party_file
 from parties.commands.publish_log import log_of
 from parties.node import settings
 from parties.node.records import audit, database
-from parties.node.records.beside import Beside
 from parties.node.records.kinds import EntryKind
+from parties.node.records.sidecar_files import SidecarFiles
 from parties.node.settings import NodeFile
 from parties.operator.accounts import Accounts, content, unix_user
 from parties.operator.interface import AuditEntry
@@ -48,7 +48,7 @@ class _Seen:
 
 
 @dataclass(frozen=True)
-class _Logged(Beside):
+class _Logged(SidecarFiles):
     """File of accounts beside a log; the log's last entry about the accounts has the file's digest."""
 
     is_strict: bool

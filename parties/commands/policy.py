@@ -17,7 +17,7 @@ from parties.base.text import quoted
 from parties.commands.options import node_config, required_party_file
 from parties.commands.signature import command, option
 from parties.node.point import xacml
-from parties.node.point.xacml import Word, said
+from parties.node.point.xacml import DecisionPointAnswer, said
 from parties.node.policy.decisions import decide
 from parties.node.policy.request import Request
 from parties.node.policy.rules import Rule, conditions, remarks, unbounded
@@ -111,7 +111,7 @@ def _request(
     inputs = Offers.of(file).inputs(0, name)
     proposed = proposal.propose(job.model_copy(update={"table": name or None}), inputs)
     peer = peers.acquainted(file, job.peer)
-    around = gate.Surroundings(runs_today=runs, waiting=0, at=at, address=address, **link)
+    around = gate.Circumstances(runs_today=runs, waiting=0, at=at, address=address, **link)
     return gate.request(proposed, 0, proposed_by, file, peer, around)
 
 
@@ -129,7 +129,7 @@ def _link(post_quantum: bool | None, key_exchange: str | None) -> dict[str, Any]
     return {"tls": tls.VERSION, "key_exchange": key_exchange, "post_quantum": is_safe}
 
 
-def _asked(file: NodeFile, request: Request | None) -> Word:
+def _asked(file: NodeFile, request: Request | None) -> DecisionPointAnswer:
     """Return the answer of the decision point about the job, whatever the rules decide."""
     from parties.node.point.decision_point import DecisionPoint
 
@@ -159,7 +159,7 @@ def _checked(address: str | None) -> str | None:
 
 
 def _document(
-    rules: Sequence[Rule], request: Request | None, notes: list[str], combine: Combine, word: Word | None
+    rules: Sequence[Rule], request: Request | None, notes: list[str], combine: Combine, word: DecisionPointAnswer | None
 ) -> dict[str, Any]:
     """Return the answer as JSON; what concerns the job is there only if one is given."""
     rows = []

@@ -86,12 +86,12 @@ def log_of(file: NodeFile, check_end: bool = True) -> Iterator[tuple[sqlite3.Con
     """Open a node's audit log to be written to, beside the node, if that is running. `InputError` if it cannot be."""
     from parties.base.settings import required
     from parties.link.identity import load_identity
-    from parties.node.records import AuditLog, beside, database
+    from parties.node.records import AuditLog, database, sidecar_files
 
     link = file.link
     identity = load_identity(required(link.identity, "link.identity"), required(link.certificate, "link.certificate"))
     place = file.node.state / database.FILE_NAME
-    beside.require_sealed(place, file.node.sealed)
+    sidecar_files.require_sealed(place, file.node.sealed)
     with database.usable(place), closing(database.connect(place)) as connection:
         log = AuditLog(connection, identity)
         if check_end:

@@ -9,7 +9,7 @@ import click
 from parties.base import console
 from parties.base.report import Report
 from parties.checking.cases import CASES
-from parties.checking.contract import Finding as Kept
+from parties.checking.contract import Finding as ViewCache
 from parties.checking.contract import check_case
 from parties.checking.mechanism import ERROR, Mechanism, check
 from parties.checking.mechanisms import BROKEN, MECHANISMS, UNCHECKED
@@ -137,7 +137,7 @@ def _add_mechanisms(report: Report, rows: list[dict[str, Any]]) -> None:
     )
 
 
-def _contract_document(finding: Kept) -> dict[str, Any]:
+def _contract_document(finding: ViewCache) -> dict[str, Any]:
     return {
         "kind": finding.name,
         "at_most": finding.at_most,

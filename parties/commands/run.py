@@ -78,7 +78,7 @@ def run(
     def counted() -> Program:
         return lambda engine: function(engine, *inputs)
 
-    from parties.jobs.choosing import choice, usual  # the engines take their time to load
+    from parties.jobs.engine_selection import choice, usual  # the engines take their time to load
 
     with (
         console.progress("starting") as status,

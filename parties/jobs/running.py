@@ -16,7 +16,7 @@ from parties.link.settings import LinkSettings, require_link
 from smc.errors import InputError, ProtocolError, SmcError
 
 if TYPE_CHECKING:  # slow imports happen where they are used, if possible while the peer is on its way
-    from parties.jobs.choosing import Choice
+    from parties.jobs.engine_selection import Choice
     from parties.jobs.kind import Kind, State
     from parties.link.opening import Link
     from parties.link.options import LinkOptions
@@ -60,7 +60,7 @@ class Connection:
             LinkError: See `agreed`.
             JobMismatchError: See `agreed`.
         """
-        from parties.jobs.choosing import check_memory, choice_for, memory_of_shard
+        from parties.jobs.engine_selection import check_memory, choice_for, memory_of_shard
         from parties.jobs.inputs import Inputs
         from parties.jobs.kind import digest
         from parties.jobs.profiles import shards_of
@@ -151,7 +151,7 @@ class Connection:
             LinkError: The peer cannot be reached, or the link fails.
             JobMismatchError: The peer's job differs.
         """
-        from parties.jobs.choosing import agreed_fields
+        from parties.jobs.engine_selection import agreed_fields
         from parties.link.opening import open_link
         from smc.kernels.warm import NOTICE
 

@@ -89,7 +89,7 @@ class StoppingKind(BySchema):
         """
         if not ((cost := self.cost(Inputs())).is_countable and self.is_measured):
             return None
-        from parties.jobs.choosing import choice_for
+        from parties.jobs.engine_selection import choice_for
         from smc.counting import forecast
 
         choice = choice_for(self, Inputs())  # cached: the choice was made before the run

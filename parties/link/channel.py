@@ -8,7 +8,7 @@ import time
 from google.protobuf.message import DecodeError
 from typing_extensions import override
 
-from parties.base.own_trouble import OURS
+from parties.base.machine_failure import OURS
 from parties.link.exchange_pb2 import ABORT, GOODBYE, HELLO, Hello, Kind
 from parties.link.frames import FrameReader, FrameWriter, Received, assemble
 from parties.link.outbox import OutboxClosedError, OutboxStuckError

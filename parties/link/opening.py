@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from parties.base.address import Address, parse_address
-from parties.base.own_trouble import OURS, own_trouble
+from parties.base.machine_failure import OURS, own_trouble
 from parties.link import tls
 from parties.link.channel import HELLO_STEP, GrpcChannel
 from parties.link.emulation import Line

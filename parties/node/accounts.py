@@ -49,8 +49,8 @@ class Terms:
 class Accounts:
     """The budget accounts of a node's tables.
 
-    A peer may spend its share of a table's budget (`peers.Who.share`) and learns of its own spending only. The shares
-    add up to 1 at most, so peers that collude have the whole budget at most. Charges of a peer that has left the
+    A peer may spend its share of a table's budget (`peers.PeerIdentity.share`) and learns of its own spending only. The
+    shares add up to 1 at most, so peers that collude have the whole budget at most. Charges of a peer that has left the
     party's file, or whose share was larger then, can exceed that bound. In that case a job must fit the whole table's
     budget, too.
     """

@@ -11,7 +11,7 @@ from typing import IO
 
 from parties.base import files, temporary
 from parties.base.address import require_free
-from parties.base.own_trouble import causes, reason_of
+from parties.base.machine_failure import causes, reason_of
 from parties.base.settings import at_key
 from parties.link.identity import Identity
 from parties.node import records
@@ -20,7 +20,7 @@ from parties.node.log.jobs import Jobs
 from parties.node.offers import Offers
 from parties.node.peers import MisnamedError
 from parties.node.policy.rules import Rule, remarks, unbounded
-from parties.node.records import beside, marker
+from parties.node.records import marker, sidecar_files
 from parties.node.records.audit import other_certificate
 from parties.node.records.database import FILE_NAME, signed_head
 from parties.node.settings import NodeFile
@@ -58,7 +58,7 @@ def claim(file: NodeFile, events: Events) -> Place:
         InputError: The directory or a port is not available.
     """
     path = file.node.state / FILE_NAME
-    beside.require_sealed(path, file.node.sealed)
+    sidecar_files.require_sealed(path, file.node.sealed)
     # a start may move the state directory: no other process holds it, and nothing is in the way
     with at_key("node.state"):
         records.make_place(path)
@@ -70,7 +70,7 @@ def claim(file: NodeFile, events: Events) -> Place:
             require_free(text)
     with at_key("node.state"):
         connection = records.connect(path)
-    for leftover in beside.sweep(path, connection):
+    for leftover in sidecar_files.sweep(path, connection):
         events.log("temporary file removed", file=str(leftover), why="a run was killed")
     return Place(connection, lock, starting)
 

@@ -11,7 +11,7 @@ from functools import partial
 from cryptography import x509
 
 from parties.base.address import Address, addresses_of, parse_address
-from parties.base.own_trouble import own_trouble
+from parties.base.machine_failure import own_trouble
 from parties.base.rate import Rate
 from parties.link.identity import fingerprint
 from parties.link.listening import RefusedError, Take
@@ -27,7 +27,7 @@ from parties.node.log import heads
 from parties.node.log.heads import Accepted, Found, Shown
 from parties.node.log.node_log import ClosedError
 from parties.node.log.statement import Statement
-from parties.node.peers import Who
+from parties.node.peers import PeerIdentity
 from parties.node.records.sealed import errors
 from parties.node.settings import DAY_SECONDS, NodeSettings
 from smc.errors import LinkError, SmcError
@@ -45,7 +45,7 @@ class Contact:
     `links` limits how often the peer may open the standing link, `begun` how often it may begin sessions.
     """
 
-    who: Who
+    who: PeerIdentity
     connect: str | None
     control: Control
     sessions: sessions.Sessions
@@ -57,7 +57,12 @@ class Contacts:
     """The contacts of a node: `of` maps peer names to them. `link` is the kind of link assumed by predictions."""
 
     def __init__(
-        self, ways: Sequence[tuple[Who, LinkOptions]], ledger: Ledger, node: NodeSettings, events: Events, link: str
+        self,
+        ways: Sequence[tuple[PeerIdentity, LinkOptions]],
+        ledger: Ledger,
+        node: NodeSettings,
+        events: Events,
+        link: str,
     ) -> None:
         self._ledger, self._node, self._events, self._link = ledger, node, events, link
         self._succeeding = threading.Lock()
@@ -73,7 +78,7 @@ class Contacts:
             for certificate in contact.who.trusted
         }
 
-    def _as_known(self, who: Who, options: LinkOptions) -> tuple[Who, LinkOptions]:
+    def _as_known(self, who: PeerIdentity, options: LinkOptions) -> tuple[PeerIdentity, LinkOptions]:
         """Return the peer and its link options, with the new certificate if the peer has used that one before."""
         if self._ledger.pins.is_succeeded(who):
             who = self._ledger.pins.succeed(who)
@@ -90,7 +95,7 @@ class Contacts:
             contact.sessions.succeed(who)
         self._events.log("certificate replaced", peer=name)
 
-    def _contact(self, who: Who, options: LinkOptions) -> Contact:
+    def _contact(self, who: PeerIdentity, options: LinkOptions) -> Contact:
         """Return the parts that connect this node with a peer."""
         name = who.peer_name
         successor = None if who.successor is None else replace(options, peer=who.successor.certificate)

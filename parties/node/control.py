@@ -16,7 +16,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from parties.base.own_trouble import own_trouble
+from parties.base.machine_failure import own_trouble
 from parties.base.rate import Rate
 from parties.link.handshake import make_hello
 from parties.link.listening import Take

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from parties.jobs import profiles
-from parties.jobs.choosing import check_memory, choice_for, memory_of_shard
+from parties.jobs.engine_selection import check_memory, choice_for, memory_of_shard
 from parties.jobs.inputs import AwayError
 from parties.jobs.kind import Inputs, Kind, Opened, Step, refusal
 from parties.jobs.running import cost_report, note_code, profile_for

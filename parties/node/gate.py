@@ -15,10 +15,10 @@ from parties.node.log.job_events import Event, Unlogged, decided
 from parties.node.log.statement import BUDGET, BY_NODE, BY_POINT, PROPOSER
 from parties.node.log.store import Record
 from parties.node.offers import Offers
-from parties.node.peers import Acquaintance, Who
+from parties.node.peers import PeerDescription, PeerIdentity
 from parties.node.point import xacml
 from parties.node.point.decision_point import DecisionPoint
-from parties.node.point.xacml import Word, said
+from parties.node.point.xacml import DecisionPointAnswer, said
 from parties.node.policy.decisions import Decision, decide
 from parties.node.policy.request import Request, request_for
 from parties.node.policy.rules import serves, unlimited
@@ -33,7 +33,7 @@ NO = "this node does not run it for you and gives no reason: ask its operator"  
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class Circumstances:
     """The circumstances of a job: numbers of other jobs, the time, the budget, and the peer's connection if known."""
 
     runs_today: int  # with this peer, on our table
@@ -76,10 +76,10 @@ class Gate:
     def judge(
         self,
         job: Proposal,
-        who: Who,
+        who: PeerIdentity,
         proposed_by: Literal["us", "peer"],
-        around: Surroundings,
-        word: Word | None = None,
+        around: Circumstances,
+        word: DecisionPointAnswer | None = None,
     ) -> Judgement:
         """Return our verdict on a job with this peer before the operator is asked.
 
@@ -123,7 +123,7 @@ class Gate:
         permitted = Judgement("approved", decision.by, decision.reason)
         return self._pointed(permitted, question, word, around)
 
-    def asking(self, act: Callable[[Word | None], Done]) -> Done:
+    def asking(self, act: Callable[[DecisionPointAnswer | None], Done]) -> Done:
         """Call `act`; if the decision point must be asked first, ask it and call `act` again with its answer.
 
         The caller must hold no lock: an answer may take some seconds.
@@ -148,7 +148,9 @@ class Gate:
             reason += f"; it cannot run here: {misfit}{self.remedy(job, record.party)}"
         return (Unlogged({"reason": reason, "unasked": judgement.ask is not None}),)
 
-    def allows_now(self, job: Proposal, who: Who, around: Surroundings, proposed_by: Literal["us", "peer"]) -> Decision:
+    def allows_now(
+        self, job: Proposal, who: PeerIdentity, around: Circumstances, proposed_by: Literal["us", "peer"]
+    ) -> Decision:
         """Return the rules' present decision on a job that is about to be approved or run.
 
         Args:
@@ -160,7 +162,12 @@ class Gate:
         return self._decision(request(job, who.party, proposed_by, self._file, who.acquaintance, around))
 
     def objection(
-        self, job: Proposal, who: Who, around: Surroundings, proposed_by: Literal["us", "peer"], word: Word | None
+        self,
+        job: Proposal,
+        who: PeerIdentity,
+        around: Circumstances,
+        proposed_by: Literal["us", "peer"],
+        word: DecisionPointAnswer | None,
     ) -> str:
         """Return the decision point's objection to a job that rules or operator allow; empty if it permits the job.
 
@@ -206,7 +213,9 @@ class Gate:
         names = listed(tables) if tables else "none"
         return f"; there are {names}: to use one of them, name it [tables.{toml_key(table)}] and restart the node"
 
-    def _pointed(self, judgement: Judgement, question: Request, word: Word | None, around: Surroundings) -> Judgement:
+    def _pointed(
+        self, judgement: Judgement, question: Request, word: DecisionPointAnswer | None, around: Circumstances
+    ) -> Judgement:
         """Return a judgement after the decision point: one that approves becomes the decision point's answer."""
         if self._point is None or judgement.verdict != "approved":
             return judgement
@@ -228,7 +237,7 @@ class Gate:
             "some, or set a higher limit"
         )
 
-    def _of_ours(self, decision: Decision, misfit: str | None, around: Surroundings) -> Judgement:
+    def _of_ours(self, decision: Decision, misfit: str | None, around: Circumstances) -> Judgement:
         if misfit:
             return _refused(BY_NODE, misfit)
         if decision.effect == "deny":
@@ -260,8 +269,8 @@ def request(
     party: int,
     proposed_by: Literal["us", "peer"],
     file: NodeFile,
-    peer: Acquaintance,
-    around: Surroundings,
+    peer: PeerDescription,
+    around: Circumstances,
 ) -> Request:
     """Return all attributes of a job with this peer that a policy rule may refer to.
 

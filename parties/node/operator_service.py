@@ -13,7 +13,7 @@ from typing import Any, Concatenate, ParamSpec
 
 from typing_extensions import override
 
-from parties.base.own_trouble import advice, own_trouble
+from parties.base.machine_failure import advice, own_trouble
 from parties.base.text import instead, quoted
 from parties.jobs.inputs import Inputs
 from parties.link import tls
@@ -25,7 +25,7 @@ from parties.node.budget import shown
 from parties.node.contacts import REVOKED, Contact
 from parties.node.log.store import Record
 from parties.node.own_rows import OwnRows
-from parties.node.peers import Who
+from parties.node.peers import PeerIdentity
 from parties.node.records.sealed import errors
 from parties.operator.budget import Registered, Simulation, TableBudget
 from parties.operator.interface import (
@@ -83,7 +83,7 @@ class OperatorService(Operator):
         self._identity, self._ledger, self._contacts = identity, ledger, contacts
         self._tables, self._listens, self._predict = tables, listens, predict
         self._warnings, self._unbounded = warnings, unbounded
-        self._views = views.Kept()
+        self._views = views.ViewCache()
         self._own_rows = OwnRows()
         self._started = datetime.now(UTC).isoformat(timespec="seconds")
         self._news, self._told = threading.Condition(), 0  # no other lock is taken under its lock
@@ -150,7 +150,7 @@ class OperatorService(Operator):
             warning=validity.warning(who),
         )
 
-    def _is_revoked(self, who: Who) -> bool:
+    def _is_revoked(self, who: PeerIdentity) -> bool:
         return self._ledger.pins.is_revoked(who)
 
     @override

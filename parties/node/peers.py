@@ -22,7 +22,7 @@ Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
-class Acquaintance:
+class PeerDescription:
     """A peer in this party's settings: its certificate, its settings and its local name."""
 
     certificate: x509.Certificate | None
@@ -31,7 +31,7 @@ class Acquaintance:
 
 
 @dataclass(frozen=True)
-class Who:
+class PeerIdentity:
     """The two parties of a link. `party` is ours, 0 if the peer connects. `settings` are the peer's in our file."""
 
     identity: Identity
@@ -50,7 +50,7 @@ class Who:
         return [self.peer, *([] if self.successor is None else [self.successor.certificate])]
 
     @property
-    def succeeded(self) -> Who:
+    def succeeded(self) -> PeerIdentity:
         """A copy with the peer's new certificate in place of the present one, under the same name."""
         assert self.successor is not None
         return replace(self, peer=self.successor.certificate, successor=None, name=self.peer_name, former=self.peer)
@@ -71,33 +71,33 @@ class Who:
         return self.name or common_name(self.peer)
 
     @property
-    def acquaintance(self) -> Acquaintance:
+    def acquaintance(self) -> PeerDescription:
         """The peer without the link."""
-        return Acquaintance(self.peer, self.settings, self.peer_name)
+        return PeerDescription(self.peer, self.settings, self.peer_name)
 
 
 class Peers:
     """The peers of a node, at least one, by name."""
 
-    def __init__(self, all_: Sequence[Who]) -> None:
+    def __init__(self, all_: Sequence[PeerIdentity]) -> None:
         self._by_name = {who.peer_name: who for who in all_}
         self.identity = all_[0].identity
 
-    def __iter__(self) -> Iterator[Who]:
+    def __iter__(self) -> Iterator[PeerIdentity]:
         return iter(self._by_name.values())
 
     def __len__(self) -> int:
         return len(self._by_name)
 
-    def replace(self, who: Who) -> None:
+    def replace(self, who: PeerIdentity) -> None:
         """Replace the peer of this name."""
         self._by_name[who.peer_name] = who
 
-    def get(self, name: str) -> Who | None:
+    def get(self, name: str) -> PeerIdentity | None:
         """Return the peer of this name; None if there is none."""
         return self._by_name.get(name)
 
-    def named(self, name: str | None) -> Who:
+    def named(self, name: str | None) -> PeerIdentity:
         """Return the named peer; None names the only one. Raise InputError if there is no such peer, or several."""
         return _chosen(self._by_name, name)
 
@@ -106,7 +106,7 @@ class MisnamedError(InputError):
     """A peer has the name of another peer, or a different name than before."""
 
 
-def misnamed(who: Who, peers: Iterable[Who], known: Mapping[str, str]) -> str:
+def misnamed(who: PeerIdentity, peers: Iterable[PeerIdentity], known: Mapping[str, str]) -> str:
     """Return why a peer's name does not fit its certificate; empty if it is the certificate's or unchanged.
 
     A new certificate may have any name that no other certificate in the file bears. Otherwise two peers' certificates
@@ -131,7 +131,7 @@ def misnamed(who: Who, peers: Iterable[Who], known: Mapping[str, str]) -> str:
     return ""
 
 
-def reached(file: NodeFile) -> list[tuple[Who, LinkOptions]]:
+def reached(file: NodeFile) -> list[tuple[PeerIdentity, LinkOptions]]:
     """Return the peers of a node's file with the link options for each. Raise InputError if one is missing or wrong."""
     peers = [_reached(file, link, name, settings) for link, name, settings in entries(file)]
     certificates = Counter(one for who, _ in peers for one in who.trusted)
@@ -145,18 +145,18 @@ def reached(file: NodeFile) -> list[tuple[Who, LinkOptions]]:
     return [(replace(who, share=rest if who.settings.share is None else who.settings.share), way) for who, way in peers]
 
 
-def acquaintances(file: NodeFile) -> list[Acquaintance]:
+def acquaintances(file: NodeFile) -> list[PeerDescription]:
     """Return the peers of a node's file, without reading keys or links."""
     peers = []
     for link, name, settings in entries(file):
         certificate = None if link.peer is None else load_certificate(link.peer)
         peers.append(
-            Acquaintance(certificate, settings, name or (None if certificate is None else common_name(certificate)))
+            PeerDescription(certificate, settings, name or (None if certificate is None else common_name(certificate)))
         )
     return peers
 
 
-def acquainted(file: NodeFile, name: str | None) -> Acquaintance:
+def acquainted(file: NodeFile, name: str | None) -> PeerDescription:
     """Return a peer of a node's file by name.
 
     Args:
@@ -195,7 +195,7 @@ def entries(file: NodeFile) -> Iterator[tuple[LinkSettings, str, PeerSettings]]:
         yield file.link.model_copy(update=way), peer.name or "", peer
 
 
-def _reached(file: NodeFile, link: LinkSettings, name: str, settings: PeerSettings) -> tuple[Who, LinkOptions]:
+def _reached(file: NodeFile, link: LinkSettings, name: str, settings: PeerSettings) -> tuple[PeerIdentity, LinkOptions]:
     way = require_link(link)
     identity, certificate = load_identity(way.identity, way.certificate), load_certificate(way.peer)
     options = LinkOptions(
@@ -213,4 +213,4 @@ def _reached(file: NodeFile, link: LinkSettings, name: str, settings: PeerSettin
     )
     successor = None if settings.successor is None else succession.load(settings.successor, certificate)
     party = 0 if way.listen is not None else 1
-    return Who(identity, certificate, party, settings, name, successor=successor), options
+    return PeerIdentity(identity, certificate, party, settings, name, successor=successor), options

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from parties.base.canonical import canonical
-from parties.base.recent import Recent
-from parties.jobs.choosing import Choice, choice_for
+from parties.base.recent import ResultCache
+from parties.jobs.engine_selection import Choice, choice_for
 from parties.jobs.kind import Counted, Estimate, Inputs, Kind
 from smc.counting import CountingEngine, forecast
 from smc.engines import Profile
@@ -35,7 +35,7 @@ class Prediction:
     assumed: str  # assumption of the count, if it depends on rows
 
 
-_recent = Recent[tuple[str, Profile | None, str, bool], Prediction](MOST_KEPT)
+_recent = ResultCache[tuple[str, Profile | None, str, bool], Prediction](MOST_KEPT)
 
 
 def predicted(

@@ -13,7 +13,7 @@ from typing import Any
 from parties.jobs.spending import PureLoss, exact
 from parties.link.identity import fingerprint
 from parties.node.budget.moments import stamp
-from parties.node.peers import Who
+from parties.node.peers import PeerIdentity
 from parties.node.records import AuditLog
 from parties.operator.interface import AuditEntry
 from parties.sources.settings import TableSettings
@@ -23,7 +23,7 @@ MECHANISM = "lost in a rollback"
 
 def charge(
     log: AuditLog,
-    who: Who,
+    who: PeerIdentity,
     tables: Mapping[str, TableSettings],
     lost: float | None,
     bits: int | None,

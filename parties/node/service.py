@@ -8,7 +8,7 @@ from functools import partial
 from typing import Protocol
 
 from parties.base.address import parse_address
-from parties.base.own_trouble import advice, own_trouble
+from parties.base.machine_failure import advice, own_trouble
 from parties.base.settings import at_key
 from parties.link.identity import fingerprint
 from parties.link.listening import Port
@@ -29,7 +29,7 @@ from parties.node.peers import Peers, reached
 from parties.node.point.asking import Asking
 from parties.node.point.decision_point import DecisionPoint
 from parties.node.policy.rules import unbounded
-from parties.node.records import beside, marker
+from parties.node.records import marker, sidecar_files
 from parties.node.records.database import STATE
 from parties.node.records.sealed import errors
 from parties.node.settings import DAY_SECONDS, NodeFile
@@ -240,7 +240,7 @@ class Node:
         """Archive the jobs whose retention has ended; return the notes for the log."""
         try:
             node = self._file.node
-            folder, retention = node.state / beside.ARCHIVES, self._ledger.retention
+            folder, retention = node.state / sidecar_files.ARCHIVES, self._ledger.retention
             archived = retention.archive(self._offers.kept, folder, emergency=node.emergency)
         except ClosedError:
             return {}

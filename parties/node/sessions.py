@@ -14,8 +14,8 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from functools import partial
 
-from parties.base.own_trouble import own_trouble
-from parties.jobs.choosing import choice_for, memory_of_shard
+from parties.base.machine_failure import own_trouble
+from parties.jobs.engine_selection import choice_for, memory_of_shard
 from parties.jobs.inputs import AwayError, MachineError
 from parties.jobs.profiles import shards_of
 from parties.link.channel import PeerTroubleError
@@ -36,12 +36,12 @@ from parties.node.log.node_log import ClosedError
 from parties.node.log.store import Record
 from parties.node.openings import Leaving, Written
 from parties.node.pauses import Pauses
-from parties.node.peers import Who
-from parties.node.point.xacml import Word
+from parties.node.peers import PeerIdentity
+from parties.node.point.xacml import DecisionPointAnswer
 from parties.node.prediction import predicted
+from parties.node.progress import Running
 from parties.node.records.sealed import errors
 from parties.node.settings import LimitSettings
-from parties.node.under_way import Running
 from parties.node.validity import lapsed
 from parties.operator.interface import Progress
 from smc.errors import InputError, JobMismatchError, JointRefusalError, LinkError, ProtocolError
@@ -61,7 +61,7 @@ class Sessions:
     def __init__(
         self,
         ledger: Ledger,
-        who: Who,
+        who: PeerIdentity,
         options: LinkOptions,
         limit: int,
         connected: Callable[[], bool],
@@ -93,7 +93,7 @@ class Sessions:
         if self._who.party == 1:
             threading.Thread(target=self._dial_ready, name="smc-sessions", daemon=True).start()
 
-    def succeed(self, who: Who) -> None:
+    def succeed(self, who: PeerIdentity) -> None:
         """Use the peer's new certificate from the next session on."""
         self._who, self._options = who, replace(self._options, peer=who.peer)
 
@@ -244,7 +244,7 @@ class Sessions:
         except InputError as error:
             raise RefusedError(str(error)) from None
 
-    def _begin_with(self, identifier: str, word: Word | None) -> tuple[Record, Running]:
+    def _begin_with(self, identifier: str, word: DecisionPointAnswer | None) -> tuple[Record, Running]:
         with self._lock:
             if self._stopping.is_set():
                 raise RefusedError("the node is stopping")

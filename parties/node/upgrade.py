@@ -10,7 +10,7 @@ from parties.base.settings import required
 from parties.link.handshake import WIRE_VERSION
 from parties.link.identity import read_certificate
 from parties.node.log import integrity, store
-from parties.node.records import beside, database
+from parties.node.records import database, sidecar_files
 from parties.node.records.chain import NO_ENTRY
 from parties.node.records.database import FILE_NAME, STATE
 from parties.node.settings import NodeFile
@@ -42,8 +42,8 @@ def opened(file: NodeFile) -> int | None:
 
 
 def _refuse_plain(file: NodeFile, path: Path) -> None:
-    beside.require_sealed(path, file.node.sealed)
-    beside.refuse_plain(path)
+    sidecar_files.require_sealed(path, file.node.sealed)
+    sidecar_files.refuse_plain(path)
 
 
 def check(file: NodeFile) -> Upgrade:

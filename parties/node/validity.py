@@ -9,13 +9,13 @@ from datetime import UTC, datetime
 from cryptography import x509
 
 from parties.link.identity import SOON
-from parties.node.peers import Who
+from parties.node.peers import PeerIdentity
 
 LOOK_SECONDS = 600.0
 AGAIN_SECONDS = 24 * 3600.0  # before a warning is repeated
 
 
-def lapsed(who: Who) -> str:
+def lapsed(who: PeerIdentity) -> str:
     """Return the reason why no session with this peer can begin now; empty if both certificates are valid."""
     if who.is_overdue:
         return f"{who.peer_name}'s certificate should have been replaced by now, but it has not used its new one"
@@ -28,7 +28,7 @@ def lapsed(who: Who) -> str:
     return ""
 
 
-def warning(who: Who) -> str:
+def warning(who: PeerIdentity) -> str:
     """Return `lapsed`, or the certificate that expires within a month."""
     if why := lapsed(who):
         return why
@@ -70,7 +70,7 @@ class Watch:
             self._over.wait(self._seconds)
 
 
-def _both(who: Who) -> list[tuple[x509.Certificate, str, str]]:
+def _both(who: PeerIdentity) -> list[tuple[x509.Certificate, str, str]]:
     """Return each certificate, its owner, and the remedy when it expires; the first to expire comes first."""
     name = who.peer_name
     ours = f"make a new one (smc identity create), give it to {name}, and start the node with it"

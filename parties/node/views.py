@@ -88,7 +88,7 @@ def job_view(
     )
 
 
-class Kept:
+class ViewCache:
     """Cached views of idle jobs: a page may show 200 of them every second while another job runs."""
 
     def __init__(self) -> None:

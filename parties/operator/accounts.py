@@ -50,7 +50,7 @@ class Account(BaseModel):
 _FILE: TypeAdapter[dict[str, Account]] = TypeAdapter(dict[Annotated[str, Field(pattern=f"^{NAME.pattern}$")], Account])
 
 
-class Keeping(Protocol):
+class AccountStorage(Protocol):
     """Storage of the file of accounts, perhaps encrypted. Errors are InputError."""
 
     def read(self, path: Path) -> bytes:
@@ -95,7 +95,7 @@ class Accounts:
     in.
     """
 
-    def __init__(self, state: Path | None = None, keeping: Keeping | None = None) -> None:
+    def __init__(self, state: Path | None = None, keeping: AccountStorage | None = None) -> None:
         self._path = None if state is None else state / FILE_NAME
         self._keeping = keeping or Plain()
         self._seen: tuple[object, dict[str, Account]] = (None, {})

@@ -20,7 +20,7 @@ from smc.errors import InputError
 class RowQuery:
     """`query` gives rows with columns of these types. Whoever has the rows closes the engine: as a context they do.
 
-    `left_out` asks how many rows were left out, see `choosing`; None if none could be.
+    `left_out` asks how many rows were left out, see `row_filter`; None if none could be.
     """
 
     engine: Database

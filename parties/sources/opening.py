@@ -91,7 +91,7 @@ def open_rows(settings: PlaceSettings) -> RowQuery:
         settings = settings.model_copy(update={"format": settings.spelling})
     if (table := settings.chosen_as) is None:
         return _found(settings)
-    from parties.sources.choosing import choose
+    from parties.sources.row_filter import choose
 
     rows = _found(settings)
     try:

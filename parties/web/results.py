@@ -24,7 +24,7 @@ _drawing = threading.Lock()  # matplotlib is not thread-safe
 
 
 @dataclass(frozen=True)
-class Brought:
+class ResultView:
     """A result in the parts that the page shows; `shown` is for its template, `text` and `picture` for any."""
 
     id: str
@@ -44,12 +44,12 @@ class Brought:
     their_signature: str
 
 
-def brought(result: JobResult) -> Brought:
+def brought(result: JobResult) -> ResultView:
     """Return the parts of a result for the job's page. Raise InputError if it cannot be read."""
     kind = kinds.find(result.protocol)
     viewer = kind.about.page if kind.about.page in VIEWERS else "plain"
     plain = viewer == "plain"
-    return Brought(
+    return ResultView(
         id=result.id,
         template=VIEWERS[viewer],
         shown=None if plain else tree_view.view(result.document),

@@ -25,7 +25,7 @@ from smc.engines.bits import Bits
 from smc.engines.gmw import GmwEngine
 from smc.engines.interface import Engine, XorSharedEngine
 from smc.engines.making import class_of, furnish
-from smc.engines.shards import ShardsHere, Work
+from smc.engines.shards import LocalShards, Work
 from smc.errors import InputError
 from smc.gmw.gates import AndGates, TableGates, TripleGates
 from smc.gmw.rows import BatchLayout, State
@@ -233,7 +233,7 @@ def make_counting_engine(session: CountingSession, profile: Profile) -> Counting
     return engine
 
 
-class _CountingShards(ShardsHere):
+class _CountingShards(LocalShards):
     """Counting shards: bytes of all shards, and the time if each shard has its own core and all share the link."""
 
     def __init__(self, session: CountingSession, profile: Profile) -> None:

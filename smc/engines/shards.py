@@ -216,7 +216,7 @@ class Shards(ABC):
         raise ShardError(f"shard {number + 1} of {self.count} has failed twice, the last time so: {why}")
 
 
-class ShardsHere(Shards):
+class LocalShards(Shards):
     """Shards that run in this thread, one after the other, for counting and tests; `engine_of` makes each engine."""
 
     def __init__(self, session: Session, count: int, engine_of: Callable[[int], XorSharedEngine]) -> None:

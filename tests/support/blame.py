@@ -22,7 +22,7 @@ import numpy as np
 
 from parties.cli import EXIT_CODES
 from parties.jobs import kinds, profiles
-from parties.jobs.choosing import usual
+from parties.jobs.engine_selection import usual
 from parties.jobs.inputs import Inputs, Opened
 from parties.jobs.kind import Kind, digest
 from parties.jobs.running import note_code

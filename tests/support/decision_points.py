@@ -13,7 +13,7 @@ from typing import Any
 
 from parties.link.identity import Identity
 from parties.node.point import xacml
-from parties.node.point.xacml import Word
+from parties.node.point.xacml import DecisionPointAnswer
 from parties.node.policy.request import Request
 
 
@@ -78,7 +78,7 @@ class Says:
         self.asked: list[Request] = []
         self.meanwhile: Callable[[], object] = lambda: None
 
-    def ask(self, request: Request) -> Word:
+    def ask(self, request: Request) -> DecisionPointAnswer:
         self.asked.append(request)
         self.meanwhile()
-        return Word(xacml.about(request), self.decision, self.reason)
+        return DecisionPointAnswer(xacml.about(request), self.decision, self.reason)

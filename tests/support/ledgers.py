@@ -17,7 +17,7 @@ from parties.node.gate import Gate
 from parties.node.log.store import Record
 from parties.node.offers import Offer, Offers
 from parties.node.openings import Leaving, Written
-from parties.node.peers import Peers, Who
+from parties.node.peers import PeerIdentity, Peers
 from parties.node.point.decision_point import DecisionPoint
 from parties.node.policy.rules import Rule
 from parties.node.records import connect
@@ -49,7 +49,7 @@ def offer_otherwise(offers: Offers, **changed: Any) -> None:
 class Party:
     """A ledger that can be closed and opened anew, and what it has said that the peer has not heard."""
 
-    def __init__(self, path: Path, who: Who, rules: tuple[Rule, ...] = ()) -> None:
+    def __init__(self, path: Path, who: PeerIdentity, rules: tuple[Rule, ...] = ()) -> None:
         self.path, self.who, self.rules = path, who, rules
         self.budget: BudgetSettings | None = None  # of its table, from the next opening on
         self.version = ""  # of its rows, likewise
@@ -119,8 +119,8 @@ class Pair:
     def __init__(self, directory: Path, identities: dict[str, Identity], rules: tuple[Rule, ...] = ()) -> None:
         alice, bob = identities["alice"], identities["bob"]
         self.parties = (
-            Party(directory / "0" / "node.sqlite", Who(alice, bob.certificate, 0)),
-            Party(directory / "1" / "node.sqlite", Who(bob, alice.certificate, 1), rules),
+            Party(directory / "0" / "node.sqlite", PeerIdentity(alice, bob.certificate, 0)),
+            Party(directory / "1" / "node.sqlite", PeerIdentity(bob, alice.certificate, 1), rules),
         )
 
     def deliver(self) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from parties.node.records import later
+from parties.node.records import deferred_sync
 from tests.support.ledgers import Party
 
 
@@ -19,15 +19,15 @@ class Power:
     def __init__(self, party: Party, monkeypatch: pytest.MonkeyPatch) -> None:
         self._party, self._cuts = party, 0
         self.waits = 0  # how often somebody waited for the disk
-        sync = later._sync
+        sync = deferred_sync._sync
 
         def synced(log: int) -> None:
             sync(log)
             if Path(f"/proc/self/fd/{log}").resolve() == self._log.resolve():
                 self._waited()
 
-        monkeypatch.setattr(later, "_sync", synced)
-        monkeypatch.setattr(later, "_beside", SimpleQueue[Any])
+        monkeypatch.setattr(deferred_sync, "_sync", synced)
+        monkeypatch.setattr(deferred_sync, "_beside", SimpleQueue[Any])
         self._watch()
 
     @property

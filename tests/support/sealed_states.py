@@ -7,7 +7,7 @@ from contextlib import closing, contextmanager
 
 from parties.base import keyfile
 from parties.cli import run
-from parties.node.records import beside
+from parties.node.records import sidecar_files
 from tests.support.ledgers import Party
 
 WORD = 'it\'s "secret"; --'
@@ -58,5 +58,5 @@ def quick_keys() -> Iterator[None]:
         keyfile.COST = 1 << 7
         yield
         keyfile.COST = cost
-        beside._key.cache_clear()
+        sidecar_files._key.cache_clear()
         connection.execute(f"PRAGMA cipher_default_kdf_iter = {before}")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from smc.channel import Channel, memory_pair
 from smc.engines import Engine, Profile, XorSharedEngine, engine_of
-from smc.engines.shards import ShardsHere
+from smc.engines.shards import LocalShards
 from smc.session import Session
 
 
@@ -40,5 +40,5 @@ class Meeting:
             return made
 
         if profile.shards > 1:
-            engine.shards = ShardsHere(session, profile.shards, shard)
+            engine.shards = LocalShards(session, profile.shards, shard)
         return engine

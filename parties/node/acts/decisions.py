@@ -15,8 +15,8 @@ from parties.node.log.job_events import Event, Unlogged, decided, proposed, size
 from parties.node.log.jobs import now
 from parties.node.log.statement import MAX_LINE, OPERATOR, PROPOSER, Statement
 from parties.node.log.store import Record
-from parties.node.peers import Who
-from parties.node.point.xacml import Word, said
+from parties.node.peers import PeerIdentity
+from parties.node.point.xacml import DecisionPointAnswer, said
 from parties.node.proposal import JobFile
 from parties.node.records import kinds, withdrawal
 from parties.operator.budget import Simulation
@@ -52,7 +52,9 @@ class Decisions:
         return self._proposed(Record(proposed_by="us", peer=who.peer_name, ours=Statement(proposal=copy)), who, {})
 
     @asking
-    def _proposed(self, draft: Record, who: Who, typed: Mapping[str, Any], word: Word | None = None) -> Record:
+    def _proposed(
+        self, draft: Record, who: PeerIdentity, typed: Mapping[str, Any], word: DecisionPointAnswer | None = None
+    ) -> Record:
         terms = draft.ours.proposal
         with self._log.writing():
             judgement = self._gate.judge(terms, who, "us", self._parts.around(draft), word)
@@ -74,7 +76,7 @@ class Decisions:
         judgement = self._gate.judge(draft.ours.proposal, who, "us", self._parts.around(draft))
         return self._accounts.simulated(draft, judgement.reason if judgement.verdict == "refused" else "")
 
-    def _drafted(self, fields: dict[str, Any]) -> tuple[JobFile, Who, Record]:
+    def _drafted(self, fields: dict[str, Any]) -> tuple[JobFile, PeerIdentity, Record]:
         """Return the job file, the peer that it is for, and the job before any decision."""
         job = proposal.read_job(fields)
         who = self._log.peers.named(job.peer)
@@ -90,7 +92,7 @@ class Decisions:
         verdict: Literal["approved", "refused"],
         why: str = "",
         typed: Mapping[str, Any] | None = None,
-        word: Word | None = None,
+        word: DecisionPointAnswer | None = None,
     ) -> Record:
         """Record the operator's verdict on a waiting job, with the inputs that the job asks the operator to type.
 
@@ -117,7 +119,7 @@ class Decisions:
         verdict: Literal["approved", "refused"],
         why: str,
         typed: Mapping[str, Any],
-        word: Word | None,
+        word: DecisionPointAnswer | None,
     ) -> tuple[Record, bool]:
         """Return the job after the verdict, and whether the peer must be told."""
         if verdict == "approved" and self._needs(record):
@@ -158,7 +160,7 @@ class Decisions:
             return [record.id for record in jobs if self._is_unasked(record)]
 
     @asking
-    def settle(self, identifier: str, word: Word | None = None) -> bool:
+    def settle(self, identifier: str, word: DecisionPointAnswer | None = None) -> bool:
         """Ask the decision point about a job of the peer's that our rules permit, and act on its answer.
 
         Our rules are evaluated again, since they may depend on time. No lock is held during the request.

@@ -15,7 +15,7 @@ from parties.node.limits import ExcessError, Refusals, Tally
 from parties.node.log.job_events import Event, Unlogged, both_signed, failed, heard, proposed, withdrawn
 from parties.node.log.statement import BY_NODE, Statement, takes_back
 from parties.node.log.store import Record, is_held
-from parties.node.peers import Who
+from parties.node.peers import PeerIdentity
 from parties.node.proposal import Proposal
 from parties.node.records import Signed
 from parties.node.records.sealed import errors
@@ -77,7 +77,7 @@ class Hearing:
         elif answer:
             self._jobs.speak(peer, theirs.proposal.id)
 
-    def _heard(self, theirs: Statement, who: Who) -> tuple[Record | None, bool]:
+    def _heard(self, theirs: Statement, who: PeerIdentity) -> tuple[Record | None, bool]:
         """Take a statement; return the job that it changes, if any, and whether to answer the peer."""
         record = self._jobs.store.get(theirs.proposal.id)
         if record is None and theirs.proposal.id in self._parts.spendings.past.jobs:
@@ -107,7 +107,7 @@ class Hearing:
         answer = theirs.unheard or (record.ours.settled and not (settled and theirs.settled))
         return (None, False) if theirs == former and not answer else (record, answer)
 
-    def _meet(self, theirs: Statement, who: Who) -> Record | None:
+    def _meet(self, theirs: Statement, who: PeerIdentity) -> Record | None:
         """Take a job that is new here: decide on it by our rules, or leave it to the operator.
 
         Return None if it exceeds the limits, or the node refuses it by itself. Then only an answer is kept, and the
@@ -132,7 +132,7 @@ class Hearing:
         begun = proposed(draft, who, self._parts.address(name))
         return self._jobs.apply(draft, begun, *heard(draft, theirs), *self._gate.decided(draft, judgement))
 
-    def _hear_of_archived(self, theirs: Statement, who: Who) -> None:
+    def _hear_of_archived(self, theirs: Statement, who: PeerIdentity) -> None:
         """Take a statement about an archived job: the only news can be the withdrawal of its result."""
         job, archived = theirs.proposal, self._parts.spendings.past.jobs[theirs.proposal.id]
         if archived.peer != who.peer_name:
@@ -149,7 +149,7 @@ class Hearing:
         ):
             self._log.audit.add(withdrawn(who, "peer", job.digest, theirs.withdrawn), job.id)
 
-    def _turn_away(self, theirs: Statement, who: Who, why: str, public: str) -> None:
+    def _turn_away(self, theirs: Statement, who: PeerIdentity, why: str, public: str) -> None:
         """Refuse a proposal that is not kept."""
         self._refusals.put(theirs, public)
         fields = {"peer_fingerprint": fingerprint(who.peer), "why": why}
@@ -202,7 +202,7 @@ def _is_of(signed: Signed | None, job: Proposal) -> bool:
     return signed is not None and signed.result.get("digest") == job.digest
 
 
-def _is_right(theirs: Statement, who: Who) -> bool:
+def _is_right(theirs: Statement, who: PeerIdentity) -> bool:
     """Return whether the peer has signed a withdrawal, of the result that it has signed."""
     word, signed, job = theirs.withdrawn, theirs.signed, theirs.proposal
     assert word is not None

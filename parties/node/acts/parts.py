@@ -8,7 +8,7 @@ from typing import Literal
 
 from parties.link import tls
 from parties.node.accounts import Accounts
-from parties.node.gate import Gate, Surroundings
+from parties.node.gate import Circumstances, Gate
 from parties.node.log.heads import Heads
 from parties.node.log.job_index import day_of_approval
 from parties.node.log.jobs import Jobs
@@ -16,7 +16,7 @@ from parties.node.log.pins import Pins
 from parties.node.log.spendings import Spendings
 from parties.node.log.store import Record
 from parties.node.offers import Offers
-from parties.node.peers import Who
+from parties.node.peers import PeerIdentity
 from parties.node.proposal import Proposal
 from parties.node.typed_inputs import TypedInputs
 
@@ -48,13 +48,13 @@ class Parts:
         """Return the address of a peer, if known."""
         return self.links.get(peer, PeerLink()).address
 
-    def around(self, record: Record) -> Surroundings:
+    def around(self, record: Record) -> Circumstances:
         """Return the circumstances in which a job is judged."""
         at, index = datetime.now().astimezone(), self.jobs.index
         key = record.peer, record.table, at.date()
         stored, link = self.jobs.known(record.id), self.links.get(record.peer, PeerLink())
         itself = stored is not None and (stored.peer, stored.table, day_of_approval(stored)) == key
-        return Surroundings(
+        return Circumstances(
             index.approved[key] - itself,
             index.of_peer[record.peer, "waiting"],
             at,
@@ -65,6 +65,6 @@ class Parts:
             post_quantum=None if link.group is None else link.group in tls.POST_QUANTUM,
         )
 
-    def asked(self, record: Record) -> tuple[Proposal, Who, Surroundings, Literal["us", "peer"]]:
+    def asked(self, record: Record) -> tuple[Proposal, PeerIdentity, Circumstances, Literal["us", "peer"]]:
         """Return the gate's arguments for a job."""
         return record.ours.proposal, self.jobs.who(record), self.around(record), record.proposed_by

@@ -16,7 +16,7 @@ from parties.node.log.job_events import Unlogged, both_signed, decided, failed
 from parties.node.log.statement import BUDGET, OPERATOR, PROPOSER
 from parties.node.log.store import Record
 from parties.node.openings import Leaving, Stored, Written
-from parties.node.point.xacml import Word
+from parties.node.point.xacml import DecisionPointAnswer
 from parties.node.records import kinds
 from parties.tables.unfit import without_cells
 from smc.errors import InputError, LinkError, ProtocolError
@@ -42,7 +42,7 @@ class Runs:
         self._spared = Counter[str]()  # by job: sessions not counted as tries, since the last one began
         self._reserved: dict[str, tuple[int, int]] = {}  # by job under way: a step that may begin, and its bits
 
-    def begin(self, identifier: str, peer: str, word: Word | None = None) -> Record | None:
+    def begin(self, identifier: str, peer: str, word: DecisionPointAnswer | None = None) -> Record | None:
         """Begin a session of this job with this peer, if it may: until `over` no other session of the job can begin.
 
         A job approved by a rule is judged by the rules again, since they may depend on time. The budget is checked

@@ -12,7 +12,7 @@ from typing import Any
 
 from parties.link.identity import fingerprint
 from parties.node.governance.activities import Job, Log, by_purpose
-from parties.node.peers import Acquaintance
+from parties.node.peers import PeerDescription
 from parties.node.settings import NodeFile
 from parties.operator.interface import AuditEntry, AuditState
 from parties.tables.schema import Schema
@@ -27,7 +27,7 @@ class Evidence:
 
     file: NodeFile
     schemas: dict[str, Schema]
-    peers: Sequence[Acquaintance]
+    peers: Sequence[PeerDescription]
     log: Log
     state: AuditState | None
     at: str

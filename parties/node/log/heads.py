@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from parties.base.canonical import canonical
 from parties.link.identity import fingerprint
 from parties.node.log.node_log import NodeLog
-from parties.node.peers import Who
+from parties.node.peers import PeerIdentity
 from parties.node.records import Evidence, Head
 from parties.node.records.kinds import Side
 from smc.errors import LinkError, ProtocolError
@@ -99,7 +99,7 @@ class Heads:
             self._accepted()
         return lost
 
-    def _lost(self, who: Who, theirs: Shown) -> Found:
+    def _lost(self, who: PeerIdentity, theirs: Shown) -> Found:
         if not theirs.own.is_signed_by(who.peer):
             raise ProtocolError("the peer has not signed its log's head")
         held, certificate = theirs.held, who.identity.certificate
@@ -148,7 +148,7 @@ class Heads:
         with self._log.writing():
             self.keep(self._log.peers.named(peer), theirs.own, newer=False)
 
-    def keep(self, who: Who, evidence: Evidence, newer: bool = True) -> None:
+    def keep(self, who: PeerIdentity, evidence: Evidence, newer: bool = True) -> None:
         """Hold a head of a peer's log, in the caller's transaction.
 
         Args:
@@ -162,18 +162,18 @@ class Heads:
         values = (fingerprint(who.peer), evidence.model_dump_json())
         self._log.connection.execute("INSERT OR REPLACE INTO heads VALUES (?, ?)", values)
 
-    def succeed(self, who: Who) -> None:
+    def succeed(self, who: PeerIdentity) -> None:
         """Copy the held head of a peer's log to its new certificate, in the caller's transaction."""
         if (held := self._held(who)) is not None:
             values = (fingerprint(who.succeeded.peer), held.model_dump_json())
             self._log.connection.execute("INSERT OR IGNORE INTO heads VALUES (?, ?)", values)
 
-    def _held(self, who: Who) -> Evidence | None:
+    def _held(self, who: PeerIdentity) -> Evidence | None:
         query = "SELECT evidence FROM heads WHERE fingerprint = ?"
         row = self._log.connection.execute(query, (fingerprint(who.peer),)).fetchone()
         return None if row is None else Evidence.model_validate_json(row[0])
 
-    def _rolled_back(self, whose: Side, who: Who, head: Head) -> bool:
+    def _rolled_back(self, whose: Side, who: PeerIdentity, head: Head) -> bool:
         """Record once that a log lacks an entry its owner has signed; return whether our operator has accepted it."""
         audit = self._log.audit
         peer_fields = {"peer": who.peer_name, "peer_fingerprint": fingerprint(who.peer)}

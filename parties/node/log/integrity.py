@@ -17,8 +17,8 @@ from cryptography import x509
 
 from parties.node.log import consistency, store
 from parties.node.records import audit, database, marker, seal
-from parties.node.records.beside import Beside
 from parties.node.records.chain import Archive, Checked
+from parties.node.records.sidecar_files import SidecarFiles
 from parties.operator.accounts import FILE_NAME as ACCOUNTS
 from parties.operator.accounts import content
 from parties.operator.interface import AuditEntry
@@ -105,7 +105,7 @@ def _files(connection: sqlite3.Connection, entries: list[AuditEntry], state: Pat
         return  # no person has a name; or an earlier release wrote no digest
     path = state / ACCOUNTS
     try:
-        data = Beside(state / database.FILE_NAME).read(path) if path.exists() else content({})
+        data = SidecarFiles(state / database.FILE_NAME).read(path) if path.exists() else content({})
     except InputError as error:
         yield str(error)
         return

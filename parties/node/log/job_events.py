@@ -17,7 +17,7 @@ from parties.node.budget.bits import BitsCharge
 from parties.node.log import outcome
 from parties.node.log.statement import BY_NODE, BY_POINT, MAX_LINE, OPERATOR, Statement, state
 from parties.node.log.store import Record
-from parties.node.peers import Who
+from parties.node.peers import PeerIdentity
 from parties.node.records import Signed, Withdrawal, failure, kinds
 from parties.node.records.kinds import PEER_FAILED, Side
 from parties.operator.interface import ENDED, AuditEntry, State
@@ -133,7 +133,7 @@ def heard(record: Record, theirs: Statement) -> Iterator[Event]:
         yield kinds.Failed.model_validate({"error": PEER_FAILED, "why": theirs.why, **sizes(record)})
 
 
-def proposed(record: Record, who: Who, address: str | None, person: str = "") -> kinds.Proposed:
+def proposed(record: Record, who: PeerIdentity, address: str | None, person: str = "") -> kinds.Proposed:
     """Return the event of a new job, with all its public fields.
 
     Args:
@@ -174,7 +174,7 @@ def failed(record: Record, told: str, error: BaseException) -> tuple[Event, Even
     return kinds.Failed.model_validate({**failure(error), **sizes(record)}), Unlogged({}, {"why": told[:MAX_LINE]})
 
 
-def both_signed(who: Who, ours: Signed, theirs: Signed) -> kinds.BothSigned:
+def both_signed(who: PeerIdentity, ours: Signed, theirs: Signed) -> kinds.BothSigned:
     """Return the event that both signatures under a result are here.
 
     Args:
@@ -186,7 +186,7 @@ def both_signed(who: Who, ours: Signed, theirs: Signed) -> kinds.BothSigned:
     return kinds.BothSigned(ours=ours, theirs=theirs, peer_fingerprint=fingerprint(signer))
 
 
-def withdrawn(who: Who, by: Side, digest: str, word: Withdrawal, person: str = "") -> kinds.Withdrawn:
+def withdrawn(who: PeerIdentity, by: Side, digest: str, word: Withdrawal, person: str = "") -> kinds.Withdrawn:
     """Return the event that a party withdraws a result.
 
     Args:

@@ -14,7 +14,7 @@ from parties.node.log.job_index import JobIndex, Queue
 from parties.node.log.node_log import NodeLog
 from parties.node.log.statement import state
 from parties.node.log.store import Record, is_held
-from parties.node.peers import Who
+from parties.node.peers import PeerIdentity
 from parties.node.records.kinds import Fields
 from parties.operator.interface import ENDED, State
 from smc.errors import InputError
@@ -179,7 +179,7 @@ class Jobs:
                 raise InputError(f"{count} with {quoted(beginning)}; smc jobs lists all")
             return matches[0]
 
-    def who(self, record: Record) -> Who:
+    def who(self, record: Record) -> PeerIdentity:
         """Return the link with a job's peer. Raise InputError if the peer is no longer in party.toml."""
         if (who := self.log.peers.get(record.peer)) is None:
             raise InputError(f"its peer {quoted(record.peer)} is not in party.toml any more")

@@ -21,8 +21,8 @@ from parties.node.log.store import Store
 from parties.node.peers import MisnamedError, Peers, misnamed
 from parties.node.records import Head, Signed, audit, database, marker, shipped
 from parties.node.records.chain import NO_ENTRY, Checked, Row
+from parties.node.records.deferred_sync import DeferredSync
 from parties.node.records.kinds import EntryKind, Repeated
-from parties.node.records.later import Later
 from parties.node.records.seal import Seal
 from parties.node.records.sealed import errors
 from parties.node.records.shipped import Shipped
@@ -59,7 +59,7 @@ class NodeLog:
         self.lock = threading.RLock()
         self.audit = records.AuditLog(connection, peers.identity)
         self.entered: list[Callable[[], None]] = []  # called after entries were written
-        self._later = Later(connection)
+        self._later = DeferredSync(connection)
         self._folding = Folding(self._note_repeats, FREE, WINDOW_SECONDS)
         self._closed = False
         self._whole: int | None = None  # the version of the database when all was intact

@@ -6,7 +6,7 @@ from parties.base.text import quoted
 from parties.link.identity import fingerprint
 from parties.node.log.heads import Heads
 from parties.node.log.node_log import NodeLog
-from parties.node.peers import Who
+from parties.node.peers import PeerIdentity
 from parties.operator.people import acting
 from smc.errors import InputError
 
@@ -19,7 +19,7 @@ class Pins:
         entries = log.audit.of_kind("pin revoked")
         self.revoked = frozenset(entry.fields["peer_fingerprint"] for entry in entries)
 
-    def is_revoked(self, who: Who) -> bool:
+    def is_revoked(self, who: PeerIdentity) -> bool:
         """Return whether a peer's present certificate has been revoked."""
         return fingerprint(who.peer) in self.revoked
 
@@ -41,7 +41,7 @@ class Pins:
             self._log.audit.append("pin revoked", None, {**fields, "person": acting.get()})
         self.revoked |= {fingerprint(who.peer)}
 
-    def succeed(self, who: Who) -> Who:
+    def succeed(self, who: PeerIdentity) -> PeerIdentity:
         """Replace a peer's certificate by its successor, once; return the peer with the new one."""
         with self._log.writing():
             if not self._is_replaced(who):
@@ -51,12 +51,12 @@ class Pins:
         self._log.peers.replace(who.succeeded)
         return who.succeeded
 
-    def is_succeeded(self, who: Who) -> bool:
+    def is_succeeded(self, who: PeerIdentity) -> bool:
         """Return whether a peer has connected with its new certificate before."""
         with self._log.reading():
             return self._is_replaced(who)
 
-    def _is_replaced(self, who: Who) -> bool:
+    def _is_replaced(self, who: PeerIdentity) -> bool:
         if who.successor is None:
             return False
         prints = fingerprint(who.peer), fingerprint(who.successor.certificate)

@@ -17,8 +17,8 @@ from parties.node.log.jobs import Jobs
 from parties.node.log.spendings import Spendings
 from parties.node.log.store import Record, has_news
 from parties.node.records import database
-from parties.node.records.beside import Beside
 from parties.node.records.export import to_archive
+from parties.node.records.sidecar_files import SidecarFiles
 
 # additional time for a peer that has not heard of a job's end; after it the peer hears a refusal
 PATIENCE = timedelta(days=31)
@@ -83,7 +83,7 @@ class Retention:
                         to_archive(job.id, job.model_dump(mode="json"), self._log.audit.of_job(job.id))
                         for job in leaving
                     ]
-                    Beside(folder.parent / database.FILE_NAME).write_archive(path, "".join(texts).encode())
+                    SidecarFiles(folder.parent / database.FILE_NAME).write_archive(path, "".join(texts).encode())
                     is_there = True
                     for record, text in zip(leaving, texts, strict=True):
                         self._jobs.archive(record, hashlib.sha256(text.encode()).hexdigest())

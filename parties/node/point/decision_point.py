@@ -15,7 +15,7 @@ from parties.base.trust import client_context
 from parties.node.notify import why_failed
 from parties.node.point import xacml
 from parties.node.point.settings import DecisionSettings
-from parties.node.point.xacml import UnreadableError, Word
+from parties.node.point.xacml import DecisionPointAnswer, UnreadableError
 from parties.node.policy.request import Request
 
 MEDIA_TYPE = "application/xacml+json"
@@ -31,15 +31,15 @@ class DecisionPoint:
         self._settings = settings
         self._context = client_context(settings.ca, settings.certificate, settings.key)
         self._one = threading.Lock()
-        self._answers: dict[str, tuple[float, Word]] = {}  # end of validity and answer, by request
+        self._answers: dict[str, tuple[float, DecisionPointAnswer]] = {}  # end of validity and answer, by request
 
-    def ask(self, request: Request) -> Word:
+    def ask(self, request: Request) -> DecisionPointAnswer:
         """Return the answer of the decision point, a cached one or a new one within twice `seconds`. Never raises."""
         about = xacml.about(request)
         if (word := self._remembered(about)) is not None:
             return word
         if not self._one.acquire(timeout=self._settings.seconds):
-            return Word(about, None, "it is being asked about another job")
+            return DecisionPointAnswer(about, None, "it is being asked about another job")
         try:
             if (word := self._remembered(about)) is None:
                 word = self._ask(about, canonical(xacml.document(request)).encode())
@@ -48,24 +48,24 @@ class DecisionPoint:
         finally:
             self._one.release()
 
-    def _remembered(self, about: str) -> Word | None:
+    def _remembered(self, about: str) -> DecisionPointAnswer | None:
         until, word = self._answers.get(about, (0.0, None))
         return word if time.monotonic() < until else None
 
-    def _remember(self, word: Word) -> None:
+    def _remember(self, word: DecisionPointAnswer) -> None:
         if len(self._answers) >= MOST_REMEMBERED:
             self._answers.clear()
         lasts = AGAIN_SECONDS if word.decision is None else REMEMBERED_SECONDS
         self._answers[word.about] = time.monotonic() + lasts, word
 
-    def _ask(self, about: str, body: bytes) -> Word:
+    def _ask(self, about: str, body: bytes) -> DecisionPointAnswer:
         try:
             decision, text = xacml.read(self._post(body))
         except UnreadableError as error:
-            return Word(about, None, str(error))
+            return DecisionPointAnswer(about, None, str(error))
         except Exception as error:  # any error means that there is no answer
-            return Word(about, None, why_failed(error))
-        return Word(about, decision, text)
+            return DecisionPointAnswer(about, None, why_failed(error))
+        return DecisionPointAnswer(about, decision, text)
 
     def _post(self, body: bytes) -> bytes:
         """Return the content of an answer with status 200."""

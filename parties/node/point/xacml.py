@@ -35,7 +35,7 @@ _DECISIONS = ("Permit", "Deny", "NotApplicable", "Indeterminate")
 Decision: TypeAlias = Literal["Permit", "Deny", "NotApplicable", "Indeterminate"]
 
 
-class Word(NamedTuple):
+class DecisionPointAnswer(NamedTuple):
     """The answer of the decision point. Without an answer `decision` is None, and `reason` says why.
 
     `about` is the request without its time: the answer does not count for any other request.
@@ -55,7 +55,7 @@ class UnreadableError(ValueError):
     """An invalid answer, with a short reason."""
 
 
-def said(word: Word) -> str:
+def said(word: DecisionPointAnswer) -> str:
     """Return the decision point's answer as a line for our own operator."""
     if word.decision is None:
         return f"the decision point gives no answer: {word.reason}"

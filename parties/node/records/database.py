@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
-from parties.node.records import beside, sealed
+from parties.node.records import sealed, sidecar_files
 from parties.node.records.chain import EMPTY, Row, SignedHead
 from parties.node.records.sealed import errors
 from parties.node.records.statements import Head
@@ -84,7 +84,7 @@ def connect(path: Path, plain: bool = False) -> sqlite3.Connection:
         InputError: The database cannot be opened, is damaged, may be read by others, or fails `beside.refuse_plain`.
     """
     if not plain:
-        beside.refuse_plain(path)
+        sidecar_files.refuse_plain(path)
     make_place(path)
     try:
         with suppress(FileExistsError):  # an existing file is not opened: to close it would drop SQLite's locks on it
@@ -104,7 +104,7 @@ def connect(path: Path, plain: bool = False) -> sqlite3.Connection:
             if not is_new:
                 if state(connection) < _ALL_ENCRYPTED and sealed.is_sealed(path):
                     connection.execute("BEGIN IMMEDIATE")
-                    beside.bring_forward(path)
+                    sidecar_files.bring_forward(path)
                 migrate(connection)
             script = _TABLES + ";".join(TRIGGERS.values()) + f"; PRAGMA user_version = {STATE}" if is_new else _TABLES
             connection.executescript(f"BEGIN IMMEDIATE; {script}; COMMIT")
@@ -155,7 +155,7 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
     """
     if not path.is_file():
         raise InputError(f"there are no records: {path} does not exist")
-    beside.refuse_plain(path)
+    sidecar_files.refuse_plain(path)
     with usable(path), closing(_open(path, "ro")) as connection:
         connection.execute("BEGIN")
         if not _has_log(connection):

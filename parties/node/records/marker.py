@@ -11,10 +11,10 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from parties.node.records.audit import AuditLog
-from parties.node.records.beside import MARKER as FILE_NAME
-from parties.node.records.beside import Beside
 from parties.node.records.chain import Row
 from parties.node.records.database import FILE_NAME as DATABASE
+from parties.node.records.sidecar_files import MARKER as FILE_NAME
+from parties.node.records.sidecar_files import SidecarFiles
 from parties.node.records.statements import Head
 from parties.operator.interface import AuditEntry
 from smc.errors import InputError
@@ -29,7 +29,7 @@ def remember(path: Path, log: AuditLog) -> None:
         path: The marker.
         log: The log.
     """
-    Beside(path.with_name(DATABASE)).write(path, log.head().model_dump_json().encode())
+    SidecarFiles(path.with_name(DATABASE)).write(path, log.head().model_dump_json().encode())
 
 
 def check(path: Path, last: Callable[[int], Sequence[Row | AuditEntry]]) -> None:
@@ -45,7 +45,7 @@ def check(path: Path, last: Callable[[int], Sequence[Row | AuditEntry]]) -> None
     if not path.exists():
         return
     try:
-        marked = Head.model_validate_json(Beside(path.with_name(DATABASE)).read(path))
+        marked = Head.model_validate_json(SidecarFiles(path.with_name(DATABASE)).read(path))
     except ValidationError:
         raise InputError(f"{path} is damaged; if the audit log is whole (smc audit verify), remove it") from None
     entries = last(marked.number + 1)

@@ -19,9 +19,9 @@ from parties.alone.publish.sealing import sealed
 from parties.jobs.kinds.publish.joint_table import JointTable
 from parties.jobs.publish import analyst
 from parties.link.identity import Identity, create, load_identity, load_key
-from parties.node.gate import Gate, Judgement, Surroundings
+from parties.node.gate import Circumstances, Gate, Judgement
 from parties.node.offers import Offer, Offers
-from parties.node.peers import Who
+from parties.node.peers import PeerIdentity
 from parties.node.policy.rules import Rule
 from parties.node.proposal import Proposal
 from parties.node.settings import NodeFile
@@ -35,7 +35,7 @@ from tests.support.policies import rule
 SCHEMA = Schema({"benefit": ("low", "high")})
 OURS, THEIRS = (300, 30), (25, 107)
 PLAIN = rule(protocol="publish joint-table")
-AROUND = Surroundings(runs_today=0, waiting=0, at=datetime(2026, 3, 2, 12, tzinfo=UTC), address=None)
+AROUND = Circumstances(runs_today=0, waiting=0, at=datetime(2026, 3, 2, 12, tzinfo=UTC), address=None)
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ def judged(keys: Path, directory: Path, asked: Proposal, rules: tuple[Rule, ...]
     """What we say of it; the file with our rows is not there."""
     ours = inputs(directory / "own", None, SCHEMA, max_rows=1000, budget={"epsilon": 0.01}, **public)
     assert ours.table is not None
-    who = Who(identity(keys, "we"), identity(keys, "peer").certificate, 0)
+    who = PeerIdentity(identity(keys, "we"), identity(keys, "peer").certificate, 0)
     offers = Offers({"rows": Offer(ours.table, SCHEMA)}, {})
     return Gate(NodeFile(policy=rules), offers).judge(asked, who, "peer", AROUND)
 

@@ -6,12 +6,12 @@ from functools import partial
 
 import pytest
 
-from parties.base.recent import Recent
+from parties.base.recent import ResultCache
 
 
 def test_the_last_answers_are_kept_and_errors_are_not() -> None:
     found: list[int] = []
-    squares = Recent[int, int](2)
+    squares = ResultCache[int, int](2)
 
     def find(number: int) -> int:
         found.append(number)

@@ -18,8 +18,8 @@ from parties.base.address import Address
 from parties.base.console import size
 from parties.cli import run
 from parties.commands.options import check_proposal
-from parties.jobs import choosing, kinds, profiles, sharding
-from parties.jobs.choosing import Choice
+from parties.jobs import engine_selection, kinds, profiles, sharding
+from parties.jobs.engine_selection import Choice
 from parties.jobs.running import Connection
 from parties.link import preflight
 from parties.link.identity import Identity
@@ -220,7 +220,7 @@ def test_where_the_link_decides_the_cost_of_its_engine_is_said_before_it_runs(
     def agreed(*_: Any) -> Iterator[Any]:
         yield SimpleNamespace(profile=chosen, link=None, engine=None, session=SimpleNamespace(agreement=Agreement()))
 
-    monkeypatch.setattr(choosing, "choice", undecided)
+    monkeypatch.setattr(engine_selection, "choice", undecided)
     monkeypatch.setattr(Connection, "agreed", agreed)
     monkeypatch.setattr(sharding, "sharded", lambda *_: nullcontext())
 

@@ -15,9 +15,9 @@ from parties.jobs import kinds
 from parties.jobs.kind import Inputs, asked
 from parties.jobs.settings import public_parameters
 from parties.jobs.spending import ConcentratedLoss
-from parties.node.gate import Surroundings, request
+from parties.node.gate import Circumstances, request
 from parties.node.log.statement import Statement
-from parties.node.peers import Acquaintance
+from parties.node.peers import PeerDescription
 from parties.node.policy.decisions import decide
 from parties.node.proposal import propose, read_job
 from parties.node.settings import NodeFile, PeerSettings
@@ -342,11 +342,11 @@ def test_of_a_table_with_a_budget_every_answer_spends_or_a_rule_says_exact(
     job = {"protocol": name, **what, **how}
     proposal = propose(read_job(job), inputs(job))
     anything, exact = rule(), rule(name="exact", exact=True)
-    peer = Acquaintance(None, PeerSettings(), "bob")
+    peer = PeerDescription(None, PeerSettings(), "bob")
     for budget in ({}, {"budget": {"epsilon": 1}}):
         table = {"source": "days.csv", "schema": "schema.toml", "max_rows": 100, **budget}
         file = NodeFile.model_validate({"tables": {"days": table}})
-        asked = request(proposal, 1, "peer", file, peer, Surroundings(0, 0, datetime.now(UTC), None))
+        asked = request(proposal, 1, "peer", file, peer, Circumstances(0, 0, datetime.now(UTC), None))
         opens_splits = name == "boost"  # without noise, whatever its leaves have
         past = bool(budget) and "table" in job and ("epsilon" not in job or opens_splits)
         assert asked.past_budget == past

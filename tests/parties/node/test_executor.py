@@ -15,7 +15,7 @@ import pytest
 
 from parties.base.console import MEASURING
 from parties.jobs import profiles
-from parties.jobs.choosing import Choice, choice_for
+from parties.jobs.engine_selection import Choice, choice_for
 from parties.jobs.inputs import AwayError, Inputs
 from parties.jobs.kind import digest
 from parties.link.identity import Identity

@@ -10,9 +10,9 @@ import pytest
 
 from parties.link.identity import Identity
 from parties.node import gate
-from parties.node.gate import Gate, Judgement, Surroundings
+from parties.node.gate import Circumstances, Gate, Judgement
 from parties.node.offers import Offer, Offers
-from parties.node.peers import Who
+from parties.node.peers import PeerIdentity
 from parties.node.policy.rules import Rule
 from parties.node.proposal import Proposal
 from parties.node.settings import LimitSettings, NodeFile
@@ -22,7 +22,7 @@ from tests.support.proposals import proposal_of
 
 SCHEMA = Schema({"wind": ("weak", "strong"), "rain": ("no", "some"), "play": ("yes", "no")}, "play")
 MAX_WAITING = LimitSettings().waiting
-AROUND = Surroundings(runs_today=0, waiting=0, at=datetime(2026, 3, 2, 12, tzinfo=UTC), address=None)
+AROUND = Circumstances(runs_today=0, waiting=0, at=datetime(2026, 3, 2, 12, tzinfo=UTC), address=None)
 
 
 PERMIT = (Rule(name="all", effect="permit"),)
@@ -32,7 +32,7 @@ def judged(
     identities: dict[str, Identity], job: Proposal, by: Any = "peer", rules: tuple[Rule, ...] = (), **around: Any
 ) -> Judgement:
     """What alice (party 0) says of a job for her table `days`."""
-    who = Who(identities["alice"], identities["bob"].certificate, 0)
+    who = PeerIdentity(identities["alice"], identities["bob"].certificate, 0)
     table = TableSettings.model_validate({"source": "days.csv", "schema": "schema.toml", "max_rows": 100})
     offers = Offers({"days": Offer(table, SCHEMA)}, {})
     return Gate(NodeFile(policy=rules), offers).judge(job, who, by, replace(AROUND, **around))
@@ -141,7 +141,7 @@ def test_a_job_without_noise_on_a_table_with_a_budget_needs_a_rule_that_says_so(
         rules += [{"name": "audit", "effect": "permit", "exact": True, "proposed_by": by}] if exact else []
         days = table | ({"budget": {"epsilon": 0.01}} if budget else {})
         file = NodeFile.model_validate({"tables": {"days": days}, "policy": rules})
-        who = Who(identities["alice"], identities["bob"].certificate, 0)
+        who = PeerIdentity(identities["alice"], identities["bob"].certificate, 0)
         offers = Offers({"days": Offer(file.tables["days"], SCHEMA)}, {})
         return Gate(file, offers).judge(job, who, by, AROUND)  # type: ignore[arg-type]
 
@@ -178,7 +178,7 @@ def test_what_our_file_says_of_peer_and_table_is_put_to_the_rules(identities: di
         file = NodeFile.model_validate(
             {"tables": {"days": table | of_table}, "peer": {"attributes": of_peer}, "policy": rules}
         )
-        who = Who(identities["alice"], identities["bob"].certificate, 0, file.peer)
+        who = PeerIdentity(identities["alice"], identities["bob"].certificate, 0, file.peer)
         offers = Offers({"days": Offer(file.tables["days"], SCHEMA)}, {})
         return Gate(file, offers).judge(job, who, "peer", AROUND)
 
@@ -192,7 +192,7 @@ def test_what_our_file_says_of_peer_and_table_is_put_to_the_rules(identities: di
 @pytest.mark.parametrize("rules", [(), (Rule(name="days", effect="permit", table=("days",)),)])
 def test_a_budget_is_not_found_by_guessing(identities: dict[str, Identity], rules: tuple[Rule, ...]) -> None:
     """An exact job on a table with a budget, without one, and on none: whom no rule permits it hears the same."""
-    who = Who(identities["alice"], identities["bob"].certificate, 0)
+    who = PeerIdentity(identities["alice"], identities["bob"].certificate, 0)
     plain = {"source": "days.csv", "schema": "schema.toml", "max_rows": 100}
     tables = {"hours": plain, "money": {**plain, "budget": {"epsilon": 1}}}
     offers = Offers({name: Offer(TableSettings.model_validate(one), SCHEMA) for name, one in tables.items()}, {})

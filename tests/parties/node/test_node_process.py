@@ -19,7 +19,7 @@ import pytest
 
 from parties.base.address import parse_address
 from parties.link.identity import create, load_identity
-from parties.node.peers import Who
+from parties.node.peers import PeerIdentity
 from parties.node.records import audit, export, gaps, reading
 from parties.operator.client import NodeClient
 from parties.operator.interface import NotRecordedError
@@ -140,7 +140,7 @@ def test_a_full_disk_is_told_in_one_line_and_no_reason_to_end(node, clinic: Path
 def test_old_jobs_leave_and_all_entries_are_shipped(clinic: Path, node_of: Start) -> None:
     """A job that ended 40 days ago is gone soon after the start, and each entry is in the file when it has stopped."""
     own, peer = (load_identity(clinic / f"{name}.key", clinic / f"{name}.crt") for name in ("a", "b"))
-    before = Party(clinic / "state" / "node.sqlite", Who(own, peer.certificate, 0))
+    before = Party(clinic / "state" / "node.sqlite", PeerIdentity(own, peer.certificate, 0))
     job = before.ledger.decisions.propose({"table": "days", "splits": "multiway"})
     ended = before.ledger.decisions.cancel(job.id).model_copy(
         update={"ended_at": str(datetime.now(UTC) - timedelta(days=40))}

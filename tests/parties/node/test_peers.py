@@ -29,7 +29,7 @@ from parties.node.gate import Gate
 from parties.node.log.statement import Statement
 from parties.node.offers import Offer, Offers
 from parties.node.openings import Leaving, Written
-from parties.node.peers import Peers, Who, acquainted, misnamed, reached
+from parties.node.peers import PeerIdentity, Peers, acquainted, misnamed, reached
 from parties.node.policy.rules import Rule
 from parties.node.records import connect
 from parties.node.service import Node
@@ -46,15 +46,15 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def whos(identities: dict[str, Identity]) -> tuple[Who, Who]:
+def whos(identities: dict[str, Identity]) -> tuple[PeerIdentity, PeerIdentity]:
     """Alice's peers: bob connects to her, she connects to mallory, here called lab."""
     alice = identities["alice"]
-    bob = Who(alice, identities["bob"].certificate, 0, share=0.8)
-    return bob, Who(alice, identities["mallory"].certificate, 1, name="lab", share=0.2)
+    bob = PeerIdentity(alice, identities["bob"].certificate, 0, share=0.8)
+    return bob, PeerIdentity(alice, identities["mallory"].certificate, 1, name="lab", share=0.2)
 
 
 @pytest.fixture
-def ledger(tmp_path: Path, whos: tuple[Who, Who]) -> Iterator[Ledger]:
+def ledger(tmp_path: Path, whos: tuple[PeerIdentity, PeerIdentity]) -> Iterator[Ledger]:
     connection = connect(tmp_path / "node.sqlite")
     table = TableSettings.model_construct(max_rows=100, tries=5, budget=BudgetSettings(epsilon=2.0), version="1")
     offers = Offers({"days": Offer(table, SCHEMA)}, {})
@@ -145,7 +145,7 @@ def test_peers_share_what_the_file_leaves(
 
 
 def test_sessions_with_two_peers_may_begin_at_the_same_moment(
-    ledger: Ledger, whos: tuple[Who, Who], parties: Any, monkeypatch: pytest.MonkeyPatch
+    ledger: Ledger, whos: tuple[PeerIdentity, PeerIdentity], parties: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each tells all of them that a job has changed: none waits for another that waits for it."""
     options = parties.options("alice", "bob", listen="127.0.0.1:0")
@@ -430,7 +430,7 @@ def test_nobody_can_connect_before_the_inner_loops_are_compiled(
         node.stop(seconds=0)
 
 
-def test_a_name_fits_its_certificate_or_what_the_log_knows(whos: tuple[Who, Who]) -> None:
+def test_a_name_fits_its_certificate_or_what_the_log_knows(whos: tuple[PeerIdentity, PeerIdentity]) -> None:
     bob, lab = whos
     known = {fingerprint(bob.peer): "bob", fingerprint(lab.peer): "lab"}
     swapped = (replace(bob, name="lab"), replace(lab, name="bob"))
@@ -442,7 +442,9 @@ def test_a_name_fits_its_certificate_or_what_the_log_knows(whos: tuple[Who, Who]
     assert not misnamed(replace(lab, name=""), whos, known)  # the certificate's own name is always right
 
 
-def test_names_that_were_exchanged_keep_the_ledger_shut(ledger: Ledger, whos: tuple[Who, Who], tmp_path: Path) -> None:
+def test_names_that_were_exchanged_keep_the_ledger_shut(
+    ledger: Ledger, whos: tuple[PeerIdentity, PeerIdentity], tmp_path: Path
+) -> None:
     for who in whos:
         ledger.log.note("connected", peer=who.peer_name, fingerprint=fingerprint(who.peer))
     ledger.jobs.check(tmp_path / "log.json")

@@ -16,7 +16,7 @@ import pytest
 from parties.link.identity import Identity
 from parties.node.openings import Leaving, Written
 from parties.node.policy.rules import Rule
-from parties.node.records import later, marker
+from parties.node.records import deferred_sync, marker
 from parties.sources.settings import BudgetSettings
 from smc.meter import Cost
 from tests.support.ledgers import REPORT, TASK, TREE, Pair, agreed, paired, propose
@@ -202,7 +202,7 @@ def test_a_disk_that_takes_nothing_more_is_told_of_once_and_for_all(
 ) -> None:
     job = agreed(pair)
     alice = pair.parties[0]
-    monkeypatch.setattr(later, "_beside", SimpleQueue[Any])
+    monkeypatch.setattr(deferred_sync, "_beside", SimpleQueue[Any])
     alice.begin(job)
     alice.ledger.runs.met(job, 0, "mixed")
 
@@ -210,7 +210,7 @@ def test_a_disk_that_takes_nothing_more_is_told_of_once_and_for_all(
         raise OSError(5, os.strerror(5))
 
     with monkeypatch.context() as patched:
-        patched.setattr(later, "_sync", broken)
+        patched.setattr(deferred_sync, "_sync", broken)
         with pytest.raises(sqlite3.OperationalError, match="start the node again"):
             alice.ledger.hearing.statement(job)
     for act in (lambda: alice.ledger.hearing.statement(job), lambda: alice.opens(job)):  # though it would go well now

@@ -12,7 +12,7 @@ import pytest
 from parties.jobs.spending import ConcentratedLoss, PureLoss, exact
 from parties.link.identity import Identity
 from parties.node import published
-from parties.node.peers import Who
+from parties.node.peers import PeerIdentity
 from parties.node.records import AuditLog
 from parties.node.rollback import charge
 from parties.sources.settings import BudgetSettings, TableSettings, share_budgets
@@ -154,7 +154,7 @@ def test_what_is_charged_of_a_share(
 ) -> None:
     """Half of each, unless the operator says less; no earlier than what the log has, and nothing of other tables."""
     log, (lost, lost_bits, lost_delta) = Log(), said
-    who = Who(identities["alice"], identities["bob"].certificate, 0, share=0.5)
+    who = PeerIdentity(identities["alice"], identities["bob"].certificate, 0, share=0.5)
     days, free = (TableSettings.model_construct(budget=one) for one in (BudgetSettings.model_validate(budget), None))
     charge(cast("AuditLog", log), who, {"days": days, "free": free}, lost, lost_bits, lost_delta)
     assert {fields["counts_from"] for _, fields in log.added} == {"2099-03-01T00:00:00.000+00:00"}

@@ -21,7 +21,7 @@ from parties.link.listening import RefusedError
 from parties.link.transport import Stream
 from parties.node import executor, sessions, validity
 from parties.node.prediction import predicted
-from parties.node.under_way import Running
+from parties.node.progress import Running
 from smc.errors import InputError, JobMismatchError, LinkError, ProtocolError
 from tests.support.ledgers import TREE, agreed, propose
 from tests.support.session_pairs import finds, running

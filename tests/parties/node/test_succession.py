@@ -20,7 +20,7 @@ from parties.link.identity import Identity, create, fingerprint
 from parties.link.listening import RefusedError
 from parties.node import records, validity
 from parties.node.contacts import Contacts
-from parties.node.peers import Who, reached
+from parties.node.peers import PeerIdentity, reached
 from parties.node.records import AuditLog
 from parties.node.records.signature import sign
 from parties.node.records.succession import Succession, Successor, _document, load, succession
@@ -33,7 +33,7 @@ from tests.support.ledgers import Pair, agreed
 class Ends:
     """What a contact has, without a node."""
 
-    who: Who
+    who: PeerIdentity
     control: Any
     sessions: Any
     links: Any
@@ -128,7 +128,7 @@ def test_the_command_and_the_file(identities: dict[str, Identity], new: Identity
     assert (who.succeeded.trusted, who.succeeded.peer_name) == ([new.certificate], "bob")
 
 
-def named(pair: Pair, new: Identity) -> Who:
+def named(pair: Pair, new: Identity) -> PeerIdentity:
     """Alice's bob, whose former key has named the new certificate."""
     alice = pair.parties[0]
     alice.who = replace(alice.who, successor=Successor(new.certificate, LATER))
@@ -203,7 +203,7 @@ def test_the_former_one_is_over_once_the_new_one_is_used(pair: Pair, new: Identi
     """Or on the day that was agreed; nobody else's ever counts."""
     alice = pair.parties[0]
     who = named(pair, new)
-    admitted, sessions = list[Any](), list[Who]()
+    admitted, sessions = list[Any](), list[PeerIdentity]()
     node: Any = SimpleNamespace(
         stopping=False,
         is_revoked=lambda _: False,
@@ -212,7 +212,7 @@ def test_the_former_one_is_over_once_the_new_one_is_used(pair: Pair, new: Identi
     )
     node._succeeding = threading.Lock()
 
-    def contact(known: Who) -> Any:
+    def contact(known: PeerIdentity) -> Any:
         control = SimpleNamespace(admit=lambda: admitted.append(1))
         return Ends(known, control, SimpleNamespace(succeed=sessions.append), SimpleNamespace(allows=lambda: True))
 

@@ -10,16 +10,16 @@ import pytest
 
 from parties.link.identity import create
 from parties.node import validity
-from parties.node.peers import Who
+from parties.node.peers import PeerIdentity
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.slow
 
 
-def who(directory: Path, ours: int, theirs: int) -> Who:
+def who(directory: Path, ours: int, theirs: int) -> PeerIdentity:
     """The two parties of a link, whose certificates are valid for so many days."""
     peer = create("bert", [], directory, theirs).certificate
-    return Who(create("anna", [], directory, ours), peer, 0)
+    return PeerIdentity(create("anna", [], directory, ours), peer, 0)
 
 
 def at(monkeypatch: pytest.MonkeyPatch, days: float) -> None:

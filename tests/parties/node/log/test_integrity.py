@@ -19,7 +19,7 @@ from parties.node import settings, upgrade
 from parties.node.log import integrity
 from parties.node.log.jobs import Jobs
 from parties.node.log.node_log import NodeLog
-from parties.node.peers import Peers, Who
+from parties.node.peers import PeerIdentity, Peers
 from parties.node.records import AuditLog, database, seal
 from parties.node.records.marker import FILE_NAME as MARKER
 from parties.node.records.shipped import Shipped
@@ -199,7 +199,7 @@ def test_command_check_and_start_see_the_same(
     whole: Path, identities: dict[str, Identity], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The start refuses by the first line of what the commands say, and the page shows all of them."""
-    peers = Peers([Who(identities["alice"], identities["bob"].certificate, 0)])
+    peers = Peers([PeerIdentity(identities["alice"], identities["bob"].certificate, 0)])
     for number, (words, sql) in enumerate(nineteen(whole / "state")):
         own = shutil.copytree(whole, tmp_path / str(number))
         config, path = str(own / "party.toml"), own / "state" / database.FILE_NAME

@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 from parties.link.identity import Identity
 from parties.node import executor
 from parties.node.acts.parts import PeerLink
-from parties.node.gate import Gate, Judgement, Surroundings
+from parties.node.gate import Circumstances, Gate, Judgement
 from parties.node.log.statement import Statement
 from parties.node.offers import Offer, Offers
-from parties.node.peers import Who
+from parties.node.peers import PeerIdentity
 from parties.node.point import asking, xacml
 from parties.node.point.asking import Asking
-from parties.node.point.xacml import Word
+from parties.node.point.xacml import DecisionPointAnswer
 from parties.node.policy.rules import Rule
 from parties.node.settings import LimitSettings, NodeFile
 from parties.sources.settings import TableSettings
@@ -304,7 +304,7 @@ RULES = [
     )
 ]
 AROUND = st.builds(
-    Surroundings,
+    Circumstances,
     runs_today=st.integers(0, 4),
     waiting=st.sampled_from([0, MAX_WAITING]),
     at=st.just(datetime(2026, 3, 2, 12, tzinfo=UTC)),
@@ -322,16 +322,16 @@ AROUND = st.builds(
     about=st.sampled_from(["this", "another", "nothing"]),
 )
 def test_a_point_never_makes_a_verdict_milder(
-    identities: dict[str, Identity], rules: list[Rule], around: Surroundings, by: Any, decision: Any, about: str
+    identities: dict[str, Identity], rules: list[Rule], around: Circumstances, by: Any, decision: Any, about: str
 ) -> None:
     """And approves only what it permits of this very request; at another moment it is the same one."""
-    who = Who(identities["alice"], identities["bob"].certificate, 0)
+    who = PeerIdentity(identities["alice"], identities["bob"].certificate, 0)
     table = TableSettings.model_validate({"source": "days.csv", "schema": "schema.toml", "max_rows": 100})
     offers = Offers({"days": Offer(table, SCHEMA)}, {})
     job = proposal_of(SCHEMA, party=0 if by == "us" else 1)
     point = Says(decision)
 
-    def judged(word: Word | None, asked: Says | None) -> Judgement:
+    def judged(word: DecisionPointAnswer | None, asked: Says | None) -> Judgement:
         later = replace(around, at=around.at + timedelta(minutes=1)) if word else around
         return Gate(NodeFile(policy=tuple(rules)), offers, asked).judge(job, who, by, later, word)  # type: ignore[arg-type]
 
@@ -351,9 +351,9 @@ def test_a_point_never_makes_a_verdict_milder(
 
 
 def test_of_jobs_that_wait_for_the_point_there_are_not_too_many(identities: dict[str, Identity]) -> None:
-    who = Who(identities["alice"], identities["bob"].certificate, 0)
+    who = PeerIdentity(identities["alice"], identities["bob"].certificate, 0)
     table = TableSettings.model_validate({"source": "days.csv", "schema": "schema.toml", "max_rows": 100})
     gate = Gate(NodeFile(policy=PERMIT), Offers({"days": Offer(table, SCHEMA)}, {}), Says("Permit"))  # type: ignore[arg-type]
-    around = Surroundings(0, MAX_WAITING, datetime(2026, 3, 2, 12, tzinfo=UTC), None)
+    around = Circumstances(0, MAX_WAITING, datetime(2026, 3, 2, 12, tzinfo=UTC), None)
     found = gate.judge(proposal_of(SCHEMA, party=1), who, "peer", around)
     assert (found.verdict, found.by) == ("refused", "node")

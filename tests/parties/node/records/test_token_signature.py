@@ -10,7 +10,7 @@ import pytest
 from parties.base.token_key import TokenError
 from parties.link.identity import Identity, create
 from parties.node.operator_service import recorded
-from parties.node.peers import Who
+from parties.node.peers import PeerIdentity
 from parties.node.records import AuditLog
 from parties.node.records.signature import ORDER, check_signature, sign
 from parties.operator.interface import NotRecordedError
@@ -39,7 +39,7 @@ def test_what_is_written_waits_for_the_token(
     of_token: Identity, identities: dict[str, Identity], hsm: SoftHsm, tmp_path: Path
 ) -> None:
     """As for room on a disk: nothing is half written, and the log goes on where it was."""
-    party = Party(tmp_path / "node.sqlite", Who(of_token, identities["alice"].certificate, 1))
+    party = Party(tmp_path / "node.sqlite", PeerIdentity(of_token, identities["alice"].certificate, 1))
     party.ledger.log.note("node stopped", why="before")
     with hsm.away("away"):
         with pytest.raises(sqlite3.Error) as error:

@@ -23,8 +23,8 @@ from parties.commands import decisions
 from parties.commands.log_writing import accounts_of
 from parties.commands.serving import Page
 from parties.link.identity import Identity
-from parties.node.records import beside, database, sealed
-from parties.node.records.beside import ACCOUNTS, ARCHIVES, MARKER, Beside
+from parties.node.records import database, sealed, sidecar_files
+from parties.node.records.sidecar_files import ACCOUNTS, ARCHIVES, MARKER, SidecarFiles
 from parties.node.service import Node
 from parties.node.settings import NodeSettings, load
 from parties.operator.accounts import unix_user
@@ -72,11 +72,11 @@ def others(place: Place) -> dict[Path, bytes]:
 
 def contents(place: Place) -> dict[str, Any]:
     """What is kept, as the program reads it."""
-    known = Beside(place.path)
+    known = SidecarFiles(place.path)
     paths = sorted((place.state / ARCHIVES).iterdir())
     with database.reading(place.path) as connection:
         rows = [[*connection.execute(f"SELECT * FROM {table}")] for table in ("audit", "jobs")]
-    archives = {path.name: beside.read_archive(path, place.path) for path in paths}
+    archives = {path.name: sidecar_files.read_archive(path, place.path) for path in paths}
     return {"rows": rows, **archives, **{name: known.read(place.state / name) for name in (ACCOUNTS, MARKER)}}
 
 
@@ -108,12 +108,12 @@ def test_all_that_is_kept_is_encrypted_and_goes_on(place: Place, capsys: pytest.
     place.party.open()
     place.party.ledger.jobs.check(place.state / MARKER)
     place.party.ledger.log.remember(place.state / MARKER)
-    assert all(map(beside.is_encrypted, others(place).values()))
+    assert all(map(sidecar_files.is_encrypted, others(place).values()))
     kept = contents(place)
     assert place.seal("--remove") == 0
     (place.state / "node.passphrase").unlink()
     assert contents(place) == kept
-    assert not any(map(beside.is_encrypted, others(place).values()))
+    assert not any(map(sidecar_files.is_encrypted, others(place).values()))
 
 
 def test_what_is_written_twice_is_encrypted_otherwise(place: Place) -> None:
@@ -122,9 +122,9 @@ def test_what_is_written_twice_is_encrypted_otherwise(place: Place) -> None:
     path, data = place.state / MARKER, bytes(16)
     written = set()
     for _ in range(3):
-        Beside(place.path).write(path, data)
+        SidecarFiles(place.path).write(path, data)
         written.add(path.read_bytes()[-32:])
-        assert Beside(place.path).read(path) == data
+        assert SidecarFiles(place.path).read(path) == data
     assert len(written) == 3
 
 
@@ -137,9 +137,9 @@ def test_what_is_too_large_is_one_line_and_nothing_is_written(place: Place, monk
         def encrypt(self, *_: object) -> bytes:
             raise OverflowError("Data or associated data too long. Max 2**31 - 1 bytes")
 
-    monkeypatch.setattr(beside, "_key", lambda word, salt: beside._Key(salt, bytes(8), Small()))  # type: ignore[arg-type]
+    monkeypatch.setattr(sidecar_files, "_key", lambda word, salt: sidecar_files._Key(salt, bytes(8), Small()))  # type: ignore[arg-type]
     with pytest.raises(InputError, match=f"^{path} is too large to be encrypted: 2 GB is the most$"):
-        Beside(place.path).write(path, b"{}")
+        SidecarFiles(place.path).write(path, b"{}")
     assert others(place) == before
 
 
@@ -149,8 +149,8 @@ def test_a_passphrase_that_was_mistyped_is_asked_for_again(place: Place, monkeyp
     monkeypatch.setattr(console, "is_asked", lambda: True)
     monkeypatch.setattr(console, "typed_secret", lambda question: typed.pop(0))
     with pytest.raises(InputError, match="the passphrase that was typed does not open it"):
-        Beside(place.path).read(place.state / ACCOUNTS)
-    assert b"anna" in Beside(place.path).read(place.state / ACCOUNTS)
+        SidecarFiles(place.path).read(place.state / ACCOUNTS)
+    assert b"anna" in SidecarFiles(place.path).read(place.state / ACCOUNTS)
 
 
 def test_what_killed_runs_have_left_is_removed_and_told(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
@@ -235,7 +235,7 @@ def test_what_stands_in_anothers_place_is_told(place: Place, capsys: pytest.Capt
             contents(place)
         path.write_bytes(kept[path])
     created = place.state.parent / ACCOUNTS
-    Beside(place.path).write_archive(created, b"{}")  # as by smc audit archive --out: for something else
+    SidecarFiles(place.path).write_archive(created, b"{}")  # as by smc audit archive --out: for something else
     accounts.write_bytes(created.read_bytes())
     capsys.readouterr()
     assert place.smc("operator", "list") == 2
@@ -262,7 +262,7 @@ def test_a_changed_byte_or_a_cut_is_one_line(place: Place, data: st.DataObject) 
     changed[at] ^= 1 << data.draw(st.integers(0, 7))
     path.write_bytes(data.draw(st.sampled_from([bytes(changed), whole[:at], whole + b"\0"])))
     with pytest.raises(InputError) as found:
-        Beside(place.path).read(path)
+        SidecarFiles(place.path).read(path)
     assert str(path) in str(found.value)
     assert "\n" not in str(found.value)
     path.write_bytes(whole)
@@ -399,7 +399,7 @@ def test_a_start_refuses_plain_accounts_and_its_advice_mends_them(
     path.unlink()
     assert place.smc("operator", "add", "anna", "--role", "approve", "--password-file", word) == 0
     assert [*accounts_of(place.state).all()] == ["anna"]
-    assert beside.is_encrypted(path.read_bytes())
+    assert sidecar_files.is_encrypted(path.read_bytes())
 
 
 def test_what_an_earlier_release_left_plain_is_encrypted_with_its_number(place: Place) -> None:
@@ -411,7 +411,7 @@ def test_what_an_earlier_release_left_plain_is_encrypted_with_its_number(place: 
     with closing(sealed.connect(place.path, place.path.as_uri())) as connection:
         connection.execute(f"PRAGMA user_version = {database._ALL_ENCRYPTED - 1}")
     database.connect(place.path).close()
-    assert all(map(beside.is_encrypted, others(place).values()))
+    assert all(map(sidecar_files.is_encrypted, others(place).values()))
     assert contents(place) == kept
 
 
@@ -419,20 +419,20 @@ def test_a_file_that_does_not_open_keeps_everything_as_it_was(place: Place) -> N
     """What fails before the first file is replaced changes nothing."""
     place.party.connection.close()
     before = others(place)
-    (place.state / ARCHIVES / "damaged.jsonl").write_bytes(beside._START + bytes(60))
+    (place.state / ARCHIVES / "damaged.jsonl").write_bytes(sidecar_files._START + bytes(60))
     with pytest.raises(InputError, match=r"damaged\.jsonl"):
-        beside.seal(place.path, WORD)
+        sidecar_files.seal(place.path, WORD)
     (place.state / ARCHIVES / "damaged.jsonl").unlink()
     assert others(place) == before
     assert not sealed.is_sealed(place.path)
-    assert not beside.sweep(place.path, sqlite3.connect(place.path))
+    assert not sidecar_files.sweep(place.path, sqlite3.connect(place.path))
 
 
 def test_the_same_command_ends_a_change_that_was_cut_off(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
     """The database has the new passphrase, and the one at hand is still that of before."""
     assert place.seal() == 0
     place.knows()
-    beside.seal(place.path, NEXT)
+    sidecar_files.seal(place.path, NEXT)
     for word, code in ((NEXT, 0), ("a word of others", 2)):
         (place.state.parent / "word").write_text(word)
         capsys.readouterr()
@@ -479,12 +479,12 @@ def test_whenever_it_is_killed_nothing_is_lost_nor_left_readable(
     before, after = words
     place.party.connection.close()
     if before:
-        beside.seal(place.path, before)
+        sidecar_files.seal(place.path, before)
         place.knows(before)
     kept, start = contents(place), place.state.with_name("start")
     shutil.copytree(place.state, start)
     number = 0
-    while killed(lambda: beside.seal(place.path, after), calls, number):
+    while killed(lambda: sidecar_files.seal(place.path, after), calls, number):
         number += 1
         sealed.forget(place.path)
         try:
@@ -493,11 +493,11 @@ def test_whenever_it_is_killed_nothing_is_lost_nor_left_readable(
             place.knows(after)
             connection = database.connect(place.path, plain=True)
         with closing(connection):
-            beside.sweep(place.path, connection)
+            sidecar_files.sweep(place.path, connection)
         assert not list(place.state.rglob(".smc-*"))
         if sealed.is_sealed(place.path):  # or what is not encrypted would be taken for somebody else's
-            assert all(map(beside.is_encrypted, others(place).values()))
-        beside.seal(place.path, after)
+            assert all(map(sidecar_files.is_encrypted, others(place).values()))
+        sidecar_files.seal(place.path, after)
         (place.state / "node.passphrase").unlink(missing_ok=True)
         if after:
             place.knows(after)

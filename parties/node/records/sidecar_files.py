@@ -45,7 +45,7 @@ class _Key(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Beside:
+class SidecarFiles:
     """The files beside this database. Errors are InputError."""
 
     database: Path

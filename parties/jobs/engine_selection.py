@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from parties.base import memory
 from parties.base.canonical import canonical
 from parties.base.console import size
-from parties.base.recent import Recent
+from parties.base.recent import ResultCache
 from parties.jobs import profiles
 from parties.jobs.inputs import Inputs, MachineError
 from parties.jobs.settings import ENGINE, EngineSettings
@@ -85,7 +85,7 @@ def check_memory(choice: Choice) -> None:
         raise MachineError(f"{need}: agree on fewer shards, or free some")
 
 
-_recent = Recent[str, Choice](MOST_KEPT)
+_recent = ResultCache[str, Choice](MOST_KEPT)
 
 
 def choice_for(task: Kind, inputs: Inputs) -> Choice:

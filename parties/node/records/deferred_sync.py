@@ -24,7 +24,7 @@ FAILED = "the disk has not taken what was written: start the node again"
 _sync = getattr(os, "fdatasync", os.fsync)  # the function that SQLite calls, too
 
 
-class Later:
+class DeferredSync:
     """The deferred commits of one connection. Methods other than `commit` may be called from any thread."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
@@ -71,9 +71,9 @@ class Later:
 
 
 @cache
-def _beside() -> SimpleQueue[Later]:
+def _beside() -> SimpleQueue[DeferredSync]:
     """Return the queue of commits that a separate thread flushes."""
-    due = SimpleQueue[Later]()
+    due = SimpleQueue[DeferredSync]()
 
     def settle() -> None:
         while True:

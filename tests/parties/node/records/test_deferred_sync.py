@@ -11,21 +11,21 @@ from typing import Any
 
 import pytest
 
-from parties.node.records import later
-from parties.node.records.later import FAILED, Later
+from parties.node.records import deferred_sync
+from parties.node.records.deferred_sync import FAILED, DeferredSync
 from tests.support.waiting import eventually
 
 NORMAL, FULL = 1, 2  # of PRAGMA synchronous
 
 
 class Disk:
-    """What is put on the disk, by `Later.settle`; it may fail."""
+    """What is put on the disk, by `DeferredSync.settle`; it may fail."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.synced, self.fails = 0, False
-        monkeypatch.setattr(later, "_sync", self._sync)
-        self.due = SimpleQueue[Later]()  # that the thread beside would settle
-        monkeypatch.setattr(later, "_beside", lambda: self.due)
+        monkeypatch.setattr(deferred_sync, "_sync", self._sync)
+        self.due = SimpleQueue[DeferredSync]()  # that the thread beside would settle
+        monkeypatch.setattr(deferred_sync, "_beside", lambda: self.due)
 
     def _sync(self, handle: int) -> None:
         self.synced += 1
@@ -53,7 +53,7 @@ def opened(path: Path | str, mode: str = "wal") -> sqlite3.Connection:
     return made
 
 
-def put(commits: Later, connection: sqlite3.Connection, value: object, later: bool = True) -> int:
+def put(commits: DeferredSync, connection: sqlite3.Connection, value: object, later: bool = True) -> int:
     """Write a row; returns how sure SQLite was to be of it."""
     with commits.commit(later):
         connection.execute("INSERT INTO rows VALUES (?)", (value,))
@@ -66,7 +66,7 @@ def rows(connection: sqlite3.Connection) -> list[Any]:
 
 
 def test_what_nobody_waits_for_is_put_on_the_disk_once(connection: sqlite3.Connection, disk: Disk) -> None:
-    commits = Later(connection)
+    commits = DeferredSync(connection)
     commits.settle()
     assert disk.synced == 0
     assert [put(commits, connection, value) for value in (1, 2)] == [NORMAL, NORMAL]
@@ -83,7 +83,7 @@ def test_what_nobody_waits_for_is_put_on_the_disk_once(connection: sqlite3.Conne
 
 
 def test_what_somebody_waits_for_is_there_when_it_returns(connection: sqlite3.Connection, disk: Disk) -> None:
-    commits = Later(connection)
+    commits = DeferredSync(connection)
     assert put(commits, connection, 1, later=False) == FULL
     commits.settle()
     assert (disk.synced, disk.due.qsize(), rows(connection)) == (0, 0, [1])
@@ -93,7 +93,7 @@ def test_what_somebody_waits_for_is_there_when_it_returns(connection: sqlite3.Co
 def test_without_a_log_each_commit_is_waited_for(mode: str, tmp_path: Path, disk: Disk) -> None:
     """Of a database in memory, and of one that says otherwise."""
     with closing(opened(":memory:" if mode == "wal" else tmp_path / "old.sqlite", mode)) as connection:
-        commits = Later(connection)
+        commits = DeferredSync(connection)
         assert put(commits, connection, 1) == FULL
         commits.settle()
         assert (disk.synced, disk.due.qsize(), rows(connection)) == (0, 0, [1])
@@ -101,14 +101,14 @@ def test_without_a_log_each_commit_is_waited_for(mode: str, tmp_path: Path, disk
 
 def test_inside_of_a_transaction_its_own_end_counts(connection: sqlite3.Connection, disk: Disk) -> None:
     """SQLite changes nothing of how sure it is meanwhile."""
-    commits = Later(connection)
+    commits = DeferredSync(connection)
     connection.execute("BEGIN IMMEDIATE")
     assert put(commits, connection, 1) == FULL
     assert (disk.due.qsize(), rows(connection)) == (0, [1])
 
 
 def test_what_was_not_written_is_not_waited_for(connection: sqlite3.Connection, disk: Disk) -> None:
-    commits = Later(connection)
+    commits = DeferredSync(connection)
     with suppress(ZeroDivisionError), commits.commit(later=True):
         connection.execute("INSERT INTO rows VALUES (1)")
         raise ZeroDivisionError
@@ -119,7 +119,7 @@ def test_what_was_not_written_is_not_waited_for(connection: sqlite3.Connection, 
 
 def test_a_disk_that_fails_once_is_not_asked_again(connection: sqlite3.Connection, disk: Disk) -> None:
     """It may say then that all is well (fsync of Linux does): nothing more is said or written before a new start."""
-    commits = Later(connection)
+    commits = DeferredSync(connection)
     put(commits, connection, 1)
     disk.fails = True
     for _ in range(2):
@@ -134,7 +134,7 @@ def test_a_disk_that_fails_once_is_not_asked_again(connection: sqlite3.Connectio
 
 
 def test_a_log_that_is_gone_is_a_disk_that_fails(connection: sqlite3.Connection, disk: Disk, tmp_path: Path) -> None:
-    commits = Later(connection)
+    commits = DeferredSync(connection)
     put(commits, connection, 1)
     (tmp_path / "node.sqlite-wal").rename(tmp_path / "elsewhere")
     with pytest.raises(sqlite3.OperationalError, match=FAILED):
@@ -151,8 +151,8 @@ def test_a_thread_beside_puts_it_on_the_disk(connection: sqlite3.Connection, mon
         if len(synced) == 1:
             raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr(later, "_sync", sync)
-    assert later._beside() is later._beside()
+    monkeypatch.setattr(deferred_sync, "_sync", sync)
+    assert deferred_sync._beside() is deferred_sync._beside()
     for number in (1, 2):
-        put(Later(connection), connection, number)
+        put(DeferredSync(connection), connection, number)
         eventually(lambda number=number: len(synced) == number)  # type: ignore[misc]

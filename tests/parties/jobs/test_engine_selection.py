@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parties.base.settings import merge
-from parties.jobs import choosing, kinds, profiles
-from parties.jobs.choosing import UNNOTICED, Choice, check_memory, choice, choice_for, settled, usual
+from parties.jobs import engine_selection, kinds, profiles
+from parties.jobs.engine_selection import UNNOTICED, Choice, check_memory, choice, choice_for, settled, usual
 from parties.jobs.inputs import Inputs, MachineError
 from parties.jobs.kinds.millionaires import Millionaires
 from parties.jobs.tree.exact import ExactTree
@@ -123,7 +123,7 @@ def test_a_small_job_is_settled_without_a_measurement_and_a_large_one_is_not() -
     one = choice_for(Millionaires(Millionaires.Settings()), Inputs())
     assert one.profile is not None
     assert one.profile.engine == "yao"
-    for shape in choosing.LINKS:
+    for shape in engine_selection.LINKS:
         least = min(counted.seconds(shape) for counted in one.forecasts)
         lost = (
             forecast(Millionaires(Millionaires.Settings()).cost(Inputs()).program, one.profile).seconds(shape) - least
@@ -145,7 +145,7 @@ def test_what_is_settled_loses_little_and_nothing_that_does_beats_it(
     numbers = np.zeros(many, dtype=np.uint64)
     counted = tuple(forecasts(lambda engine: strict(engine, numbers, bits), order))
     lost = {one.profile: -1.0 for one in counted}
-    for shape in choosing.LINKS:
+    for shape in engine_selection.LINKS:
         least = min(one.seconds(shape) for one in counted)
         for one in counted:
             over = one.seconds(shape) - least - measuring_seconds(shape) - UNNOTICED
@@ -155,7 +155,7 @@ def test_what_is_settled_loses_little_and_nothing_that_does_beats_it(
     assert chosen == settled(counted[::-1])
     assert (chosen is None) == (not enough)
     for best in (one for one in enough if one.profile == chosen):
-        usual = choosing.USUAL_LINK
+        usual = engine_selection.USUAL_LINK
         assert not any(one.bytes < best.bytes and one.seconds(usual) < best.seconds(usual) for one in enough)
 
 
@@ -220,11 +220,11 @@ def test_every_kind_has_a_usual_profile_that_suits_it(name: str) -> None:
 
 def test_a_settled_profile_is_agreed_on_as_if_it_had_been_said() -> None:
     known = Choice(Profile("yao", garbling="three-halves"), ())
-    assert choosing.agreed_fields(AUTO, known) == {
+    assert engine_selection.agreed_fields(AUTO, known) == {
         "protocol": "test", "engine": "yao", "ot": "extension", "garbling": "three-halves",
     }  # fmt: skip
-    assert choosing.agreed_fields(AUTO, MANY) == AUTO
-    assert profiles.named(choosing.agreed_fields(AUTO, known)) == known.profile
+    assert engine_selection.agreed_fields(AUTO, MANY) == AUTO
+    assert profiles.named(engine_selection.agreed_fields(AUTO, known)) == known.profile
 
 
 def test_shards_that_would_not_fit_are_refused_by_their_forecast(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -240,13 +240,13 @@ def test_shards_that_would_not_fit_are_refused_by_their_forecast(monkeypatch: py
     (each, less) = (some.forecasts[0].shard_bytes for some in (two, four))
     assert SHARD_BYTES < less < each
     for some, shards, needed in ((two, 2, 2 * each), (four, 4, 4 * less)):
-        monkeypatch.setattr(choosing.memory, "free", lambda needed=needed: needed)
+        monkeypatch.setattr(engine_selection.memory, "free", lambda needed=needed: needed)
         check_memory(some)
-        monkeypatch.setattr(choosing.memory, "free", lambda needed=needed: needed - 1)
+        monkeypatch.setattr(engine_selection.memory, "free", lambda needed=needed: needed - 1)
         with pytest.raises(MachineError, match=rf"^{shards} shards take about [^\n]* are free: agree on fewer shards"):
             check_memory(some)
     check_memory(found(1))
-    monkeypatch.setattr(choosing.memory, "free", lambda: None)
+    monkeypatch.setattr(engine_selection.memory, "free", lambda: None)
     check_memory(four)
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from parties.node import under_way
+from parties.node import progress
 from parties.node.executor import Reached
-from parties.node.under_way import Running
+from parties.node.progress import Running
 from smc.meter import Cost
 
 
@@ -29,7 +29,7 @@ def reached(step: int) -> Reached:
 
 @pytest.fixture(autouse=True)
 def now(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(under_way, "time", SimpleNamespace(monotonic=lambda: 112.34))
+    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: 112.34))
 
 
 def running(**fields: Any) -> Running:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from parties.base.own_trouble import REASONS, REMEDY, advice, own_trouble
+from parties.base.machine_failure import REASONS, REMEDY, advice, own_trouble
 from smc.errors import InputError, LinkError
 
 
