@@ -60,7 +60,8 @@ sequenceDiagram
 TEXTS = {
     "shares": """The notes write + for XOR. Each party splits its input into two random shares, keeps one and sends
 the other. Outside this lesson the engine saves that message: the owner's share is the input itself,
-and the other share is 0. That is as secure, because AND gates and openings mask each share.
+and the other share is 0. That is as secure: AND gates mask each share, and an opened share follows
+from the result and the peer's own share.
 
 The XOR of two inputs is a lesson and no secret: each party can compute the other input from the
 result and its own.""",

@@ -31,7 +31,7 @@ TOPICS = {
     "shares": Topic("XOR shares: two numbers are split, and added without a message", "shares:shares", "11", "6"),
     "and": Topic("An AND gate: four rows are offered, one is chosen", "shares:conjunction", "1", "1", ("ot",)),
     "transfer": Topic(
-        "Oblivious transfer by a trapdoor permutation", "transfer:transfer", "10,20,30,40", "3,", ("bits", "toy")
+        "Oblivious transfer by a trapdoor permutation", "transfer:transfer", "10,20,30,40", "3", ("bits", "toy")
     ),
     "garbled": Topic("A garbled gate: labels, table and result", "garbled:gate", "1", "1"),
     "millionaires": Topic("The millionaires: which of two numbers is greater", "garbled:millionaires", "5000", "7000"),

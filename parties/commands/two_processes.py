@@ -5,14 +5,16 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from pathlib import Path
 
 from parties.base import console
 from parties.link import identity
-from smc.errors import InputError, LinkError, SmcError
+from smc.errors import InputError, LinkError
 
 DEADLINE = 3600.0  # RSA for every gate of every circuit takes long; the parties notice a lost peer themselves
 ANNOUNCEMENT = "listening on "
+GRACE = 10.0  # seconds that a party has to end after the other one failed
 EXIT_CODE = 2  # of a command whose input is wrong
 
 
@@ -41,20 +43,25 @@ def run_both(
         dialler = _start(directory, *names[::-1], [*commands[1], "--connect", address])
         try:
             with console.progress(progress) as status, status.waiting(progress, DEADLINE, first=30, again=30):
-                failures: list[SmcError] = []
-                outputs = []
-                for process, name in zip((listener, dialler), names, strict=True):
-                    try:
-                        outputs.append(finish(process, name))
-                    except SmcError as error:
-                        failures.append(error)
-                if failures:  # the other one's failure may be a mere echo
-                    raise next((error for error in failures if isinstance(error, InputError)), failures[0])
-                return outputs[0], outputs[1]
+                return _outputs((listener, dialler), names)
         finally:
             dialler.kill()
     finally:
         listener.kill()
+
+
+def _outputs(processes: Sequence[subprocess.Popen[str]], names: Sequence[str]) -> tuple[str, str]:
+    """Return both parties' output; if one fails, the other has a short time to end too."""
+    with ThreadPoolExecutor(len(processes)) as pool:
+        runs = [pool.submit(finish, process, name) for process, name in zip(processes, names, strict=True)]
+        wait(runs, return_when=FIRST_EXCEPTION)
+        if wait(runs, timeout=GRACE).not_done and any(run.done() and run.exception() for run in runs):
+            for process in processes:
+                process.kill()
+    failures = [error for run in runs if (error := run.exception()) is not None]
+    if failures:  # the other one's failure may be a mere echo
+        raise next((error for error in failures if isinstance(error, InputError)), failures[0])
+    return runs[0].result(), runs[1].result()
 
 
 def _start(directory: Path, name: str, peer: str, command: Sequence[str]) -> subprocess.Popen[str]:

@@ -17,6 +17,7 @@ from protocols.openings import opened
 from protocols.problem import Problem
 from protocols.tree import Leaf, Split, Tree
 from smc.engines import Engine, make_engine
+from smc.errors import InputError
 
 MAX_ROWS = 64  # of a party
 TARGET = "play"  # of the bundled table
@@ -29,6 +30,8 @@ def decision_tree(engine: Engine, table_file: str = "") -> View:
         engine: The engine of the run.
         table_file: This party's rows, a CSV file with the columns of the bundled table. Empty: the bundled rows.
     """
+    if not isinstance(table_file, str):
+        raise InputError(f"the table is {table_file}: give the path of a CSV file")
     bundled = example.demo()
     public = schema.load(bundled.schema)
     path = Path(table_file) if table_file else (bundled.clinic_a, bundled.clinic_b)[engine.party]
@@ -73,20 +76,30 @@ def _walk(view: View, public: Schema, rows: NDArray[np.int64], tree: Tree) -> No
             leaves.append(f"{path:44} your rows: {own:16} opened: {decision}")
             if isinstance(node, Split):
                 name = features[node.attribute]
-                splits.append(f"{path:44} opened: split by {name}")
+                splits.append(f"{path:44} split by {name}")
                 for value, child in zip(public.attributes[name], node.children, strict=True):
                     here = inside & (rows[:, node.attribute] == public.attributes[name].index(value))
                     start = "" if path == "all rows" else f"{path}, "
                     below.append((f"{start}{name} = {value}", child, here))
-        text = (
-            f"Level {depth}, steps 1 and 2: is the node a leaf? One circuit on the counts of both parties finds the "
-            f"majority and whether one class is left. Your counts stay with you."
-        )
+        left = len(features) - depth  # attributes that each node can still split by
+        if left:
+            text = (
+                f"Level {depth}, steps 1 and 2: is the node a leaf? One circuit on the counts of both parties finds "
+                "the majority and whether one class is left. It opens a bit, and the class of a leaf; the class bits "
+                "of an inner node are 0. Your counts stay with you."
+            )
+        else:
+            text = (
+                f"Level {depth}, step 1: no attribute is left, so each node is a leaf. One circuit on the counts of "
+                "both parties finds the majority and opens it. Your counts stay with you."
+            )
         view.step(text, nodes=leaves)
-        if splits:
+        if splits and left > 1:
             text = (
                 f"Level {depth}, step 3: which attribute has the least entropy? x ln x is computed on shares; the "
                 "attribute alone is opened."
             )
             view.step(text, splits=splits)
+        elif splits:
+            view.step(f"Level {depth}, step 3: one attribute is left. Nothing is computed or opened.", splits=splits)
         nodes, depth = below, depth + 1

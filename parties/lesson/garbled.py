@@ -43,7 +43,10 @@ def gate(engine: Engine, bit: int) -> View:
                 [f"{value}: {label_text(wire.data[0, 0] ^ (delta if value else 0 * delta))}" for value in (0, 1)]
                 for wire in (*inputs, output)
             ]
-            text = "You garble. Each wire has a label for 0 and a label for 1; the two differ by your secret delta."
+            text = (
+                "You garble. Each wire has a label for 0 and one for 1, and they differ by your secret delta. The "
+                "colour of a label is the lowest bit of its first byte."
+            )
             view.step(text, a=pairs[0], b=pairs[1], c=pairs[2], delta=label_text(delta))
             text = (
                 "You send a table of two rows for the gate (half gates). Your own active label needs no message. B's "
@@ -68,6 +71,8 @@ def millionaires(engine: Engine, number: int) -> View:
     """
     netlist = comparison(WIDTH, True)
     view = View()
+    if not isinstance(number, int) or not 0 <= number < 1 << WIDTH:
+        raise InputError(f"the input is {number}: give a whole number from 0 to {(1 << WIDTH) - 1}")
     view.step("You enter your number. The circuit compares it bit by bit with the other.", your_number=number)
     with watched(engine.session, view) as (session, _):
         yao = YaoEngine(session, Transfers(session))
@@ -76,7 +81,10 @@ def millionaires(engine: Engine, number: int) -> View:
         table_bytes = SCHEMES["half"].row_bytes * netlist.and_count
         view.step(text, AND_gates=netlist.and_count, bytes_of_tables=table_bytes, transfers_of_B=WIDTH)
         greater, less = _revealed(yao, view, output)
-        view.step("The two opened bits are the answer.", more=NAMES[1 if greater else 2 if less else 0])
+        view.step(
+            "The two opened bits say whether B and whether A has more. Both 0: the numbers are equal.",
+            more=NAMES[1 if greater else 2 if less else 0],
+        )
     return view
 
 

@@ -22,7 +22,7 @@ def logarithm(engine: Engine, count: int) -> View:
         engine: The engine of the run.
         count: This party's count, 0 to 32,767; private until the lesson opens it.
     """
-    if not 0 <= count < BOUND // 2:
+    if not isinstance(count, int) or not 0 <= count < BOUND // 2:
         raise InputError(f"the count is {count}: give a count from 0 to {BOUND // 2 - 1}")
     view = View()
     with watched(engine.session, view) as (session, _):
@@ -57,7 +57,8 @@ def logarithm(engine: Engine, count: int) -> View:
         (result,) = to_integers(opened, signed=True)
         computed, exact = result / (1 << precision.fraction), total * true
         view.step(
-            "The protocol computes x ln x on integers, with this many fraction bits. The bound on its error is proven.",
+            "The protocol computes x ln x on integers, with rounded table entries and cut digits of d. That error is "
+            "beside the series' own. The bound on both together is proven.",
             fraction_bits=precision.fraction,
             x_ln_x=f"{computed:.6f}",
             true_value=f"{exact:.6f}",

@@ -103,7 +103,7 @@ def _entered(
     gates: _WatchedTables | None = None,
 ) -> BitMatrix:
     """Split both inputs, note this party's shares, run the circuit and return this party's shares of its outputs."""
-    if not 0 <= number < 1 << width:
+    if not isinstance(number, int) or not 0 <= number < 1 << width:
         raise InputError(f"the input is {number}: give a number from 0 to {(1 << width) - 1}")
     own, party = NAMES[engine.party], engine.party + 1
     bits = from_integers([number], width)

@@ -14,7 +14,7 @@ import numpy as np
 
 from parties.lesson.view import View, watched
 from smc.engines import Engine
-from smc.errors import InputError
+from smc.errors import InputError, ProtocolError
 from smc.session import Session
 
 EXPONENT = 65537
@@ -24,7 +24,7 @@ MAX_BITS = 8192
 SHOWN_DIGITS = 30
 
 
-def transfer(engine: Engine, own: list[int], bits: int = 3072, toy: bool = False) -> View:
+def transfer(engine: Engine, own: object, bits: int = 3072, toy: bool = False) -> View:
     """Watch a 1-out-of-4 oblivious transfer: party 0 (A) has four messages, party 1 (B) chooses one.
 
     Args:
@@ -33,13 +33,16 @@ def transfer(engine: Engine, own: list[int], bits: int = 3072, toy: bool = False
         bits: Bits of the RSA modulus; public.
         toy: True to allow a modulus that can be factored, short enough to read.
     """
-    if not (TOY_BITS if toy else SECURE_BITS) <= bits <= MAX_BITS:
+    low, high = (TOY_BITS, SECURE_BITS - 1) if toy else (SECURE_BITS, MAX_BITS)
+    if not low <= bits <= high:
         hint = "" if toy else ", or add --toy for a modulus that is short and insecure"
-        raise InputError(f"the modulus has {bits} bits: give {TOY_BITS if toy else SECURE_BITS} to {MAX_BITS}{hint}")
+        raise InputError(f"the modulus has {bits} bits: give {low} to {high}{hint}")
+    numbers = own if isinstance(own, list | tuple) else [own]
+    numbers = [number if isinstance(number, int) else -1 for number in numbers]
     view = View()
     with watched(engine.session, view) as (session, _):
         session.note("transfer", bits=bits)
-        (_offer if session.party == 0 else _choose)(session, own, bits, view)
+        (_offer if session.party == 0 else _choose)(session, numbers, bits, view)
     return view
 
 
@@ -59,7 +62,10 @@ def _offer(session: Session, messages: list[int], bits: int, view: View) -> None
     )
     roots = [gmpy2.powmod(value, private, modulus) for value in values]
     hidden = [message ^ _mask(root, bits) for message, root in zip(messages, roots, strict=True)]
-    text = "You invert f at all four and send c = a xor e(f^-1(b)), where e is the first byte of SHA-256."
+    text = (
+        "You invert f at all four and send c = a xor e(f^-1(b)). Here e(x) is the first byte of SHA-256 of x, written "
+        f"in {(bits + 7) // 8} bytes with the lowest first."
+    )
     view.step(text, a=messages, inverses=[*map(_short, roots)], c=hidden)
     session.send("lesson.hidden", np.array(hidden, dtype=np.uint8))
     view.step("You learn nothing: the four values look alike, whatever the choice is.")
@@ -71,7 +77,7 @@ def _choose(session: Session, choice: list[int], bits: int, view: View) -> None:
         raise InputError("party 1 needs one choice from 1 to 4")
     (modulus,) = _receive(session, "modulus", bits, gmpy2.mpz(1) << bits, 1)
     if modulus.bit_length() != bits:
-        raise InputError(f"the peer's modulus has {modulus.bit_length()} bits, agreed were {bits}: start it again")
+        raise ProtocolError(f"the peer's modulus has {modulus.bit_length()} bits, agreed were {bits}: start it again")
     view.step("You receive A's public key, the permutation f(x) = x^65537 mod N.", N=_short(modulus))
     drawn = [_below(session, modulus) for _ in range(OPTIONS)]
     chosen = choice[0] - 1
@@ -117,7 +123,7 @@ def _receive(session: Session, step: str, bits: int, bound: gmpy2.mpz, count: in
     rows = session.receive(f"lesson.{step}", np.uint8, (count, (bits + 7) // 8))
     numbers = [gmpy2.mpz(int.from_bytes(row.tobytes(), "little")) for row in rows]
     if any(number >= bound for number in numbers):
-        raise InputError(f"the peer's {step} are not below the modulus: start it again")
+        raise ProtocolError(f"the peer's {step} are not below the modulus: start it again")
     return numbers
 
 

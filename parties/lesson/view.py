@@ -13,8 +13,7 @@ from typing_extensions import override
 from smc.channel import Buffer, Channel
 from smc.session import Session
 
-SHOWN = 16  # bytes of a message that are printed
-SHOWN_LINES = 16  # of a list
+SHOWN_LINES, SHOWN_CHARACTERS = 16, 110  # lines of a list, and characters of a line, that are printed
 
 
 class View(list[dict[str, Any]]):
@@ -39,12 +38,16 @@ class View(list[dict[str, Any]]):
                 hidden = len(items) - SHOWN_LINES
                 shown = [*items[:SHOWN_LINES], *([f"... {hidden} more; --json lists all"] if hidden > 0 else [])]
                 heads = [name.replace("_", " "), *[""] * (len(shown) - 1)]
-                lines += [f"     {head:{width}}  {item}" for head, item in zip(heads, shown, strict=True)]
+                lines += [f"     {head:{width}}  {_cut(str(item))}" for head, item in zip(heads, shown, strict=True)]
         return "\n".join(lines)
 
 
+def _cut(text: str) -> str:
+    return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}..."
+
+
 class WatchedChannel(Channel):
-    """A channel that lists its messages: direction, step, size and first bytes; `last` has the last of each step."""
+    """A channel that lists its messages: direction, step, size and bytes; `last` has the last of each step."""
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
@@ -64,8 +67,7 @@ class WatchedChannel(Channel):
 
     def _note(self, direction: str, step: str, payload: Buffer) -> None:
         octets = self.last[step] = bytes(memoryview(payload))
-        cut = "..." if len(octets) > SHOWN else ""
-        self.messages.append(f"{direction:8} {step:22} {len(octets):7,} B  {octets[:SHOWN].hex()}{cut}")
+        self.messages.append(f"{direction:8} {step:22} {len(octets):7,} B  {octets.hex()}")
 
 
 @contextmanager

@@ -13,6 +13,7 @@ FLOAT_OF_WHOLE = re.compile(r"(0|-?[1-9][0-9]*)\.0")  # as programs write a colu
 DECIMAL = re.compile(r"[+-]?[0-9]+\.[0-9]*")
 MOST_PAIRS = 100_000  # of texts that are compared letter by letter; of more only equal ones are paired
 TRUTH = {"true", "false"}
+SIGNS = "+-<>=.,%"  # that make two values of one text: A+ and A-, 1.5 and 15
 
 
 def composed(text: str) -> str:
@@ -26,17 +27,14 @@ def canonical(values: Iterable[str], peers: Iterable[str] = ()) -> dict[str, str
     1.0 is 1 only where no value of the column has other decimals: 250 and 250.0 may be two codes beside 250.1.
 
     Args:
-        values: The values of one table, which stay apart.
+        values: The values of one table; spellings of one value get one canonical spelling.
         peers: The values of the other table's column, if they are known.
     """
     spelled = {value: composed(value) for value in values}
     words = {text for text in spelled.values() if text != MISSING}
     decimals = {text for text in words if DECIMAL.fullmatch(text)}
-    if (
-        decimals
-        and _are_whole(decimals, words)
-        and all(map(FLOAT_OF_WHOLE.fullmatch, filter(DECIMAL.fullmatch, peers)))
-    ):
+    peers = {composed(text) for text in peers}
+    if decimals and _are_whole(decimals, words) and _are_whole(filter(DECIMAL.fullmatch, peers), peers):
         return {value: text[:-2] if text in decimals else text for value, text in spelled.items()}
     if words and {text.casefold() for text in (*words, *peers) if text != MISSING} <= TRUTH:
         return {value: text.casefold() for value, text in spelled.items()}
@@ -104,7 +102,7 @@ def look_alike(ours: Iterable[str], theirs: Iterable[str]) -> list[tuple[str, st
 
 def _plain(text: str) -> str:
     letters = unicodedata.normalize("NFKD", text.casefold())
-    return "".join(letter for letter in letters if letter.isalnum())
+    return "".join(letter for letter in letters if letter.isalnum() or letter in SIGNS)
 
 
 def _digits(text: str) -> str:

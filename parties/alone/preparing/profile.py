@@ -154,6 +154,7 @@ def _with_spelling(place: PlaceSettings, choices: Choices) -> tuple[PlaceSetting
 def profile_rows(rows: RowQuery, target: str | None, place: PlaceSettings, choices: Choices = REFUSE) -> TableProfile:
     """Look at all columns of rows, see `profile`; `place` says how they are spelled, and bounds the memory."""
     label = rows.engine.place
+    choices.check(label, [*rows.types])
     unfit = {name: str(why) for name in rows.types if name and (why := rows.unfit(name)) is not None}
     folded = [composed(name).casefold() for name in rows.types]
     for name in rows.types:
@@ -287,8 +288,8 @@ class _Looker:
         options = {
             place: found
             for place, texts in enumerate(samples)
-            if (found := readings(texts, self._place.format, place in self._days))
-            and "text" not in self._choices.of(self._names[place])
+            if "text" not in self._choices.of(self._names[place])
+            and (found := readings(texts, self._place.format, place in self._days))
         }
         columns = self._read(first, options, samples)
         columns = _measured(ask, columns, cells, total)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, TypeAlias
 
 from parties.alone.preparing.spellings import CLOCKS, DATES
-from parties.base.text import quoted
+from parties.base.text import did_you_mean, quoted
 from parties.sources.mapping import TIME, clock_pattern, day_of, number_of
 from parties.sources.settings import FormatSettings, day_and_clock
 from smc.errors import InputError
@@ -23,6 +24,9 @@ DAYLIKE = re.compile(
 COMPACT = "%Y%m%d"  # its days are whole numbers, too
 ORDERS = {"d": "day-first", "m": "month-first", "b": "month-first", "B": "month-first", "Y": "year-first"}
 ORDERS["y"] = ORDERS["Y"]
+
+FORMS = ("day-first", "month-first", "year-first", "decimal-point", "decimal-comma")
+_OTHERS = re.compile(r"until-\d{4}|missing:.+|value|text")
 
 PLAIN = FormatSettings()
 
@@ -92,7 +96,25 @@ class Choices:
     def choose(self, question: Question) -> str:
         """Return the reading that is given, or the answer."""
         named = [name for name in self.of(question.column) if name in question.options]
+        if not named and question.column != "*" and (unfit := self._orders(question.column)):
+            flags = " or ".join(f"--reading '{question.column}={name}'" for name in question.options)
+            raise InputError(f"{question.text}: '{unfit[0]}' does not fit all cells; give {flags}")
         return named[0] if named else self.ask(question)
+
+    def _orders(self, column: str) -> list[str]:
+        """Return the forms of numbers and days that are given for this column alone."""
+        return [name for name in self.given.get(column, ()) if name in FORMS]
+
+    def check(self, place: str, columns: Sequence[str]) -> None:
+        """Raise InputError if a reading names no column of a table.
+
+        Args:
+            place: The table's name for an error.
+            columns: The names of its columns.
+        """
+        for name in self.given:
+            if name != "*" and name not in columns:
+                raise InputError(f"{place}: --reading: there is no column {quoted(name)}{did_you_mean(name, columns)}")
 
 
 REFUSE, GUESS = Choices(), Choices(ask=guess)
@@ -102,15 +124,27 @@ def given(texts: Sequence[str]) -> dict[str, list[str]]:
     """Return readings such as `born=day-first` by column.
 
     Raises:
-        InputError: a text has no `=`.
+        InputError: A text has no `=`, or names no reading.
     """
     by_column: dict[str, list[str]] = {}
     for text in texts:
         column, mark, name = text.rpartition("=")
         if not mark or not column or not name:
             raise InputError(f"--reading {text}: write COLUMN=READING, such as 'born=day-first'")
+        if name not in FORMS and not _OTHERS.fullmatch(name) and not (column == "*" and is_encoding(name)):
+            known = f"{', '.join(FORMS)}, until-YEAR, missing:CODE, value, text"
+            raise InputError(f"--reading {text}: the reading is not one of {known}; for a file, '*=ENCODING'")
         by_column.setdefault(column, []).append(name)
     return by_column
+
+
+def is_encoding(name: str) -> bool:
+    """Return whether Python has an encoding of this name."""
+    try:
+        codecs.lookup(name)
+    except LookupError:
+        return False
+    return True
 
 
 def readings(texts: Sequence[str], table: FormatSettings, can_be_days: bool = True) -> list[Reading]:
@@ -124,7 +158,9 @@ def readings(texts: Sequence[str], table: FormatSettings, can_be_days: bool = Tr
     if not texts:
         return []
     days = _dates(texts, table) if can_be_days else []
-    if [day.spelling.dates for day in days] == [COMPACT] and all(_is_recent(text) for text in texts if text.isdigit()):
+    if [day.spelling.dates for day in days] == [COMPACT] and all(
+        _is_recent(text) for text in texts if re.fullmatch("[0-9]+", text)
+    ):
         return days
     if numbers := _numbers(texts, table):
         return numbers
@@ -157,6 +193,8 @@ def _numbers(texts: Sequence[str], table: FormatSettings) -> list[Reading]:
         reading = Reading("real", f"decimal-{'point' if decimal == '.' else 'comma'}", PLAIN.model_copy(update=fields))
         if _fits(reading, texts):
             found.append(reading)
+    # Both fit only if one mark parts groups of three everywhere: it is more often of thousands.
+    found.sort(key=lambda reading: not any(reading.spelling.thousands in text for text in texts))
     return found
 
 

@@ -13,7 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from parties.alone.preparing.readings import MOST, Choices, Question
+from parties.alone.preparing.readings import MOST, Choices, Question, is_encoding
 from parties.base.text import listed, quoted
 from parties.sources.delimited import is_gzip, open_text
 from parties.sources.formats import format_of
@@ -150,7 +150,7 @@ def _text(text: str) -> str:
 
 def _encoding(path: Path, choices: Choices) -> tuple[str, list[str]]:
     """Return the encoding that is given, or UTF-16 by its mark, UTF-8 if all of the file is, or a code page."""
-    if (said := next((name for name in choices.of("*") if _is_encoding(name)), None)) is not None:
+    if (said := next((name for name in choices.of("*") if is_encoding(name)), None)) is not None:
         return said, []
     beyond = bytearray()
     with _bytes(path) as stream:
@@ -175,14 +175,6 @@ def _encoding(path: Path, choices: Choices) -> tuple[str, list[str]]:
 
 
 _BETWEEN = re.compile(rb"[\s,;|\"\x00-\x20]+")  # what parts words
-
-
-def _is_encoding(name: str) -> bool:
-    try:
-        codecs.lookup(name)
-    except LookupError:
-        return False
-    return True
 
 
 def _code_page(path: Path, words: bytes, choices: Choices) -> tuple[str, list[str]]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 from parties.cli import run
+from parties.commands import two_processes
+from smc.errors import InputError
 
 
 def test_two_processes_print_their_views(capsys: pytest.CaptureFixture[str]) -> None:
@@ -27,6 +30,7 @@ def test_two_processes_print_their_views(capsys: pytest.CaptureFixture[str]) -> 
         (["transfer", "--bits", "512"], "512 bits: give 2048 to 8192, or add --toy"),
         (["garbled", "--left", "2"], "the input is 2: give 0 or 1"),
         (["id3", "--left", "missing.csv"], "missing.csv"),
+        (["transfer", "--toy", "--right", "5"], "party 1 needs one choice from 1 to 4"),
     ],
 )
 def test_a_lesson_that_cannot_be(arguments: list[str], problem: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -34,3 +38,11 @@ def test_a_lesson_that_cannot_be(arguments: list[str], problem: str, capsys: pyt
     lines = capsys.readouterr().err.splitlines()
     assert problem in lines[-1]
     assert "Traceback" not in "".join(lines)
+
+
+def test_a_party_that_dies_before_it_connects_ends_the_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one that waits for it is not waited for."""
+    monkeypatch.setattr(two_processes, "GRACE", 0.5)
+    waiting = ["run", "parties.lesson.shares:shares", "1", "--engine", "yao"]
+    with pytest.raises(InputError, match=r"^b failed: "):
+        two_processes.run_both(tmp_path, ("a", "b"), (waiting, ["run", "nowhere:none", "1"]), "waiting")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -92,10 +93,12 @@ def test_the_transfer_by_a_real_modulus() -> None:
     ("own", "public", "problem"),
     [
         (([1, 2, 3, 4], [1]), (1024,), "1024 bits: give 2048 to 8192, or add --toy"),
-        (([1, 2, 3, 4], [1]), (23, True), "23 bits: give 24 to 8192"),
+        (([1, 2, 3, 4], [1]), (23, True), "23 bits: give 24 to 2047"),
         (([1, 2, 3], [1]), (24, True), "party 0 needs four messages"),
         (([1, 2, 3, 256], [1]), (24, True), "party 0 needs four messages"),
         (([1, 2, 3, 4], [5]), (24, True), "party 1 needs one choice"),
+        (([1, 2, 3, 4], "x"), (24, True), "party 1 needs one choice"),
+        (([1, 2, 3, 4], [1]), (2048, True), "2048 bits: give 24 to 2047"),
     ],
 )
 def test_a_transfer_that_cannot_be(own: tuple[Any, Any], public: tuple[Any, ...], problem: str) -> None:
@@ -130,6 +133,20 @@ def test_the_logarithm_keeps_its_bound(pair: tuple[int, int]) -> None:
     assert abs(2 ** view["n"] * (view["c"] + float(view["d"])) - x) < 1e-3
 
 
+def test_a_tree_to_the_last_attribute(tmp_path: Path) -> None:
+    """Where one attribute is left nothing is computed, and where none is left each node is a leaf."""
+    header = "outlook,temperature,humidity,wind,play\n"
+    rows = ("sunny,hot,high,weak,no\nsunny,hot,high,weak,yes\nrain,mild,high,weak,yes\n", "sunny,hot,high,weak,no\n")
+    for name, own in zip("ab", rows, strict=True):
+        (tmp_path / name).with_suffix(".csv").write_text(header + own)
+    view, _ = run_local(
+        lambda session: decision_tree(make_engine(session, "yao"), str(tmp_path / f"{'ab'[session.party]}.csv"))
+    )
+    texts = [step["text"] for step in view]
+    assert any(text.startswith("Level 3, step 3: one attribute is left. Nothing") for text in texts)
+    assert any(text.startswith("Level 4, step 1: no attribute is left") for text in texts)
+
+
 def test_two_counts_of_none_have_no_logarithm() -> None:
     with pytest.raises(InputError, match="ln 0"):
         views(logarithm, (0, 0))
@@ -141,9 +158,9 @@ def test_the_joint_tree_of_the_weather() -> None:
     texts = [str(view) for view in (a, b)]
     for text in texts:
         lines = [" ".join(line.split()) for line in text.splitlines()]
-        assert "splits all rows opened: split by outlook" in lines
-        assert "splits outlook = sunny opened: split by humidity" in lines
-        assert "outlook = rain opened: split by wind" in lines
+        assert "splits all rows split by outlook" in lines
+        assert "splits outlook = sunny split by humidity" in lines
+        assert "outlook = rain split by wind" in lines
     assert "your rows: yes 4, no 3 " in texts[0]
     assert "your rows: yes 5, no 2 " in texts[1]
     assert "opened  8 x whether a node is a leaf, 5 x class of a leaf, 3 x attribute of a split" in texts[0]
