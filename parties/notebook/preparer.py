@@ -9,7 +9,7 @@ What becomes of a frame is what becomes of the same rows in a file.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from parties.alone.preparing import fitting, proposing, writing
 from parties.alone.preparing.profile import profile_rows
+from parties.alone.preparing.readings import Choices, Question, guess
 from parties.base.settings import Settings, validated
 from parties.base.text import quoted
 from parties.notebook import coded
@@ -32,11 +33,13 @@ from smc.errors import InputError
 
 
 @parameters(
-    Settings, "target", then=("schema", "exclude"), fixed={"exclude": ()},
+    Settings, "target", then=("schema", "exclude", "readings", "guess"), fixed={"exclude": (), "guess": False},
     described={
         "target": "the class column, for a proposal.",
         "schema": "a schema that exists, a file or a `Schema`.",
         "exclude": "columns that a proposal leaves out.",
+        "readings": "a reading by column, such as `{\"born\": \"day-first\"}`, or a list; `*` is every column.",
+        "guess": "take the first reading where several fit, with a remark; else `fit` refuses the frame.",
     },
     joint=False,
 )  # fmt: skip
@@ -65,7 +68,8 @@ class Preparer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             y: Ignored; scikit-learn passes it.
 
         Raises:
-            InputError: No column can be counted, a name is wrong, or `schema` is combined with `target` or `exclude`.
+            InputError: No column can be counted, a name is wrong, a column can be read in several ways, or `schema` is
+                combined with `target` or `exclude`.
         """
         agreed = coded.agreed(self.schema)
         if agreed is not None and (self.target is not None or self.exclude):
@@ -73,7 +77,7 @@ class Preparer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         place = PlaceSettings(source=FRAME)
         categories.named_frame(X)
         with frame_rows(X, place.memory) as rows:
-            table = profile_rows(rows, self.target, place)
+            table = profile_rows(rows, self.target, place, self._choices())
         for name in self.exclude:
             if name not in rows.types:
                 raise InputError(f"exclude: there is no column {quoted(name)}")
@@ -83,6 +87,10 @@ class Preparer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         document = writing.to_json(table, proposal)
         self.report_, self.remarks_ = document["columns"], document["remarks"]
         return self
+
+    def _choices(self) -> Choices:
+        given = {name: (names,) if isinstance(names, str) else names for name, names in (self.readings or {}).items()}
+        return Choices(given, guess if self.guess else _refuse)
 
     def transform(self, X: Any) -> Any:
         """Return the schema's columns of a frame as categories, in a frame of its kind; new rows need no target.
@@ -105,3 +113,8 @@ class Preparer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 raise InputError(f"{where}: {rule.complaint(None if cell is None else categories.spell(cell))}")
             labels[rule.attribute] = np.array(rule.categories, dtype=object)[codes].tolist()
         return nw.from_dict(labels, backend=frame.implementation).to_native()
+
+
+def _refuse(question: Question) -> NoReturn:
+    answer = {question.column: next(iter(question.options))}
+    raise InputError(f"{question.text}: choose with readings={answer}, or set guess=True")

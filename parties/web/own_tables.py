@@ -13,10 +13,12 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 from parties.alone.preparing.profile import TableProfile, profile
-from parties.alone.preparing.readings import GUESS
+from parties.alone.preparing.readings import GUESS, Choices, Question
 from parties.base import files
+from parties.base.text import quoted
 from parties.sources.settings import TableSettings
 from smc.errors import InputError
 
@@ -59,15 +61,18 @@ class OwnTables:
             target: Column to predict, if any.
 
         Raises:
-            InputError: The table cannot be read.
+            InputError: The table cannot be read, or can be read in several ways.
         """
+        return self._look(name, target, Choices(ask=_refuse))
+
+    def _look(self, name: str, target: str | None, choices: Choices) -> TableProfile:
         table = self.settings(name)
-        key = (name, target, _stamp(table))
+        key = (name, target, choices is GUESS, _stamp(table))
         with self._lock:
             if key not in self._looks:
                 if len(self._looks) >= MOST_KEPT:
                     self._looks.pop(next(iter(self._looks)))
-                self._looks[key] = profile(table, target, GUESS)  # remarks name the readings that fit, too
+                self._looks[key] = profile(table, target, choices)
             return self._looks[key]
 
     def quality(self, name: str) -> Quality | None:
@@ -76,9 +81,9 @@ class OwnTables:
             table = self.settings(name)
             paths = _files(table)
             is_small = bool(paths) and sum(path.stat().st_size for path in paths) <= AT_ONCE
-            if not is_small and (name, None, _stamp(table)) not in self._looks:
+            if not is_small and not any(key[:2] == (name, None) and key[3] == _stamp(table) for key in self._looks):
                 return None
-            look = self.profile(name)
+            look = self._look(name, None, GUESS)  # numbers of rows and gaps are those of every reading
         except (InputError, OSError):
             return None
         gaps = [(column.name, look.rows - column.rows) for column in look.columns if column.rows < look.rows]
@@ -106,6 +111,11 @@ class OwnTables:
         for path, text in paths.items():
             files.write_text(path, text)
         return [path.name for path in paths]
+
+
+def _refuse(question: Question) -> NoReturn:
+    reading = f"{question.column}={next(iter(question.options))}"
+    raise InputError(f"{question.text}: choose at the terminal with smc prepare --reading {quoted(reading)}")
 
 
 def _files(table: TableSettings) -> list[Path]:

@@ -12,6 +12,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from sklearn.base import clone
 
 from parties.cli import run
 from parties.notebook import JointID3Classifier, Preparer
@@ -93,3 +94,19 @@ def test_a_frame_is_mapped_to_a_schema_that_exists(raw: pd.DataFrame) -> None:
         Preparer(exclude=["x"]).fit(raw)
     with pytest.raises(InputError, match="no column is called like an attribute"):
         Preparer(schema=Schema({"z": ("1",)})).fit(raw)
+
+
+def test_a_column_of_several_readings_is_refused_unless_one_is_given() -> None:
+    days = [f"{i % 12 + 1:02}/{i % 5 + 1:02}/2024" for i in range(120)]
+    frame = pd.DataFrame({"booked": days, "y": ["a", "b"] * 60})
+    with pytest.raises(InputError) as refused:
+        Preparer("y").fit(frame)
+    assert "choose with readings={'booked': 'day-first'}, or set guess=True" in str(refused.value)
+    assert "--" not in str(refused.value)
+    for reading in ("month-first", ["month-first"]):
+        preparer = clone(Preparer("y", readings={"booked": reading})).fit(frame)
+        assert preparer.spelling_.dates == "%m/%d/%Y"
+    preparer = Preparer("y", guess=True).fit(frame)
+    assert preparer.spelling_.dates == "%d/%m/%Y"
+    assert "fits too" in str(preparer.report_)
+    assert Preparer("y", readings={"*": "month-first"}).fit(frame).spelling_.dates == "%m/%d/%Y"

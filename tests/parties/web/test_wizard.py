@@ -59,6 +59,22 @@ def test_it_shows_what_prepare_shows(table: TableSettings) -> None:
     assert "The schema tells the peer" in page
 
 
+def test_a_column_of_several_readings_is_refused_with_the_command(table: TableSettings) -> None:
+    days = [f"{i % 12 + 1:02}/{i % 5 + 1:02}/2024;{'yes' if i % 3 else 'no'}" for i in range(200)]
+    Path(table.source).write_text("\n".join(["booked;outcome", *days]) + "\n")
+    answer = Page(table).client.get("/tables/patients/prepare")
+    assert answer.status_code == 400
+    assert "smc prepare --reading 'booked=day-first'" in html.unescape(answer.text)
+    assert "Download" not in answer.text
+    code, text = Page(table).post("write")
+    assert code == 400
+    assert "or month-first ('" in text
+    assert not (Path(table.source).parent / "patients-schema.toml").exists()
+    quality = OwnTables({"patients": table}).quality("patients")
+    assert quality is not None
+    assert (quality.rows, quality.columns) == (200, 2)
+
+
 def test_what_is_overruled_is_in_the_files(table: TableSettings, tmp_path: Path) -> None:
     page = Page(table)
     wishes = {"type:0": "integer", "low:0": "0", "high:0": "120", "width:0": "20", "type:2": "out"}
