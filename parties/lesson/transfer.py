@@ -37,8 +37,8 @@ def transfer(engine: Engine, own: object, bits: int = 3072, toy: bool = False) -
     if not low <= bits <= high:
         hint = "" if toy else ", or add --toy for a modulus that is short and insecure"
         raise InputError(f"the modulus has {bits} bits: give {low} to {high}{hint}")
-    numbers = own if isinstance(own, list | tuple) else [own]
-    numbers = [number if isinstance(number, int) else -1 for number in numbers]
+    given = own if isinstance(own, list | tuple) else [own]
+    numbers = [number if isinstance(number, int) else -1 for number in given]
     view = View()
     with watched(engine.session, view) as (session, _):
         session.note("transfer", bits=bits)
