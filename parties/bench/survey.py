@@ -33,7 +33,7 @@ def parse_links(text: str) -> dict[str, LinkShape]:
             try:
                 links[name] = LinkShape.parse(name)
             except InputError as error:
-                raise InputError(f"--links: {error}; several links: loopback,lan;100mbit,40ms") from None
+                raise InputError(f"--links: {error}; separate links by semicolons, such as lan;100mbit,40ms") from None
     return links
 
 

@@ -186,7 +186,7 @@ def load(path: Path) -> Schema:
     keys = tuple(key for key, values in domains.items() if isinstance(type_of(values), KeyType))
     schema = Schema({key: values for key, values in domains.items() if key not in keys}, table.get("target"), keys)
     if not schema.attributes:
-        raise InputError(f"{path}: attributes: must be a table of at least one attribute, and keys are none")
+        raise InputError(f"{path}: attributes: must list at least one attribute; key columns do not count")
     if schema.target is not None:
         if not isinstance(schema.target, str):
             raise InputError(f"{path}: target: must be the name of an attribute, in quotes")

@@ -197,7 +197,7 @@ class _Reader:
     def _read_word(self, what: str) -> str:
         token = self._next(what)
         if token.kind == "sign" or any(map(token.is_keyword, _KEYWORDS)):
-            raise InputError(f"where: {what} must stand where {quoted(token.text)} is; quotes make it a word")
+            raise InputError(f"where: {what} is expected where {quoted(token.text)} stands; put a value in quotes")
         return token.text
 
     def _expect_keyword(self, keyword: str) -> None:
