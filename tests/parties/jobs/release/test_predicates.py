@@ -129,7 +129,7 @@ def test_the_canonical_text(text: str, canonical: str | None) -> None:
         ("age ==", "a single '=' is enough: age = young$"),
         ("sex = male and 'or' == 'x'", "'or' is not an attribute"),
         ("age in [old young]", "between the values of a list must stand ',', not 'young'"),
-        ("age = old sex = male", "'and' is expected where 'sex' stands"),
+        ("age = old sex = male", "'and' must stand where 'sex' is"),
         ("age = old and", "it ends where a column must stand"),
         ("and = 'a b'", "a column is expected where 'and' stands; put a value in quotes"),
         ("age ! old", "'!' must be '!='"),
