@@ -103,6 +103,7 @@ MEANS = {  # meaning of a setting's default, for people
     "level": "Equal groups are found to differ in one of twenty cases.",
     "least_rows": "No minimum number of rows is promised.",
     "loss": "Wrong predictions cost more the more confident they are.",
+    "missing": "A row without a value in a column of the question does not count there.",
     "max_classes": "Searches have up to 16,384 groups.",
     "max_depth": "Chosen by public numbers, so that the tree stays readable and affordable, unless plain is chosen.",
     "max_rows": "The bound that the table has in party.toml.",

@@ -3,8 +3,8 @@
 Ideal functionality: fresh shares of the bit, or of the product; nothing else. Assumes a secure additive OT.
 Paper: Demmler, Schneider, Zohner, "ABY" (NDSS 2015); products after Gilboa (CRYPTO 1999).
 
-`bits_to_shares` of n bits costs n random OTs, chosen by party 1, and 8 n bytes in one message from party 0. `product`
-with a factor of w bits on a batch of b costs w b random OTs and 8 w b bytes each way; the two directions cross.
+Cost of `bits_to_shares` of n bits: n random OTs, chosen by party 1, and 8 n bytes in one message from party 0. Cost of
+`product` with a factor of w bits on a batch of b: w b random OTs and 8 w b bytes each way; the two directions cross.
 Extension (SoftSpoken, k = 4) adds 4 bytes an OT. In total this is 12 bytes a bit, or 24 bytes a bit of the factor. Sums
 are free.
 """

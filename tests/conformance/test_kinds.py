@@ -179,12 +179,12 @@ def test_typed_when_proposing_and_consenting(
     text = "".join(f"{name} = {json.dumps(value)}\n" for name, value in fields.items())
     (pair.a.directory / "job.toml").write_text(text + 'purpose = "typed"\n')
     asked = typed[0].partition("=")[0]
-    assert f"{asked}: the job asks for it" in smc(pair.a, "submit", "job.toml", code=2)
+    assert f"{asked}: the job requires it" in smc(pair.a, "submit", "job.toml", code=2)
     smc(pair.a, "submit", "job.toml", "--input", typed[0])
     identifier = pair.a.client.jobs()[0].id
     assert [one.name for one in job(pair.b, identifier).asked] == [asked]
     assert pair.a.client.job(identifier).asked == []
-    assert f"{asked}: the job asks for it" in smc(pair.b, "approve", identifier, code=2)
+    assert f"{asked}: the job requires it" in smc(pair.b, "approve", identifier, code=2)
     numbers = written(*LARGE, *SMALL)
     for node in (pair.a, pair.b):
         assert holding(node, numbers) == []
@@ -273,7 +273,7 @@ def test_what_was_typed_is_asked_for_again_after_a_crash(pair: Nodes, smc: Smc) 
         assert "asks for    value: Your number, private" in smc(node, "show", identifier)
         eventually(lambda other=other: job(other, identifier).state == "queued")
         assert needed in smc(node, "jobs", "--json")
-        assert "value: the job asks for it" in smc(node, "approve", identifier, code=2)
+        assert "value: the job requires it" in smc(node, "approve", identifier, code=2)
         number = LARGE[0] if node is pair.a else LARGE[1]
         assert "queued" in smc(node, "approve", identifier, "--input", f"value={number}")
         assert job(node, identifier).asked == []

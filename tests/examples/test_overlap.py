@@ -169,7 +169,7 @@ def test_typed_and_consented_to_on_the_page(pair: Nodes) -> None:
     view = job(pair.b, identifier)
     assert [one.name for one in view.asked] == ["elements"]
     missing = smc(pair.b.directory, "approve", identifier, code=2)
-    assert "elements: the job asks for it" in missing
+    assert "elements: the job requires it" in missing
     with chromium() as browser:
         page = browser.new_page()
         page.goto(pair.b.client.login())

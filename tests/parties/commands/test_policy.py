@@ -177,7 +177,7 @@ def test_without_rules_the_operator_decides(directory: Path) -> None:
 def test_a_rule_without_conditions_is_pointed_out(directory: Path) -> None:
     with (directory / "party.toml").open("a") as file:
         file.write('\n[[policy]]\nname = "all"\neffect = "permit"\n')
-    assert "rule 'all' has no condition: it says permit to every job" in run().stderr
+    assert "rule 'all' has no condition: it applies permit to every job" in run().stderr
 
 
 @pytest.mark.usefixtures("directory")

@@ -242,7 +242,7 @@ def test_what_stands_in_anothers_place_is_told(place: Place, capsys: pytest.Capt
     assert "is another file under this name" in said(capsys)
     for path in (accounts, log):
         path.write_bytes(plain[path])
-        with pytest.raises(InputError, match=r"is not encrypted, and node\.sqlite is: somebody has put it there"):
+        with pytest.raises(InputError, match=r"is not encrypted, and node\.sqlite is: it was put there"):
             contents(place)
         path.write_bytes(kept[path])
     contents(place)
