@@ -126,7 +126,7 @@ def test_it_spends_one_epsilon_for_all_columns() -> None:
     assert sum(loss.epsilon for loss in task.disclosure.spends) == Fraction(1, 2)  # type: ignore[attr-defined]
     assert task.guarantee == (0.5, 0.0)
     assert task_of(exact=True).disclosure.spends == ()
-    assert task_of(exact=True).opened([1] * 9) == {"group where an edge is": 9}
+    assert task_of(exact=True).disclosure.opened([1] * 9) == {"group where an edge is": 9}
 
 
 @pytest.mark.parametrize(
