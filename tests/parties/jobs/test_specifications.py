@@ -98,7 +98,7 @@ PUBLIC = {
     "millionaires": AMOUNT,
     "equality": AMOUNT,
     "majority": fields({"bits": st.integers(1, 62), "target": st.sampled_from(sorted(SCHEMA.attributes))}, table="days")
-    | st.lists(TEXTS, min_size=1, max_size=5, unique=True).flatmap(
+    | st.lists(TEXTS, min_size=2, max_size=5, unique=True).flatmap(
         lambda classes: fields({"bits": st.integers(1, 62)}, classes=tuple(classes))
     ),
     "circuit": fields({}, circuit="adder"),

@@ -102,7 +102,7 @@ def test_what_is_no_weight(weights: tuple[str, ...], problem: str) -> None:
 
 
 def test_noisy_counts_of_leaves_count_single_rows() -> None:
-    with pytest.raises(InputError, match="weights: what the leaves' noisy counts count are single rows"):
+    with pytest.raises(InputError, match="weights: cannot be combined with support_epsilon, which counts single rows"):
         task(weights=("yes:2",), support_epsilon=1.0)
 
 
