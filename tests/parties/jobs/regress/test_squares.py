@@ -249,8 +249,8 @@ def test_the_model_predicts_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ({"target": "town"}, "target: a number needs bounds"),
         ({"steps": 3}, "steps: does not apply to least-squares"),
-        ({"lambda": 0.1}, "lambda: is for ridge"),
-        ({"least_rows": 3}, "least_rows: has no meaning"),
+        ({"lambda": 0.1}, "lambda: applies to ridge only"),
+        ({"least_rows": 3}, "least_rows: does not apply to least-squares"),
     ],
 )
 def test_what_makes_no_sense_is_refused(fields: dict[str, Any], message: str) -> None:
