@@ -87,7 +87,7 @@ def test_a_change_is_told_until_it_is_undone(tmp_path: Path, offers: Offers, con
         file.write_text(content)
     (said,) = offers.stale().values()
     assert said.startswith(
-        f"the schema of the table 'days' {what} since the node began: jobs go on by what it said then"
+        f"the schema of the table 'days' {what} since the node started: jobs use the earlier schema; restart the node"
     )
     assert offers.inputs(0, "days").schema.digest() == SCHEMA.digest()
     file.write_text(before)
