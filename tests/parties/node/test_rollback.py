@@ -176,9 +176,7 @@ def test_no_job_runs_with_anybody_before_it_is_accepted(back: Pair) -> None:
     meet(back)
     for _ in range(2):
         assert alice.begin(job) is None
-        assert "were rolled back, as bob knows, and may lack revocations" in (
-            alice.ledger.jobs.find(job).note
-        )
+        assert "were rolled back, as bob knows, and may lack revocations" in (alice.ledger.jobs.find(job).note)
         alice.crash()
     accept(alice, 0, 0)
     assert alice.begin(job) is not None

@@ -331,7 +331,10 @@ def test_a_model_file_is_checked(tmp_path: Path) -> None:
     assert load_model(path).predict(cells(OWN[0])) == BoostedModel.parse(document).predict(cells(OWN[0]))
     wrong = [
         ({"trees": [[{"leaf": "1"}]]}, "a leaf must be a number"),
-        ({"trees": [[{"column": "age", "below": 19.5, "then": {"leaf": 1}, "otherwise": {"leaf": 1}}]]}, "that it lacks"),
+        (
+            {"trees": [[{"column": "age", "below": 19.5, "then": {"leaf": 1}, "otherwise": {"leaf": 1}}]]},
+            "that it lacks",
+        ),
         ({"trees": [[{"leaf": 1}, {"leaf": 1}]]}, "each round must have 1"),
         ({"base": None}, "base: must be a number"),
         ({"columns": {"age": {"edges": [3, 2]}}}, "numbers that rise"),
