@@ -8,9 +8,9 @@ schemes assume that `smc.hashing` is circular correlation robust (for three-halv
 delta's halves, and truncated to 65 bits). A piece's tables are one message of `rows` * `row_bytes` bytes.
 
 Cost of n AND gates (gates times instances): the garbler sends 32 n or 25 n bytes, in messages of at most 2^15 gates.
-It does not wait: any number of consecutive circuits and layers are one flight. XOR and NOT are free. The garbler's inputs cost
-nothing. The evaluator's inputs cost one correlated OT a bit. Opening m bits to both costs ceil(m / 8) bytes and one
-message each way.
+It does not wait: any number of consecutive circuits and layers are one flight. XOR and NOT are free. The garbler's
+inputs cost nothing. The evaluator's inputs cost one correlated OT a bit. Opening m bits to both costs ceil(m / 8) bytes
+and one message each way.
 """
 
 from __future__ import annotations

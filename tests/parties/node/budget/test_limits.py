@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from parties.jobs.kind import Bits, Disclosure
 from parties.jobs.spending import ConcentratedLoss, Loss, PureLoss, exact
 from parties.node.accounts import Accounts
 from parties.node.budget import shown
@@ -56,7 +57,8 @@ NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
 
 def job(peer: str, *uses: Loss, bits: int = 0) -> Any:
-    task = SimpleNamespace(spends=uses, bits_at_least=bits, bits_at_most=bits, exact=False)
+    disclosure = Disclosure(lambda _: [], dict, Bits.once(bits), uses)
+    task = SimpleNamespace(disclosure=disclosure)
     proposal = SimpleNamespace(task=task, id="1" * 32, tables=("t", "t"), specification={})
     ours = SimpleNamespace(proposal=proposal)
     return SimpleNamespace(id="1" * 32, table="t", peer=peer, ours=ours, charged=None, bits=(), repeats="", version="")
