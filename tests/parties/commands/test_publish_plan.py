@@ -79,7 +79,7 @@ def test_every_plan_runs(
         with Path("raw.csv").open("w", newline="") as stream:
             csv.writer(stream, quoting=csv.QUOTE_ALL).writerows([names, *zip(*columns, strict=True)])
         capsys.readouterr()
-        if smc("plan", "--data", "raw.csv", "--out", "publish.toml") != 0:
+        if smc("plan", "--data", "raw.csv", "--guess", "--out", "publish.toml") != 0:
             error = capsys.readouterr().err
             assert error.count("\n") == 1, error
             few, twins = len(columns[0]) < 5, {"a", "A"} <= set(names)
