@@ -15,14 +15,10 @@ from protocols.id3 import Leaf, Problem, Split, id3
 from protocols.release.response import offset_law
 from smc.engines import make_engine
 from smc.local import run_local
+from tests.support.names_of_tests import TESTS
 from tests.support.places import ROOT
 
 TEXT = (ROOT / "docs" / "notes-errors.md").read_text()
-TESTS = {
-    name
-    for path in (ROOT / "tests").rglob("test_*.py")
-    for name in re.findall(r"^def (test_\w+)\(", path.read_text(), re.MULTILINE)
-}
 
 
 def test_every_row_names_a_test() -> None:

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from tests.support.command_lines import spans, unknown
+from tests.support.names_of_tests import TESTS
 from tests.support.places import ROOT
 
 PAGE = (ROOT / "docs" / "notes.md").read_text()
@@ -15,11 +16,6 @@ ROWS = [
     for line in PAGE.partition("## Privacy by design")[0].splitlines()
     if line.startswith("| ") and not line.startswith("| lesson")
 ]
-TESTS = {
-    name
-    for path in (ROOT / "tests").rglob("test_*.py")
-    for name in re.findall(r"^def (test_\w+)\(", path.read_text(), re.MULTILINE)
-}
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row[1][:40])

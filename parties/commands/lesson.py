@@ -12,7 +12,6 @@ from parties.base.report import Report
 from parties.base.temporary import HeldDirectory
 from parties.commands.signature import argument, by_signature, option
 from parties.commands.two_processes import run_both
-from parties.lesson.view import View
 from smc.errors import InputError
 from smc.recipes import OTKind
 
@@ -55,7 +54,11 @@ def lesson(
 
     The processes talk over gRPC with mutual TLS on this machine. Each view shows the party's input, the values that it
     computes, all messages, and their cost. No option uses your data: the defaults are small numbers.
+
+    Topics: shares, and, transfer, garbled, millionaires, logarithm, id3.
     """
+    from parties.lesson.view import View  # loads numpy
+
     chosen = TOPICS[topic]
     given = {"ot": ot, "bits": bits, "toy": toy or None}
     for name, value in given.items():

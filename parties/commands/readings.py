@@ -35,13 +35,14 @@ class ReadingOptions:
 
 def _asked(question: Question, status: console.StatusLine) -> str:
     names = list(question.options)
-    where = question.place if question.column == "*" else f"{question.place}, column {question.column}"
     lines = [f"{number}  {name}: {meaning}" for number, (name, meaning) in enumerate(question.options.items(), 1)]
-    text = "\n".join(visible(line) for line in (f"{where} can be read in {len(names)} ways:", *lines))
+    text = "\n".join(visible(line) for line in (f"{question.where} can be read in {len(names)} ways:", *lines))
     for _ in range(3):
         answer = status.typed(f"{text}\nWhich is right? [1-{len(names)}] ")
         if answer in names:
             return answer
         if answer.isdecimal() and 1 <= int(answer) <= len(names):
             return names[int(answer) - 1]
-    raise InputError(f"{where}: no reading was chosen; give --reading '{question.column}={names[0]}', or --guess")
+    raise InputError(
+        f"{question.where}: no reading was chosen; give --reading '{question.column}={names[0]}', or --guess"
+    )

@@ -55,7 +55,7 @@ def _outputs(processes: Sequence[subprocess.Popen[str]], names: Sequence[str]) -
     with ThreadPoolExecutor(len(processes)) as pool:
         runs = [pool.submit(finish, process, name) for process, name in zip(processes, names, strict=True)]
         wait(runs, return_when=FIRST_EXCEPTION)
-        if wait(runs, timeout=GRACE).not_done and any(run.done() and run.exception() for run in runs):
+        if wait(runs, timeout=GRACE).not_done:
             for process in processes:
                 process.kill()
     failures = [error for run in runs if (error := run.exception()) is not None]

@@ -37,6 +37,21 @@ def known_only(where: Predicate, schema: Schema, columns: Sequence[str]) -> Pred
     return Predicate(tuple((column, wanted[column]) for column in schema.attributes if column in wanted))
 
 
+def with_gaps(schema: Schema, columns: Sequence[str]) -> tuple[str, ...]:
+    """Return the columns that list a missing value in the schema, in its order."""
+    return tuple(name for name, values in schema.attributes.items() if name in columns and MISSING in values)
+
+
+def missing_fields(missing: str, columns: Sequence[str]) -> dict[str, object]:
+    """Return the fields of a result with the rule for the columns with gaps; none without such a column."""
+    return {"missing": missing, "with_gaps": list(columns)} if columns else {}
+
+
+def missing_clause(missing: str, columns: Sequence[str]) -> str:
+    """Return the rule for the columns with gaps as the end of a sentence; empty without such a column."""
+    return f"; {missing_in_words(missing, columns)}" if columns else ""
+
+
 def missing_in_words(missing: str, columns: Sequence[str]) -> str:
     """Return the rule for these columns as part of a sentence; for consent and results."""
     if missing == LEAVE_OUT:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from parties.lesson.view import View, bits_text, label_text, watched
+from parties.lesson.view import View, and_gate, bits_text, label_text, require_bits, watched
 from protocols.inputs import both_inputs, checked
 from protocols.millionaires import NAMES, comparison
-from smc.circuit import Builder
 from smc.engines import Bits, Engine
 from smc.engines.yao import YaoEngine
-from smc.errors import InputError
 from smc.ot import Transfers
 from smc.primitives.bits import from_integers
 from smc.yao.schemes import SCHEMES
@@ -23,18 +21,13 @@ def gate(engine: Engine, bit: int) -> View:
         engine: The engine of the run. Party 0 garbles, party 1 evaluates.
         bit: This party's bit; private.
     """
-    if bit not in (0, 1):
-        raise InputError(f"the input is {bit}: give 0 or 1")
-    builder = Builder()
-    left, right = builder.input(1), builder.input(1)
-    builder.output([left[0] & right[0]])
-    netlist = builder.build()
+    require_bits(bit, 1)
     view = View()
     with watched(engine.session, view) as (session, channel):
         transfers = Transfers(session)
         yao = YaoEngine(session, transfers)
         inputs = yao.both(from_integers([bit], 1))
-        (output,) = yao.run(netlist, *inputs)
+        (output,) = yao.run(and_gate(), *inputs)
         rows = channel.last["yao.tables"][-SCHEMES["half"].row_bytes :]
         table = [rows[:16].hex(), rows[16:].hex()]
         if session.party == 0:
@@ -71,8 +64,7 @@ def millionaires(engine: Engine, number: int) -> View:
     """
     netlist = comparison(WIDTH, True)
     view = View()
-    if not isinstance(number, int) or not 0 <= number < 1 << WIDTH:
-        raise InputError(f"the input is {number}: give a whole number from 0 to {(1 << WIDTH) - 1}")
+    require_bits(number, WIDTH)
     view.step("You enter your number. The circuit compares it bit by bit with the other.", your_number=number)
     with watched(engine.session, view) as (session, _):
         yao = YaoEngine(session, Transfers(session))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from parties.lesson.view import View, watched
+from parties.lesson.view import View, require_bits, watched
 from protocols.inputs import both_inputs, checked
 from protocols.logarithm import rough_netlist, x_log_x
 from protocols.precision import derive
@@ -12,7 +12,8 @@ from smc.engines import Engine, make_engine
 from smc.errors import InputError
 from smc.primitives.bits import to_integers
 
-BOUND, DELTA = 1 << 16, 0.001  # on the sum of both counts; tolerance of ID3-delta
+COUNT_BITS, DELTA = 15, 0.001  # of a party's count; tolerance of ID3-delta
+BOUND = 2 << COUNT_BITS  # on the sum of both counts
 
 
 def logarithm(engine: Engine, count: int) -> View:
@@ -22,8 +23,7 @@ def logarithm(engine: Engine, count: int) -> View:
         engine: The engine of the run.
         count: This party's count, 0 to 32,767; private until the lesson opens it.
     """
-    if not isinstance(count, int) or not 0 <= count < BOUND // 2:
-        raise InputError(f"the count is {count}: give a count from 0 to {BOUND // 2 - 1}")
+    require_bits(count, COUNT_BITS)
     view = View()
     with watched(engine.session, view) as (session, _):
         yao = make_engine(session, "yao")

@@ -5,52 +5,35 @@ from __future__ import annotations
 import numpy as np
 from typing_extensions import override
 
-from parties.lesson.view import View, bits_text, watched
+from parties.lesson.view import View, and_gate, bits_text, require_bits, watched
 from smc.circuit import Builder, Netlist
 from smc.engines import Bits, Engine
 from smc.engines.gmw import GmwEngine
-from smc.errors import InputError
 from smc.gmw.gates import TableGates
 from smc.ot import Transfers
 from smc.ot.interface import Choices
 from smc.primitives.bits import BitMatrix, from_integers
 from smc.recipes import OTKind
-from smc.session import Session
 
 WIDTH = 4  # bits of a number in `shares`
 NAMES = "ab"  # the inputs of party 0 and of party 1
+FORMULAS = ("c1 + a1 b1", "c1 + a1 (b1 + 1)", "c1 + (a1 + 1) b1", "c1 + (a1 + 1) (b1 + 1)")
 
 
 class _WatchedTables(TableGates):
-    """Four-row tables that are written into a view."""
+    """Four-row tables that keep `rows`: those that party 0 offers, and the number of the one that party 1 chooses."""
 
-    def __init__(self, session: Session, transfers: Transfers, view: View) -> None:
-        super().__init__(session, transfers)
-        self._view = view
+    rows: BitMatrix
 
     @override
     def _offer(self, rows: BitMatrix) -> None:
-        formulas = ("c1 + a1 b1", "c1 + a1 (b1 + 1)", "c1 + (a1 + 1) b1", "c1 + (a1 + 1) (b1 + 1)")
-        table = [
-            f"{number}  (a2, b2) = ({number - 1 >> 1}, {number - 1 & 1})   {formula:22} = {int(row[0])}"
-            for number, formula, row in zip(range(1, 5), formulas, rows, strict=True)
-        ]
-        c1 = int(rows[0, 0]) ^ (self._a & self._b)
-        self._view.step("You draw your share c1 of the result, and offer these four rows by oblivious transfer.", c1=c1)
-        self._view[-1]["values"]["rows"] = table
+        self.rows = rows
         super()._offer(rows)
 
     @override
     def _choose(self, rows: Choices) -> Choices:
-        share = super()._choose(rows)
-        number = int(rows[0]) + 1
-        text = "Your shares choose the row. You receive it and no other row; it is your share c2 of the result."
-        self._view.step(text, chosen_row=number, c2=int(share[0]))
-        return share
-
-    def shares(self, a: int, b: int) -> None:
-        """Note this party's shares of both inputs."""
-        self._a, self._b = a, b
+        self.rows = rows
+        return super()._choose(rows)
 
 
 def shares(engine: Engine, number: int) -> View:
@@ -81,30 +64,28 @@ def conjunction(engine: Engine, bit: int, ot: OTKind = "extension") -> View:
         bit: This party's bit; private.
         ot: The kind of oblivious transfer; public.
     """
-    builder = Builder()
-    left, right = builder.input(1), builder.input(1)
-    builder.output([left[0] & right[0]])
     view = View()
     with watched(engine.session, view) as (session, _):
-        gates = _WatchedTables(session, Transfers(session, ot), view)
+        gates = _WatchedTables(session, Transfers(session, ot))
         shared = GmwEngine(session, gates, splits_inputs=True)
-        c = _entered(shared, view, bit, 1, builder.build(), "c = a b", gates)
+        c = _entered(shared, view, bit, 1, and_gate(), "c = a b")
+        if session.party == 0:
+            table = [
+                f"{number}  (a2, b2) = ({number - 1 >> 1}, {number - 1 & 1})   {formula:22} = {int(row[0])}"
+                for number, (formula, row) in enumerate(zip(FORMULAS, gates.rows, strict=True), 1)
+            ]
+            text = "You draw your share c1 of the result, and offer these four rows by oblivious transfer."
+            view.step(text, c1=int(c[0, 0]), rows=table)
+        else:
+            text = "Your shares choose the row. You receive it and no other row; it is your share c2 of the result."
+            view.step(text, chosen_row=int(gates.rows[0]) + 1, c2=int(c[0, 0]))
         _opened(shared, view, c)
     return view
 
 
-def _entered(
-    engine: GmwEngine,
-    view: View,
-    number: int,
-    width: int,
-    netlist: Netlist,
-    formula: str,
-    gates: _WatchedTables | None = None,
-) -> BitMatrix:
+def _entered(engine: GmwEngine, view: View, number: int, width: int, netlist: Netlist, formula: str) -> BitMatrix:
     """Split both inputs, note this party's shares, run the circuit and return this party's shares of its outputs."""
-    if not isinstance(number, int) or not 0 <= number < 1 << width:
-        raise InputError(f"the input is {number}: give a number from 0 to {(1 << width) - 1}")
+    require_bits(number, width)
     own, party = NAMES[engine.party], engine.party + 1
     bits = from_integers([number], width)
     inputs = engine.both(bits)
@@ -116,8 +97,6 @@ def _entered(
     )
     view.step(text, **split)
     view.step(f"You hold one share of each input. The parties compute {formula}.", **mine)
-    if gates is not None:
-        gates.shares(*(int(engine.shares(part)[0, 0]) for part in inputs))
     (outputs,) = engine.run(netlist, *inputs)
     return engine.shares(outputs)
 

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from typing_extensions import override
 
 from smc.channel import Buffer, Channel
+from smc.circuit import Builder, Netlist
+from smc.errors import InputError
 from smc.session import Session
 
 SHOWN_LINES, SHOWN_CHARACTERS = 16, 110  # lines of a list, and characters of a line, that are printed
@@ -86,6 +88,21 @@ def watched(session: Session, view: View) -> Iterator[tuple[Session, WatchedChan
     total = f"{cost.bytes_sent:,} B sent, {cost.bytes_received:,} B received, {cost.rounds} rounds"
     text = "These are all messages of this lesson. Some begin with 16 bytes that compare both parties' programs."
     view.step(text, messages=channel.messages, total=total)
+
+
+def require_bits(number: object, width: int) -> None:
+    """Raise InputError unless an input is a whole number of `width` bits."""
+    if not isinstance(number, int) or not 0 <= number < 1 << width:
+        allowed = "0 or 1" if width == 1 else f"a whole number from 0 to {(1 << width) - 1}"
+        raise InputError(f"the input is {number}: give {allowed}")
+
+
+def and_gate() -> Netlist:
+    """Build the circuit of one AND gate of two inputs."""
+    builder = Builder()
+    left, right = builder.input(1), builder.input(1)
+    builder.output([left[0] & right[0]])
+    return builder.build()
 
 
 def bits_text(bits: NDArray[Any]) -> str:

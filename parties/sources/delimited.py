@@ -87,13 +87,13 @@ def open_csv(path: Path, spelling: FormatSettings, resources: ExitStack) -> CsvF
 
 
 def _call(path: Path, width: int, spelling: FormatSettings, skipped: int, look: _Look | None) -> str:
-    quote = _literal(spelling.quote)
+    quote = sql_literal(spelling.quote)
     settings = {
         "auto_detect": "false",
         "header": "false",
         "skip": str(skipped),
         "columns": "{" + ", ".join(f"'c{i}': 'VARCHAR'" for i in range(width)) + "}",
-        "delim": _literal(spelling.separator),
+        "delim": sql_literal(spelling.separator),
         "quote": quote,
         "escape": quote,
         "compression": "'gzip'" if is_gzip(path) else "'none'",
@@ -104,10 +104,11 @@ def _call(path: Path, width: int, spelling: FormatSettings, skipped: int, look: 
     if look is None or not look.is_crlf:  # which DuckDB knows by the first line alone
         settings["new_line"] = r"'\n'"
     name = "".join(f"[{letter}]" if letter in "*?[" else letter for letter in str(path))
-    return f"read_csv({_literal(name)}, {', '.join(f'{key} = {value}' for key, value in settings.items())})"
+    return f"read_csv({sql_literal(name)}, {', '.join(f'{key} = {value}' for key, value in settings.items())})"
 
 
-def _literal(text: str) -> str:
+def sql_literal(text: str) -> str:
+    """Return a text as DuckDB's SQL has it."""
     return "'" + text.replace("'", "''") + "'"
 
 

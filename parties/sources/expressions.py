@@ -213,10 +213,15 @@ def number_in(text: exp.Expr, spelling: FormatSettings) -> exp.Expr:
     text = signed_text(text, spelling)
     pattern = number_pattern(spelling.decimal, spelling.thousands)
     is_number = exp.RegexpLike(this=text, expression=exp.Literal.string(pattern))
+    return exp.case().when(is_number, exp.cast(unmarked(text, spelling).copy(), "DOUBLE"))
+
+
+def unmarked(text: exp.Expr, spelling: FormatSettings) -> exp.Expr:
+    """Return the text of a number without marks between thousands, and with a decimal point."""
     for mark, meant in ((spelling.thousands, ""), (spelling.decimal, ".")):
         if mark and mark != meant:
             text = _replaced(text, mark, meant)
-    return exp.case().when(is_number, exp.cast(text.copy(), "DOUBLE"))
+    return text
 
 
 def signed_text(text: exp.Expr, spelling: FormatSettings) -> exp.Expr:
@@ -228,9 +233,8 @@ def signed_text(text: exp.Expr, spelling: FormatSettings) -> exp.Expr:
     if spelling.negative == "\u2212":
         text = _replaced(text, "\u2212", "-")
     elif spelling.negative in SIGNED:
-        pattern, sign = SIGNED[spelling.negative]
-        arguments = [text, exp.Literal.string(pattern), exp.Literal.string(rf"{sign}\1")]
-        text = exp.RegexpReplace(this=arguments[0], expression=arguments[1], replacement=arguments[2])
+        pattern, minus = exp.Literal.string(SIGNED[spelling.negative]), exp.Literal.string(r"-\1")
+        text = exp.RegexpReplace(this=text, expression=pattern, replacement=minus)
     return text
 
 

@@ -113,7 +113,7 @@ def number_pattern(decimal: str, thousands: str) -> str:
     return rf"^[+-]?({whole}|{point}[0-9]{{1,40}})([eE][+-]?[0-9]{{1,2}})?$"
 
 
-SIGNED = {"()": (r"^\((.*)\)$", "-"), "behind": ("^(.*)-$", "-")}  # a pattern, and what stands before its group
+SIGNED = {"()": r"^\((.*)\)$", "behind": "^(.*)-$"}  # numbers below zero, with a group for the rest
 
 
 def number_of(text: str, spelling: FormatSettings) -> float | None:
@@ -125,8 +125,7 @@ def number_of(text: str, spelling: FormatSettings) -> float | None:
     if spelling.negative == "\u2212":
         text = text.replace("\u2212", "-")
     elif spelling.negative in SIGNED:
-        pattern, sign = SIGNED[spelling.negative]
-        text = re.sub(pattern, rf"{sign}\1", text)
+        text = re.sub(SIGNED[spelling.negative], r"-\1", text)
     if re.match(number_pattern(spelling.decimal, spelling.thousands), text) is None:
         return None
     return float(text.replace(spelling.thousands, "").replace(spelling.decimal, "."))

@@ -68,10 +68,15 @@ class QueriedSource(Source):
     def check(self) -> int:
         total, is_known = self._checked_pieces() if self._streamed else self._checked_counts()
         self._check_rows(total)
-        for rule, cell, known in zip(self._rules, self._cells, is_known, strict=True):
-            if not known:
-                text = self._first_unknown(cell)
-                raise self._unfit(rule, text, cell.complaint(text))
+        unfit = [
+            (rule, cell) for rule, cell, known in zip(self._rules, self._cells, is_known, strict=True) if not known
+        ]
+        if unfit:
+            rule, cell = unfit[0]
+            text = self._first_unknown(cell)
+            error = self._unfit(rule, text, cell.complaint(text))
+            error.attributes = [rule.attribute for rule, _ in unfit]
+            raise error
         self._checked = True
         return total
 

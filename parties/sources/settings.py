@@ -155,13 +155,20 @@ def _fingerprint(value: str) -> str:
     return fingerprint
 
 
-def _encoding(value: str) -> str:
-    """Return a check that Python has a text encoding of this name; UTF-8 by its usual name."""
+def is_encoding(name: str) -> bool:
+    """Return whether Python has a text encoding of this name."""
     try:
-        "".encode(value)
-        name = codecs.lookup(value).name
-    except (LookupError, ValueError, UnicodeError):
-        raise ValueError(f"{quoted(value)} is not a text encoding of Python, such as cp1251 or gb18030") from None
+        "".encode(name)
+    except (LookupError, ValueError):
+        return False
+    return True
+
+
+def _encoding(value: str) -> str:
+    """Require a text encoding of Python, and return its name; UTF-8 and UTF-16 by their usual names."""
+    if not is_encoding(value):
+        raise ValueError(f"{quoted(value)} is not a text encoding of Python, such as cp1251 or gb18030")
+    name = codecs.lookup(value).name
     return name if name in ("utf-8", "utf-16") else value
 
 

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from smc.errors import InputError
 
 
 class UnfitError(InputError):
-    """Rows are not fit for a job. The text may quote a cell; `loggable`, which may be written down, quotes none."""
+    """Rows are not fit for a job. The text may quote a cell; `loggable`, which may be written down, quotes none.
 
-    def __init__(self, text: str, loggable: str) -> None:
+    `attributes` names the attributes with such cells, if a check of all columns found them.
+    """
+
+    def __init__(self, text: str, loggable: str, attributes: Sequence[str] = ()) -> None:
         super().__init__(text)
         self.loggable = loggable
+        self.attributes = attributes
 
 
 class NoColumnError(InputError):

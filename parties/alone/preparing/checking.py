@@ -26,7 +26,9 @@ def checked(table: TableProfile, proposal: TableProposal, there: TableSettings |
         InputError: the target cannot be read back, or no column is left.
     """
     while (fault := _fault(table, proposal, there)) is not None:
-        bad = [column for column in proposal.schema.attributes if _is_at_fault(table, proposal, there, column)]
+        bad = fault.attributes or [
+            column for column in proposal.schema.attributes if _is_at_fault(table, proposal, there, column)
+        ]
         if not bad or proposal.schema.target in bad:
             raise fault
         attributes = {key: of for key, of in proposal.schema.attributes.items() if key not in bad}

@@ -9,6 +9,7 @@ All of it is private, and for this party's operator only.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -33,6 +34,7 @@ from parties.alone.preparing.spelling import beside, spelling_of
 from parties.alone.preparing.spellings import NO_VALUE
 from parties.base.text import instead, listed, quoted
 from parties.sources.databases import Scratch
+from parties.sources.delimited import sql_literal
 from parties.sources.expressions import Cell, days_in, number_in, seconds_in
 from parties.sources.mapping import ColumnRule
 from parties.sources.opened import RowQuery
@@ -156,9 +158,10 @@ def profile_rows(rows: RowQuery, target: str | None, place: PlaceSettings, choic
     label = rows.engine.place
     choices.check(label, [*rows.types])
     unfit = {name: str(why) for name in rows.types if name and (why := rows.unfit(name)) is not None}
-    folded = [composed(name).casefold() for name in rows.types]
+    folded = {name: composed(name).casefold() for name in rows.types}
+    alike = Counter(folded.values())
     for name in rows.types:
-        if folded.count(composed(name).casefold()) > 1:
+        if alike[folded[name]] > 1:
             unfit[name] = "another column's name differs only in case: rename one"
     names = [name for name in rows.types if name and name not in unfit]
     if target is not None and target not in names:
@@ -523,10 +526,6 @@ def _common(columns: Sequence[ColumnProfile], given: FormatSettings) -> FormatSe
     return given.model_copy(update=fields)
 
 
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
-
-
 def _one(ask: Callable[[str], Any], expressions: Sequence[str], rows: str = "raw") -> Sequence[Any]:
     """Return the one line that these are, nothing of none, by queries of a few."""
     return [fact for some in _batches(expressions) for fact in ask(f"SELECT {', '.join(some)} FROM {rows}").fetchone()]
@@ -608,8 +607,8 @@ def _measure(column: ColumnProfile, cell: _Cell, x: str) -> tuple[str, ...]:
     if not cell.declared and column.reads in ("integer", "real"):
         known = f"{x} IS NOT NULL"
         thousands = column.spelling.thousands
-        parted = f"BOOL_OR({known} AND CONTAINS({cell.text}, {_quoted(thousands)}))" if thousands else "FALSE"
-        marked = f"BOOL_OR({known} AND CONTAINS({cell.text}, {_quoted(mark)}))"
+        parted = f"BOOL_OR({known} AND CONTAINS({cell.text}, {sql_literal(thousands)}))" if thousands else "FALSE"
+        marked = f"BOOL_OR({known} AND CONTAINS({cell.text}, {sql_literal(mark)}))"
     if column.reads in ("integer", "real") and column.decimals < FINEST:  # of what is declared those of some are known
         where = f"{cell.value} <> ROUND({cell.value}, {column.decimals})" if cell.declared else "TRUE"
         decimals = _decimals(cell.value if cell.declared else x, cell, mark, where)
@@ -628,7 +627,7 @@ def _number_of(column: ColumnProfile, cell: _Cell) -> str:
     """Return the SQL for the number that a cell of an ordered column is, NULL if it is none, or means no value."""
     x = cell.number or _number(column.reads, column.spelling, cell.text)
     if column.codes:
-        x = f"CASE WHEN {cell.text} NOT IN ({', '.join(map(_quoted, column.codes))}) THEN {x} END"
+        x = f"CASE WHEN {cell.text} NOT IN ({', '.join(map(sql_literal, column.codes))}) THEN {x} END"
     return x
 
 

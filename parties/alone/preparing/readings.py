@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +10,7 @@ from typing import Any, NoReturn, TypeAlias
 from parties.alone.preparing.spellings import CLOCKS, DATES
 from parties.base.text import did_you_mean, quoted
 from parties.sources.mapping import TIME, clock_pattern, day_of, number_of
-from parties.sources.settings import FormatSettings, day_and_clock
+from parties.sources.settings import FormatSettings, day_and_clock, is_encoding
 from smc.errors import InputError
 
 MOST = 0.8  # of a sample that must be of a kind: the others may be codes for a missing value
@@ -62,10 +61,14 @@ class Question:
     options: Mapping[str, str]
 
     @property
+    def where(self) -> str:
+        """The file, or the column of a table."""
+        return self.place if self.column == "*" else f"{self.place}, column {quoted(self.column)}"
+
+    @property
     def text(self) -> str:
         """The question in one line."""
-        where = self.place if self.column == "*" else f"{self.place}, column {quoted(self.column)}"
-        return f"{where}: {' or '.join(f'{name} ({meaning})' for name, meaning in self.options.items())}"
+        return f"{self.where}: {' or '.join(f'{name} ({meaning})' for name, meaning in self.options.items())}"
 
 
 Chooser: TypeAlias = Callable[[Question], str]
@@ -136,15 +139,6 @@ def given(texts: Sequence[str]) -> dict[str, list[str]]:
             raise InputError(f"--reading {text}: the reading is not one of {known}; for a file, '*=ENCODING'")
         by_column.setdefault(column, []).append(name)
     return by_column
-
-
-def is_encoding(name: str) -> bool:
-    """Return whether Python has an encoding of this name."""
-    try:
-        codecs.lookup(name)
-    except LookupError:
-        return False
-    return True
 
 
 def readings(texts: Sequence[str], table: FormatSettings, can_be_days: bool = True) -> list[Reading]:

@@ -13,11 +13,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from parties.alone.preparing.readings import MOST, Choices, Question, is_encoding
+from parties.alone.preparing.readings import MOST, Choices, Question
 from parties.base.text import listed, quoted
-from parties.sources.delimited import is_gzip, open_text
+from parties.sources.delimited import is_gzip, open_text, sql_literal
 from parties.sources.formats import format_of
-from parties.sources.settings import FormatSettings, PlaceSettings
+from parties.sources.settings import FormatSettings, PlaceSettings, is_encoding
 from smc.errors import InputError
 
 CHUNK = 1 << 20
@@ -118,7 +118,7 @@ def beside(
         return (), []
     dropped, remarks = [], []
     first = names[0]
-    some = [f"c{i} = {_text(name)}" for i, name in enumerate(names[:8])]
+    some = [f"c{i} = {sql_literal(name)}" for i, name in enumerate(names[:8])]
     again, with_name = ask(
         f"SELECT COUNT(*) FILTER ({' AND '.join(some)}), COUNT(*) FILTER ({some[0]}) FROM raw"
     ).fetchone()
@@ -129,23 +129,19 @@ def beside(
         gaps = " + ".join(f"CAST(NULLIF(c{i}, '') IS NULL AS INT)" for i in range(1, min(len(names), 8)))
         rows = ask(
             f"SELECT c0, COUNT(*), BOOL_AND(({gaps}) > 0) FROM raw WHERE LOWER(RTRIM(c0, ': ')) IN "
-            f"({', '.join(map(_text, TOTALS))}) GROUP BY c0"
+            f"({', '.join(map(sql_literal, TOTALS))}) GROUP BY c0"
         ).fetchall()
         if len(rows) == 1 and rows[0][1] == 1 and rows[0][2]:
             dropped.append(rows[0][0])
             remarks.append(f"a row {quoted(rows[0][0])} with gaps: left out as a total")
     for text in dropped:
-        ask(f"DELETE FROM raw WHERE c0 = {_text(text)}")
+        ask(f"DELETE FROM raw WHERE c0 = {sql_literal(text)}")
     return tuple(dropped), remarks
 
 
 def _is_plain_csv(place: PlaceSettings) -> bool:
     path = Path(place.source)
     return getattr(place, "query", None) is None and path.is_file() and format_of(path, place.table) == "csv"
-
-
-def _text(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
 
 
 def _encoding(path: Path, choices: Choices) -> tuple[str, list[str]]:

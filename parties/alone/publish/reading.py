@@ -16,7 +16,7 @@ from parties.alone.publish.rules import Rule, hierarchy, number
 from parties.base.arrays import Counts
 from parties.base.text import instead, quoted
 from parties.sources import PlaceSettings, open_rows
-from parties.sources.expressions import Cell, signed_text
+from parties.sources.expressions import Cell, signed_text, unmarked
 from parties.sources.mapping import PLAIN, ColumnRule
 from parties.sources.opened import RowQuery
 from parties.sources.settings import FormatSettings
@@ -136,10 +136,7 @@ def _plain(cell: exp.Expr, spelling: FormatSettings) -> exp.Expr:
     words, text = text, signed_text(text, spelling)
     parted = f"|[0-9]{{1,3}}([{spelling.thousands}][0-9]{{3}})+" if spelling.thousands else ""
     is_number = rf"^[+-]?([0-9]+{parted})([{spelling.decimal}][0-9]*)?$"
-    number: exp.Expr = text
-    for mark, meant in ((spelling.thousands, ""), (spelling.decimal, ".")):
-        if mark and mark != meant:
-            number = exp.func("REPLACE", number, exp.Literal.string(mark), exp.Literal.string(meant))
+    number = unmarked(text, spelling)
     plain = exp.case()
     if missing := [exp.Literal.string(word) for word in spelling.missing if word]:
         plain = plain.when(exp.In(this=words, expressions=missing), exp.Null())

@@ -13,7 +13,16 @@ from pydantic import Field
 from typing_extensions import override
 
 from parties.jobs.kind import Document
-from parties.jobs.missing_values import LEAVE_OUT, Missing, known_only, missing_in_words, missing_values
+from parties.jobs.missing_values import (
+    LEAVE_OUT,
+    Missing,
+    known_only,
+    missing_clause,
+    missing_fields,
+    missing_in_words,
+    missing_values,
+    with_gaps,
+)
 from parties.jobs.release import presenting
 from parties.jobs.release.kind import Release
 from parties.jobs.release.noise import Noise
@@ -22,7 +31,6 @@ from parties.jobs.release.question import Part, Question, sums
 from parties.jobs.release.settings import DecisionSettings, Epsilon, neighbours
 from parties.jobs.settings import AnyField, public
 from parties.jobs.spending import Adjacency
-from parties.tables.delimited import MISSING
 
 Alternative = Literal["two-sided", "greater", "less"]
 Reals = NDArray[np.float64]
@@ -66,14 +74,12 @@ class Significance(Release):
     @property
     def with_gaps(self) -> tuple[str, ...]:
         """The tested columns that list a missing value in the schema."""
-        named = self.named(self.settings)
-        return tuple(name for name, values in self.schema.attributes.items() if name in named and MISSING in values)
+        return with_gaps(self.schema, self.named(self.settings))
 
     @property
     def rows_in_words(self) -> str:
         """The rows that are meant as part of a sentence."""
-        given = super().where.words()
-        return given + (f"; {missing_in_words(self.settings.missing, self.with_gaps)}" if self.with_gaps else "")
+        return super().where.words() + missing_clause(self.settings.missing, self.with_gaps)
 
     @property
     def sign(self) -> int:
@@ -88,7 +94,7 @@ class Significance(Release):
 
     @override
     def document(self, state: Any) -> Document:
-        gaps = {"missing": self.settings.missing, "with_gaps": list(self.with_gaps)} if self.with_gaps else {}
+        gaps = missing_fields(self.settings.missing, self.with_gaps)
         return {"test": self.name.removeprefix("test "), **super().document(state), **gaps}
 
     def answer(self, differ: bool | None, **more: Any) -> dict[str, Any]:

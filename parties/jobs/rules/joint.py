@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from parties.base.text import listed, quoted, visible
 from parties.jobs.kind import Description, Document, File, Inputs, KindSettings, Opened
-from parties.jobs.missing_values import LEAVE_OUT, missing_in_words
+from parties.jobs.missing_values import LEAVE_OUT, missing_clause, missing_fields, with_gaps
 from parties.jobs.release import presenting
 from parties.jobs.rules.drawing import draw_svg
 from parties.jobs.rules.settings import RulesSettings
@@ -77,24 +77,26 @@ class RulesOfBoth(BySchema):
     @cached_property
     def items(self) -> tuple[tuple[str, str], ...]:
         """Column and value of every item."""
-        attributes = self.schema.attributes
-        return tuple((name, value) for name in attributes for value in self._values(name))
+        return tuple(pair for pair in self._pairs if self._is_item(pair[1]))
 
-    def _values(self, name: str) -> tuple[str, ...]:
-        """Return the values of a column that are items."""
-        leaves_out = self.settings.missing == LEAVE_OUT
-        return tuple(v for v in self.schema.attributes[name] if not (leaves_out and v == MISSING))
+    @property
+    def _pairs(self) -> list[tuple[str, str]]:
+        """Column and value of everything in the schema."""
+        return [(name, value) for name, values in self.schema.attributes.items() for value in values]
+
+    def _is_item(self, value: str) -> bool:
+        return value != MISSING or self.settings.missing != LEAVE_OUT
 
     @property
     def with_gaps(self) -> tuple[str, ...]:
         """The columns that list a missing value in the schema."""
-        return tuple(name for name, values in self.schema.attributes.items() if MISSING in values)
+        return with_gaps(self.schema, [*self.schema.attributes])
 
     @property
     def exclusive(self) -> list[int]:
         """Sizes of the runs of items that exclude each other: the values of a column; in baskets every item is
         alone."""
-        sizes = [len(self._values(name)) for name in self.schema.attributes]
+        sizes = [sum(map(self._is_item, values)) for values in self.schema.attributes.values()]
         return sizes if self.settings.transaction is None else [1] * sum(sizes)
 
     @property
@@ -134,8 +136,7 @@ class RulesOfBoth(BySchema):
     @override
     def question(self) -> str:
         where = "rows" if self.settings.transaction is None else f"baskets by {self.settings.transaction}"
-        gaps = f"; {missing_in_words(self.settings.missing, self.with_gaps)}" if self.with_gaps else ""
-        values = listed(self.columns)
+        gaps, values = missing_clause(self.settings.missing, self.with_gaps), listed(self.columns)
         return f"which values of {values} go together in the {where} of both tables, and which rules follow{gaps}"
 
     # Execution.
@@ -150,17 +151,16 @@ class RulesOfBoth(BySchema):
         if (key := self.settings.transaction) is not None:
             lines = source.baskets(key)[:, [0, *(1 + order.index(name) for name in self.schema.attributes)]]
             baskets = Baskets.of(lines, [len(domain) for domain in self.schema.attributes.values()])
-            number_of = {
-                (name, value): number
-                for number, (name, value) in enumerate(
-                    (name, value) for name, values in self.schema.attributes.items() for value in values
-                )
-            }
-            full = [number_of[item] for item in self.items]
+            full = [number for number, (_, value) in enumerate(self._pairs) if self._is_item(value)]
             return (lambda sets: baskets.count([tuple(full[i] for i in items) for items in sets])), baskets.number
         values = [len(self.schema.attributes[name]) for name in order]
         places = np.array(
-            [(order.index(name), self.schema.attributes[name].index(value)) for name, value in self.items]
+            [
+                (order.index(name), at)
+                for name, domain in self.schema.attributes.items()
+                for at, value in enumerate(domain)
+                if self._is_item(value)
+            ]
         )
 
         def count(sets: Sequence[tuple[int, ...]]) -> Any:
@@ -194,7 +194,7 @@ class RulesOfBoth(BySchema):
         """Settings of the question, for a result."""
         names = ("transaction", "support", "confidence", "lift", "k", "show", "at_most")
         asked = {name: value for name in names if (value := getattr(self.settings, name)) is not None}
-        return asked | ({"missing": self.settings.missing, "with_gaps": list(self.with_gaps)} if self.with_gaps else {})
+        return asked | missing_fields(self.settings.missing, self.with_gaps)
 
     @classmethod
     @override
@@ -211,8 +211,7 @@ class RulesOfBoth(BySchema):
         summary += (
             f" (support {document['support']:g}, confidence {document['confidence']:g}, lift {document['lift']:g})"
         )
-        if "missing" in document:
-            summary += f"; {missing_in_words(document['missing'], document['with_gaps'])}"
+        summary += missing_clause(document.get("missing", LEAVE_OUT), document.get("with_gaps", ()))
         noise = []
         if "rows" in document:
             rows = [presenting.amount(document["rows"][name]) for name in ("value", "low", "high")]
