@@ -259,16 +259,15 @@ class Runs:
             job, current = record.ours.proposal, outcome.traffic(total)
             result = outcome.result(job, job.task.states.decode(state), record.repeats)
             entry = {"outcome": result[job.task.about.noun], "opened": result["opened"], "repeats": record.repeats}
-            spent, costs = outcome.added(record.spent, current), {"cost": report, "current": current}
-            record = self._jobs.apply(record, kinds.Finished.model_validate({**entry, **spent}))
+            spent, costs = outcome.added(record.spent, current), Unlogged({"cost": report, "current": current})
+            record = self._jobs.apply(record, costs, kinds.Finished.model_validate({**entry, **spent}))
             theirs = None if record.theirs is None else record.theirs.signed
             if theirs is not None and theirs.result != result:
-                different = failed(record, DIFFERENT, ProtocolError(DIFFERENT))
-                record = self._jobs.apply(record, Unlogged(costs), *different)
+                record = self._jobs.apply(record, *failed(record, DIFFERENT, ProtocolError(DIFFERENT)))
             else:
                 ours = self._log.sign(result)
                 both = [] if theirs is None else [both_signed(self._jobs.who(record), ours, theirs)]
-                record = self._jobs.apply(record, Unlogged(costs, {"signed": ours}), *both)
+                record = self._jobs.apply(record, Unlogged({}, {"signed": ours}), *both)
         self._jobs.tell(record)
 
     def broke(self, identifier: str, why: str, total: Cost) -> None:

@@ -117,12 +117,17 @@ def test_a_different_signature_that_came_first_is_noticed(pair: Pair, first: int
         party.ledger.runs.met(job, 0, "mixed")
     for party, tree in sides if first == 0 else sides[::-1]:
         if party.state(job) == "running":
+            party.ledger.runs.reached(job, TASK.states.encode(tree), Cost(0, 1, 2, 3))
             party.ledger.runs.computed(job, TASK.states.encode(tree), Cost(1, 2, 3, 4), REPORT)
         party.ledger.runs.over(job)
         pair.deliver()
     assert [party.state(job) for party in pair.parties] == ["failed", "failed"]
     for own in (0, 1):
         assert "signed" not in kinds(pair, own)
+        entries = pair.parties[own].ledger.log.entries(100, None)
+        finished, ended = (next(e.fields for e in entries if e.kind == kind) for kind in ("finished", "failed"))
+        for name in ("bytes_sent", "bytes_received"):
+            assert ended[name] == finished[name] > 0, "the session that ended it counts"
 
 
 @pytest.mark.usefixtures("one_day")
