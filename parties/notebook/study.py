@@ -41,7 +41,7 @@ class JointEstimator(BaseEstimator):  # type: ignore[misc]
         return type(self)(**self.get_params(deep=False))
 
     def __getstate__(self) -> dict[str, Any]:
-        # What is pickled travels: it has its result, but it does not carry the way to one's node.
+        # A pickled object travels. It keeps its result, but not the address of your node.
         state = super().__getstate__()
         return {**state, "peer": None} if hasattr(self.peer, "submit") else state
 

@@ -365,7 +365,7 @@ def read_header(path: Path, spelling: FormatSettings) -> tuple[list[str], int]:
     """Return the names of the columns, and the number of records, blank ones too, up to and with the header."""
     records = 0
     try:
-        # What is not UTF-8 below the header DuckDB will find, and say in which line.
+        # DuckDB finds bytes below the header that are not UTF-8, and names their line.
         with open_text(path, spelling, "surrogateescape") as stream:
             _skip(stream, spelling)
             reader = csv.reader(stream, delimiter=spelling.separator, quotechar=spelling.quote, strict=True)

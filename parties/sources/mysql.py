@@ -61,7 +61,7 @@ def open_database(settings: PlaceSettings) -> RowQuery:
                 engine.probe(rows)
             except MySQLdb.Error as error:
                 absent = error.args[0] in (ER.NO_SUCH_TABLE, ER.BAD_DB_ERROR, ER.WRONG_TABLE_NAME, ER.WRONG_DB_NAME)
-                # Who has no right to a table is not told whether there is one.
+                # Without rights to a table you cannot learn whether it exists.
                 unseen = error.args[0] == ER.TABLEACCESS_DENIED_ERROR and name not in engine.backend.list_tables()
                 if absent or unseen:
                     raise TableNotFound(name) from None

@@ -211,7 +211,7 @@ def _take(rows: RowQuery, names: Sequence[str], engine: Scratch) -> list[_Cell]:
         if cell.declared
         else f"SUBSTR(c{i}, 1, 10) AS c{i}"
         if rows.types[name].is_timestamp()
-        # What has been spelled has no space around it; few cells of a file have, and plain spaces are most of it.
+        # Corrected cells have no spaces around them. Few cells of a file have some, mostly plain spaces.
         else f"TRIM(c{i}) AS c{i}"
         if texts[i]
         else f"c{i}"

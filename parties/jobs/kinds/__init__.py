@@ -1,14 +1,14 @@
-"""Which kinds of jobs there are: those of this package, and those that other packages name as entry points.
+"""The registry of kinds of jobs: those of this package, and entry points of other packages.
 
-A kind of ours is a file of this package: `release/naive_bayes.py` is the kind "release naive-bayes", its command
-`smc release naive-bayes`, its table [release.naive-bayes] in party.toml. The class in it that has this `name` is the
-kind, the first line of the file its line in lists of commands. A folder is a group of commands, and its `__init__.py`
-has the group's line. What several kinds share stands in the other folders of `parties.jobs`.
+A built-in kind is one file here. `release/naive_bayes.py` holds the kind "release naive-bayes": the command `smc
+release naive-bayes` and the table [release.naive-bayes] of party.toml. The kind is the class in the file whose `name`
+matches. The first line of the file describes the kind in lists of commands. A folder is a group of commands; the first
+line of its `__init__.py` describes the group. The other folders of `parties.jobs` hold code that several kinds share.
 
     [project.entry-points."smc.kinds"]
     overlap = "their_package.overlap:Overlap"
 
-Nothing of a kind is loaded before it is asked for: to list names costs no time.
+Listing names loads no kind.
 """
 
 from __future__ import annotations
@@ -27,42 +27,42 @@ if TYPE_CHECKING:
 
 GROUP = "smc.kinds"
 WHAT = "kind of job"
-DEFAULT = "id3"  # of a job file that names no protocol
+DEFAULT = "id3"  # the kind of a job file without `protocol`
 
 _HOME = Path(__file__).parent
-BUILT_IN = {  # their files
+BUILT_IN = {  # name to file
     " ".join(file.relative_to(_HOME).with_suffix("").parts).replace("_", "-"): file
     for file in sorted(_HOME.rglob("*.py"))
     if file.stem != "__init__"
 }
-GROUPS = {file.parent.name: file for file in sorted(_HOME.glob("*/__init__.py"))}  # of commands
+GROUPS = {file.parent.name: file for file in sorted(_HOME.glob("*/__init__.py"))}  # command group to file
 
 
 def names() -> tuple[str, ...]:
-    """Return all kinds, the built-in ones first."""
+    """Return the names of all kinds, the built-in ones first."""
     return (*BUILT_IN, *sorted(plugins.offered(GROUP).keys() - BUILT_IN.keys()))
 
 
 def group(name: str) -> str | None:
-    """Return the group of commands that the kind's command stands in."""
+    """Return the command group of a kind, or None."""
     return next((group for group in GROUPS if name.startswith(f"{group} ")), None)
 
 
 def with_one_name(words: list[str]) -> list[str]:
-    """Return the words of a command; the two of a kind in a group, if they begin with these, as one name."""
+    """Return the words of a command. If the first two name a kind in a group, they become one word."""
     two = " ".join(words[:2])
     return [two, *words[2:]] if is_known(two) else words
 
 
 def is_known(name: str) -> bool:
-    """Return whether there is such a kind."""
+    """Return True if there is a kind of this name."""
     return name in BUILT_IN or name in plugins.offered(GROUP)
 
 
 def line(name: str) -> str:
-    """Return what a kind or a group asks, in a line; that of another package is its class's, see `Kind.__doc__`.
+    """Return a one-line description of a kind or a group.
 
-    Or why there is none to be had: one package that is broken must not hide all others.
+    If the package of the kind is broken, return its error: the list must still show all others.
     """
     if file := BUILT_IN.get(name) or GROUPS.get(name):
         with file.open(encoding="utf-8") as text:
@@ -74,13 +74,17 @@ def line(name: str) -> str:
 
 
 def place(name: str) -> str:
-    """Return the module of a kind or a group of ours."""
+    """Return the module path of a built-in kind or group."""
     return ".".join((__name__, *name.replace("-", "_").split()))
 
 
 @cache
 def find(name: str) -> type[Kind]:
-    """Return the kind of that name. `InputError` if there is none, or several, or if its package cannot be loaded."""
+    """Return the kind of this name.
+
+    Raises:
+        InputError: No kind or several kinds have this name, or the package of the kind cannot be loaded.
+    """
     if name in BUILT_IN:
         module = importlib.import_module(place(name))
         for kind in plugins.made_in(module, _base()):
@@ -96,7 +100,16 @@ def find(name: str) -> type[Kind]:
 
 
 def checked(kind: object, name: str, place: str) -> type[Kind]:
-    """Return an object as a kind. `InputError` says what it lacks."""
+    """Return an object as a kind.
+
+    Args:
+        kind: The object that a package offers.
+        name: Name of the entry point.
+        place: Origin of the object, for the error.
+
+    Raises:
+        InputError: The object is not a kind; the message names the missing part.
+    """
     return plugins.checked(kind, name, place, _base(), WHAT)
 
 

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from smc.primitives.bits import BitMatrix
 
 NOISY_POINT = 10  # bits behind the point of sums that are opened with noise
-COUNTABLE = 1 << 18  # candidates whose comparison is counted in a few seconds
+COUNTABLE = 1 << 18  # maximum candidates: counting their comparison takes a few seconds
 MOST_CLASSES = 64
 LEAVES = {True: "exact number", False: "number with noise"}
 
@@ -80,11 +80,11 @@ class Boost(BySchema):
     settings: BoostSettings
     streamed = True
 
-    # How a task comes about.
+    # Making a task.
 
     @classmethod
     def canonical(cls, settings: Any, schema: Schema) -> Boost:
-        """Return the task of these settings: columns in the schema's order, what is left out filled in."""
+        """Return the task of these settings, with columns in the schema's order and defaults filled in."""
         if settings.exact == (settings.epsilon is not None):
             raise InputError(
                 "epsilon: is missing: the leaves' weights are numbers: give a privacy loss, 1 for example, or exact"
@@ -100,7 +100,7 @@ class Boost(BySchema):
         check_names("numeric", settings.numeric or (), [*names, target])
         numeric = {*(settings.numeric or ()), *(name for name in (*names, target) if _is_plain(schema, name))}
         if settings.objective == "squared" and isinstance(type_of(schema.attributes[target]), NumberType):
-            numeric.add(target)  # number by number, whatever its edges
+            numeric.add(target)  # each number is a value, whatever its edges
         schema = schema.numeric(sorted(numeric))
         used = Schema(schema.only([*names, target]).attributes)
         more: dict[str, Any] = {
@@ -143,46 +143,46 @@ class Boost(BySchema):
 
     @property
     def target(self) -> str:
-        """The class column, or that of numbers."""
+        """Target column: classes or numbers."""
         assert self.settings.target is not None
         return self.settings.target
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """The classes, none of a target of numbers."""
+        """Classes of the target; empty for a target of numbers."""
         return () if self.settings.objective == "squared" else self.schema.attributes[self.target]
 
     @cached_property
     def features(self) -> Features:
-        """What a node can ask."""
+        """Questions that a node can ask."""
         names = self.settings.columns or ()
         return Features.of(self.schema, names, [n for n in self.number_columns if n in names], self.settings.bins)
 
     @cached_property
     def gains(self) -> Gains:
-        """How splits compare."""
+        """Comparison of splits."""
         settings = self.settings
         return Gains(settings.max_rows, settings.regularisation, settings.min_child_weight, settings.gamma)
 
     @property
     def objective(self) -> Objective:
-        """What trees lower."""
+        """Loss function that the trees minimise."""
         return OBJECTIVES[self.settings.objective]
 
     @property
     def rounds(self) -> int:
-        """How many."""
+        """Number of boosting rounds."""
         assert self.settings.rounds is not None
         return self.settings.rounds
 
     @property
     def rounds_that_fit(self) -> int:
-        """How many are taken if nobody says: what a table may open must not stop a run."""
+        """Default number of rounds: as many as the default limit on opened bits allows."""
         return max(1, min(MOST_ROUNDS, DEFAULT_BITS // (self.trees * self._splits_of_a_tree * self._bits_of_a_node)))
 
     @property
     def told_of_splits(self) -> str:
-        """The bits that all splits open at most, and whether that is why there are so many rounds."""
+        """Phrase with the maximum bits that all splits open, and whether this limit sets the number of rounds."""
         opened = self.rounds * self.trees * self._splits_of_a_tree * self._bits_of_a_node
         fits = self.rounds == self.rounds_that_fit < MOST_ROUNDS and opened <= DEFAULT_BITS
         why = f", as many as fit in {DEFAULT_BITS:,}" if fits else ""
@@ -190,12 +190,12 @@ class Boost(BySchema):
 
     @property
     def trees(self) -> int:
-        """Trees of a round."""
+        """Number of trees in a round."""
         return len(self.classes) if self.settings.objective == "softmax" else 1
 
     @cached_property
     def scaled(self) -> tuple[Fraction, Fraction]:
-        """Of a target of numbers the middle and the whole span, else 0 and 1."""
+        """Middle and span of a target of numbers; 0 and 1 for classes."""
         if self.classes:
             return Fraction(0), Fraction(1)
         known = values.read(self.target, self.schema.attributes[self.target], "a number", "target")
@@ -205,10 +205,11 @@ class Boost(BySchema):
 
     @cached_property
     def noise(self) -> Noise | None:
-        """The noise on each leaf's two sums, in units of 2^-NOISY_POINT; None if they are exact.
+        """Noise on both sums of each leaf, in units of 2^-NOISY_POINT; None if the sums are exact.
 
-        A row is in one leaf of each tree of a round. It changes the sums there, all in all, by the root of the
-        objective's bound in the Euclidean norm, and by a unit each because they are rounded; replaced, twice that.
+        In each round a row is in one leaf of each tree. It changes the sums there by at most sqrt(bound) in the
+        Euclidean norm, where the objective gives the bound. Rounding adds one unit to each sum. A replaced row doubles
+        the change.
         """
         settings = self.settings
         if settings.exact:
@@ -225,7 +226,7 @@ class Boost(BySchema):
 
     @property
     def point(self) -> int:
-        """Bits behind the point of leaves' sums that are opened."""
+        """Number of fractional bits in the opened sums of leaves."""
         return FINE if self.noise is None else NOISY_POINT
 
     @property
@@ -234,9 +235,9 @@ class Boost(BySchema):
         return ((self.settings.max_rows << self.point) + 1).bit_length() + 1
 
     def weigh(self, sums: Numbers) -> Floats:
-        """Return the weights of leaves, from their sums as they were opened: -rate G / (H + lambda).
+        """Return the weights of leaves from their opened sums: -rate G / (H + lambda).
 
-        With noise, H is at least what each child must have, and a weight within public bounds.
+        With noise, H is raised to the minimum of a child, and a weight is clipped to public bounds.
         """
         slopes, curvatures = sums.T / (1 << self.point)
         if self.noise is not None:
@@ -247,7 +248,7 @@ class Boost(BySchema):
         weights: Floats = self.settings.rate * best
         return weights
 
-    # What is said of it.
+    # Disclosure.
 
     @property
     @override
@@ -271,7 +272,7 @@ class Boost(BySchema):
         return Disclosure(
             self._reveals,
             self._opened,
-            Bits(self._bits_of_step, self.most_bits, self.most_bits),  # a part of a run is worth nothing
+            Bits(self._bits_of_step, self.most_bits, self.most_bits),  # a part of a run is worthless
             () if self.noise is None else (self.noise.loss,),
             opens_exact_too=True,  # the best splits have no noise
             exact=EXACT if self.exact else "",
@@ -332,7 +333,7 @@ class Boost(BySchema):
         """The maximum number of bits of exact answers of a run."""
         return self.rounds * self.trees * self._bits_of_a_tree
 
-    # What it costs.
+    # Cost.
 
     @override
     def cost(self, inputs: Inputs, extra: Any = None) -> Counted:
@@ -345,7 +346,7 @@ class Boost(BySchema):
         return Counted(program, "at most", "trees whose nodes are all split", is_countable=is_countable)
 
     def _answers(self) -> Iterator[list[BitMatrix]]:
-        """Yield what a run opens whose nodes are all split, by the first candidate."""
+        """Yield the openings of a run in which every node is split by its first candidate."""
         from protocols.boosting import opened_bits
         from protocols.release.numbers import sum_width
 
@@ -361,7 +362,7 @@ class Boost(BySchema):
             yield [np.zeros((width, 2 * leaves), dtype=np.uint8)]
             growing.step([0] * (2 * leaves))
 
-    # How it is run.
+    # Run.
 
     @override
     def own_rows(self, source: Rows) -> OwnRows:
@@ -386,7 +387,7 @@ class Boost(BySchema):
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
-        """Run the rounds; `data` are this party's rows, None to count the cost."""
+        """Run the rounds. `data` are this party's rows, or None to count the cost."""
         rows = (
             data
             if data is not None
@@ -437,14 +438,14 @@ class Boost(BySchema):
             growing.step(opened)
         return growing
 
-    # Its states: what was opened, step by step.
+    # Checkpoints: the opened values, step by step.
 
     @property
     @override
     def states(self) -> States:
         return opened_steps(lambda state: len(self._grown(state).rounds) == self.rounds)
 
-    # What it brings.
+    # Result.
 
     @override
     def document(self, state: State) -> Document:
@@ -484,13 +485,17 @@ class Boost(BySchema):
 
 
 def _is_plain(schema: Schema, name: str) -> bool:
-    """Return whether the schema types a column as numbers, each of which is a category."""
+    """Return True if the schema types the column as numbers and each number is a category."""
     kind = type_of(schema.attributes.get(name, ()))
     return isinstance(kind, NumberType) and kind.edges is None and kind.width is None
 
 
 def _objective(wanted: str, schema: Schema, target: str, is_number: bool) -> str:
-    """Return the objective that is meant. `InputError` if the target does not suit it."""
+    """Return the objective of the settings.
+
+    Raises:
+        InputError: The target does not suit the objective.
+    """
     classes = len(schema.attributes[target])
     if wanted == "auto":
         wanted = "squared" if is_number else "logistic" if classes == 2 else "softmax"

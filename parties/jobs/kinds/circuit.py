@@ -135,7 +135,11 @@ class Circuit(Batched):
         )
 
     def netlist(self, inputs: Inputs) -> Netlist:
-        """Return the circuit. `InputError` if this party does not have it."""
+        """The circuit.
+
+        Raises:
+            InputError: This party does not have it.
+        """
         if self._netlist is None:
             loaded = [netlist for netlist in map(_load, inputs.circuits.values()) if netlist.digest() == self._digest]
             if not loaded:
@@ -210,7 +214,7 @@ _loaded: WeakValueDictionary[str, Netlist] = WeakValueDictionary()
 
 
 def _load(path: Path) -> Netlist:
-    """Load a circuit: jobs of the same one share it, for a node keeps the task of every job."""
+    """Load a circuit. Jobs with the same circuit share it, because a node keeps the task of every job."""
     from smc.circuit import load
 
     refuse_device(path)

@@ -36,12 +36,12 @@ if TYPE_CHECKING:
     from protocols.release.clusters import Own, Rounds
     from smc.engines import Engine
 
-ON_GRID = 4  # columns at most, if no method is named: of eight a grid of 16,384 cells has three parts each
-AFTER_GRID = 9  # columns at most, for which a round that follows a grid was measured
-CELLS_PER_CLUSTER = 4  # of that grid, at least
-ROWS_OF_A_ROUND = 12  # times epsilon, for each number of that round
-GROWTH = Fraction(3, 2)  # of epsilon, from round to round
-GRID_SHARE = Fraction(3, 10)  # of epsilon, where a round follows a grid
+ON_GRID = 4  # maximum columns of the default grid: with eight, 16,384 cells cut each into three only
+AFTER_GRID = 9  # maximum columns for a round after a grid: more were not measured
+CELLS_PER_CLUSTER = 4  # minimum cells of that grid for each cluster
+ROWS_OF_A_ROUND = 12  # rows times epsilon that a round needs, for each of its numbers
+GROWTH = Fraction(3, 2)  # factor of epsilon from a round to the next
+GRID_SHARE = Fraction(3, 10)  # the grid's share of epsilon if a round follows
 
 
 class Cluster(Release):
@@ -59,12 +59,12 @@ class Cluster(Release):
     draws = True
     settings: ClusterSettings
 
-    # How a task comes about.
+    # Making a task.
 
     @classmethod
     @override
     def canonical(cls, settings: Any, schema: Schema) -> Cluster:
-        """Put the columns and their bounds into the schema's order."""
+        """Return the task with columns and bounds in the schema's order."""
         columns = required(settings.columns, f"{cls.name}.columns")
         schema = schema.numeric(columns)
         if settings.bounds is None and (bounds := _schema_bounds(columns, schema)):
@@ -126,27 +126,27 @@ class Cluster(Release):
             bits=self.rounds[0].bits,
         )
 
-    # What is agreed on.
+    # Agreed parameters.
 
     @property
     def k(self) -> int:
-        """The number of clusters."""
+        """Number of clusters."""
         assert self.settings.k is not None
         return self.settings.k
 
     @property
     def on_grid(self) -> bool:
-        """True if cells are counted."""
+        """True if only cells of a grid are counted."""
         return self.settings.method == "grid"
 
     @property
     def begins_on_grid(self) -> bool:
-        """True if cells are counted first, or alone."""
+        """True if the first step counts cells of a grid."""
         return self.settings.method != "in-process"
 
     @cached_property
     def axes(self) -> tuple[Axis, ...]:
-        """The columns of numbers, of the rows that are meant."""
+        """Columns of numbers, for the rows that take part."""
         pairs = zip(self.settings.columns or (), self.settings.bounds or (), strict=True)
         return tuple(
             Axis.read(column, self.schema.attributes[column], self.where.values(column, self.schema), bounds)
@@ -155,7 +155,7 @@ class Cluster(Release):
 
     @cached_property
     def grid(self) -> Grid:
-        """The cells that are counted."""
+        """Cells that are counted."""
         parts = self.settings.parts
         if parts is None:
             epsilon = Fraction(1) if self.exact else self.epsilon
@@ -170,7 +170,7 @@ class Cluster(Release):
 
     @cached_property
     def rounds(self) -> tuple[Part, ...]:
-        """The numbers of each round; a grid is one."""
+        """Noisy numbers of each round; a grid is one round."""
         if not self.begins_on_grid:
             return self.lloyd.parts
         noise = self.noise(2 if self.replaced else 1, Fraction(1) if self.on_grid else GRID_SHARE)
@@ -179,7 +179,7 @@ class Cluster(Release):
 
     @property
     def _last(self) -> Part:
-        """The round after a grid."""
+        """Round after a grid."""
         from protocols.release.clusters import change
 
         size = len(self.axes)
@@ -188,7 +188,7 @@ class Cluster(Release):
 
     @cached_property
     def lloyd(self) -> Lloyd:
-        """The rounds in process."""
+        """Rounds of k-means in process."""
         epsilon = None if self.exact else self.epsilon
         growth = Fraction(1) if self.settings.shares == "even" else GROWTH
         settings, size = self.settings, (self.k, len(self.axes))
@@ -196,10 +196,10 @@ class Cluster(Release):
             settings.max_rows, epsilon, *size, settings.iterations, growth, settings.adjacency, settings.together
         )
 
-    # What is said of it.
+    # Disclosure.
 
     def _learnt(self) -> str:
-        """Return what both learn, a phrase."""
+        """Description of the result."""
         numbers = ", ".join(
             f"{axis.column} from {bounds.replace(':', ' to ')}"
             for axis, bounds in zip(self.axes, self.settings.bounds or (), strict=True)
@@ -221,7 +221,7 @@ class Cluster(Release):
     @property
     @override
     def disclosure(self) -> Disclosure:
-        """The openings of each round."""
+        """Openings of each round."""
         bits, whole = [part.bits for part in self.rounds], super().disclosure
 
         def opened(state: State, step: int | None = None) -> dict[str, int]:
@@ -229,10 +229,10 @@ class Cluster(Release):
 
         return replace(whole, opened=opened, bits=Bits(lambda step: bits[step.number], sum(bits), bits[0]))
 
-    # How it is run.
+    # Run.
 
     def _own(self, rows: Rows) -> Numbers | Own | tuple[Numbers, Own]:
-        """Return the counts of the cells, or the sums at any centroids, or both."""
+        """Return the counts of the cells, the sums at any centroids, or both."""
         order = [*self.schema.features(self.target), self.target]
         wanted = [
             (column, np.array([value in values for value in self.schema.attributes[column]]))
@@ -267,12 +267,12 @@ class Cluster(Release):
         rounds = noisy_lloyd(engine, sums, places, laws, self.rounds[-1].width, tell, before)
         return list(chain(*rounds))
 
-    # Its states: what was opened, round after round.
+    # Checkpoints: the opened values, round after round.
 
     @property
     @override
     def states(self) -> States:
-        """What was opened, round after round."""
+        """Checkpoints: the opened numbers, round by round."""
 
         def steps(state: State) -> int:
             return 0 if state is None else len(split(state, self.rounds))
@@ -284,10 +284,10 @@ class Cluster(Release):
             lambda state, at: state[: ends(self.rounds)[at]] if at else None,
         )
 
-    # What it brings.
+    # Result.
 
     def _shown(self, state: Sequence[int]) -> Document:
-        """Return the clusters, the one with the most rows first."""
+        """Return the clusters, largest first."""
         from parties.jobs.cluster.kmeans import rows_of
 
         opened = split(state, self.rounds)
@@ -310,7 +310,7 @@ class Cluster(Release):
         return {**about, **result.fields(self.axes, places, rows)}
 
     def _may_be_noise(self, opened: Rounds, places: Points) -> bool:
-        """Return whether one centroid may be as good as several."""
+        """Return True if one centroid may describe the rows as well as several."""
         last = self.rounds[-1]
         assert last.noise is not None
         variance = float(last.noise.variance)
@@ -320,14 +320,14 @@ class Cluster(Release):
         return round_may_be_noise(sums, least_count(last), variance)
 
     def _of_grid(self, opened: Rounds) -> tuple[Points, Numbers]:
-        """Return the centroids of the noisy grid, and the rows of each."""
+        """Return the centroids of the noisy grid, and the number of rows of each."""
         from parties.jobs.cluster.kmeans import weighted
 
         counts = consistent(np.array(opened[0], dtype=np.int64), 2 * self.settings.max_rows)
         return weighted(self.grid.places, counts, self.k)
 
     def after_grid(self, opened: Rounds) -> Points:
-        """Return where a round begins: at the centroids of the noisy grid."""
+        """Return the starting centroids of a round: those of the noisy grid."""
         return self._of_grid(opened)[0]
 
     @classmethod
@@ -350,10 +350,10 @@ class Cluster(Release):
 
 
 def _usual_method(settings: ClusterSettings, dimensions: int) -> Literal["grid", "in-process", "hybrid"]:
-    """Return how clusters of so many columns are found, by public numbers.
+    """Return the default method for this number of columns, from public numbers.
 
-    A grid of many columns says where clusters are, and not their means: where there is epsilon for two rounds only, one
-    follows it, unless that would be mostly noise, or so many clusters are too many for two parts a column.
+    A grid of many columns locates clusters but gives poor means. If epsilon allows only two rounds, one round follows
+    the grid, unless the round would be mostly noise. With too many clusters for two ranges a column there is no grid.
     """
     clusters, epsilon = settings.k or 1, Fraction(0) if settings.epsilon is None else exact(settings.epsilon)
     rows = settings.max_rows * epsilon / settings.together
@@ -368,7 +368,7 @@ def _usual_method(settings: ClusterSettings, dimensions: int) -> Literal["grid",
 
 
 def _schema_bounds(columns: Sequence[str], schema: Schema) -> tuple[str, ...] | None:
-    """Return the bounds that the schema gives these columns; None if it gives one of them none."""
+    """Return the schema's bounds of these columns; None if a column has none."""
     types = [type_of(schema.attributes.get(name, ())) for name in columns]
     numbers = [column for column in types if isinstance(column, NumberType)]
     if len(numbers) < len(types):

@@ -46,7 +46,7 @@ class Forest(SeveralTrees, ExactTree):
 
     @override
     def completed(self) -> Any:
-        """Complete the settings, with the number of attributes from which a node chooses."""
+        """Fill in the number of attributes that a node chooses from."""
         settings = super().completed()
         if settings.attributes is None:
             number = math.isqrt(max(1, len(self.questions.domains)) - 1) + 1
@@ -85,11 +85,11 @@ class Forest(SeveralTrees, ExactTree):
             opened=lambda state, step=None: opened(self.problem, state, step),
         )
 
-    # What it costs, and how it is run.
+    # Cost and run.
 
     @override
     def typical_cost(self) -> Counted:
-        """The cost of as many typical trees, level by level in parts; at most that of each by itself."""
+        """Return the cost of typical trees, level by level. Several trees cost at most the sum of each alone."""
         from protocols import cost_model
 
         tree, trees = super().typical_cost(), self.settings.trees

@@ -73,7 +73,7 @@ class Majority(Batched):
     @classmethod
     @override
     def proposed(cls, settings: KindSettings, inputs: Inputs) -> Majority:
-        """Take the classes of the table's column, unless classes are given without a target."""
+        """Use the classes of the table's column, unless the settings give classes without a target."""
         assert isinstance(settings, MajoritySettings)
         if inputs.schema is None or (settings.classes is not None and settings.target is None):
             return cls.agreed(cls(settings).specification())
@@ -110,7 +110,7 @@ class Majority(Batched):
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """The classes in the agreed order."""
+        """Classes in the agreed order."""
         return self.settings.classes or ()
 
     @property
@@ -136,7 +136,7 @@ class Majority(Batched):
 
     @override
     def parameters(self) -> dict[str, Any]:
-        """Leave out the target, which is the subject. Classes without a target are one text."""
+        """Return the public settings without the target, the subject. Classes without a target are one text."""
         others = {name: value for name, value in super().parameters().items() if name not in ("target", "classes")}
         return others if self.reads_table else {"classes": ", ".join(self.classes) or None, **others}
 
@@ -172,7 +172,7 @@ class Majority(Batched):
 
     @override
     def own(self, typed: Mapping[str, Any]) -> list[int]:
-        """Return one count for every class."""
+        """Return one count for each class."""
         text = str(typed_value(type(self), typed, "counts"))
         parts = [part.strip() for part in text.split(",")]
         if not all(re.fullmatch("[0-9]{1,19}", part) for part in parts):
@@ -186,7 +186,7 @@ class Majority(Batched):
     @contextmanager
     @override
     def open(self, inputs: Inputs) -> Iterator[Opened]:
-        """Open the typed counts, or those of the target's values."""
+        """Open the typed counts, or the counts of the target's values."""
         if not self.reads_table:
             yield Opened(self.own(inputs.typed))
             return
@@ -196,7 +196,7 @@ class Majority(Batched):
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
-        """Compare the counts; `data` are this party's counts of the classes."""
+        """Compare the counts. `data` are this party's counts of the classes."""
         import numpy as np
 
         from protocols.majority import majority

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from smc.engines import Engine
 
 
-OUTER = Fraction(1, 10)  # nearer to 0 or 1 few rows lie beyond a quantile
+OUTER = Fraction(1, 10)  # a quantile nearer to 0 or 1 has few rows beyond it
 
 
 class QuantileSettings(RoundedSettings):
@@ -63,7 +63,7 @@ class Quantile(Release):
             raise InputError(f"at: three digits are enough, not {self.settings.at}")
 
         def count(rows: Rows) -> Numbers:
-            """Return how many own rows are in each range, int64[ranges]."""
+            """Return the number of own rows in each range, int64[ranges]."""
             return cells.ranges(rows, ranges.range_of, len(ranges))[0]
 
         def show(state: Sequence[int]) -> Mapping[str, Any]:
@@ -97,10 +97,14 @@ class Quantile(Release):
         return Question(learnt, len(ranges), count, chosen, show, (noise,), opens, **about)
 
     def _check_extremes(self, share: Fraction, candidates: int) -> None:
-        """Raise InputError if the noise hides the rows beyond an outer quantile: numbers that no row has would win.
+        """Refuse an outer quantile whose noise is larger than the rows beyond it.
 
-        A number beyond all rows is worse than the quantile by the rows between: min(s, 1 - s) of them, in units in
-        which the noise is 2 max(s, 1 - s) / epsilon at most; ln of the candidates is what the greatest noise reaches.
+        Numbers beyond all rows would win otherwise. Such a number scores worse than the quantile by the rows between
+        them: min(s, 1 - s) of the rows. In this unit the noise has scale at most 2 max(s, 1 - s) / epsilon. The
+        greatest of n noises reaches about ln(n) times its scale, for n candidates.
+
+        Raises:
+            InputError: The quantile is too near to 0 or 1.
         """
         outer, bound = min(share, 1 - share), self.settings.max_rows
         if outer >= OUTER:

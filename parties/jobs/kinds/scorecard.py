@@ -1,13 +1,14 @@
 """Learn a scorecard: points for each value.
 
-The weight of evidence of a value is ln((a + 1/2) / A) - ln((b + 1/2) / B), for a rows of the good class and b of the
-other with this value, of A and B in all (Siddiqi, "Credit Risk Scorecards", 2006); the information value of a column
-is the sum of (a / A - b / B) times it. A row's points are
+Let a rows of A in the good class and b rows of B in the other class have a value. The weight of evidence of the value
+is ln((a + 1/2) / A) - ln((b + 1/2) / B) (Siddiqi, "Credit Risk Scorecards", 2006). The information value of a column is
+the sum of (a / A - b / B) times the weight over its values. A row has these points:
 
-    offset + factor (ln(A / B) + sum of weights),  factor = points_to_double / ln 2,
+    offset + factor (ln(A / B) + sum of weights),  factor = points_to_double / ln 2
 
-so `base` points stand for odds of 1 to 1 and `points_to_double` more for odds twice as good: what naive Bayes says of
-the row. Columns that say the same count twice; choose few, by `smc rank`. All of it is post-processing.
+So `base` points mean odds of 1 to 1, and `points_to_double` more points mean twice the odds. The odds are those of
+naive Bayes. Columns with equal information count twice: choose few columns with `smc rank`. Everything is
+post-processing of the noisy counts.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ class Scorecard(NaiveBayes):
         return replace(question, show=show, learnt=question.learnt.replace("naive Bayes classifier", "scorecard"))
 
     def _card(self, model: Mapping[str, Any], good: str, place: int) -> dict[str, Any]:
-        """Return weights, points and information values of every column."""
+        """Return the weights, points and information values of all columns."""
         factor = self.settings.points_to_double / math.log(2)
         totals = [count + 0.5 for count in model["classes"].values()]
         offset = self.settings.base + factor * (math.log(totals[place]) - math.log(totals[1 - place]))
@@ -116,7 +117,7 @@ class Scorecard(NaiveBayes):
 
 
 def _as_sql(document: Document) -> str:
-    """Return the points of a row as an SQL expression; a value that the card does not know has none."""
+    """Return the points of a row as an SQL expression. A value that the card lacks adds nothing."""
     card = document["scorecard"]
     terms = [str(card["offset"])]
     for column in card["columns"]:

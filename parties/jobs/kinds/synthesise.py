@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from protocols.release.selection import Workload
     from smc.engines import Engine, Profile
 
-MOST_CODES = 1 << 16  # values of a column
+MOST_CODES = 1 << 16  # maximum values of a column
 
 
 class Synthesise(Release):
@@ -51,7 +51,7 @@ class Synthesise(Release):
     Settings = SynthesiseSettings
     settings: Any
 
-    # How a task comes about.
+    # Making a task.
 
     @classmethod
     @override
@@ -88,30 +88,30 @@ class Synthesise(Release):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns, in the schema's order."""
+        """Columns, in the schema's order."""
         return self.named(self.settings)
 
     @property
     def values(self) -> list[tuple[str, ...]]:
-        """The values that each column may have."""
+        """Values of each column."""
         return [self.where.values(name, self.schema) for name in self.names]
 
     @property
     def sets(self) -> list[tuple[str, ...]]:
-        """The marginals that may be measured: single columns first, then more together."""
+        """Marginals that may be measured: single columns first, then sets of columns."""
         most = 2 if self.settings.select == "mst" else self.settings.ways
         return [names for many in range(1, min(most, len(self.names)) + 1) for names in combinations(self.names, many)]
 
     @cached_property
     def _mechanism(self) -> Noise:
-        """All rounds: they spend all of rho, whatever they come to."""
+        """Privacy loss of all rounds together. A run always spends all of rho."""
         noise = gauss(self.epsilon, exact(self.settings.delta), 1, self.settings.adjacency, self.settings.together)
         name = f"marginals by {self.settings.select.upper()}"
         return replace(noise, loss=replace(noise.loss, mechanism=name))
 
     @cached_property
     def work(self) -> Workload:
-        """The protocol's view."""
+        """Parameters of the protocol."""
         from protocols.release.selection import Workload
 
         place = {name: number for number, name in enumerate(self.names)}
@@ -127,16 +127,16 @@ class Synthesise(Release):
 
     @property
     def plan(self) -> AimProblem:
-        """The protocol's view of AIM."""
+        """Parameters of AIM in the protocol."""
         from protocols.release.aim import AimProblem, weights
 
         wanted = [names for names in self.work.sets if len(names) == self.settings.ways]
         return AimProblem(self.work, weights(self.work.sets, wanted), self.settings.model_cells)
 
-    # What is said of it.
+    # Disclosure.
 
     def _learnt(self) -> str:
-        """Return what both learn, a phrase."""
+        """Description of the result."""
         which = "some small sets of them" if self.settings.select == "aim" else "pairs that join them"
         return (
             f"how often values of {listed(self.names)}, alone and in {which}, occur in both tables' rows"
@@ -163,10 +163,10 @@ class Synthesise(Release):
             "number with noise": sum(measurement.counts.size for measurement in measured),
         }
 
-    # What it costs.
+    # Cost.
 
     def _program(self, engine: Any) -> None:
-        """Count a run with the rounds that are likely."""
+        """Return the program of a run with the likely number of rounds."""
         from parties.jobs.synthesise import expected
         from protocols.release import aim, mst
 
@@ -178,7 +178,7 @@ class Synthesise(Release):
 
     @override
     def cost(self, inputs: Inputs, extra: Any = None) -> Counted:
-        """Count a typical run: the opened values decide the number of AIM's rounds."""
+        """Count a typical run. The opened values decide the number of AIM's rounds."""
         from parties.jobs.synthesise import expected
         from protocols.release import aim
         from smc.counting import forecast
@@ -208,7 +208,7 @@ class Synthesise(Release):
         fits = expected.seconds(self.plan, self.settings.select, self.settings.generator)
         return {**super().own_seconds(), "fitting models": round(fits * own_pace_alone() / USUAL, 3)}
 
-    # How it is run.
+    # Run.
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
@@ -233,12 +233,12 @@ class Synthesise(Release):
         on_step(Step(self.states.steps(state), 1, state, "making rows"))
         return Synthesis(measured, rows.agreed(engine, self.settings, self.work, self.names, model, state))
 
-    # Its states: a step is a round, the last one the rows.
+    # Checkpoints: a step is a round, the last one the rows.
 
     @property
     @override
     def states(self) -> States:
-        """A step is a round, the last one the rows."""
+        """Checkpoints: each step is a round, and the last step has the rows."""
 
         def steps(state: Synthesis) -> int:
             return len(self._ends(state)) + (state.rows is not None)
@@ -251,7 +251,7 @@ class Synthesise(Release):
         return States(Synthesis(), steps, lambda state: state.rows is not None, cut, Synthesis.encode, Synthesis.decode)
 
     def _ends(self, state: State) -> list[int]:
-        """Return how many measurements there are after each step."""
+        """Return the number of measurements after each step."""
         many, single = len(state.measured), len(self.names)
         if not many:
             return []
@@ -261,7 +261,7 @@ class Synthesise(Release):
             else [*range(single, many + 1)]
         )
 
-    # What it brings.
+    # Result.
 
     @classmethod
     @override

@@ -1,8 +1,9 @@
 """Test whether the variance of a column is above a bound.
 
-Each party brings n, sum x and sum x^2 of its rows, in units from the least value up, which leaves the variance as it
-is. A circuit adds both parties' and compares n sum x^2 - (sum x)^2 > bound n^2, in whole numbers; without a row, no.
-The bit is exact, so it tells that much of the other's rows: enough bits, of enough bounds, tell their variance.
+Each party contributes n, sum x and sum x^2 of its rows. x is counted in units from the least value, which does not
+change the variance. A circuit adds the numbers of both parties and compares n sum x^2 - (sum x)^2 > bound n^2 in whole
+numbers. Without a row the answer is no. The bit is exact and reveals as much about the other party's rows: enough bits
+for enough bounds reveal their variance.
 """
 
 from typing import Annotated

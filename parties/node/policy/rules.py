@@ -309,7 +309,7 @@ def remarks(rules: Iterable[Rule], tables: Mapping[str, Collection[str]]) -> lis
     return remarks
 
 
-# What bounds an answer: the parameter, and the comparisons of which a rule must give one.
+# Bounds on an answer: the parameter, and comparisons; a rule must have one of them.
 BOUNDS = {
     "epsilon": ("at_most", "below"),
     "support_epsilon": ("at_most", "below"),

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from smc.counting import Program
     from smc.engines import Engine
 
-TYPICAL_CLASSES = 1000  # of the recoding that stands for the unknown one when costs are counted ahead
-COUNTABLE = 1000  # values of all columns to recode: such a run is counted in a few seconds
+TYPICAL_CLASSES = 1000  # classes assumed in an estimate, as the recoding is unknown
+COUNTABLE = 1000  # maximum sum of values of the columns: counting such a run takes a few seconds
 SHOWN = 20  # classes on a terminal
 
 
@@ -51,11 +51,15 @@ class PublishJoint(Recoded, StoppingKind):
     Settings = JointSettings
     settings: JointSettings
     enlarged, smaller = "the recoding is", "raise --k"
-    # How a task comes about.
+    # Making a task.
 
     @classmethod
     def canonical(cls, settings: JointSettings, schema: Schema) -> PublishJoint:
-        """Return the task of these settings, columns in the schema's order. `InputError` names what is wrong."""
+        """Return the task of these settings, with columns in the schema's order.
+
+        Raises:
+            InputError: A setting does not fit the schema; the message names it.
+        """
         task = cls(*cls.ordered(settings, schema))
         task.problem  # noqa: B018 (its checks)
         return task
@@ -64,7 +68,7 @@ class PublishJoint(Recoded, StoppingKind):
     def _problem(self) -> Problem:
         return replace(super()._problem(), score=self.settings.score)
 
-    # What is said of it.
+    # Disclosure.
 
     @property
     @override
@@ -84,19 +88,21 @@ class PublishJoint(Recoded, StoppingKind):
                 *self.promises(peer),
             ],
             lambda state, step=None: opened(len(self.columns), state, step),
-            # of each class, twice, whether it is cut, in which column and where; first whether any column can be cut
+            # for each class: whether it is cut, in which column and where; before, whether any column can be cut
             Bits(
                 lambda step: (0 if step.number else begun) + step.size * of_class,
-                begun + max(1, 2 * classes - 1) * of_class,  # of as many classes as values, or rows, allow
+                begun + max(1, 2 * classes - 1) * of_class,  # for the maximum number of classes that values or rows allow
             ),
         )
 
-    # What it costs.
+    # Cost.
 
     @cached_property
     @override
     def typical_cost(self) -> Counted:
-        """The cost of as many classes as are typical; at most as many as rows allow are asked for all columns."""
+        """Return the cost of a typical number of classes. At most as many as the rows allow are compared by all
+        columns.
+        """
         from protocols.publish import cost_model
 
         weight = 1
@@ -107,7 +113,7 @@ class PublishJoint(Recoded, StoppingKind):
             "typical",
             f"a recoding with {TYPICAL_CLASSES:,} classes, or as many as the rows allow",
             lambda profile: cost_model.most_bytes(self.problem, profile),
-            sum(self.problem.domains) * weight <= COUNTABLE,  # by what was measured
+            sum(self.problem.domains) * weight <= COUNTABLE,  # a measured limit
         )
 
     @override
@@ -118,11 +124,11 @@ class PublishJoint(Recoded, StoppingKind):
         cuts = recoding.cuts_in(path, self.schema, self.settings.recode or ())
         return lambda engine: cost_model.with_cuts(engine, self.problem, cuts)
 
-    # How it is run.
+    # Run.
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
-        """Run the search; `data` are this party's distinct rows."""
+        """Run the search. `data` are this party's distinct rows."""
         from protocols.publish.mondrian import Progress, mondrian
 
         watched = self.stopping(engine, on_step)
@@ -133,12 +139,12 @@ class PublishJoint(Recoded, StoppingKind):
 
         return mondrian(engine, self.problem, data, tell, start, self.columns)
 
-    # Its states: the cuts, level by level.
+    # Checkpoints: the cuts, level by level.
 
     @property
     @override
     def states(self) -> States:
-        """The cuts, level by level; the last one cuts nothing."""
+        """Checkpoints: the cuts, level by level. The last level cuts nothing."""
         from protocols.publish.cuts import decode, encode
 
         return States(
@@ -150,7 +156,7 @@ class PublishJoint(Recoded, StoppingKind):
             lambda value: decode(value or ()),
         )
 
-    # What it brings.
+    # Result.
 
     @override
     def document(self, state: State) -> Document:

@@ -1,6 +1,6 @@
 """Make one table of the rows of both parties, small cells hidden.
 
-Neither party ever sees a number without noise: see `noisy_table` and `sealed_table`.
+Neither party sees a number without noise; see `noisy_table` and `sealed_table`.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class JointTable(BySchema):
     Extra = JointTableExtra
     settings: JointTableSettings
 
-    # How a task comes about.
+    # Making a task.
 
     @classmethod
     @override
@@ -83,8 +83,11 @@ class JointTable(BySchema):
 
     @classmethod
     def canonical(cls, settings: JointTableSettings, schema: Schema) -> JointTable:
-        """Return the task of these settings, by a schema with more columns perhaps. `InputError` names what is
-        wrong."""
+        """Return the task of these settings. The schema may have more columns.
+
+        Raises:
+            InputError: A setting does not fit the schema; the message names it.
+        """
         named = {"by": required(settings.by, f"{cls.name}.by"), "across": settings.across, "sum": settings.summed}
         columns = {key: column for key, column in named.items() if column is not None}
         schema = schema.numeric([column for key, column in columns.items() if key == "sum"])
@@ -115,16 +118,16 @@ class JointTable(BySchema):
 
     @cached_property
     def layout(self) -> Layout:
-        """The table that is counted."""
+        """Cells, sums and totals of the table."""
         return Layout(self.settings, self.schema)
 
     @cached_property
     def form(self) -> TableForm:
-        """How its numbers leave."""
+        """Form in which the numbers are opened: with noise, or sealed to the analyst."""
         form = SealedTable if self.settings.epsilon is None else NoisyTable
         return form(self.layout, lambda: job_digest(self.specification()))
 
-    # What is said of it.
+    # Disclosure.
 
     @property
     @override
@@ -140,7 +143,7 @@ class JointTable(BySchema):
 
     @override
     def parameters(self) -> dict[str, Any]:
-        """Return the analyst by name and fingerprint."""
+        """Return the public settings, with the analyst by name and fingerprint."""
         values = super().parameters()
         return {**values, "analyst": None if values["analyst"] is None else analyst.told(values["analyst"])}
 
@@ -151,21 +154,21 @@ class JointTable(BySchema):
 
     @override
     def misfit(self, inputs: Inputs) -> str | None:
-        """Refuse an analyst that this party's table does not name."""
+        """Refuse an analyst that this party's table does not list."""
         table, _ = inputs.required()
         if (reader := self.disclosure.analyst) and reader not in table.analysts:
             what = f"the table here is sealed to nobody with the fingerprint {reader}"
             return f"{what}: its owner must name it under `analysts` of the table in party.toml"
         return super().misfit(inputs) or (self.form.lacking if inputs.party == 0 else "") or None
 
-    # What it costs.
+    # Cost.
 
     @override
     def cost(self, inputs: Inputs, extra: Any = None) -> Counted:
         """Return the exact cost if the number of hidden cells is given."""
         return self.form.cost(0 if extra is None else extra.hidden)
 
-    # How it is run.
+    # Run.
 
     @override
     def own_rows(self, source: Any) -> Numbers:
@@ -180,10 +183,10 @@ class JointTable(BySchema):
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
-        """Compute the table; `data` are this party's numbers."""
+        """Compute the table. `data` are this party's numbers."""
         return self.form.run(engine, data, start, on_step)
 
-    # What it brings.
+    # Result.
 
     @override
     def document(self, state: State) -> Document:

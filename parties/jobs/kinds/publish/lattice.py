@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from smc.engines import Engine
 
 MAX_CLASSES = 1 << 14
-COUNTABLE = 1 << 22  # possible classes of all nodes: such a run is counted in a few seconds
+COUNTABLE = 1 << 22  # maximum possible classes of all nodes: counting such a run takes a few seconds
 
 
 class LatticeSettings(RecodedSettings):
@@ -75,18 +75,21 @@ class PublishLattice(Recoded):
     )
     Settings = LatticeSettings
     settings: LatticeSettings
-    # How a task comes about.
+    # Making a task.
 
     @classmethod
     @override
     def planned(cls, settings: Any) -> PublishLattice:
-        """Take the settings of columns from the plan, where no other setting is given."""
+        """Take the settings of columns from the plan, unless they are given."""
         return super().planned(settings if settings.plan is None else _with_plan(settings, settings.plan))
 
     @classmethod
     def canonical(cls, settings: LatticeSettings, schema: Schema) -> PublishLattice:
-        """Return the task of these settings, columns and rules in the schema's order. `InputError` names what is
-        wrong."""
+        """Return the task of these settings, with columns and rules in the schema's order.
+
+        Raises:
+            InputError: A setting does not fit the schema; the message names it.
+        """
         from parties.alone.publish import rule_text
 
         ordered, used = cls.ordered(settings, schema)
@@ -105,7 +108,7 @@ class PublishLattice(Recoded):
 
     @cached_property
     def hierarchies(self) -> tuple[Hierarchy, ...]:
-        """Those of the columns to recode, of the schema's values."""
+        """Hierarchies of the columns to recode, cut to the schema's values."""
         from parties.alone.publish import rule_text
         from parties.alone.publish.rules import Rule
 
@@ -117,7 +120,7 @@ class PublishLattice(Recoded):
 
     @cached_property
     def full_domain(self) -> FullDomain:
-        """The protocol's view."""
+        """Parameters of the protocol."""
         from protocols.publish.lattice import FullDomain
         from protocols.publish.lattice_search import Lattice
 
@@ -125,7 +128,7 @@ class PublishLattice(Recoded):
         most = self.settings.max_classes if self.settings.against == "public" else None
         return FullDomain(self.problem, Lattice(groups, most), self.settings.max_suppressed_rows)
 
-    # What is said of it.
+    # Disclosure.
 
     @property
     @override
@@ -155,7 +158,7 @@ class PublishLattice(Recoded):
         ]
 
     def _bits_of_step(self, step: Step) -> int:
-        """Return the bits of an answer about a height, of a node of it, or of which classes are published."""
+        """Return the bits of an answer: about a height, about a node of it, or which classes are published."""
         if step.state.node is not None:
             return self.full_domain.lattice.possible(step.state.node)
         begun = 0 if step.number else 1 + len(self.columns)
@@ -163,7 +166,7 @@ class PublishLattice(Recoded):
 
     @cached_property
     def _bits_at_most(self) -> int:
-        """The bits of a search by halves, then of the levels that are chosen."""
+        """Return the maximum bits of a binary search over heights and of the chosen levels."""
         lattice = self.full_domain.lattice
         heights = [nodes for nodes in lattice.heights if nodes]
         answers = (len(lattice.heights) - 1).bit_length()
@@ -172,7 +175,7 @@ class PublishLattice(Recoded):
         classes = max(lattice.possible(node) for nodes in heights for node in nodes) if public else 0
         return 1 + len(self.columns) + (answers + 1) * index + classes
 
-    # What it costs.
+    # Cost.
 
     @cached_property
     @override
@@ -208,11 +211,11 @@ class PublishLattice(Recoded):
         node: Node = state.node
         return node
 
-    # How it is run.
+    # Run.
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
-        """Run the search; `data` are this party's distinct rows."""
+        """Run the search. `data` are this party's distinct rows."""
         from protocols.publish.lattice import Asking, levels
         from protocols.publish.lattice_search import bounds
 
@@ -223,12 +226,12 @@ class PublishLattice(Recoded):
 
         return levels(engine, self.full_domain, data, tell, start, self.columns)
 
-    # Its states: the answers, then the levels, then which classes are published.
+    # Checkpoints: the answers, then the levels, then which classes are published.
 
     @property
     @override
     def states(self) -> States:
-        """The answers, then the levels, then which classes are published."""
+        """Checkpoints: the answers, then the levels, then which classes are published."""
         from protocols.publish.lattice_search import NOTHING, decode, encode
 
         return States(
@@ -240,7 +243,7 @@ class PublishLattice(Recoded):
             lambda value: NOTHING if value is None else decode(value),
         )
 
-    # What it brings.
+    # Result.
 
     @override
     def document(self, state: Found) -> Document:
@@ -277,7 +280,7 @@ class PublishLattice(Recoded):
 
 
 def _with_plan(settings: LatticeSettings, path: Path) -> LatticeSettings:
-    """Return the settings, where they say nothing as the plan has it."""
+    """Return the settings, completed by the plan."""
     from parties.alone.publish import rule_text
     from parties.alone.publish.rules import Rule
     from parties.alone.publish.settings import read

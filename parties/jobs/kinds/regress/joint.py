@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from protocols.counts import Rows as Source
     from smc.engines import Engine
 
-COUNTABLE = 1 << 14  # noisy numbers that are counted in a few seconds
+COUNTABLE = 1 << 14  # maximum noisy numbers: counting them takes a few seconds
 WAYS = {
     "gradient": "noisy gradient descent",
     "output": "the mean of each party's own minimiser, with noise",
@@ -83,15 +83,14 @@ class RegressJoint(BySchema):
     picture = staticmethod(result.picture)  # the weights
     settings: RegressSettings
 
-    # How a task comes about.
+    # Making a task.
 
     @classmethod
     def canonical(cls, settings: RegressSettings, schema: Schema) -> RegressJoint:
-        """Return the task of these settings: columns in the schema's order, all that follows from public numbers filled
-        in."""
+        """Return the task of these settings: columns in the schema's order, defaults derived from public numbers."""
         target = schema.choose_target(settings.target)
         numeric = settings.numeric
-        if numeric is None:  # what the schema says are numbers is taken as such
+        if numeric is None:  # by the schema's types
             typed = [name for name in settings.columns or schema.attributes if name != target]
             numeric = tuple(n for n in typed if isinstance(type_of(schema.attributes.get(n, ())), NumberType)) or None
         classifies = settings.method not in SQUARES
@@ -113,13 +112,13 @@ class RegressJoint(BySchema):
 
     @property
     def classifies(self) -> bool:
-        """Whether the target has two classes; else it is of numbers."""
+        """True if the target has two classes; False if it has numbers."""
         return self.settings.method not in SQUARES
 
     @classmethod
     @override
     def proposed(cls, settings: Any, inputs: Inputs) -> RegressJoint:
-        """Take both bounds of the table, unless the job has its own."""
+        """Take both bounds from the table, unless the job has its own."""
         table, _ = inputs.required()
         if "least_rows" not in settings.model_fields_set and settings.method == "output" and table.least_rows:
             settings = settings.model_copy(update={"least_rows": table.least_rows})
@@ -137,28 +136,28 @@ class RegressJoint(BySchema):
 
     @property
     def chosen(self) -> str:
-        """The public numbers of the method, in words."""
+        """Public numbers of the method, as a phrase."""
         names = {"lambda": self.settings.regularisation, "delta": self.settings.delta, "steps": self.settings.steps}
         more = {"rate": self.settings.rate, "clip": self.settings.clip}
         return ", ".join(f"{name} {value:g}" for name, value in {**names, **more}.items() if value is not None)
 
     @cached_property
     def features(self) -> Features:
-        """The features that rows become."""
+        """Features that rows become."""
         settings = self.settings
         return features_of(self.schema, self.target, settings.columns, settings.numeric, self.classifies)[0]
 
     @cached_property
     def method(self) -> Method:
-        """The method that finds it."""
+        """Training method."""
         target = None if self.classifies else target_of(self.schema, self.target)
         return method_of(self.settings, self.features, target)
 
-    # What is said of it.
+    # Disclosure.
 
     @property
     def target(self) -> str:
-        """The class column."""
+        """Target column."""
         assert self.settings.target is not None
         return self.settings.target
 
@@ -214,13 +213,13 @@ class RegressJoint(BySchema):
 
     @override
     def misfit(self, inputs: Inputs) -> str | None:
-        """Refuse a least_rows above the table's: the noise follows from this public bound."""
+        """Refuse a `least_rows` above the table's: the noise depends on this public bound."""
         table, _ = inputs.required()
         if (self.settings.least_rows or 0) > table.least_rows:
             return f"least_rows of the job must be at most {table.least_rows}, the public bound of the table here"
         return super().misfit(inputs)
 
-    # What it costs.
+    # Cost.
 
     @override
     def cost(self, inputs: Inputs, extra: Any = None) -> Counted:
@@ -229,7 +228,7 @@ class RegressJoint(BySchema):
             is_countable=self.method.steps * self.method.numbers <= COUNTABLE,
         )
 
-    # How it is run.
+    # Run.
 
     @property
     @override
@@ -242,14 +241,18 @@ class RegressJoint(BySchema):
         return self.method.steps if self.streamed else 0
 
     def own_rows(self, source: Source) -> OwnRows | OwnMoments:
-        """Return this party's rows. `InputError` if there are fewer than was agreed on."""
+        """Return this party's rows.
+
+        Raises:
+            InputError: There are fewer rows than agreed.
+        """
         rows: OwnRows | OwnMoments
         if isinstance(self.method, Squares):
             rows = moments_of(source, self.method.moments)
         else:
             rows = (stream_of if self.streamed else rows_of)(source, self.method.space)
         least = self.settings.least_rows or 0
-        if rows.total < least:  # of a file: a table's are at least its own bound, and that is not below the job's
+        if rows.total < least:  # of a file; a table has at least its own bound, which is not below the job's
             agreed = f"{least}, the agreed bound (least_rows)"
             raise UnfitError(
                 f"there are {rows.total} rows, fewer than {agreed}", loggable=f"the rows are fewer than {agreed}"
@@ -263,14 +266,14 @@ class RegressJoint(BySchema):
     @contextmanager
     @override
     def open(self, inputs: Inputs) -> Iterator[Opened]:
-        """Open the rows with their fingerprint: a continued session needs the same rows for its noise."""
+        """Open the rows with their fingerprint: a resumed session must use equal rows."""
         with inputs.counts(self.target, self.columns, self.schema, self.streamed) as source:
             brought, digest = self.method.own(self.own_rows(source)), source.fingerprint_of_rows
             yield Opened(brought, fingerprint(digest, brought) if isinstance(self.method, Squares) else digest)
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
-        """Run the method; `data` is the value of `Method.own`."""
+        """Run the method. `data` is the value of `Method.own`."""
 
         def tell(step: int, opened: State) -> None:
             words = f"step {step + 1} of {self.method.steps}" if self.method.steps > 1 else self.method.words
@@ -278,14 +281,14 @@ class RegressJoint(BySchema):
 
         return self.method.run(engine, data, tell, start)
 
-    # Its states: what was opened, step by step.
+    # Checkpoints: the opened values, step by step.
 
     @property
     @override
     def states(self) -> States:
         return opened_steps(lambda state: len(state) == self.method.steps)
 
-    # What it brings.
+    # Result.
 
     @override
     def document(self, state: State) -> Document:

@@ -1,13 +1,13 @@
 """Choose the best of several candidates, with noise.
 
-The exponential mechanism in its best form (`protocols.release.choice`), for any utility that is such a sum. What a row
-of some values gives is public: a table of candidates and values of a column, the price that it would pay, or an
-expression of columns for each candidate (`parties.jobs.release.utility`).
+The mechanism is the exponential mechanism in its permute-and-flip form (`protocols.release.choice`). The utility of a
+candidate is a sum over the rows. The contribution of a row is public, given its values: a table of candidates and
+values, the price that a buyer would pay, or an expression of columns (`parties.jobs.release.utility`).
 
-**Sensitivity** is derived from it. Candidate i wins iff its noise is at least s, which is the greatest score with noise
-of the others, less its own score. A row that gives v moves s by max v - min v at most, up or down: by its span, not
-by twice its greatest number. So the noise is for the greatest span of all values that a row can have; a row that is
-replaced takes one away and brings another, of the same group or not: twice that.
+**Sensitivity.** Let s be the greatest noisy score of the other candidates, less the candidate's own score. A candidate
+wins if and only if its noise is at least s. A row with contributions v moves s by at most max v - min v, up or down: by
+its span, not by twice its greatest number. The noise is for the greatest span of any possible row. A replaced row
+removes one contribution and adds another, possibly in another group, so its noise is twice as large.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class Choose(Release):
         of = " and ".join(columns[len(groups.by) :])
         cells = self.summed(*columns) if self.settings.utility is None else self.cells(*columns)
         candidates, scores = self._scores(cells, columns[len(groups.by) :])
-        from_zero = scores - scores.min()  # the same for all candidates of a row: it changes no choice
+        from_zero = scores - scores.min()  # subtracts one constant from all candidates of a row, which keeps the choice
         span = int((scores.max(axis=0) - scores.min(axis=0)).max())
         noise = self.noisy_max(max(1, span) * (1 + self.replaced))
         law = None if noise is None else noise.law(len(candidates) * groups.number)
@@ -145,8 +145,10 @@ class Choose(Release):
         )
 
     def _scores(self, cells: Cells, columns: tuple[str, ...]) -> tuple[tuple[str, ...], Numbers]:
-        """Return the candidates, and what a row of each value, or of values together, gives to each of them,
-        int64[candidates, values] in units."""
+        """Return the candidates, and the contribution of a row to each of them by its value or values.
+
+        The contributions are int64[candidates, values], in units of the finest decimal.
+        """
         table, prices, utility = self.settings.scores, self.settings.prices, self.settings.utility
         if [table, prices, utility].count(None) != 2:
             raise InputError("scores: give either scores of candidates, or prices, or a utility")
@@ -175,7 +177,11 @@ class Choose(Release):
 
 
 def _read(table: str, column: str, values: tuple[str, ...]) -> tuple[tuple[str, ...], list[list[Fraction]]]:
-    """Return candidates and their scores of each value, 0 where none is given. `InputError` names what is wrong."""
+    """Return the candidates and their scores for each value, 0 where none is given.
+
+    Raises:
+        InputError: The text has a wrong form; the message names the part.
+    """
     names, rows = [], []
     for part in filter(str.strip, table.split(";")):
         name, colon, entries = part.partition(":")

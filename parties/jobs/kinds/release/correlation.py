@@ -1,19 +1,18 @@
 """Correlate two columns of numbers, with noise.
 
-Each number stands between the bounds of its column: u and v from 0 to 1. With the three parts of 1 that Bernstein's
-polynomials are, (1 - u)^2, 2 u (1 - u) and u^2, and the same of v, the nine products are opened as sums over the rows,
-all with the same noise. They are the parts of 1, so a row more or less changes the nine by 1 together, wherever it lies
-(as for a mean, `release.mean`), and all of epsilon is for all of them. Around the middles, x = u - 1/2 and
-y = v - 1/2, they add up to
+Each number is scaled by the bounds of its column: u and v are from 0 to 1. Bernstein's polynomials of degree 2, (1 -
+u)^2, 2 u (1 - u) and u^2, add up to 1, and likewise for v. Their nine products add up to 1, too. The sums of these
+products over the rows are opened, all with equal noise. A row changes the nine sums by 1 together, so all of epsilon
+serves all of them (as for a mean, `release.mean`). With x = u - 1/2 and y = v - 1/2 the sums give
 
     T = all nine, the number of rows                    sum x = (last - first) / 2 of the three sums over v
     sum x^2 = (first - middle + last) / 4 of these      sum x y = (corners of equal ends - the others) / 4
 
 and likewise for y; then r = (sum x y - sum x sum y / T) / sqrt((sum x^2 - (sum x)^2 / T) (sum y^2 - (sum y)^2 / T)).
 
-**The interval.** Each of the six is a sum of noisy numbers with known factors of one size, so its reach is that of a
-sum of so many noises, at a sixth of 5 % each. The least and the greatest r for six numbers within these reaches, each
-term by itself (interval arithmetic), are told: nothing is approximated, and the interval is longer than it need be.
+**The interval.** Each of the six sums adds noisy numbers with factors of one size. Its reach is the bound on such a sum
+of noises at a sixth of 5 %. Interval arithmetic gives the least and the greatest r for six sums within these reaches.
+Nothing is approximated, so the interval is longer than necessary.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ from smc.errors import InputError
 if TYPE_CHECKING:
     from protocols.counts import Rows
 
-EACH = 1 - (1 - CONFIDENCE) / 6  # of six sums, so that all are within their reach
+EACH = 1 - (1 - CONFIDENCE) / 6  # confidence of each sum, so that all six hold together
 
 
 class CorrelationSettings(GroupSettings, DrawnSettings):
@@ -77,7 +76,7 @@ class Correlation(Release):
         groups = cells.groups.number // down.shape[1]
 
         def count(rows: Rows) -> Any:
-            """Return own nine sums of each group, int64[9 groups]."""
+            """Return the nine own sums of each group, int64[9 groups]."""
             by_first = cells.sums(rows, *across).reshape(3, groups, -1)  # of each value of the first column
             return own_vector(np.einsum("pv,qgv->pqg", down, by_first))
 
@@ -97,7 +96,7 @@ class Correlation(Release):
         )
 
     def _values(self, column: str) -> Values:
-        """Return the numbers of a column's wanted values; 0 and 1 for two of the schema that are no numbers."""
+        """Return the numbers of a column's values that take part; 0 and 1 for two values that are not numbers."""
         labels = self.where.values(column, self.schema)
         present = [label for label in self.schema.attributes[column] if label != MISSING]
         if len(present) == 2 and None in map(decimal, present):
@@ -106,14 +105,14 @@ class Correlation(Release):
 
 
 def _parts(values: Values) -> Any:
-    """Return the three parts of span^2 of each value, int64[3, values], 0 for a missing one."""
+    """Return the three polynomials of each value, times span^2, int64[3, values]; 0 for a missing value."""
     above, below = values.from_zero.vector, values.below
     return np.array([below**2, 2 * above * below, above**2])
 
 
 @dataclass(frozen=True)
 class _Range:
-    """A number that is known to be from `low` to `high`."""
+    """Interval of real numbers, from `low` to `high`."""
 
     low: Fraction
     high: Fraction
@@ -129,16 +128,16 @@ class _Range:
         return self * _Range(1 / positive.high, 1 / positive.low)
 
     def squared(self) -> _Range:
-        """Return the range of its square."""
+        """Return the interval of the square."""
         ends = self.low**2, self.high**2
         return _Range(Fraction(0) if self.low <= 0 <= self.high else min(ends), max(ends))
 
 
 def correlations(state: Sequence[int], first: Values, second: Values, noise: Noise | None) -> list[Mapping[str, Any]]:
-    """Return the correlation of each group, and with noise the least and the greatest it can be.
+    """Return the correlation of each group; with noise also its least and greatest possible value.
 
-    `state` has the nine sums of all groups, one after the other, in units of both spans squared. There is no value
-    without rows, or where all numbers of a column are the same.
+    `state` has the nine sums for all groups, sum by sum, in units of both spans squared. A group has no value without
+    rows, or if all numbers of a column are equal.
     """
     unit = first.span**2 * second.span**2
     answers: list[Mapping[str, Any]] = []
@@ -156,11 +155,13 @@ def correlations(state: Sequence[int], first: Values, second: Values, noise: Noi
 
 
 def _correlation(table: Any, unit: int, reach: Callable[[int], int]) -> tuple[float, float] | None:
-    """Return the least and the greatest correlation for nine sums, `reach` that of the sum of so many noises; None if
-    it may be any."""
+    """Return the least and the greatest correlation for nine sums; None if any correlation is possible.
+
+    `reach` gives the bound on a sum of that number of noises.
+    """
 
     def around(total: int, factor: int, terms: int) -> _Range:
-        """A sum over `factor`, of so many noisy numbers."""
+        """Return the interval of a sum over `factor`, where the sum adds that number of noisy numbers."""
         return _Range(*(Fraction(int(total) + side * reach(terms), factor * unit) for side in (-1, 1)))
 
     rows = around(table.sum(), 1, 9)

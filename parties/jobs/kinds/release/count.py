@@ -44,7 +44,7 @@ class Count(Release):
         counted = [Cells(self.schema, predicate) for predicate in predicates]
         for cells in counted:
             cells.check()
-        # One row changes so many numbers by 1 each: no more than some predicate has overlaps.
+        # A row changes at most this many numbers, by 1 each.
         near = max(sum(not predicate.excludes(other) for other in predicates) for predicate in predicates)
         noise = self.noise(min(len(predicates), 2 * near if self.replaced else near))
 

@@ -1,17 +1,17 @@
 """Find the standard deviation and mean of a column, with noise.
 
-A number x in [a, b] stands s = x - a above the lower bound, of w = b - a in all. Three sums are opened, all with the
-same noise: of (w - s)^2, of 2 s (w - s), and of s^2. They are the parts of w^2, so a row more or less changes the three
-by w^2 together, wherever it lies, and all of epsilon is for all of them (as for a mean, `release.mean`).
-Their total T is the number of rows times w^2. In units of w, let S(m) be w^2 times the sum of (s / w - m)^2:
+A number x in [a, b] is s = x - a above the lower bound, and w = b - a is the width. Three sums over the rows are
+opened, all with equal noise: of (w - s)^2, of 2 s (w - s), and of s^2. The three terms add up to w^2. So a row changes
+the three sums by w^2 together, and all of epsilon serves all of them (as for a mean, `release.mean`). Their total T is
+the number of rows times w^2. In units of w, let S(m) be w^2 times the sum of (s / w - m)^2:
 
     S(m) = m^2 first - m (1 - m) second + (1 - m)^2 third.
 
-It is least at the mean, m = (second / 2 + third) / T, and the variance is that least, over T.
+S is least at the mean, m = (second / 2 + third) / T. The variance is this least value, divided by T.
 
-**The interval.** For m from 0 to 1 the factors of S(m) add up to 1 at most in absolute value. While each of the three
-noises is at most q, S is off by q at most for all these m at once, and T by 3 q: the variance, in units of w^2, is from
-(S - q) / (T + 3 q) to (S + q) / (T - 3 q), S being the least of what is opened. Nothing is approximated.
+**The interval.** For m from 0 to 1 the absolute factors in S(m) add up to at most 1. While each noise is at most q, the
+error of S(m) is at most q for all these m at once, and the error of T at most 3 q. So the variance, in units of w^2, is
+from (S - q) / (T + 3 q) to (S + q) / (T - 3 q), where S is the least value of the opened sums. Nothing is approximated.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from parties.jobs.release.noise import CONFIDENCE, Noise
 from parties.jobs.release.question import Part, Question, own_vector, plain, sums
 from parties.jobs.release.values import Values, read
 
-EACH = 1 - (1 - CONFIDENCE) / 3  # of three noises, so that all are within their reach
+EACH = 1 - (1 - CONFIDENCE) / 3  # confidence of each noise, so that all three hold together
 
 
 class Deviation(Release):
@@ -67,9 +67,9 @@ class Deviation(Release):
 
 
 def deviations(state: Sequence[int], values: Values, noise: Noise | None) -> list[Mapping[str, Any]]:
-    """Return deviation, variance and mean of each group, and with noise the least and greatest deviation.
+    """Return deviation, variance and mean of each group; with noise also the least and greatest deviation.
 
-    `state` has the three sums of all groups, one after the other, in units squared. There is no value without a row.
+    `state` has the three sums for all groups, sum by sum, in units squared. A group without rows has no value.
     """
     span = values.span
     wide = span * values.from_zero.unit  # b - a
@@ -79,7 +79,7 @@ def deviations(state: Sequence[int], values: Values, noise: Noise | None) -> lis
         total = first + second + third
         rows = max(round(Fraction(total, span**2)), 0)
         answer: dict[str, Any] = {"value": None, "variance": None, "mean": None, "rows": rows}
-        low, high = 0.0, float(wide) / 2  # the greatest that there can be: half of the rows at either bound
+        low, high = 0.0, float(wide) / 2  # the greatest possible: half of the rows at either bound
         if total >= span**2:
             m = min(max((Fraction(second, 2) + third) / total, Fraction(0)), Fraction(1))
             squares = m**2 * first - m * (1 - m) * second + (1 - m) ** 2 * third
@@ -96,7 +96,7 @@ def deviations(state: Sequence[int], values: Values, noise: Noise | None) -> lis
 
 
 def _share(variance: Fraction) -> Fraction:
-    """Return a variance over (b - a)^2 as it can be."""
+    """Return a variance over (b - a)^2, clipped to its possible range."""
     return min(max(variance, Fraction(0)), Fraction(1, 4))
 
 

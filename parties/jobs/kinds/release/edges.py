@@ -1,11 +1,15 @@
 """Find edges that cut a column into equal parts, with noise.
 
-A column's numbers, which are public, are taken in `groups` of neighbours, and each party counts its rows in each.
-An edge is the least start of a group below which there are k / parts of all rows or more, k = 1, ..., parts - 1; an
-edge that would stand twice stands once. With noise the numbers of rows of all groups are opened, each with discrete
-Laplace noise, and the edges follow from the sums: one row is in one group of each column, and columns share epsilon.
-The sum over i groups is off by about sqrt(2 i) / e rows, e a column's part of epsilon, whatever the number of edges.
-Exact, nothing is opened but which group each edge starts: by thresholds parts F(j) >= k n of linear sums, in a circuit.
+The column's public numbers are joined into `groups` of neighbours. Each party counts its rows in each group. Edge k is
+the start of the first group below which lie at least k / parts of all rows, k = 1, ..., parts - 1. Equal edges count
+once.
+
+With noise, the counts of all groups are opened with discrete Laplace noise, and the edges follow from their sums. A row
+is in one group of each column, and the columns share epsilon. Let e be a column's part of epsilon. The sum over i
+groups has an error of about sqrt(2 i) / e rows, whatever the number of edges.
+
+Without noise, only the group that starts each edge is opened. A circuit compares parts F(j) >= k n, where F(j) are the
+rows below group j and n are all rows.
 """
 
 from __future__ import annotations
@@ -83,7 +87,7 @@ class Edges(Release):
             places[column] = [[p for _, p in ordered[i : i + size]] for i in range(0, len(ordered), size)]
 
         def own_rows(rows: Rows) -> Numbers:
-            """Return how many own rows are in each group, column by column."""
+            """Return the number of own rows in each group, column by column."""
             tables = marginals(rows, self.schema, columns[0], self.where, [(column,) for column in columns])
             return own_vector(
                 *(
@@ -93,7 +97,7 @@ class Edges(Release):
             )
 
         def show(of_columns: Sequence[Sequence[int]]) -> Mapping[str, Any]:
-            """Return the result, from the groups that start at each column's edges, one too many for none."""
+            """Return the result from the groups that start at the edges; the number of groups means no edge."""
             edges = []
             for column, ends in zip(columns, of_columns, strict=True):
                 known = [i for i in sorted({*ends}) if 0 < i < len(starts[column])]
@@ -129,9 +133,9 @@ class Edges(Release):
 
 
 def cut(numbers: Numbers, parts: int) -> list[int]:
-    """Return the least group below which there are k / parts of all rows or more, k = 1, ..., parts - 1.
+    """Return the first group below which lie at least k / parts of all rows, for k = 1, ..., parts - 1.
 
-    Rows below a group are sums of noisy numbers, which never fall here, nor pass all rows.
+    The rows below a group are sums of noisy numbers. They are made monotone, and are at most all rows.
     """
     below = np.concatenate([[0], np.maximum.accumulate(np.maximum(numbers.cumsum(), 0))])
     return [int(np.argmax(parts * below >= k * below[-1])) for k in range(1, parts)]
@@ -139,7 +143,7 @@ def cut(numbers: Numbers, parts: int) -> list[int]:
 
 @cache
 def _netlist(size: int, parts: int, width: int, form: Form) -> Netlist:
-    """Build the circuit: rows up to the end of each group, of party 0, of party 1; for each k the group of the edge."""
+    """Build the circuit. Inputs: rows up to the end of each group, of either party. Outputs: the group of each edge."""
     from smc.circuit import Builder, any_of, total
 
     builder = Builder(form)
@@ -155,7 +159,7 @@ def _netlist(size: int, parts: int, width: int, form: Form) -> Netlist:
 
 
 def _exact(engine: Engine, numbers: Numbers, sizes: Sequence[int], parts: int, rows: int) -> list[int]:
-    """Open the group that starts at each edge, column by column; the number of groups where it is beyond all."""
+    """Open the group that starts each edge, column by column; the number of groups if the edge is beyond all."""
     from protocols.inputs import checked
     from protocols.opened import index_below
     from smc.primitives import bits

@@ -54,7 +54,7 @@ class Histogram(Release):
         )
 
     def shown(self, state: Sequence[int], cells: Cells, noise: Noise | None) -> Mapping[str, Any]:
-        """Return the result: every number within its bounds by itself, and their sum."""
+        """Return the result: every number clipped to its bounds, and their sum."""
         most = Fraction(2 * self.settings.max_rows)
         reach, reach_of_all = (None, None) if noise is None else (noise.reach(), noise.reach(cells.number))
         noisy = np.array(state, dtype=np.int64)

@@ -22,7 +22,7 @@ from parties.tables.schema import Schema
 from smc.errors import InputError
 
 WAYS = 2
-SPELT = 6  # sets that are named in a sentence
+SPELT = 6  # maximum sets listed in a sentence
 
 
 class MarginalsSettings(columns.SetSettings):
@@ -83,7 +83,7 @@ class Marginals(Release):
         noise = self.noise(len(sets) * (2 if self.replaced else 1))  # a row is in one cell of each marginal
 
         def show(state: Sequence[int]) -> Mapping[str, Any]:
-            """Return the counts as they were opened, the values in their order."""
+            """Return the counts as opened, in the order of the values."""
             tables = [np.array(state[start:end]) for start, end in pairwise(ends)]
             return {
                 "values": {name: list(known) for name, known in values.items()},
@@ -107,7 +107,7 @@ class Marginals(Release):
     @classmethod
     @override
     def text(cls, document: Document, party: int) -> str:
-        """Return the sizes of the tables: their counts are for programs."""
+        """Return the sizes of the tables; programs read the counts from the document."""
         lines = [
             f"{' x '.join(map(presenting.shown, table['columns']))}: {np.size(table['counts']):,} cells, "
             f"{np.sum(table['counts']):,} rows"
@@ -117,7 +117,7 @@ class Marginals(Release):
 
 
 def _read(text: str) -> list[tuple[str, ...]]:
-    """Return sets of columns: names with commas between them, sets with semicolons."""
+    """Return sets of columns from a text: commas between names, semicolons between sets."""
     sets = [tuple(name.strip() for name in part.split(",") if name.strip()) for part in text.split(";") if part.strip()]
     for names in sets:
         if not 1 <= len(names) <= MOST_WAYS:
@@ -128,7 +128,7 @@ def _read(text: str) -> list[tuple[str, ...]]:
 
 
 def _sets(settings: Any) -> list[tuple[str, ...]]:
-    """Return the sets of settings in canonical form."""
+    """Return the sets of the settings in canonical form."""
     if settings.sets is None:
         return columns.subsets(settings.columns, settings.ways or WAYS)
     return _read(settings.sets)

@@ -1,15 +1,14 @@
 """Find the mean of a column, with noise.
 
-Of numbers in [a, b] the sum of what they are above a and the sum of what they are below b are opened, both with the
-same noise. A row more or less changes the two by b - a together, wherever it lies (Kulesza, Suresh, Wang 2023), so all
-of epsilon is for both: their sum is the number of rows times b - a, and where the mean lies between a and b is what
-share of that the first is. Its error is 1.41 times less than that of a sum and a number of rows with half of epsilon
-each.
+The numbers are in [a, b]. Two sums over the rows are opened with equal noise: of x - a and of b - x. A row changes both
+together by b - a, whatever its x (Kulesza, Suresh, Wang 2023). So all of epsilon serves both sums. Their total is the
+number of rows times b - a. The first sum's share of the total is the position of the mean between a and b. The error is
+1.41 times smaller than with half of epsilon for a sum and half for a number of rows.
 
-**The interval** (Fieller 1954). Let p be the share that is meant, and U and V what is opened, with noises X and Y. Then
-U - p (U + V) is (1 - p) X - p Y. Discrete Laplace noise and Laplace's of the same scale can be drawn together so that
-they are never more than 1 apart, and such a mean of two of Laplace's is no further from 0 than one of them (Proschan
-1965). So with 95 % |U - p (U + V)| is at most the scale times ln 20, and 1; all p of which that is true are told.
+**The interval** (Fieller 1954). Let p be the true share, and let U and V be the opened sums with noises X and Y. Then U
+- p (U + V) = (1 - p) X - p Y. Discrete Laplace noise and Laplace noise of equal scale have a coupling with a distance
+of at most 1. A weighted mean of two Laplace variables is not more spread than one of them (Proschan 1965). So with
+probability 95 %, |U - p (U + V)| <= scale ln 20 + 1. The interval has all p that satisfy this.
 """
 
 from __future__ import annotations
@@ -61,10 +60,10 @@ class Mean(Release):
 
 
 def means(state: Sequence[int], values: Values, noise: Noise | None) -> list[Mapping[str, Any]]:
-    """Return the mean of each group, and with noise the least and the greatest that it may be.
+    """Return the mean of each group; with noise also its least and greatest possible value.
 
-    `state` has for all groups how much the numbers are above the lower bound, in units, and then how much below the
-    upper one. There is no value without a row.
+    `state` has the sums of x - a for all groups, in units, and then the sums of b - x. A group without rows has no
+    value.
     """
     unit, span = values.from_zero.unit, values.span
 
@@ -76,7 +75,7 @@ def means(state: Sequence[int], values: Values, noise: Noise | None) -> list[Map
     for above, below in zip(state[: len(state) // 2], state[len(state) // 2 :], strict=True):
         total, rows = above + below, max(round(Fraction(above + below, span)), 0)
         value, low, high = None, values.least, values.greatest
-        if total >= span:  # else there may be no row, and the mean may be any
+        if total >= span:  # below, there may be no row, and any mean is possible
             low, value, high = (mean(above + step, total) for step in (-reach, 0, reach))
         answer: dict[str, Any] = {"value": None if value is None else plain(value), "rows": rows}
         if noise is not None:

@@ -45,7 +45,7 @@ class Median(Release):
         law = None if noise is None else noise.law(len(candidates) * groups)
 
         def count(rows: Rows) -> Numbers:
-            """Return how many rows have less than each candidate, then how many have more."""
+            """Return the numbers of rows below each candidate, then above each candidate."""
             by_range = cells.ranges(rows, candidates.range_of, len(candidates)).T
             up_to = by_range.cumsum(axis=0)
             return np.concatenate([up_to - by_range, up_to[-1] - up_to]).reshape(-1)

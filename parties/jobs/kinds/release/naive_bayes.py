@@ -1,7 +1,7 @@
 """Learn a naive Bayes classifier, with noise.
 
-Each column's table adds up to the rows of the classes, so these are not opened by themselves: they are the mean of what
-the tables say, each weighted by the inverse of its noise, and every table is then moved to that (least squares).
+Each column's table adds up to the rows of the classes. So these are not opened separately. They are the mean of the
+tables' sums, weighted by the inverse of the noise. Every table is then moved to this mean by least squares.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class NaiveBayes(Release):
     @property
     @override
     def warnings(self) -> list[str]:
-        """A warning if a count has more noise than rows, even with all columns together."""
+        """Warning if a count has more noise than rows, even if all columns are used together."""
         tables = [len(self.schema.attributes[name]) for name in self.settings.columns]
         counts = len(self.schema.attributes[self.target]) * sum(tables)
         rows = 2 * self.settings.max_rows * len(tables) / counts  # in a count, at the most
@@ -108,7 +108,7 @@ class NaiveBayes(Release):
             return own_vector(*(tables[column] for column in columns))
 
         def show(state: Sequence[int]) -> Mapping[str, Any]:
-            """Return the model; classes are told alike by all tables, and each table by itself is made consistent."""
+            """Return the model. All tables share one estimate of the classes, and each table is made consistent."""
             noisy = np.split(np.array(state, dtype=np.int64).reshape(-1, len(classes)), np.cumsum(sizes)[:-1])
             shares = [1 / size for size in sizes]
             by_class = np.average([table.sum(axis=0) for table in noisy], axis=0, weights=shares)
@@ -139,18 +139,18 @@ class NaiveBayes(Release):
 
 
 def is_mostly_noise(tables: Sequence[Numbers], variance: float) -> bool:
-    """Return whether noisy counts of values by class differ no more than by their noise.
+    """Return True if the noisy counts of values by class vary no more than their noise.
 
-    What is left of a table without the means of its rows and columns has a mean square of the noise's variance and what
-    values and classes have to do with each other. Of so many numbers it is a mean within the square root of 5 over
-    their number times that, of Laplace noise; of Gaussian noise nearer. Only what is opened is looked at.
+    Subtract the means of rows and columns from each table. The mean square of the rest estimates the noise's variance
+    plus the dependence of values and classes. For n numbers with Laplace noise this estimate has a relative standard
+    deviation of sqrt(5 / n); less for Gaussian noise. The function reads opened numbers only.
 
     Args:
-        tables: Noisy counts [values, classes] of each column, as they were opened.
-        variance: That of the noise of a count.
+        tables: Noisy counts [values, classes] of each column, as opened.
+        variance: Variance of the noise of a count.
 
     Returns:
-        True if a model of them may be no better than a constant answer.
+        True if a model from these counts may be no better than a constant answer.
     """
     squares, freedom = 0.0, 0
     for table in tables:

@@ -55,7 +55,7 @@ class Table(Histogram):
 
     @override
     def shown(self, state: Sequence[int], cells: Cells, noise: Noise | None) -> Mapping[str, Any]:
-        """Return the result: cells that are consistent, and the margins by each column."""
+        """Return the result: consistent cells, and the margins of each column."""
         document = dict(super().shown(state, cells, noise))
         noisy = np.array(state, dtype=np.int64)
         whole = noisy if noise is None else consistent(noisy, 2 * self.settings.max_rows)
@@ -68,7 +68,7 @@ class Table(Histogram):
         return document | {"margins": self._margins(noisy, whole, cells, noise)}
 
     def _shares(self, noisy: Any, whole: Any, cells: Cells, noise: Noise | None) -> list[dict[str, float | None]]:
-        """Return the percentages of the cells: of all rows, or of those with the same values of some columns."""
+        """Return the percentages of the cells: of all rows, or of the rows with equal values in given columns."""
         within = [place for place, column in enumerate(cells.by) if column in (self.settings.within or ())]
         shape = tuple(map(len, cells.domains))
         places = np.arange(whole.size).reshape(shape)
@@ -81,7 +81,7 @@ class Table(Histogram):
         return shares
 
     def _margins(self, noisy: Any, whole: Any, cells: Cells, noise: Noise | None) -> list[Document]:
-        """Return sums of the cells by each column; the interval is that of the sum of the noisy cells."""
+        """Return the sums of the cells for each column. Their intervals are those of sums of noisy cells."""
         shape = tuple(map(len, cells.domains))
         most = Fraction(2 * self.settings.max_rows)
         margins = []

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class ChoiceSettings(GroupSettings):
-    """Those of a choice among the values of a column."""
+    """Settings of a choice among the values of a column."""
 
     column: Name | None = public(None, "Column", "Column whose values are the candidates", column=True)
 
@@ -59,7 +59,7 @@ class Top(Release):
         law = None if noise is None else noise.law(size * groups)
 
         def opened(engine: Engine, numbers: Numbers) -> list[int]:
-            """Return the places of each group, one group after the other."""
+            """Return the opened values' positions, group by group."""
             return noisy_top(engine, numbers.reshape(size, -1), first, width, law).T.reshape(-1).tolist()
 
         which = "the most frequent value" if first == 1 else f"the {first} most frequent values, in their order,"

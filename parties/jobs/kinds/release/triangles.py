@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from smc.engines import Profile
 
 
-COUNTABLE_PAIRS = 1 << 17  # of 512 vertices
+COUNTABLE_PAIRS = 1 << 17  # pairs of 512 vertices
 
 
 class TrianglesSettings(GaussianSettings):
@@ -82,7 +82,7 @@ class Triangles(Release):
         def count(counts: Counts) -> Numbers:
             """Return whether there is an edge, for each pair of vertices."""
             table = pairs(counts, self.schema, ends[1], self.where)[ends[0]]
-            edges = np.zeros((size + 1,) * 2, dtype=np.int64)  # the last one is where missing ends go
+            edges = np.zeros((size + 1,) * 2, dtype=np.int64)  # the last index is for missing ends
             rows, columns = ([places.get(v, -1) for v in self.where.values(name, self.schema)] for name in ends)
             edges[np.ix_(rows, columns)] = table > 0
             first, second = triangles.pairs(size)
@@ -100,7 +100,7 @@ class Triangles(Release):
                 lambda state: {**about, "numbers": [{"of": "graph", "value": state[0]}]},
                 opens="exact number",
                 target=ends[1],
-                bits=(3 * comb(size, 3)).bit_length(),  # three times the number is opened
+                bits=(3 * comb(size, 3)).bit_length(),  # the opened number is three times the count
             )
         together = self.settings.together
         if self.settings.delta is None:
@@ -126,7 +126,7 @@ class Triangles(Release):
         )
 
     def _by_ladder(self, what: str, size: int, count: Count, about: dict[str, Any], target: str) -> Question:
-        """Return the question whose number has noise of the graph's own ladder, or of the global sensitivity."""
+        """Return the question whose noise follows the graph's own ladder, or the global sensitivity."""
         from protocols.release import ladder, triangles
 
         together, most = self.settings.together, comb(size, 3)
@@ -167,7 +167,7 @@ class Triangles(Release):
         return list(dict.fromkeys(v for name in ends for v in self.schema.attributes[name] if v != MISSING))
 
     def _ends(self) -> tuple[str, str]:
-        """Return the columns of an edge's vertices."""
+        """Return the two columns that hold an edge's vertices."""
         columns = self.named(self.settings)
         if len(columns) != 2:
             raise InputError(f"columns: name the two that say which vertices a row joins, not {len(columns)}")
@@ -175,7 +175,7 @@ class Triangles(Release):
 
     @override
     def cost(self, inputs: Inputs, extra: Any = None) -> Counted:
-        """Count the run. Noise of a smaller scale may take a few gates more; the batches of pairs are alike."""
+        """Count the run. Noise of a smaller scale may need a few gates more. All batches of pairs have equal cost."""
         from protocols.release import triangles
         from smc.counting import forecast
 

@@ -66,7 +66,7 @@ class Chi2(Significance):
             return np.asarray(gaps.sum(axis=(1, 2)))
 
         def null(rng: np.random.Generator, opened: Numbers) -> Reals:
-            """Draw tables with the opened margins' shares, float64[SIMULATED, cells]."""
+            """Draw tables from the shares of the opened margins, float64[SIMULATED, cells]."""
             (counts,) = table(opened[None].astype(np.float64))
             number = max(int(counts.sum()), 1)
             shares = np.outer(counts.sum(axis=1), counts.sum(axis=0)).ravel()
@@ -74,7 +74,7 @@ class Chi2(Significance):
             return rng.multinomial(number, shares, SIMULATED).astype(np.float64)
 
         def least(opened: Reals) -> float:
-            """Return the rows expected in the rarest cell."""
+            """Return the expected number of rows in the rarest cell."""
             (counts,) = table(opened[None])
             rarest = counts.sum(axis=1).min() * counts.sum(axis=0).min()
             return float(rarest / max(counts.sum(), 1))

@@ -75,7 +75,7 @@ class Trend(Significance):
         weights = np.array(scores, dtype=np.int64)
 
         def by_group(counts: Any) -> Numbers:
-            """Return rows with and without the value, int64[groups, 2]."""
+            """Return the rows with and without the value, int64[groups, 2]."""
             table = cells.count(counts, target)
             return np.stack([table[:, yes], table.sum(axis=1) - table[:, yes]], axis=1)
 
@@ -114,7 +114,7 @@ class Trend(Significance):
         return values[-1] if value is None else value
 
     def _scores(self, groups: tuple[str, ...]) -> list[int]:
-        """Return the groups' scores as integers from 0 up: a linear change of them leaves the statistic the same."""
+        """Return the scores of the groups as integers from 0. A linear change of scores keeps the statistic."""
         if len(groups) < 2:
             raise InputError("by: two groups at least are needed")
         numbers = [decimal(group) for group in groups]
@@ -123,7 +123,7 @@ class Trend(Significance):
         return list(Values(tuple(numbers)).from_zero.whole)
 
     def _statistic(self, opened: Reals, weights: Numbers) -> Reals:
-        """Return the statistic of each table, float64[tables]; with its sign if the alternative has one."""
+        """Return the statistic of each table, float64[tables]; signed if the alternative has a direction."""
         table = np.maximum(opened, 0).reshape(len(opened), -1, 2)
         of_yes, rows = table[:, :, 0], table.sum(axis=2)
         n, r = rows.sum(axis=1), of_yes.sum(axis=1)
@@ -134,13 +134,13 @@ class Trend(Significance):
 
 
 def _least(opened: Reals) -> float:
-    """Return the rows expected in the rarest cell."""
+    """Return the expected number of rows in the rarest cell."""
     table = np.maximum(opened, 0).reshape(-1, 2)
     return float(table.sum(axis=1).min() * table.sum(axis=0).min() / max(table.sum(), 1))
 
 
 def _null(rng: np.random.Generator, opened: Numbers) -> Reals:
-    """Draw tables whose groups all have the share of all rows, float64[SIMULATED, numbers]."""
+    """Draw tables whose groups all have the overall share, float64[SIMULATED, numbers]."""
     table = np.maximum(opened, 0).reshape(-1, 2)
     rows = table.sum(axis=1)
     share = table[:, 0].sum() / max(rows.sum(), 1)

@@ -68,16 +68,16 @@ class Welch(Significance):
         about: dict[str, Any] = {"subject": column, "target": column}
 
         def own(counts: Any) -> Numbers:
-            """Return n, s, q of the second group, then of the first."""
+            """Return n, s, q of the second group, then of the first group."""
             return (cells.count(counts, column)[::-1] @ powers.T).ravel()
 
         if self.settings.epsilon is not None:
-            # Rows, sums and squares of a group take a third of epsilon each; of the two groups a row is in one.
+            # Rows, sums and squares of a group take a third of epsilon each. A row is in one of the two groups.
             parts = []
             for power in range(3):
                 change = (greatest**power) * (2 if self.replaced else 1)
                 parts.append(Part(2, bound * greatest**power, False, self.noise(change, Fraction(1, 3))))
-            order = [0, 3, 1, 4, 2, 5]  # by power, not by group
+            order = [0, 3, 1, 4, 2, 5]  # ordered by power, not by group
             return self.simulated(
                 f"{learnt}, by sums with noise",
                 parts,
@@ -95,14 +95,14 @@ class Welch(Significance):
         return decision(learnt, widths, own, circuit, lambda state: self.answer(bool(state[0])), **about)
 
     def _statistic(self, opened: Reals) -> Reals:
-        """Return t of each line of n2, n1, s2, s1, q2, q1, float64[lines]; its absolute value if two-sided."""
+        """Return t for each line of n2, n1, s2, s1, q2, q1, float64[lines]; its absolute value if two-sided."""
         means, variances, _ = _moments(opened)
         t = (means[:, 0] - means[:, 1]) / np.sqrt(variances.sum(axis=1))
         return np.asarray(self.sign * t if self.sign else np.abs(t))
 
 
 def _moments(opened: Reals) -> tuple[Reals, Reals, Reals]:
-    """Return means, squared errors of the means and rows of the groups, float64[lines, 2] each, within their bounds."""
+    """Return group means, their squared errors and numbers of rows, float64[lines, 2] each, clipped to their bounds."""
     rows, added, squares = (opened[:, 2 * i : 2 * i + 2] for i in range(3))
     rows = np.maximum(rows, 2)
     means = added / rows
@@ -111,7 +111,7 @@ def _moments(opened: Reals) -> tuple[Reals, Reals, Reals]:
 
 
 def _null(rng: np.random.Generator, opened: Numbers) -> Reals:
-    """Draw what normal values of one mean and the opened variances would bring, float64[SIMULATED, 6]."""
+    """Draw opened numbers for normal values with equal means and the opened variances, float64[SIMULATED, 6]."""
     means, errors, rows = (line[0] for line in _moments(opened[None].astype(np.float64)))
     common = float((means * rows).sum() / rows.sum())
     variance = errors * rows
