@@ -1,11 +1,11 @@
-"""Tables in memory as categories: the cells of data frames, Arrow tables and arrays, spelled as a schema spells them.
+"""Tables in memory as categories: data frames, Arrow tables and arrays, with cells spelled as in a schema.
 
-Frames are read through narwhals, which scikit-learn itself reads them with: one way for pandas, Polars, Arrow and
-others, without a conversion between them and without depending on any.
+Frames are read through narwhals, as in scikit-learn: one code path for pandas, Polars, Arrow and others, without
+conversion between them and without a dependency on any.
 
-A category is text. Space around it is dropped, and an empty text, None and NaN mean `?`, a missing value, as in a CSV
-file. A number is spelled as short as it can be, and without a fraction if it has none: 3.0 is `3`, because a column of
-whole numbers turns into fractions as soon as one is missing. Truth values are `True` and `False`, dates ISO 8601.
+A category is text without spaces around it. An empty text, None and NaN mean `?`, a missing value, as in a CSV file. A
+number has its shortest spelling, and no fraction if it is whole: 3.0 is `3`, because a gap turns a column of whole
+numbers into fractions. Truth values are `True` and `False`; dates are ISO 8601.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Frame = nw.DataFrame[Any]
 
 
 def spell(cell: Any) -> str:
-    """Return the category that a cell stands for."""
+    """Return the category of a cell."""
     if cell is None:
         return MISSING
     if isinstance(cell, np.generic):
@@ -45,28 +45,32 @@ def spell(cell: Any) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """A column's cells, all of one type but for None; make it with `column`."""
+    """Cells of a column, all of one type or None; made by `column`."""
 
     name: str
     cells: Sequence[Any]
 
     def where(self, row: int) -> str:
-        """Return the place of a cell, for messages."""
+        """Return the location of a cell, for messages."""
         return f"row {row} (the first is 0), column {quoted(self.name)}"
 
     def domain(self) -> tuple[str, ...]:
-        """Return the categories that occur: numbers by size, text by its letters, a missing value last."""
+        """Return the categories that occur: numbers by size, texts by letters, a missing value last."""
         spelled = {cell: spell(cell) for cell in set(self.cells)}
         present = sorted(cell for cell, text in spelled.items() if text != MISSING)
         values = tuple(dict.fromkeys(spelled[cell] for cell in present))
         return (*values, MISSING) if len(present) < len(spelled) else values
 
     def codes(self, values: Sequence[str]) -> NDArray[np.int32]:
-        """Return the index of every cell in `values`, int32[rows]; -1 if it is none of them."""
+        """Return the index of every cell in `values`, int32[rows]; -1 for a cell that is not there."""
         return np.fromiter(map(_Codes(values).__getitem__, self.cells), np.int32, len(self.cells))
 
     def schema_codes(self, values: Sequence[str]) -> NDArray[np.int32]:
-        """Return the index of every cell in the schema's values. `InputError` names the first that is none."""
+        """Return the index of every cell in the schema's values.
+
+        Raises:
+            InputError: A cell is not in the schema; the message names the first one.
+        """
         codes = self.codes(values)
         outside = np.flatnonzero(codes < 0)
         if not outside.size:
@@ -80,7 +84,11 @@ class Column:
 
 
 def column(name: str, cells: Sequence[Any]) -> Column:
-    """Return a column. `InputError` names the first cell that cannot be a category: a list, bytes, an object."""
+    """Return a column.
+
+    Raises:
+        InputError: A cell cannot be a category: a list, bytes, an object. The message names the first one.
+    """
     kinds = set(map(type, cells))
     strange = {kind for kind in kinds if not issubclass(kind, KINDS)}
     if strange:
@@ -92,7 +100,11 @@ def column(name: str, cells: Sequence[Any]) -> Column:
 
 
 def frame(table: Any) -> Frame | None:
-    """Return the table if it is a data frame of any kind, else None. `InputError` for one not in memory."""
+    """Return the table if it is a data frame of any library, else None.
+
+    Raises:
+        InputError: The frame is not in memory.
+    """
     native = nw.from_native(table, pass_through=True)
     if isinstance(native, nw.LazyFrame):
         raise InputError("the table is a query that has not been run: collect it first, with its classes inside")
@@ -100,7 +112,11 @@ def frame(table: Any) -> Frame | None:
 
 
 def named_frame(table: Any) -> Frame:
-    """Return a data frame of any kind. `InputError` for anything else: its columns have no names."""
+    """Return a data frame of any library.
+
+    Raises:
+        InputError: The object is not a data frame, so its columns have no names.
+    """
     data = frame(table)
     if data is None:
         raise InputError(f"a {type(table).__name__} is no data frame: columns need names")
@@ -108,7 +124,11 @@ def named_frame(table: Any) -> Frame:
 
 
 def select(table: Frame, names: Sequence[str]) -> Frame:
-    """Select some of a frame's columns. `InputError` names the first that is not there."""
+    """Return some of a frame's columns.
+
+    Raises:
+        InputError: A column is missing; the message names the first one.
+    """
     absent = [name for name in names if name not in table.columns]
     if absent:
         hint = instead(absent[0], map(str, table.columns))
@@ -117,20 +137,24 @@ def select(table: Frame, names: Sequence[str]) -> Frame:
 
 
 def frame_columns(table: Frame, names: Sequence[str], wanted: Container[str]) -> list[Column]:
-    """Return the wanted columns of a frame whose columns shall have these names."""
+    """Return the required columns of a frame whose columns must have these names."""
     series = zip(names, table.iter_columns(), strict=True)
     return [column(name, _cells(cells)) for name, cells in series if name in wanted]
 
 
 def array_columns(table: NDArray[Any], names: Sequence[str], wanted: Container[str]) -> list[Column]:
-    """Return the wanted columns of an array [rows, columns]. `InputError` for an array of no categories."""
+    """Return the required columns of an array [rows, columns].
+
+    Raises:
+        InputError: The array does not hold categories.
+    """
     if table.dtype.kind not in ARRAY_KINDS:
         raise InputError(f"an array of {table.dtype} holds no categories: make it one of text, numbers or objects")
     return [column(name, cells.tolist()) for name, cells in zip(names, table.T, strict=True) if name in wanted]
 
 
 def typed(values: Sequence[str], like: NDArray[Any]) -> NDArray[Any]:
-    """Return class names in the type of an array of classes if all are spelled from it, else as text (objects)."""
+    """Return class names in the type of an array of classes if it spells all of them, else as text (objects)."""
     kind = like.dtype if like.dtype != object else np.array(like.tolist()).dtype
     text = np.array(values, dtype=object)
     if not len(like) or kind.kind not in "biuf":
@@ -143,7 +167,7 @@ def typed(values: Sequence[str], like: NDArray[Any]) -> NDArray[Any]:
 
 
 def _cells(series: Any) -> list[Any]:
-    """Return the cells of a frame's column, with None for what its library takes for missing."""
+    """Return the cells of a frame's column, with None for each value that its library counts as missing."""
     cells: list[Any] = series.to_list()
     if series.null_count():
         for row in np.flatnonzero(series.is_null().to_numpy()):
@@ -152,7 +176,7 @@ def _cells(series: Any) -> list[Any]:
 
 
 class _Codes(dict[Any, int]):
-    """Cell to index: remembers each cell, so equal cells are spelled once."""
+    """Cache from cell to index: each distinct cell is spelled once."""
 
     def __init__(self, values: Sequence[str]) -> None:
         self._index = {value: i for i, value in enumerate(values)}

@@ -1,7 +1,7 @@
-"""A table as text, column by column, and what a header of names must be.
+"""A table as text, column by column, and the rules for a header of names.
 
-An empty cell means the same as `?`, a missing value, which is allowed where the schema lists `?`. The messages name the
-file, the line and the column; they quote private values, so they are for this party's operator only.
+An empty cell means `?`, a missing value, which is allowed if the schema lists `?`. The messages name the file, the line
+and the column. They quote private values, so they are for this party's operator only.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ MISSING = "?"
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """A file as text: each named column's cells, and the line of the file on which each row starts.
+    """A file as text: the cells of each named column, and the line on which each row starts.
 
-    Where rows stand on no lines, `lines` are their numbers from 1, and `unit` says so. `unfit` names the columns whose
-    type holds no categories, and why.
+    If rows have no lines, `lines` are their numbers from 1, and `unit` names this unit. `unfit` has the columns whose
+    type holds no categories, each with the reason.
     """
 
     path: Path
@@ -32,11 +32,11 @@ class Columns:
     unfit: Mapping[str, str] = field(default_factory=dict)
 
     def where(self, row: int, column: str) -> str:
-        """Return the place of a cell, for messages."""
+        """Return the location of a cell, for messages."""
         return f"{self.path}, {self.unit} {self.lines[row]}, column {quoted(column)}"
 
     def require(self, names: Sequence[str]) -> None:
-        """Raise `InputError` unless every named column is there."""
+        """Raise InputError unless the table has every named column."""
         absent = [name for name in names if name not in self.values]
         if not absent:
             return
@@ -50,12 +50,12 @@ class Columns:
 
 
 def separating(names: Sequence[str], separator: str = ",") -> str:
-    """Return the mark that seems to separate cells where a header is one column, empty if none does."""
+    """Return the likely separator of cells in a header of one column, or an empty text."""
     return next((mark for mark in ";\t|," if mark != separator and mark in names[0]), "") if len(names) == 1 else ""
 
 
 def in_words(mark: str) -> str:
-    """Return what to do about cells that are separated by this mark."""
+    """Return the remedy for cells that are separated by this mark."""
     return (
         f"{quoted(mark)} seems to be the separator: smc prepare finds out how a file is spelled, and what it writes is "
         "read by a command's --config, if it has one, as `separator` in a table's format; else write commas"
@@ -63,7 +63,11 @@ def in_words(mark: str) -> str:
 
 
 def column_names(path: Path, header: Sequence[str]) -> list[str]:
-    """Return the names in a header; "" of a column without one. `InputError` if there is none, or one stands twice."""
+    """Return the names in a header; "" for a column without a name.
+
+    Raises:
+        InputError: There is no name, or a name occurs twice.
+    """
     names = [field.strip() for field in header]
     if not any(names):
         raise InputError(f"{path}: the file is empty; the first line must name the columns")

@@ -1,4 +1,4 @@
-"""The union of two proposed schemas, the same whichever party makes it, and what is to be talked about."""
+"""The union of two proposed schemas, with remarks on their differences. It does not depend on who computes it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ KEYS = {  # of a type, and what differs with it
 
 @dataclass(frozen=True)
 class Note:
-    """What is to be talked about, in full: of a `column`, unless it is about all. `kind` is what several may share."""
+    """A difference to discuss, in full.
+
+    It is about one `column`, or about the schema if that is empty. Notes of one `kind` can be summarised together.
+    """
 
     kind: str
     text: str
@@ -42,13 +45,13 @@ class Note:
 
 @dataclass(frozen=True)
 class Merged:
-    """A schema made of two, and what the two disagree on."""
+    """A schema made of two, and their differences."""
 
     schema: Schema
     notes: tuple[Note, ...]
 
     def summary(self) -> Iterator[str]:
-        """Yield a line a kind of notes: the note itself if it is alone."""
+        """Yield one line for each kind of notes: the note itself if it is the only one of its kind."""
         for kind in dict.fromkeys(note.kind for note in self.notes):
             alike = [note for note in self.notes if note.kind == kind]
             columns = dict.fromkeys(note.column for note in alike)
@@ -59,11 +62,13 @@ class Merged:
 
 
 def merge(ours: Schema, theirs: Schema, target: str | None = None) -> Merged:
-    """Return the columns that both have, each with the values of either; `target` decides if they name different ones.
+    """Return the common columns, each with the values of both proposals.
 
-    An order that both agree on stays; what one alone has stands by size and letter. Where the orders contradict each
-    other all is sorted. So both parties get one schema, and can compare its digest. `InputError` if no column is in
-    both, or if the targets differ.
+    An order that both proposals agree on stays. Values of one proposal alone are placed by size and letter. If the
+    orders contradict each other, all values are sorted. So both parties get one schema and can compare its digest.
+
+    Raises:
+        InputError: The proposals have no common column, or their targets differ and `target` does not decide.
     """
     ours, theirs, notes = _canonical(ours, theirs)
     target = None if target is None else composed(target)
@@ -108,7 +113,7 @@ def merge(ours: Schema, theirs: Schema, target: str | None = None) -> Merged:
 
 
 def _canonical(ours: Schema, theirs: Schema) -> tuple[Schema, Schema, list[Note]]:
-    """Return both schemas in canonical spelling, see `spellings`, and what that changed."""
+    """Return both schemas in canonical spelling, see `spellings`, and the changes that this made."""
     names = [{name: composed(name) for name in schema.attributes} for schema in (ours, theirs)]
     names = [
         spelled if len({*spelled.values()}) == len(spelled) else {name: name for name in spelled} for spelled in names
@@ -137,7 +142,7 @@ def _canonical(ours: Schema, theirs: Schema) -> tuple[Schema, Schema, list[Note]
 
 
 def _filled(schema: Schema, peer: Schema) -> Schema:
-    """Return the schema of a table without rows, whose columns have no value, with the values of the peer's."""
+    """Return the schema of a table without rows, whose columns have no values, with the peer's values."""
     if any(tuple(values) != (MISSING,) for values in schema.attributes.values()):
         return schema
     attributes = {name: peer.attributes.get(name, values) for name, values in schema.attributes.items()}
@@ -145,7 +150,7 @@ def _filled(schema: Schema, peer: Schema) -> Schema:
 
 
 def _named_alike(ours: Schema, theirs: Schema, twins: Sequence[tuple[str, str]]) -> Iterator[Note]:
-    """Yield which columns of one schema only may be one by their names."""
+    """Yield pairs of columns that one schema has each and whose names look alike."""
     pairs = look_alike(
         [name for name in ours.attributes if name not in theirs.attributes],
         [name for name in theirs.attributes if name not in ours.attributes],
@@ -161,7 +166,7 @@ def _named_alike(ours: Schema, theirs: Schema, twins: Sequence[tuple[str, str]])
 
 
 def _twins(ours: Schema, theirs: Schema) -> list[tuple[str, str]]:
-    """Return the columns that are left out and differ in capitals only: our name, and theirs."""
+    """Return the columns that are left out because their names differ in capitals only: own name, and the peer's."""
     alone = [name for name in theirs.attributes if name not in ours.attributes]
     return [
         (name, other)
@@ -173,7 +178,7 @@ def _twins(ours: Schema, theirs: Schema) -> list[tuple[str, str]]:
 
 
 def _told(twins: Sequence[tuple[str, str]]) -> str:
-    """Return what to do about names that differ in capitals only, which both parties must do alike."""
+    """Return the remedy for names that differ in capitals only. Both parties must apply it."""
     pairs = [f"{quoted(name)} (ours) and {quoted(other)} (theirs)" for name, other in twins]
     more = f", … ({len(pairs)} in all)" if len(pairs) > 8 else ""
     return (
@@ -187,7 +192,7 @@ def _about(name: str, remarks: Iterable[tuple[str, str]]) -> list[Note]:
 
 
 def _merged(name: str, ours: tuple[str, ...], theirs: tuple[str, ...]) -> tuple[str, ...] | str:
-    """Return the typed values of a column out of both, mere lists as they are; or why there are none."""
+    """Return the typed values of a column from both proposals, lists unchanged; or the reason why it is impossible."""
     columns = [type_of(values) for values in (ours, theirs)]
     if columns == [None, None]:
         return ours
@@ -212,7 +217,7 @@ def _merged(name: str, ours: tuple[str, ...], theirs: tuple[str, ...]) -> tuple[
 
 
 def _listed_as(other: ColumnType | None, values: Sequence[str]) -> ColumnType:
-    """Return mere values as a type; as the peer's one if they are numbers, truth values, or only missing ones."""
+    """Return listed values as the peer's type if they are numbers, truth values or only missing ones."""
     words = [value for value in values if value != MISSING]
     missing = MISSING in values
     if other is not None and (not words or (isinstance(other, FlagType) and {*words} <= other.texts.keys())):
@@ -224,7 +229,7 @@ def _listed_as(other: ColumnType | None, values: Sequence[str]) -> ColumnType:
 
 
 def _differences(ours: tuple[str, ...], theirs: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """Yield in what two typed proposals of a column differ: the kind, and the difference."""
+    """Yield the differences of two typed proposals of a column: kind and description."""
     sides = [{} if (column := type_of(values)) is None else column.public() for values in (ours, theirs)]
     for key in dict.fromkeys([*sides[0], *sides[1]]):
         if key in ("values", "groups") or sides[0].get(key) == sides[1].get(key):
@@ -244,7 +249,7 @@ def _left_out(whose: str, schema: Schema, other: Schema) -> Iterator[Note]:
 
 
 def _remarks(ours: Sequence[str], theirs: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield what of two lists of values may be a misunderstanding: the kind, and what it is here."""
+    """Yield possible misunderstandings between two lists of values: kind and description."""
     for whose, more in (("ours", set(ours) - set(theirs)), ("theirs", set(theirs) - set(ours))):
         if more:
             yield f"values that only {whose} has", f"only {whose} has {listed(sorted(more, key=value_order))}"
@@ -276,9 +281,9 @@ def _target(ours: Schema, theirs: Schema, attributes: dict[str, Any], chosen: st
 
 
 def _union(first: Sequence[str], second: Sequence[str], key: Callable[[str], Any]) -> tuple[tuple[str, ...], bool]:
-    """Return all values in an order that neither list contradicts, the least by `key` first where both leave it open.
+    """Return all values, and whether an order exists that neither list contradicts.
 
-    If there is no such order, all of them by `key`; and whether there is one.
+    If both lists leave the order open, `key` decides. If there is no such order, all values are sorted by `key`.
     """
     before: dict[str, set[str]] = {value: set() for value in (*first, *second)}
     for values in (first, second):

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 class Table:
     """One party's rows as indices into the value lists of the schema.
 
-    `rows` is int32[rows, attributes], the attributes being all but the target in schema order (a column is
-    contiguous in memory), `classes` int32[rows] the index of the target's value. Signed and wide, so that
-    index arithmetic cannot wrap. `ignored` names the columns of the file that the schema does not know.
+    `rows` is int32[rows, attributes]: all columns but the target, in schema order; a column is contiguous in memory.
+    `classes`, int32[rows], holds the indices of the target's values. The type is signed and wide, so that index
+    arithmetic cannot wrap. `ignored` names the columns of the file that the schema lacks.
     """
 
     rows: NDArray[np.int32]
@@ -33,10 +33,11 @@ class Table:
 
 
 def encoded(table: Columns, schema: Schema, target: str) -> Table:
-    """Return the rows of a file. No rows at all are allowed: then this party only learns.
+    """Return the rows of a file. A file without rows is allowed: that party only learns the result.
 
-    `InputError` names line and column of the first value outside the schema; it is also raised for missing, repeated or
-    misshapen columns.
+    Raises:
+        InputError: A column is missing or repeated, or a value is outside the schema. The message names line and
+            column.
     """
     table.require(list(schema.attributes))
     features = schema.features(target)

@@ -1,6 +1,6 @@
-"""The public schema: which attributes there are, in which order, and the values each may take.
+"""The public schema: the attributes in their order, and the values of each.
 
-Both parties hold the same `schema.toml`:
+Both parties hold equal copies of `schema.toml`:
 
     target = "play"                  # optional; --target wins
 
@@ -8,7 +8,7 @@ Both parties hold the same `schema.toml`:
     outlook = ["sunny", "overcast", "rain"]
     play = ["yes", "no"]
 
-An attribute may say what its cells are instead, see `parties.tables.types`:
+An attribute may have a type instead of a list, see `parties.tables.types`:
 
     [attributes.age]
     type = "integer"
@@ -16,8 +16,8 @@ An attribute may say what its cells are instead, see `parties.tables.types`:
     high = 110
     edges = [18, 40, 65]
 
-The order of the attributes decides ties between equally good splits, and the order of the target's values
-ties between equally frequent classes (the first wins), so both are part of the agreement.
+The order of the attributes decides ties between equally good splits. The order of the target's values decides ties
+between equally frequent classes (the first wins). So both orders are part of the agreement.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ MAX_PROPOSED_VALUES = 64
 
 @dataclass(frozen=True, eq=False)
 class Schema:
-    """Attribute names to their values, both in public order, and the target the file names (if it does).
+    """Attribute names with their values, both in public order, and the target of the file, if it names one.
 
-    Values of a typed column are a `Domain`. `keys` are columns that tell rows apart: no attributes, and no part of the
-    agreement. Two schemas are the same agreement when their digests are equal.
+    Values of a typed column are a `Domain`. `keys` are columns that tell rows apart. They are not attributes and not
+    part of the agreement. Schemas with equal digests are the same agreement.
     """
 
     attributes: dict[str, tuple[str, ...]]
@@ -55,11 +55,15 @@ class Schema:
 
     @property
     def has_types(self) -> bool:
-        """True if a column is of raw values that it maps to categories, not of categories as they stand."""
+        """True if the schema maps raw values of a column to categories."""
         return any(type_of(values) is not None for values in self.attributes.values())
 
     def choose_target(self, flag: str | None = None) -> str:
-        """Return the class column: `flag` if given, else the file's. `InputError` if neither or not an attribute."""
+        """Return the target column: `flag` if given, else the file's.
+
+        Raises:
+            InputError: There is none, or it is not an attribute.
+        """
         target = flag if flag is not None else self.target
         if target is None:
             raise InputError("no target: give --target COLUMN, or set target in the schema file")
@@ -69,19 +73,24 @@ class Schema:
         return target
 
     def features(self, target: str) -> tuple[str, ...]:
-        """Return the attributes a tree may split by: all but the target, in public order."""
+        """Return the attributes that a tree may split by: all but the target, in public order."""
         return tuple(name for name in self.attributes if name != target)
 
     def public(self) -> dict[str, object]:
-        """Return the agreement as plain JSON. Lists, not objects: the order must survive any canonical form.
+        """Return the agreement as plain JSON, in lists, whose order survives any canonical form.
 
-        The target is no part of it: whether it came from the file or from a flag makes no difference.
+        The target is not part of it: a target from a flag and one from the file are equal.
         """
         return {"attributes": [{"name": name, **_public(values)} for name, values in self.attributes.items()]}
 
     @classmethod
     def from_public(cls, value: object) -> Schema:
-        """Return the inverse of `public`, for a peer's schema. ValueError or `InputError` says what is wrong."""
+        """Return the schema of a peer's JSON, the inverse of `public`.
+
+        Raises:
+            ValueError: The JSON has a wrong form.
+            InputError: A name or value is wrong.
+        """
         listed = value.get("attributes") if isinstance(value, dict) else None
         if not isinstance(listed, list) or not listed:
             raise ValueError("the schema lists no attributes")
@@ -106,7 +115,11 @@ class Schema:
         return cls(attributes)
 
     def only(self, names: Sequence[str]) -> Schema:
-        """Return the schema of some of the attributes, in its own order. `InputError` if one is not there."""
+        """Return the schema of some attributes, in its own order.
+
+        Raises:
+            InputError: An attribute is missing.
+        """
         for name in names:
             if name not in self.attributes:
                 there = instead(name, self.attributes)
@@ -114,9 +127,10 @@ class Schema:
         return Schema({name: values for name, values in self.attributes.items() if name in names}, self.target)
 
     def numeric(self, names: Sequence[str]) -> Schema:
-        """Return the schema with each number of these columns a value by itself, where they are typed as numbers.
+        """Return the schema in which each number of these columns is a value, if the columns have a numeric type.
 
-        `InputError` if the numbers between a column's bounds are too many.
+        Raises:
+            InputError: There are too many numbers between the bounds of a column.
         """
         attributes = dict(self.attributes)
         for name in names:
@@ -126,8 +140,11 @@ class Schema:
         return Schema(attributes, self.target, self.keys)
 
     def with_edges(self, edges: Mapping[str, Sequence[object]]) -> Schema:
-        """Return the schema with these columns of numbers counted between these edges. `InputError` if they do not
-        fit."""
+        """Return the schema in which these columns of numbers are counted between the given edges.
+
+        Raises:
+            InputError: The edges do not fit.
+        """
         self.only([*edges])  # all are there
         attributes = dict(self.attributes)
         for name, numbers in edges.items():
@@ -142,7 +159,7 @@ class Schema:
         return Schema(attributes, self.target, self.keys)
 
     def misfit(self, wanted: Schema) -> str | None:
-        """Return why a table of this schema cannot serve another's job: an attribute lacking, or different."""
+        """Return the reason why a table of this schema cannot serve another's job: a missing or different attribute."""
         for name, values in wanted.attributes.items():
             if name not in self.attributes:
                 return f"the table has no attribute '{name}'"
@@ -163,15 +180,22 @@ class Schema:
         return f"{head}[attributes]\n{toml_lines(attributes | keys)}"
 
     def save(self, path: Path) -> None:
-        """Write the schema as TOML. `InputError` if the file cannot be written."""
+        """Write the schema as TOML.
+
+        Raises:
+            InputError: The file cannot be written.
+        """
         files.write_text(path, self.text())
 
 
 def load(path: Path) -> Schema:
-    """Read and check a schema file. `InputError` names the file and the key.
+    """Read and check a schema file.
 
-    Values are strings; whole numbers are taken as their decimal digits. Other types are refused, because
-    it would be a guess how the data spell them.
+    Values are strings. Whole numbers become their decimal digits. Other types are refused, because their spelling in
+    the data would be a guess.
+
+    Raises:
+        InputError: The file is wrong; the message names the file and the key.
     """
     with file_kinds.expecting(path, (file_kinds.SCHEMA,), "give a TOML file, as smc schema --out writes it"):
         table = files.read_toml(path)
@@ -197,13 +221,17 @@ def load(path: Path) -> Schema:
 
 
 def _public(values: tuple[str, ...]) -> dict[str, Any]:
-    """Return the values of an attribute as plain JSON: their type, if they have one, and else a list."""
+    """Return the values of an attribute as plain JSON: a type or a list."""
     column = type_of(values)
     return {"values": list(values)} if column is None else {"type": column.type, "column": column.public()}
 
 
 def _typed(item: Mapping[str, Any]) -> tuple[str, Domain]:
-    """Return the name and values of a typed attribute, the inverse of `_public`. ValueError says what is wrong."""
+    """Return the name and values of a typed attribute, the inverse of `_public`.
+
+    Raises:
+        ValueError: The JSON is wrong; the message says where.
+    """
     name, column = item.get("name"), item.get("column")
     if not isinstance(name, str) or unusable(name) is not None or not isinstance(column, dict):
         raise ValueError("the schema has an attribute without a usable name or type")
@@ -214,7 +242,7 @@ def _typed(item: Mapping[str, Any]) -> tuple[str, Domain]:
 
 
 def _saved(values: tuple[str, ...]) -> Any:
-    """Return the values of an attribute as a schema file has them."""
+    """Return the values of an attribute in the form of a schema file."""
     column = type_of(values)
     if column is None:
         return list(values)
@@ -223,7 +251,7 @@ def _saved(values: tuple[str, ...]) -> Any:
 
 @dataclass(frozen=True)
 class Proposal:
-    """A schema made from one party's own file, and what its operator should know about it."""
+    """A schema made from one party's own file, and remarks for its operator."""
 
     schema: Schema
     notes: tuple[str, ...]
@@ -236,12 +264,15 @@ def propose(
     limit: int = MAX_PROPOSED_VALUES,
     numbers: Mapping[str, range] | None = None,
 ) -> Proposal:
-    """Return a schema with every column of a table, for the operators to compare and agree on.
+    """Return a schema with the columns of a table, for the operators to compare and agree on.
 
-    Values are sorted (numbers by size, `?` for missing ones last). Columns named in `exclude` are left out,
-    and so is, with a note, a column of more than `limit` values: it looks like an identifier or a
-    measurement. Such a target is an `InputError`. A file without rows has `?` alone in each column. A column in
-    `numbers` has all of these numbers as its values, whichever occur; it is an `InputError` if another one does.
+    Values are sorted: numbers by size, `?` for missing values last. The columns in `exclude` are left out. A column of
+    more than `limit` values is left out with a note: it looks like an identifier or a measurement. In a file without
+    rows each column has the value `?` only. A column in `numbers` has all of these public numbers as values, whichever
+    occur.
+
+    Raises:
+        InputError: The target has more than `limit` values, or a column in `numbers` has another number.
     """
     numbers = {} if numbers is None else numbers
     path = table.path
@@ -282,7 +313,7 @@ def propose(
 
 
 def _numbers(where: str, among: range, distinct: Sequence[str]) -> tuple[str, ...]:
-    """Return public numbers as the values of a column that has these ones."""
+    """Return public numbers as the values of a column."""
     known = dict.fromkeys(map(str, among))
     for value in distinct:
         if value not in known and value != MISSING:
@@ -291,7 +322,7 @@ def _numbers(where: str, among: range, distinct: Sequence[str]) -> tuple[str, ..
 
 
 def _unsuited(name: str, distinct: Sequence[str], limit: int) -> str | None:
-    """Return why a column of a file cannot be an attribute, if it cannot."""
+    """Return the reason why a column of a file cannot be an attribute, or None."""
     if len(distinct) > limit:
         return (
             f"{len(distinct)} different values, more than {limit}; it looks like an identifier or a number "

@@ -1,4 +1,7 @@
-"""Spellings of one value: composed letters, 1.0 for 1, True for true. One rule proposes, merges and reads values."""
+"""Spellings of one value: composed letters, 1.0 for 1, True for true.
+
+Proposing, merging and reading use this one rule.
+"""
 
 from __future__ import annotations
 
@@ -17,18 +20,18 @@ SIGNS = "+-<>=.,%"  # that make two values of one text: A+ and A-, 1.5 and 15
 
 
 def composed(text: str) -> str:
-    """Return a name or value in composed letters (NFC), without space around it."""
+    """Return a name or value in composed letters (NFC), without spaces around it."""
     return unicodedata.normalize("NFC", text).strip()
 
 
 def canonical(values: Iterable[str], peers: Iterable[str] = ()) -> dict[str, str]:
-    """Return each value of a column and its canonical spelling.
+    """Return each value of a column with its canonical spelling.
 
-    1.0 is 1 only where no value of the column has other decimals: 250 and 250.0 may be two codes beside 250.1.
+    1.0 becomes 1 only if no value of the column has other decimals: beside 250.1, 250 and 250.0 may be two codes.
 
     Args:
-        values: The values of one table; spellings of one value get one canonical spelling.
-        peers: The values of the other table's column, if they are known.
+        values: The values of one table. Spellings of one value get one canonical spelling.
+        peers: The values of the other table's column, if known.
     """
     spelled = {value: composed(value) for value in values}
     words = {text for text in spelled.values() if text != MISSING}
@@ -42,7 +45,7 @@ def canonical(values: Iterable[str], peers: Iterable[str] = ()) -> dict[str, str
 
 
 def readings(categories: Sequence[str]) -> Mapping[str, str]:
-    """Return other spellings of a column's categories, each with its category: what `canonical` makes one."""
+    """Return the other spellings of a column's categories, each with its category by `canonical`."""
     known = {*categories}
     words = known - {MISSING}
     others: dict[str, str] = {}
@@ -60,12 +63,12 @@ def readings(categories: Sequence[str]) -> Mapping[str, str]:
 
 
 def _are_whole(decimals: Iterable[str], words: Container[str]) -> bool:
-    """Return whether texts with decimals are whole numbers, and no word is one of them without its decimals."""
+    """Return True if all texts are whole numbers with decimals, and no value is one of them without decimals."""
     return all(FLOAT_OF_WHOLE.fullmatch(text) and text[:-2] not in words for text in decimals)
 
 
 def distance(one: str, other: str) -> int:
-    """Return how many letters to add, drop, replace or swap with the next make one text of the other."""
+    """Return the number of letters to insert, delete, replace or swap that turn one text into the other."""
     rows = [list(range(len(other) + 1))]
     for i, a in enumerate(one, 1):
         row = [i]
@@ -79,10 +82,10 @@ def distance(one: str, other: str) -> int:
 
 
 def look_alike(ours: Iterable[str], theirs: Iterable[str]) -> list[tuple[str, str]]:
-    """Return pairs of texts that may be one, each text in one pair at most: equal but for marks, or a typing error.
+    """Return pairs of texts that may mean one thing: equal but for marks, or with a typing error.
 
-    Texts of fewer than five letters are only paired if they are equal but for capitals, accents and marks. Digits
-    must be equal: `grade 1` is not `grade 2`.
+    Each text is in at most one pair. Texts of fewer than five letters must be equal but for capitals, accents and
+    marks. Digits must be equal: `grade 1` is not `grade 2`.
     """
     sides = [{text: _plain(text) for text in dict.fromkeys(side)} for side in (ours, theirs)]
     is_short = len(sides[0]) * len(sides[1]) <= MOST_PAIRS

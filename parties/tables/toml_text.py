@@ -1,4 +1,4 @@
-"""Tables of a file in TOML, a key a line: short enough to be read and overruled by hand."""
+"""Tables as TOML text with one key a line, short enough to read and edit by hand."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 
 
 def toml_key(name: str) -> str:
-    """Return a key as TOML has it, in quotes where it needs them."""
+    """Return a key as TOML, with quotes if necessary."""
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else toml_value(name)
 
 
 def toml_value(value: Any) -> str:
-    """Return a value on one line. Texts must be without control characters."""
+    """Return a value on one line. Texts must not have control characters."""
     match value:
         case bool():
             return "true" if value else "false"
@@ -32,5 +32,5 @@ def toml_value(value: Any) -> str:
 
 
 def toml_lines(fields: Mapping[str, Any]) -> str:
-    """Return keys and values, a line each."""
+    """Return keys and values, one line each."""
     return "".join(f"{toml_key(key)} = {toml_value(value)}\n" for key, value in fields.items())

@@ -1,4 +1,4 @@
-"""One type of a column out of two parties' proposals, the same whichever party makes it."""
+"""One type of a column from two parties' proposals. It does not depend on who computes it."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ MOST_EDGES = 12  # of both together; beyond, the coarser party's
 
 
 def merge_types(ours: ColumnType, theirs: ColumnType) -> ColumnType:
-    """Return a type that holds the cells of both: the wider bounds, all edges or the coarser ones, all values.
+    """Return a type for the cells of both: wider bounds, all edges or the coarser ones, all values.
 
-    `InputError` if the types say different things of the column.
+    Raises:
+        InputError: The types contradict each other.
     """
     if ours == theirs and ours.categories == theirs.categories:
         return ours
@@ -76,7 +77,7 @@ def _dates(a: DateType, b: DateType) -> dict[str, Any]:
 
 
 def _categories(a: CategoryType, b: CategoryType) -> dict[str, Any]:
-    """Return all values and groups; with prefixes of the shorter length."""
+    """Return all values and groups; of two prefixes the shorter one."""
     lengths = [column.prefix for column in (a, b) if column.prefix is not None]
     prefix = min(lengths, default=None)
     groups: dict[str, set[str]] = {}
@@ -96,7 +97,7 @@ def _categories(a: CategoryType, b: CategoryType) -> dict[str, Any]:
 
 
 def _edges(a: tuple[Any, ...] | None, b: tuple[Any, ...] | None) -> tuple[Any, ...]:
-    """Return the edges of both if they are few, else those of the one that has fewer; of one alone, its own."""
+    """Return the edges of both if they are few, else the fewer ones; if only one has edges, those."""
     if a is None or b is None:
         return a or b or ()
     union = tuple(sorted({*a, *b}))

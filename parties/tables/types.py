@@ -1,4 +1,4 @@
-"""Types of columns in a public schema, and the categories that each of them is counted by.
+"""Types of columns in a public schema, and the categories by which each is counted.
 
     [attributes.age]
     type = "integer"
@@ -7,8 +7,8 @@
     edges = [18, 40, 65]     # "under 18", "18 to 39", "40 to 64", "65 and over"
     missing = true           # and "?"
 
-A type says what the cells are, in public terms, and how they are counted: `edges`, a `width`, `groups`, a `prefix`, a
-`granularity`. Numbers beyond the bounds belong to the first or the last range. Types whose cells have an order are read
+A type gives the meaning of the cells in public terms, and the categories: by `edges`, a `width`, `groups`, a `prefix`
+or a `granularity`. Numbers beyond the bounds belong to the first or the last range. Types with ordered cells are read
 as numbers (dates as days since 1970-01-01, times as seconds of the day) and compared with `cuts`.
 """
 
@@ -54,7 +54,7 @@ def _usable(text: str) -> str:
 
 
 def unusable(text: str) -> str | None:
-    """Return what is wrong with a name or value, if anything: no cell of a table could ever equal it."""
+    """Return the reason why no cell could equal this name or value, or None."""
     if not text:
         return "is empty (a missing value is written '?')"
     if text != text.strip():
@@ -87,7 +87,7 @@ def _seconds(value: object) -> object:
 
 
 def _day(value: object) -> object:
-    """Return a day such as 2026-01-31, which TOML writes without quotes and JSON with them."""
+    """Return a day such as 2026-01-31, which TOML writes without quotes and JSON with quotes."""
     if isinstance(value, str):
         with suppress(ValueError):
             value = date.fromisoformat(value)
@@ -97,7 +97,7 @@ def _day(value: object) -> object:
 
 
 def _pairs(value: object) -> object:
-    """Return groups as a table; in JSON they are pairs, for their order counts."""
+    """Return groups as a table. In JSON they are pairs, because their order matters."""
     return dict(value) if isinstance(value, list) and all(isinstance(p, list) and len(p) == 2 for p in value) else value
 
 
@@ -107,7 +107,7 @@ def _listed(groups: Mapping[str, Sequence[str]]) -> list[list[Any]]:
 
 
 def _short(number: Number) -> Number:
-    """Return a check that a number can be written with few digits: a peer's could take long to write."""
+    """Return a check that a number has few digits: a peer's number could take long to write."""
     if abs(number) > LARGEST or exactly(number).denominator > 10**MOST_DECIMALS:
         raise ValueError(
             f"must be at most {LARGEST:.0e} in size and have at most {MOST_DECIMALS} decimals, not {number}"
@@ -130,10 +130,10 @@ Granularity: TypeAlias = Literal["day", "week", "month", "quarter", "year"]
 
 @dataclass(frozen=True)
 class Cuts:
-    """How an ordered cell's number x becomes a category: number i, of `labels`, if cuts[i-1] <= x < cuts[i].
+    """The map from an ordered cell's number x to a category: label i if cuts[i-1] <= x < cuts[i].
 
-    With a `grid` (low, step) the category is the nearest of low, low + step, ...; `numbers` are then not listed. The
-    labels stand in the order of the numbers if they rise with x, else `falling` in the other one.
+    With a `grid` (low, step) the category is the nearest of low, low + step, ...; `numbers` are not listed then. Labels
+    are in the order of the numbers, or in the reverse order if `falling`.
     """
 
     labels: tuple[str, ...]
@@ -143,7 +143,7 @@ class Cuts:
 
 
 class ColumnType(Settings, ABC):
-    """What the cells of a column are. `missing` if cells without a value are a category of their own, `?`."""
+    """Meaning of a column's cells. With `missing`, cells without a value are the category `?`."""
 
     type: str
     missing: bool = False
@@ -151,23 +151,23 @@ class ColumnType(Settings, ABC):
 
     @property
     def categories(self) -> tuple[str, ...]:
-        """The categories in public order, `?` for a missing value last."""
+        """Categories in public order, `?` for a missing value last."""
         return (*self.labels, *([MISSING] if self.missing and MISSING not in self.labels else []))
 
     @property
     @abstractmethod
     def labels(self) -> tuple[str, ...]:
-        """The categories of cells that have a value."""
+        """Categories of cells that have a value."""
 
     def public(self) -> dict[str, Any]:
-        """Return the type as plain JSON, without what is left to its default."""
+        """Return the type as plain JSON, without defaults."""
         return self.model_dump(mode="json", exclude_defaults=True) | {"type": self.type}
 
 
 class CategoryType(ColumnType):
-    """Texts. A cell is a value, or in a group, or `other` if that is given and it is neither.
+    """Texts. A cell is a value, is in a group, or is `other` if that is given.
 
-    With a `prefix` only so many letters of a cell are compared: the chapter of a code, the region of a postcode.
+    With a `prefix` only that number of first letters counts: the chapter of a code, the region of a postcode.
     """
 
     type: Literal["category"] = "category"
@@ -194,18 +194,18 @@ class CategoryType(ColumnType):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The values, the groups, and what everything else is."""
+        """Values, groups, and the category of everything else."""
         return (*self.values, *self.groups, *([] if self.other is None else [self.other]))
 
     @property
     def texts(self) -> dict[str, str]:
-        """The texts of cells, or their beginnings, and the category of each."""
+        """Texts of cells or their prefixes, with the category of each."""
         members = {text: label for label, group in self.groups.items() for text in group}
         return {text: text for text in self.values} | members
 
 
 class FlagType(ColumnType):
-    """Yes or no, as tables of many languages of programs spell it; other spellings are mapped by who has them."""
+    """Yes or no, with the usual spellings of programs and languages. The table's owner maps other spellings."""
 
     type: Literal["flag"] = "flag"
 
@@ -216,7 +216,7 @@ class FlagType(ColumnType):
 
     @property
     def texts(self) -> dict[str, str]:
-        """The spellings that are known, and what each means."""
+        """Accepted spellings, with the category of each."""
         return {
             spelled: label
             for label, words in FLAGS.items()
@@ -229,26 +229,26 @@ FLAGS = {"yes": ("yes", "y", "true", "t", "1"), "no": ("no", "n", "false", "f", 
 
 
 class OrderedType(ColumnType):
-    """Cells that have an order, and are cut into ranges."""
+    """Ordered cells, cut into ranges."""
 
     @property
     @abstractmethod
     def cuts(self) -> Cuts:
-        """The ranges and where they end."""
+        """Ranges and their ends."""
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The ranges, in the order of their cells."""
+        """Ranges, in the order of their cells."""
         return self.cuts.labels
 
     @property
     def starts(self) -> tuple[str, ...]:
-        """Where each range but the first begins, as text."""
+        """Start of each range but the first, as text."""
         return self.labels[1:]
 
 
 class NumberType(OrderedType):
-    """Numbers between public bounds; each of them a category if there are neither `edges` nor a `width`."""
+    """Numbers between public bounds. Without `edges` and `width` each number is a category."""
 
     reads = "number"
     low: Decimal
@@ -273,11 +273,11 @@ class NumberType(OrderedType):
     @property
     @abstractmethod
     def unit(self) -> Number:
-        """The step between numbers that are told apart."""
+        """Smallest distance between two numbers."""
 
     @property
     def cuts(self) -> Cuts:
-        """The ranges between the edges, or every number by itself."""
+        """Ranges between the edges, or each number alone."""
         low, high = exactly(self.low), exactly(self.high)
         if self.edges is not None:
             edges = [exactly(edge) for edge in self.edges]
@@ -291,12 +291,12 @@ class NumberType(OrderedType):
 
     @property
     def starts(self) -> tuple[str, ...]:
-        """See `OrderedType.starts`: the edges, or the numbers."""
+        """Edges, or the numbers; see `OrderedType.starts`."""
         cuts = self.cuts
         return tuple(decimal_text(exactly(edge)) for edge in cuts.numbers) or cuts.labels[1:]
 
     def numeric(self) -> NumberType:
-        """Return the same column with each number a category by itself, rounded to a step if they are too many."""
+        """Return the column with each number as a category, rounded to a step if there are too many."""
         fields = self.model_dump(exclude_unset=True, exclude={"edges", "width"})
         span = exactly(self.high) - exactly(self.low)
         if span / exactly(self.unit) >= MOST_NUMBERS:
@@ -320,7 +320,7 @@ class IntegerType(NumberType):
 
     @property
     def unit(self) -> Number:
-        """The step, 1 unless it is given."""
+        """Step; 1 by default."""
         return self.step or 1
 
 
@@ -331,14 +331,14 @@ class RealType(NumberType):
 
     @property
     def unit(self) -> Number:
-        """The step; unless it is given, the power of ten that makes 1,000 to 10,000 of them between the bounds."""
+        """Step; by default the power of ten that makes 1,000 to 10,000 steps between the bounds."""
         if self.step is not None:
             return self.step
         return usual_step(exactly(self.high) - exactly(self.low))
 
 
 class DateType(OrderedType):
-    """Days between public bounds, counted by a granularity; or ages in years at a day, counted as numbers are."""
+    """Days between public bounds, counted by a granularity; or ages in years at a day, counted as numbers."""
 
     type: Literal["date"] = "date"
     reads = "date"
@@ -368,7 +368,7 @@ class DateType(OrderedType):
 
     @property
     def cuts(self) -> Cuts:
-        """The periods from the lower bound to the upper one; or ranges of ages, which fall as days rise."""
+        """Periods from the lower to the upper bound; or ranges of ages, which fall as days rise."""
         if self.age_at is not None:
             ages = self._ages
             labels = range_labels([Fraction(age) for age in ages], 1)
@@ -385,7 +385,7 @@ class DateType(OrderedType):
 
     @property
     def starts(self) -> tuple[str, ...]:
-        """See `OrderedType.starts`: ages in years, or periods."""
+        """Ages in years, or periods; see `OrderedType.starts`."""
         return self.labels[1:] if self.age_at is None else tuple(map(str, self._ages))
 
     @property
@@ -407,7 +407,7 @@ class TimeType(OrderedType):
 
     @property
     def cuts(self) -> Cuts:
-        """The hours, or the parts of the day between the edges."""
+        """Hours, or the parts of the day between the edges."""
         if self.edges is None:
             return Cuts(tuple(f"{hour:02}:00" for hour in range(24)), tuple(hour * 3600 for hour in range(1, 24)))
         words = [clock(edge) for edge in self.edges]
@@ -416,18 +416,18 @@ class TimeType(OrderedType):
 
     @property
     def starts(self) -> tuple[str, ...]:
-        """See `OrderedType.starts`: times such as 06:30."""
+        """Times such as 06:30; see `OrderedType.starts`."""
         return tuple(clock(int(edge)) for edge in self.cuts.numbers)
 
 
 class KeyType(ColumnType):
-    """What tells rows or persons apart. It is never an attribute: nothing counts by it."""
+    """Key that tells rows or persons apart. It is never an attribute and never counted."""
 
     type: Literal["key"] = "key"
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """None."""
+        """No labels."""
         return ()
 
 
@@ -438,7 +438,7 @@ TYPES: dict[str, type[ColumnType]] = {
 
 
 class Domain(tuple[str, ...]):
-    """A column's categories in public order, with the type that they come from: equal if both are."""
+    """Categories of a column in public order, with their type. Domains are equal if both are equal."""
 
     column: ColumnType
 
@@ -462,12 +462,12 @@ class Domain(tuple[str, ...]):
 
 
 def type_of(values: Sequence[str]) -> ColumnType | None:
-    """Return the type that a column's categories come from; None if they are a mere list."""
+    """Return the type of a column's categories; None for a plain list."""
     return values.column if isinstance(values, Domain) else None
 
 
 def ranges_as_classes(name: str, values: Sequence[str]) -> list[str]:
-    """Return a line for who predicts classes of a target of numbers: ranges of it; nothing of another column."""
+    """Return a line for a target of numbers: the classes are ranges of it. Empty for other columns."""
     kind = type_of(values)
     if not isinstance(kind, NumberType) or kind.cuts.grid is not None:
         return []
@@ -478,7 +478,11 @@ def ranges_as_classes(name: str, values: Sequence[str]) -> list[str]:
 
 
 def read_type(fields: Mapping[str, Any]) -> ColumnType:
-    """Return the type in a table of a schema file or of the peer's. `InputError` names the key that is wrong."""
+    """Return the type of a table in a schema file or in the peer's schema.
+
+    Raises:
+        InputError: A key is wrong; the message names it.
+    """
     name = fields.get("type")
     if name == "text":
         raise InputError("free text is never counted: leave the column out, or list its words as groups of a category")
@@ -490,12 +494,12 @@ def read_type(fields: Mapping[str, Any]) -> ColumnType:
 
 
 def exactly(number: Number) -> Fraction:
-    """Return the number that its shortest decimal text says."""
+    """Return the number whose shortest decimal text this is."""
     return Fraction(repr(number))
 
 
 def usual_step(span: Fraction) -> Number:
-    """Return the power of ten that makes 1,000 to 10,000 steps of a span."""
+    """Return the power of ten that cuts a span into 1,000 to 10,000 steps."""
     return _plain(Fraction(10) ** math.floor(math.log10(float(span) / 1000)))
 
 
@@ -510,7 +514,7 @@ def decimal_text(number: Fraction) -> str:
 
 
 def range_labels(edges: Sequence[Fraction], unit: Number | None) -> tuple[str, ...]:
-    """Return the words for the ranges between edges; numbers that are multiples of a unit have a last one."""
+    """Return descriptions of the ranges between edges. Multiples of a unit have a last number."""
     words = [decimal_text(edge) for edge in edges]
     if unit is None:
         inner = [f"{low} to under {high}" for low, high in pairwise(words)]
@@ -530,7 +534,7 @@ def _plain(number: Fraction) -> Number:
 
 
 def _between(low: Fraction, high: Fraction, width: Fraction) -> Iterable[Fraction]:
-    """Yield the edges of ranges of one width, above the lower bound and up to the upper one; one at least."""
+    """Yield the edges of ranges of one width, above the lower bound and up to the upper one; at least one."""
     edge = low + width
     yield edge
     while (edge := edge + width) <= high:
@@ -538,7 +542,7 @@ def _between(low: Fraction, high: Fraction, width: Fraction) -> Iterable[Fractio
 
 
 def _years_before(day: date, years: int) -> date:
-    """Return the last day on which somebody was born who is so old at a day."""
+    """Return the latest date of birth of a person who has this age on a day."""
     try:
         return day.replace(year=day.year - years)
     except ValueError:  # the 29th of February
@@ -546,7 +550,7 @@ def _years_before(day: date, years: int) -> date:
 
 
 def period_start(day: date, granularity: Granularity) -> date:
-    """Return the first day of the period that a day is in."""
+    """Return the first day of the period that contains a day."""
     match granularity:
         case "day":
             return day
@@ -576,6 +580,6 @@ def _period(start: date, granularity: Granularity) -> str:
 
 
 def clock(second: int) -> str:
-    """Return a second of the day as hours and minutes, and seconds if there are some."""
+    """Return a second of the day as hours and minutes, with seconds if there are some."""
     hours, rest = divmod(second, 3600)
     return f"{hours:02}:{rest // 60:02}" + (f":{rest % 60:02}" if rest % 60 else "")

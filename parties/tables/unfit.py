@@ -1,4 +1,4 @@
-"""Rows that are not fit: an error that quotes a cell for who sees the rows anyway, and says the same without it."""
+"""Errors about unfit rows: a text with quoted cells for people who see the rows, and a text without for logs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from smc.errors import InputError
 
 
 class UnfitError(InputError):
-    """Rows are not fit for a job. The text may quote a cell; `loggable`, which may be written down, quotes none.
+    """Rows are not fit for a job. The text may quote a cell. `loggable` quotes none and may be written to a log.
 
     `attributes` names the attributes with such cells, if a check of all columns found them.
     """
@@ -24,5 +24,5 @@ class NoColumnError(InputError):
 
 
 def without_cells(error: BaseException) -> str:
-    """Return the text of an error as it may be written down."""
+    """Return the text of an error without quoted cells, for logs."""
     return error.loggable if isinstance(error, UnfitError) else str(error)

@@ -91,7 +91,7 @@ class PublishJoint(Recoded, StoppingKind):
             # for each class: whether it is cut, in which column and where; before, whether any column can be cut
             Bits(
                 lambda step: (0 if step.number else begun) + step.size * of_class,
-                begun + max(1, 2 * classes - 1) * of_class,  # for the maximum number of classes that values or rows allow
+                begun + max(1, 2 * classes - 1) * of_class,  # for the maximum classes of values or rows
             ),
         )
 
