@@ -1,6 +1,6 @@
-"""A party's own file as text, column by column, whatever it is.
+"""A party's own file of any format as text, column by column.
 
-For a command that reads cells once, from the first row to the last. What counts rows asks the engine, see `source`.
+Commands that read cells once, from first to last row, use it. Commands that count rows query the engine, see `source`.
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ if TYPE_CHECKING:
 
 
 def cells(path: Path, max_rows: int | None = None) -> Columns:
-    """Return the file's cells as text; an empty one and NULL are `?`. Columns that hold no categories are named as
-    unfit.
+    """Return the file's cells as text; an empty cell and NULL are `?`.
+
+    Columns that cannot hold categories are listed as unfit.
 
     Raises:
-        InputError: the file cannot be read, or has more than `max_rows` rows.
+        InputError: The file cannot be read, or has more than `max_rows` rows.
     """
     if format_of(path, None) == "csv":
         return csv_columns(path, PLAIN, max_rows)
@@ -34,16 +35,16 @@ def cells(path: Path, max_rows: int | None = None) -> Columns:
 
 
 def load(path: Path, schema: Schema, target: str, max_rows: int) -> Table:
-    """Return the rows of a file whose cells are the schema's values as they stand; see `cells` and `encoded`."""
+    """Return the rows of a file whose cells are the schema's values without a mapping; see `cells` and `encoded`."""
     return encoded(cells(path, max_rows), schema, target)
 
 
 def cells_at(
     place: PlaceSettings, max_rows: int | None = None, opened: Callable[[PlaceSettings], RowQuery] | None = None
 ) -> Columns:
-    """Return the same of the file at a place, spelled as the party's table there, without rows that it leaves out.
+    """Return the cells of a file, spelled as in the party's table at this place, without its left-out rows.
 
-    `opened` opens the rows, if it is done in another way than by `open_rows`.
+    `opened` replaces `open_rows` for opening the rows.
     """
     path = Path(place.source)
     plain = place.chosen_as is None and (opened is None or place.spelling == PLAIN)

@@ -1,4 +1,4 @@
-"""Where queries run: a DuckDB of our own, or a database that others own and that we only read."""
+"""Engines for queries: our own DuckDB, or a database of others that is only read."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MESSAGE = 300  # characters of an engine's complaint that are shown
 
 
 class Writing:
-    """A transaction on a database: what it does is seen by others when all is done, or never."""
+    """A transaction on a database. Others see all of its changes at its end, or none."""
 
     def __init__(self, engine: Database, run: Callable[[str], Sequence[Sequence[Any]]], catalog: str | None) -> None:
         self._engine = engine
@@ -43,7 +43,7 @@ class Writing:
         return tuple(self._run(self._engine.sql(query))[0])
 
     def create(self, name: str, query: exp.Query) -> int:
-        """Make a table NAME or SCHEMA.NAME of a query's answer, and return its rows. None may be there already."""
+        """Create a table NAME or SCHEMA.NAME from a query, and return its number of rows. It must not exist."""
         schema, _, name = name.rpartition(".")
         if self._catalog is not None:
             schema = schema or "main"
@@ -53,7 +53,7 @@ class Writing:
 
 
 class Database(ABC):
-    """A connection that answers queries. `place` names it in messages; passwords in `hidden` are cut out of them."""
+    """A connection that answers queries. Messages name it `place`; passwords in `hidden` are cut from them."""
 
     cased = False  # whether names that differ only in case are two names
     reads_slowly = False  # whether rows are better kept than read again: text, or whatever a cluster has to fetch
@@ -66,11 +66,11 @@ class Database(ABC):
 
     @property
     def lists(self) -> bool:
-        """True if values are found faster in lists than by comparing: in DuckDB."""
+        """True if the engine finds values faster in lists than by comparisons: DuckDB."""
         return self.backend.name == "duckdb"
 
     def keep(self, rows: exp.Select) -> exp.Select:
-        """Return a query with the same answer, quick to ask often."""
+        """Return a query with an equal answer that is fast to repeat."""
         return rows
 
     def counts(self, query: exp.Query) -> Indices:
@@ -91,21 +91,25 @@ class Database(ABC):
 
     @contextmanager
     def writing(self, helpers: Mapping[str, pa.Table]) -> Iterator[Writing]:
-        """Give a transaction that makes tables, with these at hand. `InputError` if the rows' database makes none."""
+        """Open a transaction that can create tables, with `helpers` as tables to read.
+
+        Raises:
+            InputError: The database is not written by this program.
+        """
         raise InputError(f"{self.place}: tables are made in DuckDB files and PostgreSQL only; write a file instead")
         yield
 
     def sql(self, query: exp.Expr) -> str:
-        """Return the query as this engine spells it."""
+        """Return the query as text in this engine's dialect."""
         return query.sql(dialect=self.backend.dialect)
 
     def probe(self, query: exp.Query) -> None:
-        """Have the engine find whatever the query names; no line of the answer is made."""
+        """Check all names of a query in the engine, without computing a line."""
         self._fetch(self.sql(exp.Select().select("*").from_(query.subquery("t")).limit(0)))
 
     @contextmanager
     def reporting(self, what: str = "") -> Iterator[None]:
-        """Turn whatever an engine complains of into an `InputError` of one line; `what` is added to the place."""
+        """Turn every error of an engine into an `InputError` of one line; `what` follows the place in it."""
         place = f"{self.place}{what}"
         try:
             yield
@@ -116,7 +120,7 @@ class Database(ABC):
             raise UnfitError(f"{place}: {one_line(error, self._hidden)}", complaint) from None
 
     def close(self) -> None:
-        """Give back what the engine holds."""
+        """Release the connection and temporary files."""
         self.resources.close()
 
     @abstractmethod
@@ -125,11 +129,11 @@ class Database(ABC):
 
     @abstractmethod
     def _batches(self, sql: str, names: Sequence[str]) -> Iterator[pa.Table]:
-        """Return the lines of an answer whose columns have these names, in pieces."""
+        """Return the lines of an answer in pieces, with these column names."""
 
 
 class DuckDb(Database):
-    """A DuckDB that belongs to somebody else: it is only asked."""
+    """A DuckDB of somebody else, for reading only."""
 
     def _fetch(self, sql: str) -> Sequence[Sequence[Any]]:
         return self.backend.raw_sql(sql).fetchall()
@@ -144,11 +148,11 @@ class DuckDb(Database):
 
 
 class Scratch(DuckDb):
-    """A DuckDB in memory for files, which are read once: what is asked often is kept.
+    """A DuckDB in memory for files. It reads each file once and keeps the rows of frequent queries.
 
-    What does not fit `memory` goes to a temporary directory that is for its owner only, encrypted by a key that only
-    this process has. Without an extension DuckDB does so only if it is told that the random numbers of its key need not
-    be the best: what to rely on are the directory's rights.
+    Data beyond `memory` go to a temporary directory that only its owner may open. DuckDB encrypts them by a key that
+    only this process has. Without an extension, its random numbers for the key may be weak: rely on the directory's
+    rights.
     """
 
     def __init__(self, place: str, memory: str, threads: int | None) -> None:
@@ -178,14 +182,14 @@ class Scratch(DuckDb):
         return exp.Select().select("*").from_("kept")
 
     def attach(self, path: str, name: str, writable: bool = False) -> None:
-        """Open a DuckDB file, so that its tables are `name`.SCHEMA.TABLE. Unless we write, others may read it too."""
+        """Open a DuckDB file as the catalog `name`. Without `writable` others may read the file too."""
         mode = [] if writable else [exp.AttachOption(this=exp.var("READ_ONLY"))]
         file = exp.alias_(exp.Literal.string(path), name)
         self._fetch(self.sql(exp.Attach(this=file, expressions=mode)))
         self.attached = path, name
 
     def confine(self) -> None:
-        """Let it read, from now on and for good, those files that it knows, and nothing else, here or elsewhere."""
+        """Allow only the files that are known now, for all later queries."""
         paths = [exp.Literal.string(path) for read in self.reads for path in (read, glob.escape(read))]
         for setting in (
             f"allowed_paths = {exp.Array(expressions=paths).sql('duckdb')}",
@@ -198,7 +202,7 @@ class Scratch(DuckDb):
 
     @contextmanager
     def writing(self, helpers: Mapping[str, pa.Table]) -> Iterator[Writing]:
-        """Give a transaction on the DuckDB file that the rows are in."""
+        """Open a transaction on the DuckDB file that has the rows."""
         if self.attached is None:
             raise InputError(f"{self.place}: a table is made in a database, and this is a file: write a file instead")
         path, name = self.attached
@@ -217,7 +221,7 @@ class Scratch(DuckDb):
 
 
 class Postgres(Database):
-    """PostgreSQL. Every query is a transaction of its own that could not write, with memory to group rows by hashes."""
+    """PostgreSQL. Each query is a read-only transaction, with enough memory to group rows by hashes."""
 
     cased = True
 
@@ -242,7 +246,7 @@ class Postgres(Database):
                     yield pa.table([pa.array(column) for column in zip(*batch, strict=True)], names=list(names))
 
     def types(self, query: exp.Query) -> list[tuple[str, dt.DataType]]:
-        """Return the names and types of a query's columns. Nothing is made for that, as Ibis does, in the database."""
+        """Return the names and types of a query's columns, without creating a view in the database as Ibis does."""
         connection = self.backend.con
         with connection.transaction(), connection.cursor() as cursor:
             cursor.execute("SET TRANSACTION READ ONLY")
@@ -253,7 +257,7 @@ class Postgres(Database):
 
     @contextmanager
     def writing(self, helpers: Mapping[str, pa.Table]) -> Iterator[Writing]:
-        """Give a transaction that sees the rows as they are when it begins."""
+        """Open a transaction that reads the rows as they are at its beginning."""
         connection = self.backend.con
         with self.reporting(), connection.transaction(), connection.cursor() as cursor:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
@@ -275,12 +279,12 @@ class Postgres(Database):
 
 
 class Spark(Database):
-    """A Spark session. What is asked often is kept in Spark's own memory or disk, where the rows are."""
+    """A Spark session. Rows of frequent queries stay in Spark's memory or on its disk."""
 
     reads_slowly = True
 
     def keep(self, rows: exp.Select) -> exp.Select:
-        """Return the answer as a view, computed when it is asked the first time."""
+        """Return the answer as a view, computed at the first query."""
         name = f"smc_{secrets.token_hex(8)}"
         with self.reporting():
             cached = self.backend.raw_sql(self.sql(rows)).cache()
@@ -305,7 +309,7 @@ _WORDS = {  # what DuckDB says of files that were damaged, and what is meant
 
 
 def one_line(error: Exception, hidden: Sequence[str] = ()) -> str:
-    """Return the beginning of an error's text on one line, without what is to be hidden."""
+    """Return the beginning of an error's text on one line, without hidden parts."""
     if len(error.args) == 2 and isinstance(error.args[0], int):  # MySQL: a number and a text
         error = Exception(error.args[1])
     if csv := re.search(r"CSV Error on (Line: \d+)\n.*?\n([^\n]+)\n\s*Possible ", str(error), re.DOTALL):

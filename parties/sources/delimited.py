@@ -1,8 +1,8 @@
-"""The one reader of CSV files: DuckDB, cell by cell as Python's `csv` module (strict) has them.
+"""The one reader of CSV files: DuckDB, with cells equal to those of Python's `csv` module (strict).
 
-A file has a header row. Blank lines are no rows, nor are lines of nothing but space in a file of several columns.
-DuckDB finds out nothing by itself: a table's format and a look at all bytes decide the dialect. It reads a regular file
-in place. Of any other it reads a copy, in which `csv` has written the records anew, or an error names the bad line.
+A file has a header row. Blank lines are not rows. In a file of several columns, lines of spaces are not rows either.
+DuckDB guesses nothing: the table's format and a look at all bytes decide the dialect. It reads a regular file in place.
+Of any other file it reads a copy with records rewritten by `csv`; if `csv` refuses the file, an error names the line.
 """
 
 from __future__ import annotations
@@ -46,9 +46,10 @@ OPTIONS: dict[str, Any] = {  # of a DuckDB that reads a file once and keeps noth
 
 @dataclass(frozen=True)
 class CsvFile:
-    """A CSV file as DuckDB reads it: `call` is SQL for columns of text c0, c1, ..., NULL where nothing stands.
+    """A CSV file for DuckDB: `call` is SQL for text columns c0, c1, ..., with NULL for empty cells.
 
-    `names` has "" for a column without a name. `records` are those below the header. `path` is the file or its copy.
+    `names` has "" for a column without a name. `records` counts the records below the header. `path` is the file or its
+    copy.
     """
 
     names: list[str]
@@ -59,15 +60,15 @@ class CsvFile:
 
     @property
     def rows(self) -> str:
-        """SQL for the rows: in a file of one column a blank line is none."""
+        """SQL for the rows. In a file of one column a blank line is not a row."""
         return f"FROM {self.call}" + (" WHERE c0 IS NOT NULL" if len(self.names) == 1 else "")
 
 
 def open_csv(path: Path, spelling: FormatSettings, resources: ExitStack) -> CsvFile:
-    """Return how DuckDB reads a file. A copy is for its owner only, and goes when the resources are closed.
+    """Return the file for DuckDB. A copy is readable by its owner only, and is deleted with the resources.
 
     Raises:
-        InputError: the file is not CSV of this spelling; the message names the line, if one is at fault.
+        InputError: The file is not CSV of this format; the message names the bad line, if there is one.
     """
     names, header = read_header(path, spelling)
     if spelling.skip or spelling.drop_rows:
@@ -108,15 +109,15 @@ def _call(path: Path, width: int, spelling: FormatSettings, skipped: int, look: 
 
 
 def sql_literal(text: str) -> str:
-    """Return a text as DuckDB's SQL has it."""
+    """Return a text as a literal of DuckDB's SQL."""
     return "'" + text.replace("'", "''") + "'"
 
 
 class _Look:
-    """What the bytes of a file in UTF-8 say of its records, without reading cells.
+    """Facts about the records of a UTF-8 file from its bytes, without reading cells.
 
-    A file is regular if quotes enclose whole cells, lines end alike, and each line has the header's separators. DuckDB
-    and `csv` have the same records of a regular file; a file that `csv` refuses is not regular.
+    A file is regular if quotes enclose whole cells, line ends are alike, and each line has as many separators as the
+    header. DuckDB and `csv` find equal records in a regular file. `csv` accepts every regular file.
     """
 
     def __init__(self, width: int, spelling: FormatSettings) -> None:
@@ -133,7 +134,7 @@ class _Look:
         self._limit = csv.field_size_limit()
 
     def through(self, stream: BinaryIO | gzip.GzipFile) -> None:
-        """Look at a file to its end, or to where it is not regular."""
+        """Look at the whole file, or up to its first irregular line."""
         decoder = codecs.getincrementaldecoder("utf-8")()
         block, rest = stream.read(CHUNK).removeprefix(codecs.BOM_UTF8), b""
         try:
@@ -185,7 +186,7 @@ class _Look:
             self._begun = bytes_begun + len(data), separators_begun + len(separators)
 
     def _check_quotes(self, data: NDArray[np.uint8], quotes: NDArray[np.intp], within: NDArray[np.bool_]) -> None:
-        """See whether each quote begins or ends a cell, or is one of a pair within one."""
+        """Check that each quote begins or ends a cell, or is one of a pair within a cell."""
         begins = within[quotes]
         before, after = data[quotes[begins] - 1], data[quotes[~begins] + 1]
         fit = np.isin(before, (self._separator, LF, self._quote)).all()
@@ -193,7 +194,11 @@ class _Look:
 
 
 def _in_utf8(path: Path, spelling: FormatSettings, resources: ExitStack) -> Path:
-    """Return a copy of a file in UTF-8. `InputError` if it is not in the encoding that it should be in."""
+    """Return a copy of a file in UTF-8.
+
+    Raises:
+        InputError: The bytes are not in the given encoding.
+    """
     copy = _copy_of(path, resources)
     try:
         with open_text(path, spelling) as stream, copy.open("w", encoding="utf-8", newline="") as utf8:
@@ -204,7 +209,7 @@ def _in_utf8(path: Path, spelling: FormatSettings, resources: ExitStack) -> Path
 
 
 def _written_anew(path: Path, spelling: FormatSettings, resources: ExitStack) -> tuple[Path, int]:
-    """Return a copy of the rows as every reader understands them, and their number."""
+    """Return a copy of the rows that every reader understands, and the number of rows."""
     copy, number = _copy_of(path, resources), 0
     with copy.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, quoting=csv.QUOTE_ALL, lineterminator="\n")
@@ -221,7 +226,7 @@ def _copy_of(path: Path, resources: ExitStack) -> Path:
 
 
 def read_csv(engine: Scratch, path: Path, spelling: FormatSettings) -> ir.Table:
-    """Return the file as a table of text, without columns that have no name. `InputError` as `open_csv`."""
+    """Return the file as a table of text, without columns that have no name. Raise as `open_csv`."""
     file = open_csv(path, spelling, engine.resources)
     view = f"csv {len(engine.reads)}"
     engine.reads.append(str(file.path))
@@ -234,10 +239,10 @@ def read_csv(engine: Scratch, path: Path, spelling: FormatSettings) -> ir.Table:
 
 
 def csv_columns(path: Path, spelling: FormatSettings = PLAIN, max_rows: int | None = None) -> Columns:
-    """Return a file as text, column by column; `?` where nothing stands. Columns without a name are dropped.
+    """Return a file as text, column by column, with `?` for empty cells and without unnamed columns.
 
     Raises:
-        InputError: as `open_csv`, or there are more than `max_rows` rows.
+        InputError: As for `open_csv`, or the file has more than `max_rows` rows.
     """
     import duckdb  # by its own interface, which is there sooner than Ibis
 
@@ -260,14 +265,14 @@ def csv_columns(path: Path, spelling: FormatSettings = PLAIN, max_rows: int | No
 
 
 def _compare(path: Path, spelling: FormatSettings, file: CsvFile, rows: int) -> None:
-    """Raise InputError if DuckDB has other rows than the records of the file; name the line of the first beyond."""
+    """Raise InputError if DuckDB found other rows than the records of the file; name the first line that differs."""
     if rows != file.records:
         line = _Lines(path, spelling, file.records)[min(rows, file.records - 1)] if file.records else 1
         raise InputError(f"{path}, line {line}: DuckDB has {rows:,} rows here, and the file has {file.records:,}")
 
 
 class _Lines(Sequence[int]):
-    """The lines on which the rows of a file begin: looked up when a message needs one."""
+    """Lines on which the rows of a file begin, looked up when a message needs one."""
 
     def __init__(self, path: Path, spelling: FormatSettings, rows: int) -> None:
         self._path, self._spelling, self._rows = path, spelling, rows
@@ -283,7 +288,7 @@ class _Lines(Sequence[int]):
 
 
 class _Cleaner(dict[str | None, str]):
-    """Raw field to cell: remembers each spelling, so equal cells share one string and are cleaned once."""
+    """Cache from raw field to cell: each spelling is cleaned once, and equal cells share a string."""
 
     def __missing__(self, raw: str | None) -> str:
         cell = (raw or "").strip() or MISSING
@@ -292,7 +297,7 @@ class _Cleaner(dict[str | None, str]):
 
 
 def is_gzip(path: Path) -> bool:
-    """Return whether a file is compressed by gzip, by how it begins."""
+    """Return True if the first bytes are those of gzip."""
     with path.open("rb") as stream:
         return stream.read(2) == b"\x1f\x8b"
 
@@ -302,7 +307,7 @@ def _open_bytes(path: Path) -> BinaryIO | gzip.GzipFile:
 
 
 def open_text(path: Path, spelling: FormatSettings, errors: str = "strict") -> TextIO:
-    """Return the text of a CSV file, compressed by gzip or not. A byte order mark is dropped."""
+    """Return the text of a CSV file, decompressed if it is gzip, without a byte order mark."""
     encoding = "utf-8-sig" if spelling.encoding == "utf-8" else spelling.encoding
     if is_gzip(path):
         return gzip.open(path, "rt", encoding=encoding, errors=errors, newline="")
@@ -310,7 +315,11 @@ def open_text(path: Path, spelling: FormatSettings, errors: str = "strict") -> T
 
 
 def records_of(path: Path, spelling: FormatSettings) -> Iterator[tuple[int, list[str]]]:
-    """Yield the line in which each row below the header begins, and its cells. `InputError` if it is not valid."""
+    """Yield the first line and the cells of each row below the header.
+
+    Raises:
+        InputError: A record is not valid CSV.
+    """
     names, header = read_header(path, spelling)
     line, size = 1 + spelling.skip, len(names)
     try:
@@ -339,7 +348,7 @@ def _skip(stream: TextIO, spelling: FormatSettings) -> None:
 
 
 def _complain_of_bytes(path: Path, copy: Path | None = None) -> NoReturn:
-    """Raise `InputError` with the first line of a file, or its copy, that is not UTF-8 or has a NUL byte."""
+    """Raise InputError with the first line of a file or copy that is not UTF-8 or has a NUL byte."""
     offset = 0
     with _open_bytes(copy or path) as stream:
         for number, line in enumerate(stream, 1):
@@ -349,10 +358,10 @@ def _complain_of_bytes(path: Path, copy: Path | None = None) -> NoReturn:
 
 
 def line_of(path: Path, spelling: FormatSettings, column: str, text: str | None) -> int | None:
-    """Return the line of the first row with this text in a column, None for no value; None if there is none.
+    """Return the line of the first row with this text in a column (None: no value); None if there is none.
 
-    A second look at a file that an engine has read, which names no lines; to its end, so that how long it takes says
-    nothing of the line.
+    It reads a file again that an engine has read without line numbers. It reads to the end, so its time does not depend
+    on the line.
     """
     wanted = {text} if text is not None else {"", *spelling.missing}
     with suppress(InputError, ValueError):
@@ -362,7 +371,7 @@ def line_of(path: Path, spelling: FormatSettings, column: str, text: str | None)
 
 
 def read_header(path: Path, spelling: FormatSettings) -> tuple[list[str], int]:
-    """Return the names of the columns, and the number of records, blank ones too, up to and with the header."""
+    """Return the names of the columns, and the number of records up to and with the header, blank ones included."""
     records = 0
     try:
         # DuckDB finds bytes below the header that are not UTF-8, and names their line.

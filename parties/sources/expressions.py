@@ -1,8 +1,8 @@
-"""Rules as SQL: from a column of some type to a category index, for any engine that sqlglot writes for.
+"""Rules as SQL: from a column of any type to a category index, for every engine that sqlglot supports.
 
-Text is a cell's value without space around it. Whole numbers are their decimal digits, whichever type holds them (so
-that a column of whole numbers may be floating-point in one place and not in another); other numbers are spelled as
-the engine does; truth values are `true` and `false`; dates are `2024-01-31`.
+Text is a cell's value without spaces around it. Whole numbers are their decimal digits, whatever type holds them: a
+column of whole numbers may be floating-point in another place. The engine spells other numbers. Truth values are `true`
+and `false`; dates are `2024-01-31`.
 """
 
 from __future__ import annotations
@@ -36,9 +36,10 @@ _EXACT = 2**53  # whole floating-point numbers below are known to the last digit
 
 
 class Cell:
-    """A column of the table with its type, and what can be said of it in SQL. `lists` if the engine is DuckDB.
+    """A column of the table with its type, and SQL for its text, number and index. `lists`: the engine is DuckDB.
 
-    `InputError` (without the place) if the type holds no categories.
+    Raises:
+        InputError: The type holds no categories; the message lacks the place.
     """
 
     def __init__(self, rule: ColumnRule, dtype: dt.DataType, lists: bool) -> None:
@@ -52,7 +53,7 @@ class Cell:
             self._check_reads(rule.ranges.reads)
 
     def _check_reads(self, reads: str) -> None:
-        """`InputError` unless the column's type holds what ranges read."""
+        """Raise InputError unless the column's type fits what the ranges read."""
         match reads:
             case "number":
                 fits = self._is_number or self._type.is_string()
@@ -67,7 +68,7 @@ class Cell:
 
     @property
     def text(self) -> exp.Expr:
-        """The cell's text; NULL of NULL."""
+        """Text of the cell; NULL for NULL."""
         text = exp.cast(self._column.copy(), "TEXT")
         if self._type.is_floating() or self._type.is_decimal():
             whole = exp.TryCast if self._lists else exp.Cast  # DuckDB takes a NaN of a Parquet file for a number there
@@ -78,24 +79,24 @@ class Cell:
 
     @property
     def index(self) -> exp.Expr:
-        """The category's index; NULL if the value is not in the schema."""
+        """Index of the category; NULL if the value is not in the schema."""
         parts = [*self._looked_up(), *self._ranged(), *self._missing(), *self._others()]
         return exp.Coalesce(this=parts[0], expressions=parts[1:]) if parts else exp.Null()
 
     @property
     def exact(self) -> exp.Expr:
-        """The column as it is, for DuckDB; two texts are one if they have the same letters, whatever it declares."""
+        """The column for DuckDB, with texts compared letter by letter, whatever collation the column has."""
         if not self._type.is_string():
             return self._column.copy()
         return exp.Collate(this=exp.cast(self._column.copy(), "TEXT"), expression=exp.to_identifier("C", quoted=True))
 
     def named(self, column: str) -> Cell:
-        """Return the same of a column of this name."""
+        """Return the cell of another column with this name."""
         return Cell(replace(self._rule, column=column), self._type, self._lists)
 
     @property
     def number(self) -> exp.Expr | None:
-        """The cell as the number that `ColumnRule.place` takes; None unless it is one, and the rule takes numbers."""
+        """Number of the cell for `ColumnRule.place`; None unless the cell is a number and the rule takes numbers."""
         if not (self._is_number and self._rule.takes_numbers):
             return None
         return self._column.copy() if self._type.is_floating() else exp.cast(self._column.copy(), "DOUBLE")
@@ -110,15 +111,15 @@ class Cell:
 
     @property
     def _is_whole(self) -> exp.Expr:
-        """True if a number is whole, and known exactly. NaN and infinity are not."""
+        """True if a number is whole and exact. NaN and infinity are not."""
         small = exp.Between(this=self._column.copy(), low=_number(-_EXACT), high=_number(_EXACT))
         return small.and_(exp.func("FLOOR", self._column.copy()).eq(self._column.copy()))
 
     @property
     def _is_nan(self) -> exp.Expr:
-        """True if a floating-point number is none; in SQL one NaN equals another.
+        """True if a floating-point number is NaN; in SQL NaN equals NaN.
 
-        But DuckDB compares by a Parquet file's bounds of a column, which leave NaN out.
+        DuckDB compares by the bounds of a column in a Parquet file, which omit NaN.
         """
         if self._lists:
             return exp.IsNan(this=self._column.copy())
@@ -145,7 +146,7 @@ class Cell:
         return [self._choose(exp.cast(self._column.copy(), "TEXT"), texts), self._choose(self.text, texts)]
 
     def _choose(self, text: exp.Expr, indices: Mapping[str, int]) -> exp.Expr:
-        """Return the index of a text, NULL if it has none."""
+        """Return the index of a text, or NULL."""
         if not self._lists:
             return _choose(text, {exp.Literal.string(key): index for key, index in indices.items()})
         # DuckDB looks up each entry of a column's dictionary once if it is asked by functions alone.
@@ -166,7 +167,7 @@ class Cell:
         return [ranged.when(x.copy().is_(exp.Null()).not_(), place)]
 
     def _x(self, ranges: Ranges) -> exp.Expr:
-        """Return the cell as a number, NULL if it is none."""
+        """Return the cell as a number, or NULL."""
         if self._type.is_string():
             return number_in(self.text, self._rule.spelling)
         if self._type.is_integer() and ranges.grid is None and all(isinstance(edge, int) for edge in ranges.edges):
@@ -174,14 +175,14 @@ class Cell:
         return exp.cast(self._column.copy(), "DOUBLE")
 
     def _days(self) -> exp.Expr:
-        """Return the cell as days since 1970-01-01, NULL if it is no date."""
+        """Return the cell as days since 1970-01-01, or NULL."""
         day: exp.Expr = self._column.copy()
         if self._type.is_string():
             return days_in(self.text, self._rule.dates, self._rule.spelling.last_year)
         return _since_epoch(day)
 
     def _seconds(self) -> exp.Expr:
-        """Return the cell as seconds of the day, NULL if it is no time."""
+        """Return the cell as seconds of the day, or NULL."""
         clock: exp.Expr = self._column.copy()
         if self._type.is_string():
             clock = _time_in(self.text)
@@ -204,12 +205,12 @@ class Cell:
         return [exp.case().when(present, _number(self._rule.other))]
 
     def complaint(self, text: str | None) -> str:
-        """Return what is wrong with a value that has no index, given as text."""
+        """Return a description of a value without an index, given as text."""
         return self._rule.complaint(None if self._type.is_floating() and text and text.casefold() == "nan" else text)
 
 
 def number_in(text: exp.Expr, spelling: FormatSettings) -> exp.Expr:
-    """Return the number that a text spells, NULL if it spells none: `mapping.number_of` in SQL."""
+    """Return the number that a text spells, or NULL: `mapping.number_of` in SQL."""
     text = signed_text(text, spelling)
     pattern = number_pattern(spelling.decimal, spelling.thousands)
     is_number = exp.RegexpLike(this=text, expression=exp.Literal.string(pattern))
@@ -217,7 +218,7 @@ def number_in(text: exp.Expr, spelling: FormatSettings) -> exp.Expr:
 
 
 def unmarked(text: exp.Expr, spelling: FormatSettings) -> exp.Expr:
-    """Return the text of a number without marks between thousands, and with a decimal point."""
+    """Return the text of a number without thousands marks, and with a decimal point."""
     for mark, meant in ((spelling.thousands, ""), (spelling.decimal, ".")):
         if mark and mark != meant:
             text = _replaced(text, mark, meant)
@@ -225,7 +226,7 @@ def unmarked(text: exp.Expr, spelling: FormatSettings) -> exp.Expr:
 
 
 def signed_text(text: exp.Expr, spelling: FormatSettings) -> exp.Expr:
-    """Return the text of a number without texts that are dropped, and with `-` before a number below zero."""
+    """Return the text of a number without dropped texts, and with `-` before a negative number."""
     for word in spelling.drop:
         text = _replaced(text, word, "")
     if spelling.drop:
@@ -239,7 +240,7 @@ def signed_text(text: exp.Expr, spelling: FormatSettings) -> exp.Expr:
 
 
 def days_in(text: exp.Expr, form: str, last_year: int) -> exp.Expr:
-    """Return the days since 1970-01-01 of a text of this form, NULL if it has another form. For DuckDB."""
+    """Return the days since 1970-01-01 of a text of this form, or NULL. For DuckDB."""
     pattern, codes = day_pattern(form), day_codes(form)
     only, clock = day_and_clock(form)
     is_day = _matches(text, pattern)
@@ -269,7 +270,7 @@ def days_in(text: exp.Expr, form: str, last_year: int) -> exp.Expr:
 
 
 def seconds_in(text: exp.Expr) -> exp.Expr:
-    """Return the seconds of the day of a text that is a time, NULL if it is none. For DuckDB."""
+    """Return the seconds of the day of a text that is a time, or NULL. For DuckDB."""
     return _seconds_of(_time_in(text))
 
 
@@ -296,7 +297,7 @@ def _replaced(text: exp.Expr, word: str, meant: str) -> exp.Expr:
 
 
 def _between(x: exp.Expr, ranges: Ranges, first: int, last: int) -> exp.Expr:
-    """Return the place of a number between edges `first` and `last`, found by halves."""
+    """Return the range index of a number between edges `first` and `last`, by binary search."""
     if first == last:
         return _number(ranges.places[first])
     middle = (first + last) // 2
@@ -305,7 +306,7 @@ def _between(x: exp.Expr, ranges: Ranges, first: int, last: int) -> exp.Expr:
 
 
 def _nearest(x: exp.Expr, ranges: Ranges) -> exp.Expr:
-    """Return the place of the number of a grid that is nearest, `Ranges.place` in SQL."""
+    """Return the index of the nearest number of a grid, `Ranges.place` in SQL."""
     assert ranges.grid is not None
     low, step = ranges.grid
     steps = exp.Div(this=exp.Paren(this=exp.Sub(this=x.copy(), expression=_number(low))), expression=_double(step))
@@ -337,5 +338,5 @@ def _choose(value: exp.Expr, indices: Mapping[Any, int]) -> exp.Case:
 
 
 def _number(value: float) -> exp.Expr:
-    """Return a number as it is written, negative ones in brackets."""
+    """Return a number as SQL, negative ones in brackets."""
     return exp.Paren(this=exp.convert(value)) if value < 0 else exp.convert(value)

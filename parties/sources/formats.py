@@ -1,4 +1,4 @@
-"""What lies at a path: a file is recognised by how it begins, not by its name."""
+"""The format of a file, recognised by its first bytes, not by its name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,11 @@ Format: TypeAlias = Literal["pattern", "folder", "duckdb", "parquet", "csv"]
 
 
 def format_of(path: Path, table: str | None) -> Format:
-    """Return how to read it. `InputError` if it cannot be read, or if `table` names a table where there are none."""
+    """Return the format of a path.
+
+    Raises:
+        InputError: The file cannot be read, or `table` names a table in a format without tables.
+    """
     if not path.exists() and glob.has_magic(str(path)):
         return "pattern"
     if path.is_dir():

@@ -1,4 +1,4 @@
-"""Tables that a Python program holds: data frames in memory, and Ibis tables of databases."""
+"""Tables of a Python program: data frames in memory, and Ibis tables of databases."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DATABASES: dict[str, type[Database]] = {"duckdb": DuckDb, "postgres": Postgres, 
 def open_frame(
     frame: Any, rules: Sequence[ColumnRule], max_rows: int, memory: str, threads: int | None
 ) -> QueriedSource:
-    """Return the source for an object, see `opening.from_frame`. `InputError` if it is no table."""
+    """Return the source for an object, see `opening.from_frame`. Raise InputError if it is not a table."""
     rows = frame_rows(frame, memory, threads)
     try:
         return QueriedSource(rows.engine, rows.query, rows.types, rules, max_rows)
@@ -31,7 +31,7 @@ def open_frame(
 
 
 def frame_rows(frame: Any, memory: str, threads: int | None = None) -> RowQuery:
-    """Return the rows of an object. `InputError` if it is no table."""
+    """Return the rows of an object. Raise InputError if it is not a table."""
     if isinstance(frame, ir.Table):
         table, engine = frame, _own_engine(frame)
     else:

@@ -1,4 +1,4 @@
-"""A table's rows in their order, each cell as the category that the schema gives it: what a model is asked about."""
+"""A table's rows in their order, each cell as a category of the schema: the input of a model."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 def labelled(table: TableSettings, schema: Schema, names: Sequence[str]) -> Columns:
     """Return these columns of all rows as categories, in the order of the rows.
 
-    `InputError` if the table cannot be read or lacks a column, or names the place of a value that is not in the schema.
+    Raises:
+        InputError: The table cannot be read or lacks a column, or a value is not in the schema. The message names the
+            row.
     """
     wanted = rules(table.columns, schema, names, table.format)
     codes = _queried(table, wanted)
@@ -38,9 +40,9 @@ def labelled(table: TableSettings, schema: Schema, names: Sequence[str]) -> Colu
 
 
 def _refuse(table: TableSettings, schema: Schema, rule: ColumnRule, rows: int, first: int) -> NoReturn:
-    """Raise the `UnfitError` that a job's check of this column does, which quotes a value, with its line if it has one.
+    """Raise the `UnfitError` for the first value of this column that is not in the schema, with its line.
 
-    Of a table without lines it says in which row, from 1, is the `first` value that the schema does not know.
+    A table without lines has a row number instead, from 1.
     """
     try:
         with open_table(table.bounded_by(rows), schema, rule.attribute, ()) as source:
@@ -52,13 +54,13 @@ def _refuse(table: TableSettings, schema: Schema, rule: ColumnRule, rows: int, f
 
 
 def _queried(table: TableSettings, wanted: Sequence[ColumnRule]) -> list[NDArray[np.int32]]:
-    """Return the indices of the cells of each column, -1 of unknown ones, as an engine finds them."""
+    """Return the indices of the cells of each column, found by an engine; -1 for unknown cells."""
     with open_rows(table) as rows:
         return codes_of(rows, wanted, ordered=table.is_chosen)
 
 
 def codes_of(rows: RowQuery, wanted: Sequence[ColumnRule], ordered: bool = False) -> list[NDArray[np.int32]]:
-    """Return the indices of the cells of each column, -1 of unknown ones; `ordered` if the engine keeps their order."""
+    """Return the indices of the cells of each column; -1 for unknown cells. `ordered`: the engine keeps row order."""
     import sqlglot.expressions as exp
 
     from parties.sources.expressions import Cell

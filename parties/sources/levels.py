@@ -1,10 +1,10 @@
 """A level of a growing tree as one SQL query, and its answer as counts.
 
-The rows are given as a query with the columns c0, c1, ... (category indices of the attributes), y (of the class) and n
-(how many such rows there are). A row's place at a depth is found from its place one level up by joining the splits
-there: the number of the split's first child plus the row's index of the attribute that the split asks, or whether it
-is at or above the split's edge, or the value that a negative edge stands for. So the query has one join a level, whose
-table has one row a split, and never an expression that grows with the tree. Rows in leaves drop out by the joins.
+The rows are a query with the columns c0, c1, ... (category indices of the attributes), y (index of the class) and n
+(number of equal rows). The position of a row at a depth is the number of the first child of its split plus an offset.
+The offset is the row's index of the split's attribute. For an ordered split it is whether the index reaches the edge; a
+negative edge stands for a single value. A join with the splits one level up gives all positions. So the query has one
+join for each level, with a table of one row for each split. No expression grows with the tree. Rows in leaves drop out.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ PLACE, ATTRIBUTE, VALUE, CLASS, ROWS = range(5)  # columns of an answer
 
 @dataclass(frozen=True)
 class GrowingTree:
-    """A growing tree by its depths: `splits` lists (place, attribute, place of the first child, edge), depth by depth.
+    """A growing tree by depth: `splits` lists (position, attribute, position of the first child, edge) for each depth.
 
-    `open_at` int64[places at the last depth] numbers the open nodes there, -1 for others. `path_values` has the
-    attributes whose values are known on the way to each open node, and the values.
+    `open_at`, int64[positions at the last depth], numbers the open nodes there, -1 for others. `path_values` has the
+    attributes with known values on the path to each open node, and these values.
     """
 
     splits: list[list[tuple[int, int, int, int]]]
@@ -36,7 +36,7 @@ class GrowingTree:
 
     @classmethod
     def of(cls, tree: Tree) -> GrowingTree:
-        """Return the plan for a tree whose open nodes lie at one depth."""
+        """Return the plan for a tree whose open nodes have equal depth."""
         level: list[tuple[Tree, dict[int, int]]] = [(tree, {})]
         splits: list[list[tuple[int, int, int, int]]] = []
         for _ in range(open_depth(tree) or 0):
@@ -60,7 +60,7 @@ class GrowingTree:
         return [a for a in range(attributes) if any(a not in values for values in self.path_values)]
 
     def query(self, rows: exp.Query, attributes: Sequence[int]) -> exp.Query:
-        """Count rows by (place, attribute, value, class) for each of the attributes; without any, by place and class.
+        """Count rows by (position, attribute, value, class) for each attribute; without any, by position and class.
 
         -1 stands for a value that is not in the schema.
         """
@@ -70,7 +70,7 @@ class GrowingTree:
         return exp.union(*parts, distinct=False) if len(parts) > 1 else parts[0]
 
     def _placed(self, rows: exp.Query, attributes: Sequence[int]) -> exp.Select:
-        """Return the rows, each with its place p at the last depth."""
+        """Return the rows, each with its position p at the last depth."""
         query = exp.Select().from_(rows.subquery("t"))
         place: exp.Expr = exp.convert(0)
         for depth, step in enumerate(self.splits):
@@ -94,7 +94,7 @@ class GrowingTree:
         )
 
     def counts(self, answer: Indices, domains: Sequence[int], classes: int, left: Sequence[int]) -> LevelCounts:
-        """Return the counts by classes and by each attribute, from an answer int64[lines, 5] to `query(..., left)`."""
+        """Return the counts by class and by each attribute, from an answer int64[lines, 5] to `query(..., left)`."""
         answer = np.column_stack([self.open_at[answer[:, PLACE]], answer[:, 1:]])
         answer = answer[answer[:, PLACE] >= 0]
         nodes = len(self.path_values)
@@ -110,7 +110,7 @@ class GrowingTree:
         return LevelCounts(of_classes, values)
 
     def _asked_before(self, attribute: int, size: int, of_classes: Indices) -> Indices:
-        """Return the counts by an attribute that is not left in any node: all rows of a node have one value."""
+        """Return the counts by an attribute that all nodes have asked: a node's rows have one value."""
         table = np.zeros((len(of_classes), size, of_classes.shape[1]), dtype=np.int64)
         table[np.arange(len(of_classes)), [values[attribute] for values in self.path_values]] = of_classes
         return table
@@ -142,7 +142,7 @@ def _cell(attribute: int) -> exp.Column:
 
 
 def _answer(attribute: int, edges: set[int], edge: exp.Expr) -> exp.Expr:
-    """Return which child of a split a row goes to, see `protocols.tree.child_of`; `edge` is one of these edges."""
+    """Return the child of a split for a row, see `protocols.tree.child_of`; `edge` is one of these edges."""
     cell = _cell(attribute)
     if edges == {0}:
         return cell
@@ -153,12 +153,12 @@ def _answer(attribute: int, edges: set[int], edge: exp.Expr) -> exp.Expr:
 
 
 def _known(*cells: exp.Expr) -> exp.Expr:
-    """Return the first cell that is not NULL, -1 if all are."""
+    """Return the first cell that is not NULL, or -1."""
     return exp.Coalesce(this=cells[0].copy(), expressions=[*(cell.copy() for cell in cells[1:]), exp.convert(-1)])
 
 
 def _table(shape: tuple[int, ...], answer: Indices, columns: tuple[int, ...]) -> Indices:
-    """Return the numbers of rows in an answer, int64[shape], at the indices that the given columns hold."""
+    """Return the numbers of rows in an answer, int64[shape], at the indices in the given columns."""
     table: Indices = np.zeros(shape, dtype=np.int64)
     table[tuple(answer[:, column] for column in columns)] = answer[:, ROWS]
     return table

@@ -1,7 +1,7 @@
-"""Files of this machine, read by a DuckDB of our own: CSV, Parquet (a file, a folder, a pattern), DuckDB databases.
+"""Files of this machine, read by our own DuckDB: CSV, Parquet (a file, a folder, a pattern), DuckDB databases.
 
-A folder stands for all Parquet files below it, but for those
-that a running job has not finished (names that begin with `_` or `.`); folders named `key=value` are columns.
+A folder means all Parquet files below it, except unfinished ones, whose names begin with `_` or `.`. Folders named
+`key=value` are columns.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def open_files(settings: PlaceSettings) -> RowQuery:
 
 
 def _answer(settings: TableSettings) -> Reader:
-    """Return how to ask a table's query of its files, or of the DuckDB file that is its source."""
+    """Return the rows of a table's query, over its files or over the DuckDB file of its source."""
     assert settings.query is not None
     text = settings.query
     places = {
@@ -80,7 +80,7 @@ def _answer(settings: TableSettings) -> Reader:
 
 
 def _reader(settings: PlaceSettings) -> Reader:
-    """Return how to read what lies at a path."""
+    """Return the SQL that reads a path."""
     path, table = Path(settings.source), settings.table
     match format_of(path, table):
         case "pattern":
@@ -112,7 +112,7 @@ def _parquet(engine: Scratch, path: Path, files: Sequence[Path]) -> ir.Table:
 
 
 def _database(engine: Scratch, path: Path, name: str | None) -> ir.Table:
-    """Return a table of a DuckDB file, which others may read at the same time."""
+    """Return a table of a DuckDB file. Others may read the file at the same time."""
     backend = engine.backend
     catalog, known = _attach(engine, str(path))
     if name is None:
@@ -128,7 +128,7 @@ def _database(engine: Scratch, path: Path, name: str | None) -> ir.Table:
 
 
 def _attach(engine: Scratch, path: str) -> tuple[str, list[str]]:
-    """Open a DuckDB file unless it is, and return what it is called, and the names of its tables and views."""
+    """Open a DuckDB file once. Return its catalog name and the names of its tables and views."""
     backend = engine.backend
     if (catalog := engine.catalogs.get(path)) is None:
         catalog = f"{ATTACHED}_{len(engine.catalogs)}" if engine.catalogs else ATTACHED

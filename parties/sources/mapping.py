@@ -1,4 +1,4 @@
-"""What each column means: the settings of a table, checked against the public schema, as rules for engines."""
+"""The meaning of each column: the settings of a table, checked against the public schema, as rules for engines."""
 
 from __future__ import annotations
 
@@ -63,14 +63,14 @@ PLAIN = FormatSettings()
 
 
 def day_pattern(form: str) -> str:
-    """Return the regular expression of days of a form, with a group for each part of the day: for Python and SQL."""
+    """Return the regular expression of a day in a form, with a group for each part: for Python and SQL."""
     day, clock = day_and_clock(form)
     parts = _PARTS[re.search("%[Ymdyj]%[Ymdyj]", day) is None]
     return _pattern(day, parts) + clock_pattern(clock)
 
 
 def clock_pattern(clock: str) -> str:
-    """Return the regular expression of a time of the day behind a day, without groups."""
+    """Return the regular expression of a time of day that follows a day, without groups."""
     return _FRACTION.join(_pattern(part, _CLOCK) for part in re.split("[.,]%f", clock))
 
 
@@ -98,13 +98,13 @@ def day_of(text: str, form: str, last_year: int) -> date | None:
 
 
 def day_codes(form: str) -> list[str]:
-    """Return the codes of the day in a form, in their order."""
+    """Return the codes of the day in a form, in order."""
     return re.findall("%(.)", day_and_clock(form)[0])
 
 
 @cache
 def number_pattern(decimal: str, thousands: str) -> str:
-    """Return the regular expression of numbers with these marks: between thousands stand groups of three digits."""
+    """Return the regular expression of numbers with these marks: groups of three digits between thousands marks."""
     if (decimal, thousands) == (".", ""):
         return NUMBER
     point, mark = re.escape(decimal), re.escape(thousands)
@@ -117,7 +117,7 @@ SIGNED = {"()": r"^\((.*)\)$", "behind": "^(.*)-$"}  # numbers below zero, with 
 
 
 def number_of(text: str, spelling: FormatSettings) -> float | None:
-    """Return the number that a text spells; None if it spells none."""
+    """Return the number that a text spells, or None."""
     for word in spelling.drop:
         text = text.replace(word, "")
     if spelling.drop:
@@ -133,10 +133,10 @@ def number_of(text: str, spelling: FormatSettings) -> float | None:
 
 @dataclass(frozen=True)
 class Ranges:
-    """How the number x of a cell becomes a category: index `places[i]` if edges[i-1] <= x < edges[i].
+    """The map from the number x of a cell to a category: index `places[i]` if edges[i-1] <= x < edges[i].
 
-    With a `grid` (low, step), and no edges, it is `places` of the nearest of low, low + step, ... `reads` says how x is
-    found in the cell: as a "number", as the days since 1970 of a "date", as the seconds of a "time" of the day.
+    With a `grid` (low, step) and no edges, `places` belongs to the nearest of low, low + step, ... `reads` is the
+    meaning of x: a "number", the days since 1970 of a "date", or the seconds of a "time" of day.
     """
 
     edges: tuple[Number, ...]
@@ -145,7 +145,7 @@ class Ranges:
     grid: tuple[Number, Number] | None = None
 
     def place(self, x: Number) -> int:
-        """Return the index of a number's category; those beyond the ends belong to the first or the last."""
+        """Return the index of a number's category. Numbers beyond the ends belong to the first or the last."""
         if self.grid is None:
             return self.places[bisect_right(self.edges, x)]
         low, step = self.grid
@@ -155,12 +155,12 @@ class Ranges:
 
 @dataclass(frozen=True)
 class ColumnRule:
-    """The rule by which the cells of one column become category indices of an attribute.
+    """The rule that maps the cells of one column to category indices of an attribute.
 
-    First `texts`: a cell's text, without space around it, to its index; with a `prefix`, its so many first letters by
-    `starts`. Then the number of the cell, if there are `ranges`. `missing` is the index of no value, None if the schema
-    has no category for it; `other` that of anything else, None if that is not in the schema. `spelling` and `dates` say
-    how numbers and days are spelled.
+    First `texts` is looked up: a cell's text without spaces around it. With a `prefix`, its first letters are looked up
+    in `starts`. Then the number of the cell is placed by `ranges`. `missing` is the index of a cell without a value;
+    None if the schema has no such category. `other` is the index of any other text; None if it is not in the schema.
+    `spelling` and `dates` define the spelling of numbers and days.
     """
 
     attribute: str
@@ -189,12 +189,14 @@ class ColumnRule:
 
     @property
     def takes_numbers(self) -> bool:
-        """Whether a cell that is a number is placed by its ranges, whichever number it is."""
+        """True if the ranges place every cell that is a number."""
         return self.ranges is not None and self.ranges.reads == "number" and not any(map(is_number, self.texts))
 
     def place(self, x: NDArray[np.floating], places: NDArray[np.int64]) -> None:
-        """Write to `places` the indices of cells that are numbers, NaN for no value, where the rule `takes_numbers`;
-        -1 of unknown ones. As `Ranges.place` has them, to the last bit."""
+        """Write the indices of numeric cells to `places`: NaN is no value, -1 an unknown one.
+
+        The result equals `Ranges.place` exactly. The rule must have `takes_numbers`.
+        """
         import numpy as np
 
         from smc.kernels import place
@@ -211,7 +213,7 @@ class ColumnRule:
         places[np.isnan(numbers)] = missing
 
     def number(self, text: str) -> Number | None:
-        """Return the number of a cell's text as the ranges read it; None if it is none."""
+        """Return the number of a cell's text as the ranges read it, or None."""
         assert self.ranges is not None
         match self.ranges.reads:
             case "date":
@@ -223,7 +225,7 @@ class ColumnRule:
         return number_of(text, self.spelling)
 
     def complaint(self, text: str | None) -> str:
-        """Return what is wrong with a value that has no index, given as text; None for no value."""
+        """Return a description of a value without an index, given as text; None for no value."""
         if text is None or text in ("", MISSING):
             return "no value, and the schema does not list '?' (missing) for this attribute"
         if self.ranges is not None:
@@ -240,7 +242,7 @@ class ColumnRule:
 
 
 def is_number(text: str) -> bool:
-    """Return whether a text is what some engine calls a number."""
+    """Return True if any engine reads the text as a number."""
     try:
         float(text)
     except ValueError:
@@ -253,7 +255,8 @@ def rules(
 ) -> list[ColumnRule]:
     """Return the rules of the named attributes, in that order.
 
-    `InputError` if the settings, of whichever attribute, do not fit the schema; it names the key under `columns`.
+    Raises:
+        InputError: The settings of any attribute do not fit the schema; the message names the key under `columns`.
     """
     for name in columns:
         if name not in schema.attributes:
@@ -316,7 +319,7 @@ def _rule(name: str, categories: tuple[str, ...], settings: ColumnSettings, spel
 
 
 def _given_ranges(name: str, index: Mapping[str, int], edges: Sequence[Number] | None) -> Ranges | None:
-    """Return the ranges between the edges that a party's own settings give to an attribute."""
+    """Return the ranges between the edges in a party's own settings of an attribute."""
     if edges is None:
         return None
     places = tuple(place for category, place in index.items() if category != MISSING)

@@ -1,6 +1,6 @@
-"""A table of MySQL or MariaDB. A user who may only SELECT is enough.
+"""A table of MySQL or MariaDB. The user needs the right to SELECT only.
 
-Credentials come from the URL, or from MYSQL_PWD, or, as in any client, from the group `client` of ~/.my.cnf.
+Credentials come from the URL, from MYSQL_PWD, or, as in other clients, from the group `client` of ~/.my.cnf.
 """
 
 from __future__ import annotations
@@ -79,7 +79,11 @@ def open_database(settings: PlaceSettings) -> RowQuery:
 
 
 def _options(settings: PlaceSettings) -> dict[str, Any]:
-    """Return what a URL says of the connection. `InputError`, which never quotes it, if it is none."""
+    """Return the connection options of a URL.
+
+    Raises:
+        InputError: It is not a URL. The message does not quote it.
+    """
     try:
         url = urlsplit(settings.source)
         port, pairs = url.port, parse_qsl(url.query, keep_blank_values=True, strict_parsing=bool(url.query))

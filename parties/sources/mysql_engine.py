@@ -1,7 +1,7 @@
-"""MySQL and MariaDB as an engine: what they mean otherwise than the others is said here in the way that these mean it.
+"""MySQL and MariaDB as an engine, with their differences from other engines.
 
-Text is compared by its letters, whatever the collations of the columns say: case, accents and space at the end count.
-BOOLEAN is a number there, 0 or 1; a date of zeros is no value; a TIME may be a duration, which is no time of the day.
+Texts are compared by letters, whatever the collations of columns: case, accents and final spaces count. BOOLEAN is a
+number there, 0 or 1. A date of zeros is no value. A TIME may be a duration, which is not a time of day.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ TYPES: dict[int, dt.DataType] = {
 
 
 class MySql(Database):
-    """A connection to MySQL or MariaDB, whose queries could not write; lines come as they are taken.
+    """A connection to MySQL or MariaDB that cannot write; it fetches lines as they are needed.
 
-    It has no grouping sets, and no room of its own that a reader may use: rows that are asked often, already as the
-    numbers of their categories, are kept in a DuckDB within the table's `memory`.
+    The database has no grouping sets and no temporary space for a reader. So rows of frequent queries are kept as
+    category indices in a DuckDB within the table's `memory`.
     """
 
     def __init__(self, connection: Any, settings: PlaceSettings, hidden: Sequence[str] = ()) -> None:
@@ -75,7 +75,7 @@ class MySql(Database):
 
     @property
     def is_encrypted(self) -> bool:
-        """True if the connection is one of TLS: not all clients end without."""
+        """True if the connection uses TLS: some clients continue without."""
         return bool(self._fetch("SHOW SESSION STATUS LIKE 'Ssl_cipher'")[0][1])
 
     @override
@@ -105,7 +105,7 @@ class MySql(Database):
         return super().batches(query) if (scratch := self._with_kept(query)) is None else scratch.batches(query)
 
     def _with_kept(self, query: exp.Query) -> Scratch | None:
-        """Return the DuckDB that a query is for, if it is about rows that are kept."""
+        """Return the DuckDB for a query on kept rows."""
         return self._kept if any(table == KEPT for table in query.find_all(exp.Table)) else None
 
     @override
@@ -122,7 +122,7 @@ class MySql(Database):
                 yield pa.table([pa.array(column) for column in zip(*batch, strict=True)], names=list(names))
 
     def plainly(self, query: exp.Query) -> tuple[exp.Query, dict[str, dt.DataType]]:
-        """Return the query for the same rows with cells as other engines have them, and the types of its columns."""
+        """Return the query with cells in the form of other engines, and the types of its columns."""
         with self.backend.con.cursor() as cursor:
             cursor.execute(self.sql(exp.Select().select("*").from_(query.subquery("t")).limit(0)))
             columns = list(zip(cursor.description, cursor.description_flags, strict=True))
@@ -133,7 +133,7 @@ class MySql(Database):
         return exp.Select().select(*cells).from_(query.subquery("t")), types
 
     def _tell_bytes(self, query: exp.Query, types: dict[str, dt.DataType]) -> None:
-        """Give columns of bytes their type: what an answer says of itself does not tell them from text."""
+        """Give columns of bytes their type: an answer's description calls them text."""
         names = [name for name, dtype in types.items() if dtype.is_string()]
         if not names:
             return
@@ -150,7 +150,7 @@ def _type(kind: int, flags: int) -> dt.DataType:
 
 
 def _plain(name: str, kind: int, dtype: dt.DataType) -> exp.Expr:
-    """Return a cell as other engines have it."""
+    """Return a cell in the form of other engines."""
     cell = exp.column(name, quoted=True)
     if dtype.is_string():
         return exp.cast(cell, "CHAR")  # in the connection's collation
@@ -165,7 +165,7 @@ def _plain(name: str, kind: int, dtype: dt.DataType) -> exp.Expr:
 
 
 class _Written(MySQLGenerator):
-    """How our expressions are spelled for MySQL and MariaDB alike."""
+    """Spelling of our expressions for MySQL and MariaDB."""
 
     @classmethod
     def write(cls, query: exp.Expr) -> str:
@@ -173,7 +173,7 @@ class _Written(MySQLGenerator):
         return text
 
     def _trim(self, trim: exp.Trim) -> str:
-        """Drop any of the letters, not a text that they make; leave what an operator wrote as it is."""
+        """Drop any of the given letters, not the text that they form. SQL by an operator stays unchanged."""
         if trim.expression != exp.Literal.string(SPACE):
             return self.trim_sql(trim)
         space = f"[{SPACE}]+"
@@ -183,11 +183,11 @@ class _Written(MySQLGenerator):
         return f"({self.sql(match, 'this')} RLIKE {self.sql(match, 'expression')})"
 
     def _equal(self, equal: exp.EQ) -> str:
-        """Compare; with NaN, which the database does not know, it would be with 0."""
+        """Compare two values; a comparison with NaN, which the database lacks, would compare with 0."""
         return "FALSE" if equal.expression == NAN else self.binary(equal, "=")
 
     def _part(self, part: exp.Extract) -> str:
-        """Take a part of a time; the hour of what is no time of the day is NULL: else -00:00:01 would be one."""
+        """Take a part of a time. The hour of a duration that is no time of day is NULL, so -00:00:01 has no hour."""
         text = self.extract_sql(part)
         if part.name != "HOUR":
             return text

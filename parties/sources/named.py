@@ -14,9 +14,10 @@ from smc.errors import InputError
 def find_table(
     name: str, place: str, look: Callable[[str | None, str], ir.Table], known: Callable[[], Iterable[str]]
 ) -> ir.Table:
-    """Return the table called `name`, or by its parts SCHEMA.NAME: `look(schema, name)` raises `TableNotFound`.
+    """Return the table called `name` or SCHEMA.NAME. `look(schema, name)` raises `TableNotFound`.
 
-    `InputError` with the nearest of the `known` names if there is none.
+    Raises:
+        InputError: There is none; the message has the nearest of the `known` names.
     """
     for schema, table in _readings(name):
         try:
@@ -29,7 +30,7 @@ def find_table(
 
 
 def _readings(name: str) -> Iterator[tuple[str | None, str]]:
-    """Yield what a name with dots may mean: a table of this very name, or one in a schema."""
+    """Yield the meanings of a name with dots: a table of this very name, or one in a schema."""
     yield None, name
     for i, letter in enumerate(name):
         if letter == "." and 0 < i < len(name) - 1:

@@ -1,4 +1,4 @@
-"""Rows that have been found, wherever they are: an engine, the query for them, and the types of their columns."""
+"""Opened rows: an engine, the query for them, and the types of their columns."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from smc.errors import InputError
 
 @dataclass(frozen=True, eq=False)
 class RowQuery:
-    """`query` gives rows with columns of these types. Whoever has the rows closes the engine: as a context they do.
+    """Rows as a query in an engine, with the types of their columns. Use it as a context: its end closes the engine.
 
-    `left_out` asks how many rows were left out, see `row_filter`; None if none could be.
+    `left_out` counts the rows that were left out, see `row_filter`; None if the settings leave out none.
     """
 
     engine: Database
@@ -35,7 +35,11 @@ class RowQuery:
         self.engine.close()
 
     def select(self, names: Sequence[str]) -> exp.Select:
-        """Return these columns of all rows, as c0, c1, ... `InputError` if one is not there."""
+        """Return these columns of all rows, as c0, c1, ...
+
+        Raises:
+            InputError: A column is missing.
+        """
         for name in names:
             if name not in self.types:
                 there = instead(name, self.types)
@@ -44,7 +48,7 @@ class RowQuery:
         return exp.Select().select(*cells).from_(self.query.subquery("t"))
 
     def unfit(self, name: str) -> str | None:
-        """Return why a column holds no categories, if it does not."""
+        """Return the reason why a column cannot hold categories, or None."""
         try:
             self._cell(name)
         except InputError as error:
@@ -52,9 +56,9 @@ class RowQuery:
         return None
 
     def spelled(self, names: Sequence[str], as_they_are: Container[str] = ()) -> exp.Select:
-        """Return these columns of all rows as text, some as they are, as c0, c1, ...; NULL of NULL.
+        """Return these columns of all rows as text, some unchanged, as c0, c1, ...; NULL stays NULL.
 
-        They must hold categories.
+        The columns must hold categories.
         """
         texts = [exp.column(name, quoted=True) if name in as_they_are else self._cell(name).text for name in names]
         cells = [text.as_(f"c{i}") for i, text in enumerate(texts)]

@@ -1,4 +1,4 @@
-"""Open a party's table for counting, whatever it is. What an engine needs is loaded when it is asked for."""
+"""Opening a party's table for counting. An engine's library is loaded only when a table needs it."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ UNREAD = {  # databases that are known, and for which there is no engine here
 def open_table(
     settings: TableSettings, schema: Schema, target: str, columns: Sequence[str] | None = None, streamed: bool = False
 ) -> Source:
-    """Return a source of counts of the table's rows: by the attributes of the schema, in its order, and the target's
-    classes.
+    """Return a source of counts of the table's rows, by the schema's attributes in order and the target's classes.
 
-    `columns` names the attributes to count; without it they are all of the schema. The settings are checked against the
-    whole schema. Rows that are asked for in pieces, `Source.batches`, are `streamed`. `InputError` if
-    they do not fit, if there is no such table or column, or if the source cannot be read. Values are not looked at: see
-    `Source.check`.
+    The settings are checked against the whole schema. Values are checked later, see `Source.check`. `columns` names the
+    attributes to count; by default all of the schema. `streamed` rows are read in pieces, see `Source.batches`.
+
+    Raises:
+        InputError: The settings do not fit, a table or column is missing, or the source cannot be read.
     """
     wanted = rules(settings.columns, schema, _chosen(schema, target, columns), settings.format)
     source = _source(settings, wanted, streamed)
@@ -71,7 +71,7 @@ def _source(settings: TableSettings, wanted: Sequence[ColumnRule], streamed: boo
 
 
 def is_plain(table: TableSettings, schema: Schema) -> bool:
-    """Return whether a table is a CSV file of moderate size whose cells are the schema's values as they stand."""
+    """Return True for a CSV file of moderate size whose cells are the schema's values without a mapping."""
     if table.is_chosen or "://" in table.source or table.table is not None or table.columns:
         return False
     if table.format != FormatSettings() or schema.has_types:
@@ -83,9 +83,10 @@ def is_plain(table: TableSettings, schema: Schema) -> bool:
 
 
 def open_rows(settings: PlaceSettings) -> RowQuery:
-    """Return the rows of a place as they are; of a party's table, those that its settings choose.
+    """Return the rows of a place without changes; of a party's table, the rows that its settings choose.
 
-    `InputError` if there is none, or if it cannot be read.
+    Raises:
+        InputError: There is no such place, or it cannot be read.
     """
     if settings.format != settings.spelling:
         settings = settings.model_copy(update={"format": settings.spelling})
@@ -135,8 +136,8 @@ def from_frame(
 ) -> Source:
     """Return a source of counts of a pandas, Polars or Arrow table, or an Ibis table of DuckDB, PostgreSQL or Spark.
 
-    `mapping` is what `[tables.NAME.columns]` says of a table in `party.toml`; for the rest see `open_table`. An Ibis
-    table is counted by its own engine, and its connection stays open; anything else by a DuckDB within `memory`.
+    `mapping` has the form of `[tables.NAME.columns]` in `party.toml`. For the other arguments see `open_table`. The
+    engine of an Ibis table counts it, and its connection stays open. A DuckDB within `memory` counts any other table.
     """
     from parties.sources import frames
 
@@ -145,7 +146,7 @@ def from_frame(
 
 
 def _chosen(schema: Schema, target: str, columns: Sequence[str] | None) -> list[str]:
-    """Return the attributes to count in schema order, and at the end the target."""
+    """Return the attributes to count in schema order, and the target last."""
     for name in (target, *(columns or ())):
         if name not in schema.attributes:
             there = instead(name, schema.attributes)

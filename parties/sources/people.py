@@ -1,9 +1,9 @@
-"""At most so many rows of each person, chosen in SQL by a keyed order: which are chosen is the owner's secret.
+"""A bounded number of rows of each person, chosen in SQL by a keyed order that only the table's owner knows.
 
-A row's place among those of its person follows from SHA-256 of the key, of the text of all its cells and of its number
-among the person's equal rows. So it does not depend on the order of the rows, on other people or on the columns that a
-job reads; the same key chooses the same rows again, in every engine that spells the cells alike; and to leave a person
-out changes at most so many rows of what is chosen. Rows that are nobody's are left out.
+The rank of a row among those of its person follows from SHA-256 of the key, the text of all cells, and the row's number
+among the person's equal rows. So it does not depend on the order of rows, on other people, or on the columns of a job.
+One key chooses equal rows again in every engine with equal spelling of cells. Without one person, the chosen rows
+differ by at most the bound. Rows without a person are left out.
 """
 
 from __future__ import annotations
@@ -27,10 +27,12 @@ NUMBERS = ("nan", "NaN")  # how engines spell a floating-point number that is no
 
 
 def chosen_rows(rows: RowQuery, chosen: exp.Select, settings: TableSettings) -> tuple[exp.Select, exp.Select]:
-    """Return at most `at_most` rows of each person among the `chosen` ones, of the columns of `rows`, and the query for
-    how many rows are nobody's, and how many are beyond those.
+    """Return at most `at_most` of the `chosen` rows of each person, and a query for the numbers of left-out rows.
 
-    `InputError` if `person` is no good, or if there is no key to choose by.
+    The rows have the columns of `rows`. The query counts the rows without a person, and those beyond the bound.
+
+    Raises:
+        InputError: `person` is wrong, or there is no key.
     """
     assert settings.at_most is not None
     person, digest, copy, place = _free_names(rows.types, "person", "row", "copy", "place")
@@ -53,7 +55,7 @@ def chosen_rows(rows: RowQuery, chosen: exp.Select, settings: TableSettings) -> 
 
 
 def _person(rows: RowQuery, settings: TableSettings) -> exp.Expr:
-    """Return whose row it is, as text: that of a column, or of SQL that is computed from one row; NULL if nobody's."""
+    """Return the person of a row as text, from a column or from SQL on one row; NULL if there is none."""
     assert settings.person is not None
     engine, spelled = rows.engine, settings.person.strip()
     where = f"{engine.place}: person"
@@ -77,13 +79,17 @@ def _person(rows: RowQuery, settings: TableSettings) -> exp.Expr:
 
 
 def _is_known(column: exp.Column, rows: RowQuery) -> bool:
-    """Return whether a column of an expression is one of the rows'."""
+    """Return True if a column of an expression is a column of the rows."""
     names = rows.types if rows.engine.cased else [name.lower() for name in rows.types]
     return (column.name if rows.engine.cased else column.name.lower()) in names
 
 
 def column_text(rows: RowQuery, column: str, key: str) -> exp.Expr:
-    """Return the text of a column that a setting names. `InputError` if there is no such column, or if it has none."""
+    """Return the text of a column that a setting names.
+
+    Raises:
+        InputError: The column is missing or has no text.
+    """
     where = f"{rows.engine.place}: {key}"
     known = [name for name in rows.types if name == column or not rows.engine.cased]
     twins = [name for name in known if name.lower() == column.lower()]
@@ -98,8 +104,7 @@ def column_text(rows: RowQuery, column: str, key: str) -> exp.Expr:
 
 
 def _row_text(rows: RowQuery) -> exp.Expr:
-    """Return a text that differs for rows that differ in a column: cells with `|` behind each, `!` before a mark in
-    one."""
+    """Return a text that differs for different rows: `|` follows each cell, `!` precedes a mark in a cell."""
     texts = []
     for name, dtype in rows.types.items():
         if rows.unfit(name) is not None:
@@ -123,13 +128,13 @@ def _sha256(text: exp.Expr, dialect: str) -> exp.Expr:
 
 
 def _number(parts: Sequence[str], order: exp.Expr) -> exp.Window:
-    """Return the number of a row, from 1 on, among those with equal values of some columns, by an order."""
+    """Return the number of a row, from 1, among those with equal values of some columns, in an order."""
     by = exp.Order(expressions=[exp.Ordered(this=order)])
     return exp.Window(this=exp.RowNumber(), partition_by=[exp.column(part) for part in parts], order=by)
 
 
 def _beyond(person: str, number: str, at_most: int) -> list[exp.Expr]:
-    """Return how many rows are nobody's, and how many are more of a person than take part, of the rows of each."""
+    """Return the number of rows without a person, and of rows beyond the bound, from the numbers of rows of each."""
     many, nobody = exp.column(number), exp.column(person).is_(exp.Null())
     more = exp.func("GREATEST", exp.Sub(this=many.copy(), expression=exp.convert(at_most)), exp.convert(0))
     of_nobody = exp.case().when(nobody, many).else_(exp.convert(0))
@@ -151,8 +156,7 @@ def _free_names(taken: Iterable[str], *names: str) -> list[str]:
 
 
 def _key(settings: TableSettings) -> str:
-    """Return the key of this party's choice of rows: it follows from its private key, and is that as long as it has
-    it."""
+    """Return the key for this party's choice of rows. It is derived from the private key, so both change together."""
     if settings.identity is None:
         raise InputError(
             f"{settings.label}: person: which rows of a person take part is chosen by this party's private key: name "

@@ -1,8 +1,8 @@
-"""Places that a table's rows come from, and whether two tables may read some of the same rows.
+"""Places of tables' rows, and whether two tables may read common rows.
 
-Two spellings of one file are one place: relative paths, `./`, symbolic and hard links, a file of a folder or pattern.
-So are two URLs of one database, and a query that reads a table. docs/tables-rows.md lists what cannot be seen:
-copies, views of a database, two names of one server.
+Different spellings of one file are one place: relative paths, `./`, symbolic and hard links, a file of a folder or
+pattern. So are two URLs of one database, and a query that reads a table. docs/tables-rows.md lists the undetected
+cases: copies, views of a database, two names of one server.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ DIALECTS = {"postgresql": "postgres", "mysql": "mysql", "spark": "spark"}
 
 
 class Place(NamedTuple):
-    """A file, folder, pattern or database, and a table of it; no table stands for any, or the only one."""
+    """A file, folder, pattern or database, with a table of it. Without a table it means any, or the only one."""
 
     location: str
     table: str | None = None
@@ -38,14 +38,14 @@ class Place(NamedTuple):
 
 
 def same_place(place: PlaceSettings, other: PlaceSettings | FileSettings, whole: bool = False) -> bool:
-    """Return whether both may have one source, or one is among the files of the other.
+    """Return True if both may have one source, or one is among the files of the other.
 
-    What else a URL says, case, and the schema before a table's name do not tell places apart.
+    Options of a URL, case, and the schema before a table's name do not distinguish places.
 
     Args:
-        place: where rows are.
-        other: the same of other rows.
-        whole: only if they may be of one table there, too.
+        place: Place of rows.
+        other: Place of other rows.
+        whole: True to require that both may have one table, too.
     """
     if not place.source or not other.source:
         return False
@@ -54,10 +54,10 @@ def same_place(place: PlaceSettings, other: PlaceSettings | FileSettings, whole:
 
 
 def places_of(table: TableSettings) -> list[Place]:
-    """Return the places that a table reads rows of people from, without the `lookups` of its query.
+    """Return the places from which a table reads rows of people, without the `lookups` of its query.
 
     Raises:
-        InputError: the query does not read one of its `lookups`, or nothing else.
+        InputError: The query does not read one of its `lookups`, or reads nothing else.
     """
     if table.query is None:
         return [_placed(table)] if table.source else []
@@ -78,7 +78,7 @@ def places_of(table: TableSettings) -> list[Place]:
 
 
 def common(ours: Iterable[Place], theirs: Iterable[Place]) -> Place | None:
-    """Return the first of our places that may have some of the same rows as one of theirs; None if none has."""
+    """Return the first of our places that may share rows with one of theirs, or None."""
     for left, right in product(ours, theirs):
         if _same_location(left.location, right.location) and _same_table(left, right):
             return left
@@ -86,7 +86,7 @@ def common(ours: Iterable[Place], theirs: Iterable[Place]) -> Place | None:
 
 
 def _read_by(table: TableSettings) -> list[str] | None:
-    """Return the tables that a query reads, each once; None if it cannot be understood here."""
+    """Return the tables that a query reads, each once; None if the query cannot be parsed here."""
     from parties.sources.sql import checked_query, tables_read
 
     scheme = _scheme(table.source)
@@ -97,7 +97,7 @@ def _read_by(table: TableSettings) -> list[str] | None:
 
 
 def _placed(place: PlaceSettings | FileSettings) -> Place:
-    """Return a place as it is spelled if nothing else is said."""
+    """Return a place from its spelling, with defaults."""
     source, table, scheme = place.source, place.table, _scheme(place.source)
     if scheme == "spark" and table is not None and "/" in table:  # a path of Parquet files
         return Place(_location(table.removeprefix("file://") if table.startswith("file:///") else table))
@@ -119,7 +119,7 @@ def _scheme(source: str) -> str:
 
 
 def _location(source: str) -> str:
-    """Return the resolved path; or the scheme, host, port and database of a URL, without user and password."""
+    """Return the resolved path; or scheme, host, port and database of a URL, without user and password."""
     if not (scheme := _scheme(source)):
         return str(Path(source).resolve())
     try:
@@ -145,13 +145,13 @@ def _same_location(left: str, right: str) -> bool:
 
 
 def _is_among(path: str, files: str) -> bool:
-    """Return whether a path, which may be a pattern itself, is one of a pattern's, or Parquet in a folder."""
+    """Return True if a path or pattern is one of a pattern's paths, or Parquet in a folder."""
     is_parquet = path.endswith(".parquet") or not Path(path).is_file()
     return (is_parquet and Path(files) in Path(path).parents) or _fits(Path(path).parts, Path(files).parts)
 
 
 def _fits(parts: tuple[str, ...], pattern: tuple[str, ...]) -> bool:
-    """Return whether a path's parts fit a pattern's, of which `**` is any number."""
+    """Return True if a path's parts match a pattern's, where `**` is any number of parts."""
     if not pattern:
         return not parts
     if pattern[0] == "**" and _fits(parts, pattern[1:]):
@@ -161,7 +161,7 @@ def _fits(parts: tuple[str, ...], pattern: tuple[str, ...]) -> bool:
 
 
 def _files_at(location: str) -> frozenset[tuple[int, int]]:
-    """Return the files there now, by device and number: hard links are one."""
+    """Return the files at a place by device and number, so that hard links are equal."""
     numbers = set()
     with suppress(OSError):
         for path in _paths_at(Path(location)):
@@ -180,7 +180,7 @@ def _paths_at(path: Path) -> Iterator[str | Path]:
 
 
 def _same_table(left: Place, right: Place) -> bool:
-    """Return whether two tables of one location may be one; PostgreSQL's search path decides what a bare name means."""
+    """Return True if two tables of one location may be one. In PostgreSQL the search path decides."""
     if left.table is None or right.table is None or left.table == right.table:
         return True
     is_open = left.location.startswith("postgresql://")

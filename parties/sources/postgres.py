@@ -1,6 +1,6 @@
-"""A table of PostgreSQL. A role that may only read is enough.
+"""A table of PostgreSQL. The role needs the right to read only.
 
-Credentials come from the URL, or, as in any program on libpq, from PGPASSWORD or ~/.pgpass.
+Credentials come from the URL, from PGPASSWORD, or from ~/.pgpass, as in other programs on libpq.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A mapped table in some engine, counted level by level, one query each."""
+"""A mapped table in an engine, counted level by level with one query each."""
 
 from __future__ import annotations
 
@@ -28,11 +28,10 @@ FEW = 1 << 20  # combinations of all columns' values, up to which equal rows are
 
 
 class QueriedSource(Source):
-    """Counts by queries: nothing is written to the party's database.
+    """Counts by queries. Nothing is written to the party's database.
 
-    Files and Spark tables are read once, by the first question; PostgreSQL counts the rows that it has when asked.
-    But rows that are `streamed` are read by each pass, unless their columns have few values: then nothing grows with
-    the number of rows but time.
+    The first query reads files and Spark tables once; PostgreSQL counts its current rows. `streamed` rows are read
+    again by each pass, unless their columns have few values. Then only time grows with the number of rows, not memory.
     """
 
     def __init__(
@@ -46,10 +45,12 @@ class QueriedSource(Source):
         left_out: exp.Select | None = None,
         streamed: bool = False,
     ) -> None:
-        """Take a `table` with columns of the given types; the last of the rules is the target's. For `left_out` see
-        `opened.RowQuery`. Rows are `streamed` if they are asked for by `batches`.
+        """Take a `table` with columns of the given types; the last of the rules is the target's.
 
-        `InputError` if a column is not there, or of a type that holds no categories.
+        For `left_out` see `opened.RowQuery`. `streamed` rows are read by `batches`.
+
+        Raises:
+            InputError: A column is missing, or its type holds no categories.
         """
         super().__init__(engine.place, rules, max_rows, least_rows)
         self.names = tuple(types)
@@ -81,7 +82,7 @@ class QueriedSource(Source):
         return total
 
     def _checked_pieces(self) -> tuple[int, Sequence[bool]]:
-        """Return the number of rows, and of each column whether all its values are in the schema: by a pass."""
+        """Return the number of rows, and for each column whether the schema has all values, by a pass."""
         total, least = 0, np.zeros(len(self._names), dtype=np.int64)
         for lines in self._pieces():
             total += int(lines[:, -1].sum())
@@ -89,7 +90,7 @@ class QueriedSource(Source):
         return total, (least >= 0).tolist()
 
     def _checked_counts(self) -> tuple[int, Sequence[bool]]:
-        """Return the same by a query."""
+        """Return the number of rows, and for each column whether the schema has all values, by a query."""
         rows = exp.cast(exp.Coalesce(this=exp.Sum(this=exp.column("n")), expressions=[exp.convert(0)]), "BIGINT")
         known = [exp.Count(this=exp.column(name)) for name in self._names]
         query = exp.Select().select(rows, exp.Count(this=exp.Star()), *known).from_(self._rows().subquery("t"))
@@ -98,7 +99,7 @@ class QueriedSource(Source):
 
     @override
     def level(self, tree: Tree, attributes: bool) -> LevelCounts:
-        """See `Counts.level`. One query; the first call checks the table before, see `check`."""
+        """Count with one query; see `Counts.level`. The first call checks the table, see `check`."""
         if not self._checked:
             self.check()
         plan = GrowingTree.of(tree)
@@ -152,7 +153,7 @@ class QueriedSource(Source):
 
     @override
     def _read_pieces(self) -> Iterator[Indices]:
-        """See `Source._read_pieces`. Streamed numbers are placed here, which is faster than in SQL."""
+        """Yield the pieces; see `Source._read_pieces`. Streamed numbers are placed here, faster than in SQL."""
         if not self._streamed:
             query = exp.Select().select(*map(exp.column, (*self._names, "n"))).from_(self._rows().subquery("t"))
             for batch in self._engine.batches(query):
@@ -179,14 +180,13 @@ class QueriedSource(Source):
             yield lines
 
     def close(self) -> None:
-        """Give back the connection and temporary files. A shared Spark session stays."""
+        """Release the connection and temporary files. A shared Spark session stays open."""
         self._engine.close()
 
     def _rows(self) -> exp.Select:
-        """Return the query for the distinct rows as indices, see `levels`; NULL stands for a value that the schema
-        lacks.
+        """Return the query for the distinct rows as indices, see `levels`; NULL means a value outside the schema.
 
-        Equal rows are counted first: what follows, here and in the engine, is work on distinct rows only.
+        Equal rows are counted first, so that later work is on distinct rows only.
         """
         if self._kept is None:
             rows, number = self._counted_first() or (self._placed_rows(), exp.Count(this=exp.Star()))
@@ -201,9 +201,9 @@ class QueriedSource(Source):
         return exp.Select().select(*indices).from_(self._table.subquery("t"))
 
     def _counted_first(self) -> tuple[exp.Select, exp.Expr] | None:
-        """Return the query for rows as indices and n, and how to add these up, where equal rows are placed once.
+        """Return a query that places equal rows once, as indices and n, and the sum that combines them.
 
-        None where the first rows say that few repeat, or where an engine may take two texts for one.
+        None if the first rows show few repetitions, or if the engine may treat two texts as equal.
         """
         if not self._engine.lists or self._table.find(exp.Window) is not None:  # of which all must be read for a few
             return None
@@ -225,7 +225,7 @@ class QueriedSource(Source):
         return zip(self._cells, self._names, self._sizes, strict=True)
 
     def _first_unknown(self, cell: Cell) -> str | None:
-        """Return the first text, in the order of the engine, that has no index; None for no value."""
+        """Return the first text without an index, in the engine's order; None for no value."""
         query = exp.Select().select(exp.Min(this=cell.text)).from_(self._table.subquery("t"))
         return self._engine.text(query.where(cell.index.is_(exp.Null())))
 
@@ -240,10 +240,10 @@ class QueriedSource(Source):
 
 
 def _index(cell: Cell, size: int) -> exp.Expr:
-    """Return the index of a cell's category among so many."""
+    """Return the index of a cell's category, in a type that fits the number of categories."""
     return exp.cast(cell.index, "SMALLINT" if size < 1 << 15 else "INT")
 
 
 def _placed(cell: Cell) -> exp.Coalesce:
-    """Return the index of a cell's category, -1 of a value that is not in the schema."""
+    """Return the index of a cell's category, -1 for a value that is not in the schema."""
     return exp.Coalesce(this=cell.index, expressions=[exp.Paren(this=exp.convert(-1))])

@@ -36,7 +36,7 @@ OBJECTABLE: tuple[Basis, ...] = ("public task", "legitimate interests")  # art. 
 
 
 def line(value: str) -> str:
-    """Return a check that a text is one line that can be shown."""
+    """Return a check that a text is one printable line."""
     if not value.strip() or value != printable(value) or len(value) > MAX_LINE:
         raise ValueError(f"must be a line of 1 to {MAX_LINE} characters")
     return value
@@ -47,11 +47,11 @@ RetentionDays: TypeAlias = Annotated[int, Field(strict=True, ge=1, le=36525)] | 
 
 
 class RightsSettings(Settings):
-    """Rights of the people in a table, and the terms on which it is kept. What is not said is not known.
+    """Rights of the people in a table, and the terms of its storage. A missing field means unknown.
 
-    `purposes` are those that people were told; a job's stated purpose is compared with them. `special` says by which
-    exception data of art. 9 are processed; empty: there are none. `access`, `erasure` and `objection` say how
-    articles 15, 17 and 21 are answered: rows "not identifiable" are those of art. 11.
+    `purposes` are those that people were informed of; a job's stated purpose is compared with them. `special` is the
+    exception for data of art. 9; empty if there are no such data. `access`, `erasure` and `objection` describe the
+    answer to articles 15, 17 and 21. Rows "not identifiable" are those of art. 11.
     """
 
     contact: Line

@@ -1,5 +1,8 @@
-"""Leave rows out before anything is counted: those that a condition does not hold for, those without consent, those of
-people who have objected, and those of a person that are more than take part (`people`)."""
+"""Rows that are left out before counting.
+
+They are those that fail a condition, those without consent, those of people who objected, and those beyond a person's
+bound (`people`).
+"""
 
 from __future__ import annotations
 
@@ -14,10 +17,12 @@ from parties.sources.sql import checked_condition
 
 
 def choose(rows: RowQuery, settings: TableSettings) -> RowQuery:
-    """Return the rows that fulfil `where`, have consent and are of nobody who has objected, at most so many of each
-    person, and the query for how many are not, in the order of `source.LeftOut`.
+    """Return the rows that take part, and a query for the numbers of the others, in the order of `source.LeftOut`.
 
-    `InputError` if the condition, the list of objections or the person is no good, or if there is no such column.
+    These rows fulfil `where`, have consent, are of nobody who objected, and are at most the bound of each person.
+
+    Raises:
+        InputError: The condition, the list of objections, the person or a column is wrong.
     """
     conditions = [exp.Paren(this=condition or exp.true()) for condition in _conditions(rows, settings)]
     conditions.append(exp.Paren(this=_not_objected(rows, settings) or exp.true()))
@@ -38,12 +43,12 @@ def choose(rows: RowQuery, settings: TableSettings) -> RowQuery:
 
 
 def conditions_of(rows: RowQuery, settings: TableSettings) -> list[exp.Expr]:
-    """Return what `where` and consent ask of a row's columns. `InputError` as of `choose`."""
+    """Return the condition that `where` and consent set on a row. Raise as `choose`."""
     return [condition for condition in _conditions(rows, settings) if condition is not None]
 
 
 def _conditions(rows: RowQuery, settings: TableSettings) -> tuple[exp.Expr | None, exp.Expr | None]:
-    """Return `where`, and that there is consent; None if anything will do."""
+    """Return the conditions of `where` and of consent; None if there is none."""
     engine, where = rows.engine, None
     if settings.where is not None:
         where = checked_condition(settings.where, engine.backend.dialect, engine.place)
@@ -53,15 +58,15 @@ def _conditions(rows: RowQuery, settings: TableSettings) -> tuple[exp.Expr | Non
 
 
 def _consent(rows: RowQuery, consent: ConsentSettings) -> exp.Expr:
-    """Return the condition that a row has consent; not true for no value."""
+    """Return the condition that a row has consent. A row without a value has none."""
     text = column_text(rows, consent.column, "consent")
     return exp.In(this=text, expressions=[exp.Literal.string(yes) for yes in consent.yes])
 
 
 def _not_objected(rows: RowQuery, settings: TableSettings) -> exp.Expr | None:
-    """Return the condition that a row is of nobody on the list of objections; None if nobody is on a list.
+    """Return the condition that a row is of nobody on the list of objections; None without a list.
 
-    A row that does not say whose it is stays. `InputError` as of `choose`.
+    Rows without a person stay. Raise as `choose`.
     """
     if settings.objections is None:
         return None

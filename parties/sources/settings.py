@@ -5,22 +5,22 @@
     schema = "schema.toml"           # the public schema that the table is mapped to
     max_rows = 65535                 # public: the table has no more rows than that
     least_rows = 1000                # public: nor fewer than that; left out: 0
-    analysts = ["3F:B2:..."]         # whole fingerprints: to whom alone a node's jobs may seal a table of its numbers
-    tries = 5                        # of a job's sessions that get no further than those before; then it fails
-    version = "2026-11"              # public: as long as it says the same, so do the rows; left out: they may change
-    same_rows_as = "visits"          # another table of the same rows, whose budget counts; see docs/tables-rows.md
+    analysts = ["3F:B2:..."]         # whole fingerprints: the only recipients of sealed tables
+    tries = 5                        # sessions without progress before a job fails
+    version = "2026-11"              # public: equal while the rows are equal; left out: rows may change
+    same_rows_as = "visits"          # a table of common rows with the budget; see docs/tables-rows.md
 
-    [tables.patients.budget]         # what noisy results may tell of single rows, all peers and jobs together
+    [tables.patients.budget]         # limit on noisy results, over all peers and jobs
     epsilon = 4
     delta = 1e-7                     # below 1/max_rows; left out: 0
-    per = "year"                     # in any 365 days on end; left out: ever
-    adjacency = "add-remove"         # neighbours differ by a row more, or "replace": by another row in a row's place
+    per = "year"                     # any 365 consecutive days; left out: for ever
+    adjacency = "add-remove"         # neighbouring tables differ by one row; "replace": by a replaced row
 
     [tables.patients.rights]         # see `parties.sources.rights`
     contact = "privacy@clinic-a.example"
 
     [tables.patients.columns.sex]
-    column = "geschlecht"            # the name here, if it is another
+    column = "geschlecht"            # own name, if it differs
     values = { M = "male", F = "female" }
     missing = "unknown"              # the category of rows without a value; by default "?"
 
@@ -36,18 +36,18 @@
     edges = [40, 65]                 # young: x < 40, middle: 40 <= x < 65, old: 65 <= x
     values = { "999" = "?" }         # codes that are no number to compare
 
-A table may be a question to several, see `parties.sources.sql`, and some of its rows may be left out:
+A table may be a query over several tables, see `parties.sources.sql`, and may leave out rows:
 
     [tables.patients]
     query = "SELECT v.*, p.sex FROM visits v JOIN people p ON v.person = p.id"
-    where = "year >= 2020"           # what is not so is left out
-    consent = "agreed"               # so is a row where this column says no, or nothing
-    objections = { column = "patient_id", file = "objections.txt" }   # and those of whoever is a line of the file
-    person = "patient_id"            # whose row it is, a column or SQL: what has noise hides all of a person
-    at_most = 4                      # public: so many rows of a person take part
-    lookups = ["wards"]              # tables of the query whose rows are nobody's: two sources may share them
+    where = "year >= 2020"           # other rows are left out
+    consent = "agreed"               # a row without a yes here is left out
+    objections = { column = "patient_id", file = "objections.txt" }   # people in the file are left out
+    person = "patient_id"            # a column or SQL: noise then hides all rows of a person
+    at_most = 4                      # public: maximum rows of a person that take part
+    lookups = ["wards"]              # tables of the query without rows of people; sources may share them
 
-    [tables.patients.files]          # without a `source`: what the query's tables are
+    [tables.patients.files]          # tables of the query, without a `source`
     visits = "visits.csv"
     people = { source = "clinic.duckdb", table = "people" }
 
@@ -88,23 +88,23 @@ from parties.tables.types import as_text
 from protocols.release.promise import check_delta
 from smc.errors import InputError
 
-MOST_TRIES = 5  # sessions of a job that get no further: what each opens, other rows could have led to
-YES = ("yes", "Yes", "YES", "y", "Y", "true", "True", "TRUE", "1")  # of consent, unless others are said
-SIMPLE = r"[A-Za-z_][A-Za-z0-9_]{0,62}"  # names of tables in a query that we give: no engine takes one for a path
+MOST_TRIES = 5  # sessions of a job without progress; each may open a value
+YES = ("yes", "Yes", "YES", "y", "Y", "true", "True", "TRUE", "1")  # default spellings of consent
+SIMPLE = r"[A-Za-z_][A-Za-z0-9_]{0,62}"  # names of tables in a query; no engine reads them as paths
 MOST_SQL = 20_000  # letters
-MOST_OBJECTIONS = 10_000  # people on a list: they are part of each query
+MOST_OBJECTIONS = 10_000  # people on a list, which is part of each query
 Combine: TypeAlias = Literal["deny-overrides", "permit-overrides"]
 
 
 def _place(value: object, info: ValidationInfo) -> object:
-    """Return a URL as it is; a path as the file means it."""
+    """Return a URL unchanged, or a path relative to the file's folder."""
     if isinstance(value, str) and "://" not in value:
         return str(TypeAdapter(LocalPath).validate_python(value, context=info.context))
     return value
 
 
 def _spellings(values: Mapping[str, str]) -> Mapping[str, str]:
-    """Return a check that a cell could be each raw value: cells have no space around them."""
+    """Return a check that each raw value could be a cell: cells have no spaces around them."""
     stripped = {raw.strip(): category for raw, category in values.items()}
     if len(stripped) < len(values):
         raise ValueError("a value stands twice, but for the space around it")
@@ -114,7 +114,7 @@ def _spellings(values: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def _spelled_out(yes: tuple[str, ...]) -> tuple[str, ...]:
-    """Return a check that a yes is said."""
+    """Return a check that at least one spelling of yes is given."""
     stripped = tuple(text.strip() for text in yes)
     if not {"", MISSING}.isdisjoint(stripped):
         raise ValueError("an empty value and '?' mean a missing one, which is no consent")
@@ -130,7 +130,7 @@ def _consent(value: object) -> object:
 
 
 def _simple(files: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a check that no engine takes a name for anything but a name."""
+    """Return a check that every engine reads the name as a name."""
     if len({name.lower() for name in files}) < len(files):
         raise ValueError("two names differ only in case")
     for name, file in files.items():
@@ -142,7 +142,7 @@ def _simple(files: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _increasing(edges: tuple[float, ...]) -> tuple[float, ...]:
-    """Return a check that ranges have a width."""
+    """Return a check that the edges increase."""
     for lower, upper in pairwise(edges):
         if lower >= upper:
             raise ValueError(f"the edges must increase, but {upper:.15g} follows {lower:.15g}")
@@ -156,7 +156,7 @@ def _fingerprint(value: str) -> str:
 
 
 def is_encoding(name: str) -> bool:
-    """Return whether Python has a text encoding of this name."""
+    """Return True if Python has a text encoding of this name."""
     try:
         "".encode(name)
     except (LookupError, ValueError):
@@ -173,17 +173,17 @@ def _encoding(value: str) -> str:
 
 
 def day_and_clock(form: str) -> tuple[str, str]:
-    """Return the part of a date form that gives the day, and the rest, which gives the time of the day."""
+    """Return the two parts of a date form: day, and time of day."""
     match = re.search("%[HI]", form)
     end = len(form) if match is None else match.start()
     return form[:end], form[end:]
 
 
-CLOCKS = ("", "H", "HM", "HMS", "HMSf", "IMp", "IMSp", "IMSfp")  # the codes of the time of the day, in their order
+CLOCKS = ("", "H", "HM", "HMS", "HMSf", "IMp", "IMSp", "IMSfp")  # codes of the time of day, in order
 
 
 def _date_form(value: str) -> str:
-    """Return a check that a form names the day, the month and the year, each once; and maybe the time of the day."""
+    """Return a check that a form has day, month and year once each, and perhaps a time of day."""
     day, clock = day_and_clock(value)
     codes = ["".join(re.findall(r"%(.)", part)) for part in (day, clock)]
     if (
@@ -215,10 +215,10 @@ Edge: TypeAlias = Annotated[
 class FormatSettings(Settings):
     """Spelling of a table's text cells. The first five settings are for CSV files.
 
-    `skip` lines stand before the header. Rows whose first cell is one of `drop_rows` are not rows of the table.
-    `missing` are texts that mean no value, in all columns but those whose schema lists them. `dates` is a form of
-    `strftime`. Its two-digit years end with `last_year`. A number's `thousands` marks and the texts of `drop` are
-    dropped, and its `decimal` mark stands for a point. `negative` marks a number below zero: `-` before it, U+2212 (or
+    `skip` is the number of lines before the header. A row whose first cell is in `drop_rows` is not a row of the table.
+    `missing` are texts that mean no value, in every column whose schema does not list them. `dates` is a form of
+    `strftime`; its two-digit years end with `last_year`. A number's `thousands` marks and the texts of `drop` are
+    removed, and its `decimal` mark becomes a point. `negative` marks a number below zero: `-` before it, U+2212 (or
     `-`) before it, brackets around it, or `-` behind it.
     """
 
@@ -243,13 +243,13 @@ class FormatSettings(Settings):
 
 
 class ColumnSettings(Settings):
-    """Settings of a column that becomes an attribute. What is not said follows from the names in the schema.
+    """Settings of a column that becomes an attribute. The defaults follow from the names in the schema.
 
-    A raw value in `values` stands for the category that it is mapped to; without `edges`, any other stands for itself.
-    With `edges` the column is a number x: of the attribute's k categories other than `?`, in schema order, category i
-    holds edges[i-1] <= x < edges[i], the first all below edges[0], the last all from edges[k-2]; `values` are codes
-    that are taken out before. `missing` is the category of NULL, NaN, empty text and `?`. `decimal`, `thousands`,
-    `negative`, `drop`, `dates` and `last_year` are the spelling of this column, where it is not the table's.
+    `values` maps raw values to categories. Without `edges`, any other value is its own category. With `edges`, the
+    column is a number x. Let the attribute have k categories other than `?`, in schema order. Category i holds
+    edges[i-1] <= x < edges[i], the first all below edges[0], the last all from edges[k-2]. The codes in `values` are
+    mapped before. `missing` is the category of NULL, NaN, empty text and `?`. `decimal`, `thousands`, `negative`,
+    `drop`, `dates` and `last_year` replace the table's spelling for this column.
     """
 
     column: Name | None = None
@@ -264,23 +264,23 @@ class ColumnSettings(Settings):
     missing: Category | None = None
 
     def spelling(self, table: FormatSettings) -> FormatSettings:
-        """Return the spelling of this column: the table's, with the settings of the column."""
+        """Return the spelling of this column: the table's, with the column's settings."""
         own = {name: value for name in SPELLED if (value := getattr(self, name)) is not None}
         return table.model_copy(update=own) if own else table
 
 
-SPELLED = ("decimal", "thousands", "negative", "drop", "dates", "last_year")  # settings of a table and of a column
+SPELLED = ("decimal", "thousands", "negative", "drop", "dates", "last_year")  # settings that a table and a column share
 Sql: TypeAlias = Annotated[str, StringConstraints(min_length=1, max_length=MOST_SQL)]
 
 
 class BudgetSettings(Settings):
-    """A table's privacy budget: no window of time may cost more than (epsilon, delta), whoever asks.
+    """Privacy budget of a table. No window of time may cost more than (epsilon, delta), over all peers and jobs.
 
-    Nor may exact answers open more than `bits` in it: what has no noise has no epsilon. `apart` is the part of delta
-    for questions that have a delta of their own; without one such questions are refused.
+    `bits` limits the bits of exact answers in a window; exact answers have no epsilon. `apart` is the part of delta for
+    questions with a delta of their own; without it such questions are refused.
 
-    `per` is the window's length, and it slides: "year" are any 365 days on end, "month" any 30. So a budget that is
-    used up at the end of a year is not whole again on the next day, as it would be by the calendar.
+    `per` is the length of the window, which slides: "year" means any 365 consecutive days, "month" any 30. So a used-up
+    budget does not return in full at the next calendar year.
     """
 
     epsilon: Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)]
@@ -297,21 +297,21 @@ class BudgetSettings(Settings):
         return self
 
     def shared(self, share: float) -> BudgetSettings:
-        """Return this part of the budget: parts that come to 1 compose to the whole, whoever has each."""
+        """Return this share of the budget. Shares that add up to 1 compose to the whole budget."""
         parts = {name: getattr(self, name) * share for name in ("epsilon", "delta", "apart")}
         parts["bits"] = int(self.bits * share + 1e-6)
         return self.model_copy(update=parts)
 
     @property
     def words(self) -> str:
-        """The budget in words."""
+        """Description of the budget."""
         window = "" if self.per == "ever" else f" per {self.per}"
         at = f" at delta {self.delta:.3g}" if self.delta else ""
         return f"epsilon {self.epsilon:.6g}{window}{at}"
 
 
 class FileSettings(Settings):
-    """A file that a query names. Its `format` is the table's unless it says another."""
+    """A file that a query names. Its `format` is the table's by default."""
 
     source: Annotated[Name, BeforeValidator(_place)]
     table: Name | None = None
@@ -319,9 +319,9 @@ class FileSettings(Settings):
 
 
 class ConsentSettings(Settings):
-    """Which rows may be counted: those where this column of the rows says one of the spellings of yes, to the letter.
+    """Rows that may be counted: those whose `column` has one of the spellings of yes, letter by letter.
 
-    No value is no consent.
+    A row without a value has no consent.
     """
 
     column: Name
@@ -329,23 +329,24 @@ class ConsentSettings(Settings):
 
 
 class ObjectionsSettings(Settings):
-    """Whose rows are left out: those where this column of the rows is, to the letter, a line of the file.
+    """People whose rows are left out: those whose `column` is, letter by letter, a line of the file.
 
-    It is read whenever the table is opened, so an objection acts from then on.
+    The file is read whenever the table is opened, so an objection takes effect at the next job.
     """
 
     column: Name
     file: LocalPath
 
     def people(self) -> tuple[str, ...]:
-        """Return the lines of the file, without those that are empty or begin with #, each once, in order.
+        """Return the people in the file, each once, in order. Empty lines and lines with # are skipped.
 
-        `InputError` if it cannot be read, or has too many.
+        Raises:
+            InputError: The file cannot be read, or has too many lines.
         """
         if not self.file.exists():
             how = f"make an empty one while nobody has objected: touch {self.file}"
             raise InputError(f"cannot read {self.file}: there is no such file; {how}")
-        lines = [line.strip() for line in files.read_text(self.file).split("\n")]  # a name may have other line ends
+        lines = [line.strip() for line in files.read_text(self.file).split("\n")]  # a name may contain other line ends
         if (bad := next((number for number, line in enumerate(lines, 1) if "\r" in line), None)) is not None:
             raise InputError(f"{self.file}: line {bad} has a carriage return in it: end lines with a line feed")
         people = tuple(sorted({line for line in lines if line and not line.startswith("#")}))
@@ -361,9 +362,9 @@ File: TypeAlias = Annotated[FileSettings, BeforeValidator(_file)]
 
 
 class PlaceSettings(Settings):
-    """Settings of a table's place. `memory` and `threads` bound DuckDB, which counts what is in files.
+    """Settings of a table's place. `memory` and `threads` limit the DuckDB that counts files.
 
-    `source` may hold a password: it is never shown.
+    `source` may contain a password: it is never shown.
     """
 
     source: Annotated[Name, BeforeValidator(_place)] = Field(repr=False)
@@ -374,45 +375,45 @@ class PlaceSettings(Settings):
     _party_table: TableSettings | None = PrivateAttr(None)
 
     def read_as(self, table: TableSettings) -> None:
-        """Read the rows here as the party's table at this place: spelled so, without those that it leaves out."""
+        """Read the rows as the party's table at this place does: with its spelling, without left-out rows."""
         self._party_table = table
 
     @property
     def party_table(self) -> TableSettings | None:
-        """The party's table at this place, if it is known."""
+        """The party's table at this place, if there is one."""
         return self._party_table
 
     @property
     def chosen_as(self) -> TableSettings | None:
-        """The settings that leave rows out: a party's table's own, or those of one at this place, if any."""
+        """Settings that leave rows out: those of this table, or of a party's table at this place."""
         return self._party_table if self._party_table is not None and self._party_table.is_chosen else None
 
     @property
     def spelling(self) -> FormatSettings:
-        """How cells are spelled: as the format says, or that of the party's table if it says nothing."""
+        """Spelling of cells: the format's, or the party's table's if the format is empty."""
         table = self._party_table if self.format == FormatSettings() else None
         return self.format if table is None else table.format
 
     @property
     def label(self) -> str:
-        """The source and the table for messages: no user, password or option of a URL."""
+        """Source and table for messages, without user, password or options of a URL."""
         table = "" if self.table is None else f", table {quoted(self.table)}"
         return f"{public_place(self.source)}{table}"
 
 
 class TableSettings(PlaceSettings):
-    """A table of this party that jobs may be about. `combine` says whose word counts if its owners' rules differ.
+    """A table of this party for jobs. `combine` resolves conflicts between the rules of its owners.
 
-    Whether a job fits is decided by these public bounds alone, never by the rows. As long as `version` says the same,
-    so do the rows, for all that anybody is told: a job that was answered comes again with the same result. Without it,
-    rows may change at any time, and every answer is a new one.
+    These public bounds alone decide whether a job fits, never the rows. While `version` stays, the rows are promised to
+    stay, so an answered job is answered again with its old result. Without `version` rows may change at any time, and
+    every answer is new.
 
-    `query` asks the database at `source`, or the `files`, for the rows. Of these, those that fulfil `where` and
-    consent, of nobody who has objected, are the table. If there is a `person`, they are at most `at_most` rows of each,
-    chosen by a key from `identity`.
+    `query` asks the database at `source`, or the `files`, for the rows. The table keeps those that fulfil `where`, have
+    consent and are of nobody who objected. With `person`, it keeps at most `at_most` rows of each, chosen by a key from
+    `identity`.
 
-    A budget belongs to the rows, not to the name: tables that read the same rows say so by `same_rows_as` and share
-    one (`share_budgets`). `lookups` are tables of the query that hold no person's rows.
+    A budget belongs to the rows, not to the name. Tables of common rows declare this by `same_rows_as` and share one
+    budget (`share_budgets`). `lookups` are tables of the query without rows of people.
     """
 
     source: Annotated[str, BeforeValidator(_place)] = Field("", repr=False)
@@ -423,7 +424,7 @@ class TableSettings(PlaceSettings):
     objections: ObjectionsSettings | None = None
     person: Sql | None = None
     at_most: AtMost | None = None
-    schema_file: LocalPath = Field(alias="schema")  # a model's `schema` is pydantic's
+    schema_file: LocalPath = Field(alias="schema")  # pydantic uses the name `schema`
     max_rows: Annotated[int, Field(strict=True, ge=1, le=2**31)] = 65535
     least_rows: Annotated[int, Field(strict=True, ge=0)] = 0
     analysts: tuple[Fingerprint, ...] = ()
@@ -438,26 +439,26 @@ class TableSettings(PlaceSettings):
     _identity: Path | None = PrivateAttr(None)
 
     def owned_by(self, identity: Path | None) -> None:
-        """Say which file holds this party's private key."""
+        """Set the file with this party's private key."""
         self._identity = identity
 
     @property
     def identity(self) -> Path | None:
-        """The file with this party's private key, if it is known."""
+        """File with this party's private key, if known."""
         return self._identity
 
     @property
     def label(self) -> str:
-        """See `PlaceSettings.label`; files by the names that the query has for them."""
+        """Source and table for messages, see `PlaceSettings.label`; files by their names in the query."""
         return super().label if self.source else f"the query of {listed(self.files)}"
 
     @property
     def state(self) -> str:
-        """Which rows the table has and how they are counted, for this party alone; empty if `version` says nothing."""
+        """Version of the rows and of their counting, for this party alone; empty without `version`."""
         keys = {"query", "files", "where", "consent", "objections", "columns", "format", "person", "at_most"}
         chosen = self.model_dump(mode="json", include=keys, exclude_defaults=True)
         if self.objections is not None:
-            with suppress(InputError):  # a list that is away is told when the table is opened
+            with suppress(InputError):  # opening the table reports a missing list
                 chosen["objected"] = self.objections.people()
         return f"{self.version} {job_digest(chosen)}" if self.version and chosen else self.version
 
@@ -467,12 +468,12 @@ class TableSettings(PlaceSettings):
         return self if self.is_chosen else None
 
     def bounded_by(self, rows: int) -> TableSettings:
-        """Return the table for a use of this party alone: up to so many rows may be there, and none as well."""
+        """Return the table for this party's own use: with at most this number of rows, or none."""
         return self.model_copy(update={"max_rows": rows, "least_rows": 0})
 
     @property
     def is_chosen(self) -> bool:
-        """True if the rows are chosen among those of a place, and not all of them."""
+        """True if the settings leave out some rows of the place."""
         parts = (self.query, self.where, self.consent, self.objections, self.person)
         return any(part is not None for part in parts)
 
@@ -519,7 +520,7 @@ class TableSettings(PlaceSettings):
 
 
 def public_place(source: str) -> str:
-    """Return a path as it is; of a URL scheme, host and path, or less if it is not sure where a password ends."""
+    """Return a path unchanged; of a URL scheme, host and path, or less if the end of a password is unclear."""
     scheme, mark, rest = source.partition("://")
     if not mark:
         return source
@@ -530,10 +531,10 @@ def public_place(source: str) -> str:
 
 
 def share_budgets(tables: dict[str, TableSettings]) -> dict[str, TableSettings]:
-    """Return the tables of a file, each that names another of the same rows with the budget of that one.
+    """Return the tables of a file. A table that names another with common rows gets the budget of that one.
 
     Raises:
-        ValueError: a table has a budget beside that, names itself or one that names a third, or has too many rows.
+        ValueError: A table also has its own budget, names itself or a table that names a third, or has too many rows.
     """
     shared = {}
     for name, table in tables.items():
@@ -542,7 +543,7 @@ def share_budgets(tables: dict[str, TableSettings]) -> dict[str, TableSettings]:
         key = f"{name}.same_rows_as"
         if holder == name:
             raise ValueError(f"{key}: names the table itself; remove it")
-        if (other := tables.get(holder)) is None:  # a former name, which the log knows
+        if (other := tables.get(holder)) is None:  # a former name, from the log
             continue
         if other.same_rows_as in tables:
             raise ValueError(f"{key}: name {quoted(str(other.same_rows_as))}, as {quoted(holder)} does")

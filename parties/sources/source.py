@@ -24,8 +24,10 @@ HELD = 1 << 30  # bytes of rows that are read once and kept in memory, as narrow
 
 
 class LeftOut(NamedTuple):
-    """How many rows were left out: by `where`; of the others for want of consent; of those of people who objected; of
-    those that are nobody's, and that are more of a person than take part."""
+    """Numbers of left-out rows, by the first reason that applies.
+
+    The reasons are, in order: `where`, no consent, an objection, no person, and more rows of a person than take part.
+    """
 
     where: int = 0
     consent: int = 0
@@ -35,14 +37,14 @@ class LeftOut(NamedTuple):
 
 
 class Source(ABC):
-    """Counts of a party's rows; implements `protocols.counts.Rows`. It belongs to one thread at a time."""
+    """Counts of a party's rows; implements `protocols.counts.Rows`. Only one thread at a time may use it."""
 
     names: tuple[str, ...] = ()  # of the table's columns, counted or not
 
     def __init__(self, place: str, rules: Sequence[ColumnRule], max_rows: int, least_rows: int = 0) -> None:
         """Take the `place` for messages; the last of the rules is the target's.
 
-        `line_of` may be given later: of a column and a text the line of the first row that has it, if it has one.
+        `line_of` may be set later. It returns the first line with a text in a column, if the place has lines.
         """
         self._place = place
         self._rules = rules
@@ -57,14 +59,17 @@ class Source(ABC):
 
     @abstractmethod
     def check(self) -> int:
-        """Count the rows. `InputError` if the number is outside its bounds, or if a value is not in the schema.
+        """Count the rows.
 
-        The message names the column and a value: it is for this party's operator only.
+        The message names the column and a value, so it is for this party's operator only.
+
+        Raises:
+            InputError: The number of rows is outside its bounds, or a value is not in the schema.
         """
 
     @abstractmethod
     def level(self, tree: Tree, attributes: bool) -> LevelCounts:
-        """See `Counts.level`. The first call checks the table before, see `check`."""
+        """Count a level, see `Counts.level`. The first call checks the table, see `check`."""
 
     @abstractmethod
     def distinct(self) -> Indices:
@@ -72,10 +77,13 @@ class Source(ABC):
 
     @abstractmethod
     def baskets(self, key: str) -> Indices:
-        """Return which items are together, int64[lines, 1 + columns], each line once: the number of a basket, from 0,
-        and what one of its rows has of each column. Rows of one basket are those with one text in the column `key`.
+        """Return the items that occur together, int64[lines, 1 + columns], each line once.
 
-        The first call checks the table before, see `check`. `InputError` if a row has no basket.
+        The first column numbers the basket from 0; the others have the values of one of its rows. Rows with equal text
+        in the column `key` are one basket. The first call checks the table, see `check`.
+
+        Raises:
+            InputError: A row has no basket.
         """
 
     def left_out(self) -> LeftOut:
@@ -83,9 +91,13 @@ class Source(ABC):
         return LeftOut()
 
     def batches(self) -> Iterator[Indices]:
-        """See `protocols.counts.Rows.batches`. What takes little memory is read once; all else again by each pass.
+        """Yield the rows in pieces, see `protocols.counts.Rows.batches`. Small tables are read once, larger ones by
+        each pass.
 
-        The first call checks the table before, see `check`. `InputError` if rows have changed so that they are not fit.
+        The first call checks the table, see `check`.
+
+        Raises:
+            InputError: The rows have changed and no longer fit.
         """
         if not self._checked:
             self.check()
@@ -98,7 +110,7 @@ class Source(ABC):
         self._check_rows(total)
 
     def _pieces(self) -> Iterator[Indices]:
-        """Yield the pieces of `batches`, as they are: -1 stands for a value that is not in the schema."""
+        """Yield the pieces of `batches`; -1 stands for a value that is not in the schema."""
         if self._held is not None:
             yield from (lines.astype(np.int64) for lines in self._held)
             return
@@ -117,13 +129,13 @@ class Source(ABC):
 
     @abstractmethod
     def _read_pieces(self) -> Iterator[Indices]:
-        """Yield the pieces, read from where they are."""
+        """Yield the pieces, read from their place."""
 
     def fingerprint(self, key: bytes) -> bytes:
-        """Return HMAC-SHA256 of the schema and of the counts at the root: by every attribute and class.
+        """Return HMAC-SHA256 of the schema and of the counts at the root, by every attribute and class.
 
-        Equal for equal rows, in whichever engine. If it differs, rows have changed. A change that leaves all these
-        counts as they were is not noticed: it would not change the root of a tree either.
+        Equal rows have equal fingerprints in every engine. A different fingerprint means changed rows. A change that
+        keeps all these counts is not detected; it would not change the root of a tree either.
         """
         counts = self.level(Open(), attributes=True)
         schema = json.dumps([[rule.attribute, rule.categories] for rule in self._rules])
@@ -133,11 +145,11 @@ class Source(ABC):
         return state.digest()
 
     def fingerprint_of_rows(self, key: bytes) -> bytes:
-        """Return the same as `fingerprint`, but of the rows themselves: any row that is another makes it differ.
+        """Return a fingerprint like `fingerprint` that covers whole rows: a change of any row changes it.
 
-        One pass over `batches`. A row is a sum modulo 2^64 of a keyed number for each of its values, mixed; of a table,
-        the sum of these, so neither the order of rows nor an engine matters. Two tables that differ collide with a
-        chance of about 2^-64.
+        It takes one pass over `batches`. A row's number is the mixed sum modulo 2^64 of a keyed number for each of its
+        values. A table's number is the sum over its rows, so the order of rows and the engine do not matter. Two
+        different tables collide with a probability of about 2^-64.
         """
         sizes = [*self._domains, self._classes]
         numbers = [_numbers(key, place, size) for place, size in enumerate(sizes)]
@@ -153,7 +165,7 @@ class Source(ABC):
         return hmac.new(key, b"smc rows 1\0" + data, hashlib.sha256).digest()
 
     def fingerprint_of_baskets(self, column: str, key: bytes) -> bytes:
-        """Return the same of what is together in baskets, whatever they are called; `column` is that of `baskets`."""
+        """Return a fingerprint of the baskets, whatever their names; `column` is that of `baskets`."""
         lines = self.baskets(column)
         baskets = np.zeros(int(lines[:, 0].max(initial=-1)) + 1, dtype=np.uint64)
         for place, rule in enumerate(self._rules):
@@ -166,7 +178,7 @@ class Source(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Give back what it holds."""
+        """Release the connection and temporary files."""
 
     def __enter__(self) -> Source:
         return self
@@ -185,14 +197,14 @@ class Source(ABC):
             raise UnfitError(f"{self._place}: {total} rows, {fewer}", loggable=f"{self._place}: the rows are {fewer}")
 
     def _unfit(self, rule: ColumnRule, text: str | None, complaint: str) -> UnfitError:
-        """Return the error that a text of the rule's column, None for no value, is not in the schema."""
+        """Return the error that a text of the rule's column is not in the schema; None means no value."""
         where, line = self._where(rule), self.line_of(rule.column, text)
         kind = "no value, and the schema has no category for that" if text is None else "a value not in the schema"
         there = where if line is None else where.replace(self._place, f"{self._place}, line {line}", 1)
         return UnfitError(f"{there}: {complaint}", loggable=f"{where}: {kind}")
 
     def _require(self, rule: ColumnRule, names: Iterable[str]) -> None:
-        """Raise `InputError` unless the rule's column is one of these."""
+        """Raise InputError unless the rule's column is one of these."""
         known = list(names)
         if rule.column not in known:
             raise NoColumnError(f"{self._where(rule)}: there is no such column{instead(rule.column, known)}")
@@ -203,7 +215,7 @@ class Source(ABC):
 
 
 def _narrow(lines: Indices) -> NDArray[np.signedinteger]:
-    """Return the same lines in the fewest bytes a number: a table of numbers takes two, and so much less time."""
+    """Return the lines in the smallest integer type. A table of two bytes a number is read much faster."""
     greatest = lines.max(initial=0)
     kind = next(kind for kind in (np.int8, np.int16, np.int32, np.int64) if greatest <= np.iinfo(kind).max)
     return lines.astype(kind)

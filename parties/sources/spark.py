@@ -1,7 +1,7 @@
-"""A table or Parquet files in Spark: `spark://host:port` is a cluster's master, `spark://local` runs in this process.
+"""A table or Parquet files in Spark. `spark://host:port` is a cluster's master; `spark://local` runs in this process.
 
 All sources of a process share one Spark application, which ends with the process. A `table` with a `/` is a path that
-Spark can read (on a cluster: that all its workers can), otherwise a table of the catalog.
+Spark and all workers of the cluster can read. Otherwise it is a table of the catalog.
 """
 
 from __future__ import annotations
@@ -83,7 +83,11 @@ def open_session(settings: PlaceSettings) -> RowQuery:
 
 
 def _application(settings: PlaceSettings) -> SparkSession:
-    """Return the process's Spark application, started if there is none. `InputError` if it cannot be."""
+    """Return the process's Spark application; the first call starts it.
+
+    Raises:
+        InputError: It cannot start.
+    """
     from pyspark.sql import SparkSession
 
     from parties.sources.databases import one_line
@@ -108,7 +112,7 @@ def _application(settings: PlaceSettings) -> SparkSession:
 
 
 def _require_reachable(settings: PlaceSettings) -> None:
-    """Refuse a master that nobody listens at: Spark itself would try for minutes."""
+    """Refuse a master without a listener: Spark itself would try for minutes."""
     for master in settings.source.removeprefix("spark://").split(","):
         host, port = parse_address(master)
         try:

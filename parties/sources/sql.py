@@ -1,7 +1,7 @@
-"""SQL that an operator writes in `party.toml`: one SELECT or one condition that reads named tables and nothing else.
+"""SQL by an operator in `party.toml`: one SELECT, or one condition, over named tables only.
 
-What is not known to be harmless is refused: the kinds of expressions and the functions that may stand there are listed
-here. What runs is never the text but what was understood of it, written anew, so nothing hides in comments or quotes.
+Only the listed kinds of expressions and functions are allowed. The engine never runs the operator's text. It runs text
+that is written anew from the parsed expression, so comments or quotes cannot hide anything.
 """
 
 from __future__ import annotations
@@ -57,10 +57,12 @@ KINDS, FUNCTIONS = frozenset(_KINDS.split()), frozenset(_FUNCTIONS.split())
 
 
 def checked_query(text: str, dialect: str, place: str, named: Collection[str] | None) -> exp.Query:
-    """Return what a SELECT, with WITH or without, means. It may read the tables of these names; None: those of a
-    database.
+    """Return the parsed and checked SELECT, which may begin with WITH.
 
-    `InputError` says in a line what is wrong, at `place`.
+    It may read the tables of these names; None means any table of a database.
+
+    Raises:
+        InputError: Something is not allowed; the message has one line and begins with `place`.
     """
     where = f"{place}: query"
     text = text.strip().removesuffix(";")
@@ -79,16 +81,17 @@ def checked_query(text: str, dialect: str, place: str, named: Collection[str] | 
 
 
 def checked_condition(text: str, dialect: str, place: str, key: str = "where") -> exp.Expr:
-    """Return what a condition, or a value, of the columns of one row means; see `checked_query`. It reads no other
-    table."""
+    """Return the parsed and checked condition or value of a row's columns; see `checked_query`. It reads no other
+    table.
+    """
     where = f"{place}: {key}"
     return _understood(text, dialect, exp.Condition, where, ())
 
 
 def with_rows(query: exp.Query, rows: Mapping[str, exp.Query]) -> exp.Query:
-    """Return a checked query with the rows of each named table, by its name in small letters, put in its place.
+    """Return a checked query in which the rows of each named table replace the table, by its name in small letters.
 
-    So nothing that an engine may have by that name is meant, and what a view of its own names stays what it was.
+    So a table of the engine with that name is not read. Names that WITH defines keep their meaning.
     """
     query = query.copy()
     for table in list(query.find_all(exp.Table)):
@@ -102,13 +105,17 @@ def with_rows(query: exp.Query, rows: Mapping[str, exp.Query]) -> exp.Query:
 
 
 def tables_read(query: exp.Query) -> list[str]:
-    """Return the tables that a checked query reads, each once, as NAME or SCHEMA.NAME; those of WITH are none."""
+    """Return the tables that a checked query reads, each once, as NAME or SCHEMA.NAME, without those of WITH."""
     tables = (table for table in query.find_all(exp.Table) if table.db or table.name.lower() not in _with_names(table))
     return list(dict.fromkeys(f"{table.db}.{table.name}" if table.db else table.name for table in tables))
 
 
 def distinct_names(columns: Iterable[tuple[str, dt.DataType]], engine: Database) -> dict[str, dt.DataType]:
-    """Return the columns of a query's answer by their names. `InputError` if two have one."""
+    """Return the columns of a query's answer by name.
+
+    Raises:
+        InputError: Two columns have one name.
+    """
     types: dict[str, dt.DataType] = {}
     seen = set()
     for name, dtype in columns:
@@ -120,7 +127,7 @@ def distinct_names(columns: Iterable[tuple[str, dt.DataType]], engine: Database)
 
 
 def _understood(text: str, dialect: str, kind: type[exp.Expr], where: str, named: Collection[str] | None) -> exp.Expr:
-    """Return the checked expression, as it reads when it is written anew without comments."""
+    """Return the checked expression, written anew and parsed again without comments."""
     try:
         for _ in range(2):
             tree: exp.Expr = sqlglot.parse_one(text, dialect=dialect, into=None if kind is exp.Query else kind)
@@ -142,7 +149,7 @@ def _understood(text: str, dialect: str, kind: type[exp.Expr], where: str, named
 
 
 def _check(node: exp.Expr, dialect: str, where: str, named: Collection[str] | None) -> None:
-    """`InputError` unless a part of an expression, for itself, does no more than compute from rows."""
+    """Raise InputError unless this part of an expression only computes from rows."""
     kind = type(node).__name__
     match node:
         case exp.Anonymous() | exp.AnonymousAggFunc():
@@ -175,7 +182,7 @@ _WAY_OUT = "compute that in a view of the database, or before"
 
 
 def _check_table(table: exp.Table, where: str, named: Collection[str] | None) -> None:
-    """`InputError` unless it is a table by its name: of WITH, or one of those named."""
+    """Raise InputError unless it is a table by its name: of WITH, or one of those named."""
     if not isinstance(table.this, exp.Identifier):
         raise InputError(f"{where}: {quoted(table.this.name)} is no table, but a function")
     name = f"{table.db}.{table.name}" if table.db else table.name
@@ -194,7 +201,7 @@ def _check_table(table: exp.Table, where: str, named: Collection[str] | None) ->
 
 
 def _with_names(table: exp.Table) -> set[str]:
-    """Return the names, in small letters, that WITH gives where this table stands."""
+    """Return the names, in small letters, that WITH defines where this table occurs."""
     names: set[str] = set()
     inner: exp.Expr = table
     while (outer := inner.parent) is not None:
