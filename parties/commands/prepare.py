@@ -71,7 +71,7 @@ def prepare(
     party_file = out / PARTY_FILE
     before, there = _present(party_file, name, rows_at, force)
     schema_file = out / "schema.toml" if there is None else there.schema_file
-    people = None if person is None else _people(person, name, there is not None)
+    people = None if person is None else _people(person, name, there)
     writes_schema = agreed is None or agreed.resolve() != schema_file.resolve()
     if writes_schema and not force:
         check_proposal(schema_file, "give another --out, or --force to replace it")
@@ -165,13 +165,13 @@ def _present(party_file: Path, name: str, settings: PlaceSettings, force: bool) 
     return _without(party_file, text, name), there
 
 
-def _people(text: str, name: str, is_there: bool) -> dict[str, Any]:
-    """Return `person` and `at_most` of a table from the text of --person. `InputError` if the table is there."""
+def _people(text: str, name: str, there: TableSettings | None) -> dict[str, Any]:
+    """Return `person` and `at_most` of a table from --person. `InputError` if the table is there with others."""
     column, _, rows = text.rpartition("=")
-    if is_there:
-        raise InputError(f"--person: tables.{name} is there already; set person and at_most in its lines by hand")
     if not column or not re.fullmatch("[1-9][0-9]{0,2}|1000", rows):
         raise InputError(f"--person: must be COLUMN=ROWS with 1 to 1,000 rows, such as patient_id=1, not {text!r}")
+    if there is not None and (there.person, there.at_most) != (column, int(rows)):
+        raise InputError(f"--person: tables.{name} is there with others; set person and at_most in its lines by hand")
     return {"person": column, "at_most": int(rows)}
 
 

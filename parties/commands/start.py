@@ -17,7 +17,7 @@ import click
 from parties.base import console, files
 from parties.base.address import parse_address
 from parties.base.report import Report
-from parties.base.text import instead, listed, visible
+from parties.base.text import instead, visible
 from parties.commands.init import ANYWHERE, LINK_PORT
 from parties.commands.options import FOLDER, PARTY_FILE
 from parties.commands.readings import ReadingOptions
@@ -137,7 +137,8 @@ class Way:
     def take(self, step: Step) -> None:
         """Run a step. After a wrong answer the error is printed, and the step begins anew."""
         before = self._asked
-        console.err.print(f"\n== {step.name}")
+        names = [known.name for known in self.steps()]
+        console.err.print(f"\nStep {names.index(step.name) + 1} of {len(names)}: {step.name}")
         try:
             step.run()
         except (InputError, click.UsageError) as error:

@@ -185,7 +185,6 @@ def test_a_wrong_answer_is_named_and_asked_again(folders: dict[str, Path]) -> No
 
 def test_ctrl_c_at_each_question_loses_only_that_step(folders: dict[str, Path]) -> None:
     anna, bert = folders.values()
-    raw_file(anna / "raw.csv", 0)
     raw_file(bert / "raw.csv", 1)
     assert here(bert, "prepare", "raw.csv", "--target", "outcome", "--out", ".").code == 0
     assert here(bert, "init", "--name", "bert", "--peer-name", "anna", "--connect", "127.0.0.1:7001").code == 0
@@ -210,7 +209,9 @@ def test_ctrl_c_at_each_question_loses_only_that_step(folders: dict[str, Path]) 
     interrupted("Class column")
     interrupted("Class column", "outcome", COLUMNS)
     assert not (anna / "party.toml").exists()
-    interrupted("Class column", "outcome", COLUMNS, "", PERSON, "", "Name of your party")
+    interrupted("Class column", "outcome", COLUMNS, "", PERSON, "", "Which is right?")
+    assert not (anna / "party.toml").exists()
+    interrupted("Class column", "outcome", COLUMNS, "", PERSON, "", "Which is right?", "1", "Name of your party")
     assert steps(anna) == {"look": True, "link": False} | dict.fromkeys(
         ("certificate", "their schema", "agree", "question"), False
     )
