@@ -228,3 +228,73 @@ def test_ctrl_c_at_each_question_loses_only_that_step(folders: dict[str, Path]) 
     interrupted(ALIKE, "y", "Number")
     interrupted(ALIKE, "y", "Number", "1", "listening on")
     assert not steps(anna)["question"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "FILE: is missing, and party.toml has no table; give your raw file"),
+        (("nothing.csv",), "FILE: nothing.csv is not a file here"),
+        (("postgresql://x/y",), "FILE: postgresql://x/y is not a file here; for a database, run smc prepare first"),
+        (("other.csv", "--out", "done"), "FILE: done/party.toml has a table of done/../raw.csv; remove FILE"),
+        (("--out", "two"), "two/party.toml: has several tables or peers; smc start is for one"),
+        (("--out", "broken"), "broken/party.toml: not valid TOML"),
+    ],
+)
+def test_what_cannot_be_guided_is_refused_in_a_line(tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
+    for name in ("raw.csv", "other.csv"):
+        raw_file(tmp_path / name, 0)
+    assert here(tmp_path, "prepare", "raw.csv", "--out", "done").code == 0
+    for name in ("raw.csv", "other.csv"):
+        more = () if name == "raw.csv" else ("--schema", "two/schema.toml")
+        assert here(tmp_path, "prepare", name, "--out", "two", *more).code == 0
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "party.toml").write_text("[tables")
+    done = here(tmp_path, "start", *arguments)
+    assert (done.code, said in done.err, len(done.err.splitlines())) == (2, True, 1), done.err
+
+
+def test_without_a_terminal_the_steps_are_listed(tmp_path: Path) -> None:
+    raw_file(tmp_path / "raw.csv", 0)
+    done = here(tmp_path, "start", "raw.csv", "--out", "clinic")
+    assert done.code == 0
+    lines = [line.split() for line in done.out.splitlines()[1:]]
+    assert [line[0] for line in lines] == ["next", "link", "certificate", "their", "agree", "question"]
+    assert not (tmp_path / "clinic").exists()
+    assert here(tmp_path, "prepare", "raw.csv", "--out", "clinic").code == 0
+    again = here(tmp_path, "start", "--out", "clinic").out.splitlines()[1:]
+    assert [line.split()[0] for line in again[:2]] == ["done", "next"]
+
+
+def test_an_encoding_is_asked_once_and_stands_in_the_command(tmp_path: Path) -> None:
+    words = ("\u043c\u0443\u0436\u0447\u0438\u043d\u0430", "\u0436\u0435\u043d\u0449\u0438\u043d\u0430")
+    rows = [f"{20 + i % 50};{words[i % 2]};{'yes' if i % 3 else 'no'}" for i in range(100)]
+    (tmp_path / "raw.csv").write_bytes("\n".join(["age;sex;outcome", *rows, ""]).encode("cp1251"))
+    with Terminal(tmp_path, "start", "raw.csv") as terminal:
+        terminal.answer("Which is right?", "cp1251")
+        look(terminal)
+        terminal.see("$ smc prepare raw.csv --target outcome --reading '*=cp1251' --out .")
+        assert "Which is right?" not in terminal.see("Name of your party")
+    assert words[0] in (tmp_path / "schema.toml").read_text()
+
+
+@pytest.mark.parametrize("text", ["id", "id=0", "id=1001", "=1", "id=x", "nobody=1"])
+def test_a_person_must_be_a_column_with_a_number_of_rows(tmp_path: Path, text: str) -> None:
+    raw_file(tmp_path / "raw.csv", 0)
+    done = here(tmp_path, "prepare", "raw.csv", "--out", "clinic", "--person", text)
+    assert (done.code, len(done.err.splitlines())) == (2, 1), done.err
+    assert "--person: " in done.err
+    assert not (tmp_path / "clinic").exists()
+
+
+def test_a_person_that_is_there_stays(tmp_path: Path) -> None:
+    raw_file(tmp_path / "raw.csv", 0)
+    prepare = ("prepare", "raw.csv", "--out", "clinic", "--person")
+    assert here(tmp_path, *prepare, "id=2").code == 0
+    link = ("--name", "anna", "--peer-name", "bert", "--listen", "127.0.0.1:7001")
+    assert here(tmp_path, "init", "--out", "clinic", *link).code == 0, "its key chooses the rows of a person"
+    before = (tmp_path / "clinic" / "party.toml").read_text()
+    assert 'person = "id"\nat_most = 2\n' in before
+    assert here(tmp_path, *prepare, "id=2", "--force").code == 0
+    assert (tmp_path / "clinic" / "party.toml").read_text().count('person = "id"\nat_most = 2\n') == 1
+    assert "--person: tables.raw is there with others" in here(tmp_path, *prepare, "id=3", "--force").err

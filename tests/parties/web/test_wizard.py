@@ -87,6 +87,9 @@ def test_several_readings_are_asked_for_as_at_the_terminal(table: TableSettings,
     assert "column 'amount'</bdi> can be read in 2 ways" in second
     assert options(second)["reading:0"] == "booked=month-first"
     chosen = {"reading:0": "booked=month-first", "reading:1": "amount=decimal-comma"}
+    shown = html.unescape(client.get("/tables/patients/prepare", params={"target": "outcome", **chosen}).text)
+    assert shown.count('value="amount=decimal-comma"') == 2, "both forms keep it: another target, and the files"
+    assert "Chosen: " in shown
     page = Page(table)
     for what in ("schema", "mapping"):
         code, text = page.post(what, **chosen)
