@@ -90,6 +90,8 @@ def test_several_readings_are_asked_for_as_at_the_terminal(table: TableSettings,
     shown = html.unescape(client.get("/tables/patients/prepare", params={"target": "outcome", **chosen}).text)
     assert shown.count('value="amount=decimal-comma"') == 2, "both forms keep it: another target, and the files"
     assert "Chosen: " in shown
+    other = {"target": "outcome", **chosen, "reading:1": "amount=decimal-point"}
+    assert "read as decimal-point" in client.get("/tables/patients/prepare", params=other).text
     page = Page(table)
     for what in ("schema", "mapping"):
         code, text = page.post(what, **chosen)
@@ -280,5 +282,32 @@ def test_its_fields_are_as_wide_as_a_phone(table: TableSettings) -> None:
             low, high = (page.locator(f"[name='{name}:0']").bounding_box() for name in ("low", "width"))
             assert low["y"] == high["y"]
             assert high["x"] + high["width"] <= values["x"] + values["width"] + 1
+    finally:
+        server.stop()
+
+
+@pytest.mark.slow
+def test_the_page_that_asks_for_readings_has_no_fault_of_accessibility(table: TableSettings) -> None:
+    """By axe-core, on the way from the first question to the proposal."""
+    several_readings(table)
+    axe = (Path(__file__).parents[2] / "vectors" / "axe-4.14.1.min.js").read_text("utf-8")
+    logins = Logins()
+    server = WebServer(Address("127.0.0.1", 0), make_app(FakeNode(), logins, tables=OwnTables({"patients": table})))
+    server.start()
+    try:
+        with chromium() as browser:
+            page = browser.new_page(viewport={"width": 320, "height": 800})
+            page.goto(logins.link(origin := f"http://{server.address}"))
+            page.goto(f"{origin}/tables/patients/prepare?target=outcome")
+            for choice in ("month-first", "decimal-comma", ""):
+                page.evaluate(axe)
+                found = page.evaluate("axe.run({resultTypes: ['violations']}).then(({violations}) => violations)")
+                assert found == [], choice
+                assert page.evaluate("document.documentElement.scrollWidth") == 320
+                if choice:
+                    assert page.get_by_role("radio").first.bounding_box()["width"] < 40, "beside its text"
+                    page.get_by_label(choice).check()
+                    page.get_by_role("button", name="Go on").click()
+            assert "Chosen: booked=month-first, amount=decimal-comma." in page.inner_text("main")
     finally:
         server.stop()
