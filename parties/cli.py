@@ -32,6 +32,7 @@ COMMANDS = {  # where each is, and its line in the list; the kinds of jobs come 
     "init": ("parties.commands.init:init", "Write party.toml, from flags or by asking you."),
     "check": ("parties.commands.check:check", "Check settings, tables, keys and this machine before you start."),
     "identity": ("parties.commands.identity:group", "Make keys and certificates, and show their fingerprints."),
+    "start": ("parties.commands.start:start", "Go step by step from a raw file to the first joint answer."),
     "prepare": ("parties.commands.prepare:prepare", "Propose a schema and a mapping from a raw table."),
     "schema": ("parties.commands.alone:schema_command", "Propose a schema from a clean file, or merge two schemas."),
     "compare": ("parties.commands.compare:compare_command", "Compare a synthetic table with your rows."),
@@ -73,6 +74,7 @@ COMMANDS = {  # where each is, and its line in the list; the kinds of jobs come 
 }
 FIRST = (
     "demo",
+    "start",
     "prepare",
     "init",
     "check",

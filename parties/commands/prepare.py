@@ -7,6 +7,7 @@ import re
 import tomllib
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from parties.base import console, files
 from parties.base.report import Report
@@ -34,6 +35,7 @@ def prepare(
     agreed: Path | None = option("Existing schema: map the table to it, propose no new one.", flag="--schema"),
     exclude: tuple[str, ...] = option("Leave this column out; repeatable.", "COLUMN"),
     table: str | None = option("Table of a database or of --config; for a file, its new name.", "NAME"),
+    person: str | None = option("Column that names each row's person, and how many of its rows count.", "COLUMN=ROWS"),
     how: ReadingOptions = settings(ReadingOptions),
     page: Path | None = option("Write the findings as an HTML page. It is private."),
     out: Path | None = option("Directory for schema.toml and party.toml  [directory of --config]", FOLDER),
@@ -69,6 +71,7 @@ def prepare(
     party_file = out / PARTY_FILE
     before, there = _present(party_file, name, rows_at, force)
     schema_file = out / "schema.toml" if there is None else there.schema_file
+    people = None if person is None else _people(person, name, there)
     writes_schema = agreed is None or agreed.resolve() != schema_file.resolve()
     if writes_schema and not force:
         check_proposal(schema_file, "give another --out, or --force to replace it")
@@ -79,9 +82,12 @@ def prepare(
     known = None if agreed is None else schemas.load(agreed)
     with console.progress(f"reading {rows_at.label}") as status:
         table_profile = profile(rows_at, target, how.choices(status))
+        columns = [*(column.name for column in table_profile.columns), *table_profile.unfit]
+        if people is not None and people["person"] not in columns:
+            raise InputError(f"--person: there is no column {people['person']!r}; check the name")
         if known is None:
             for column in exclude:
-                if column not in [*(c.name for c in table_profile.columns), *table_profile.unfit]:
+                if column not in columns:
                     raise InputError(f"--exclude: there is no column {column!r}; check the name")
             proposal = proposing.propose(table_profile, target, exclude)
             status.doing("reading the rows as the proposal says")
@@ -96,7 +102,7 @@ def prepare(
         raise InputError(f"cannot make the directory {out}: {error.strerror}") from None
     text = writing.mapping_text(name, table_profile, proposal)
     if there is None:
-        text = writing.party_text(name, table_profile, out) + text
+        text = writing.party_text(name, table_profile, out, people) + text
     if before:
         text = f"{before.rstrip()}\n\n{text.lstrip()}"
         files.check_addition(party_file, text)
@@ -157,6 +163,16 @@ def _present(party_file: Path, name: str, settings: PlaceSettings, force: bool) 
         has = " and ".join(sorted(settled))
         raise InputError(f"{party_file}: tables.{name} already has {has}; give --force to replace, or another --out")
     return _without(party_file, text, name), there
+
+
+def _people(text: str, name: str, there: TableSettings | None) -> dict[str, Any]:
+    """Return `person` and `at_most` of a table from --person. `InputError` if the table is there with others."""
+    column, _, rows = text.rpartition("=")
+    if not column or not re.fullmatch("[1-9][0-9]{0,2}|1000", rows):
+        raise InputError(f"--person: must be COLUMN=ROWS with 1 to 1,000 rows, such as patient_id=1, not {text!r}")
+    if there is not None and (there.person, there.at_most) != (column, int(rows)):
+        raise InputError(f"--person: tables.{name} is there with others; set person and at_most in its lines by hand")
+    return {"person": column, "at_most": int(rows)}
 
 
 def _require_own(schema_file: Path, party_file: Path, name: str) -> None:

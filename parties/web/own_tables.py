@@ -10,15 +10,14 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
 from parties.alone.preparing.profile import TableProfile, profile
-from parties.alone.preparing.readings import GUESS, Choices, Question
+from parties.alone.preparing.readings import GUESS, Choices, Question, given
 from parties.base import files
-from parties.base.text import quoted
 from parties.sources.settings import TableSettings
 from smc.errors import InputError
 
@@ -34,6 +33,14 @@ class Quality:
     rows: int
     columns: int
     gaps: list[tuple[str, int]]
+
+
+class UndecidedError(InputError):
+    """A table can be read in several ways; the operator must choose."""
+
+    def __init__(self, question: Question) -> None:
+        super().__init__(f"{question.text}: choose one")
+        self.question = question
 
 
 class OwnTables:
@@ -53,21 +60,23 @@ class OwnTables:
             raise InputError("there is no such table in party.toml")
         return self._tables[name]
 
-    def profile(self, name: str, target: str | None = None) -> TableProfile:
+    def profile(self, name: str, target: str | None = None, readings: Sequence[str] = ()) -> TableProfile:
         """Return the profile of the table's selected rows; unchanged files are read once.
 
         Args:
             name: Name of the table.
             target: Column to predict, if any.
+            readings: Chosen readings, such as `born=day-first`.
 
         Raises:
-            InputError: The table cannot be read, or can be read in several ways.
+            UndecidedError: The table can be read in several ways.
+            InputError: The table cannot be read, or a reading does not fit it.
         """
-        return self._look(name, target, Choices(ask=_refuse))
+        return self._look(name, target, Choices(given(readings), _ask))
 
     def _look(self, name: str, target: str | None, choices: Choices) -> TableProfile:
         table = self.settings(name)
-        key = (name, target, choices is GUESS, _stamp(table))
+        key = (name, target, choices is GUESS or repr(choices.given), _stamp(table))
         with self._lock:
             if key not in self._looks:
                 if len(self._looks) >= MOST_KEPT:
@@ -113,9 +122,8 @@ class OwnTables:
         return [path.name for path in paths]
 
 
-def _refuse(question: Question) -> NoReturn:
-    reading = f"{question.column}={next(iter(question.options))}"
-    raise InputError(f"{question.text}: choose at the terminal with smc prepare --reading {quoted(reading)}")
+def _ask(question: Question) -> NoReturn:
+    raise UndecidedError(question)
 
 
 def _files(table: TableSettings) -> list[Path]:

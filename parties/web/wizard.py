@@ -10,11 +10,12 @@ from parties.alone.preparing.overruling import MEANS, TYPES, Wish, overruled
 from parties.alone.preparing.profile import TableProfile
 from parties.alone.preparing.proposing import TableProposal, propose
 from parties.base.text import listed
-from parties.web.own_tables import OwnTables
+from parties.web.own_tables import OwnTables, UndecidedError
 from parties.web.render import Renderer
 from parties.web.visits import Visit
 from smc.errors import InputError
 
+READING = "reading:"  # begins the names of the fields of chosen readings
 FIELDS = {"type": 20, "low": 40, "high": 40, "width": 40, "values": 4000}  # characters at most
 ACTIONS = ("show", "schema", "mapping", "write")
 
@@ -37,9 +38,9 @@ class Wizard:
         target = form.get("target", "")
         try:
             visit.check()
-            table, before = self._proposal(name, target)
+            table, before = self._proposal(visit, target)
         except InputError as error:
-            return self._show(visit, "", {}, str(error))
+            return self._show(visit, target, {}, str(error))
         wishes = {
             column.name: Wish(*(form.get(f"{field}:{index}", "").strip()[:limit] for field, limit in FIELDS.items()))
             for index, column in enumerate(before.columns)
@@ -73,8 +74,8 @@ class Wizard:
             raise HTTPException(404, "there is no such table in party.toml")
         return name
 
-    def _proposal(self, name: str, target: str) -> tuple[TableProfile, TableProposal]:
-        table = self._tables.profile(name, target or None)
+    def _proposal(self, visit: Visit, target: str) -> tuple[TableProfile, TableProposal]:
+        table = self._tables.profile(self._name(visit), target or None, _readings(visit))
         return table, propose(table, target or None)
 
     def _show(self, visit: Visit, target: str, wishes: dict[str, Wish], problem: str = "", said: str = "") -> Response:
@@ -86,11 +87,16 @@ class Wizard:
             "types": TYPES,
             "target": target,
             "means": MEANS,
+            "readings": _readings(visit),
+            "question": None,
         }
+        none = {"lines": [], "rows": 0, "remarks": [], "tells": "", "names": []}
         try:
-            table, before = self._proposal(name, target)
+            table, before = self._proposal(visit, target)
+        except UndecidedError as error:
+            code = 400 if problem else 200
+            return self._renderer.page(visit, "wizard.html", {**context, **none, "question": error.question}, code)
         except InputError as error:
-            none = {"lines": [], "rows": 0, "remarks": [], "tells": "", "names": []}
             return self._renderer.page(visit, "wizard.html", {**context, **none, "problem": problem or str(error)}, 400)
         after = before
         if not problem:
@@ -111,6 +117,12 @@ class Wizard:
         context |= {"lines": lines, "rows": table.rows, "remarks": before.remarks, "tells": writing.TELLS}
         context |= {"names": [column.name for column in table.columns]}
         return self._renderer.page(visit, "wizard.html", context, 400 if problem else 200)
+
+
+def _readings(visit: Visit) -> list[str]:
+    """Return the readings that were chosen, such as `born=day-first`."""
+    fields = visit.form or visit.request.query_params
+    return [text for name, text in fields.items() if name.startswith(READING)]
 
 
 def _file(name: str, text: str) -> Response:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -31,15 +31,23 @@ TELLS = (
 )
 
 
-def party_text(name: str, table: TableProfile, folder: Path) -> str:
-    """Return where the table is, for a `party.toml` in a folder."""
+def party_text(name: str, table: TableProfile, folder: Path, person: Mapping[str, Any] | None = None) -> str:
+    """Return where the table is, for a `party.toml` in a folder.
+
+    Args:
+        name: The table's name.
+        table: Its profile.
+        folder: The folder of `party.toml`.
+        person: `person` and `at_most` of the table. None: a column that seems to name people is a comment.
+    """
     place = table.place.model_dump(exclude_unset=True, exclude={"schema_file", "format", "columns"}, mode="json")
     fields = {"source": _from(folder, place.pop("source", "")), **place, "schema": "schema.toml"}
     fields.setdefault("max_rows", row_bound(table.rows))
     if "files" in place:
         named = place["files"].items()
         fields["files"] = {name: file | {"source": _from(folder, file["source"])} for name, file in named}
-    return f"[tables.{toml_key(name)}]\n{toml_lines(_without_nothing(fields))}{_person(table)}"
+    people = _person(table) if person is None else toml_lines(person)
+    return f"[tables.{toml_key(name)}]\n{toml_lines(_without_nothing(fields))}{people}"
 
 
 def mapping_text(name: str, table: TableProfile, proposal: TableProposal) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from pathlib import Path
 
 import duckdb
@@ -13,6 +14,7 @@ from parties.alone.preparing.overruling import Wish, overruled
 from parties.alone.preparing.profile import profile
 from parties.alone.preparing.proposing import propose
 from parties.base.address import Address
+from parties.cli import run
 from parties.sources.settings import PlaceSettings, TableSettings
 from parties.tables import schema as schemas
 from parties.web import own_tables
@@ -59,20 +61,67 @@ def test_it_shows_what_prepare_shows(table: TableSettings) -> None:
     assert "The schema tells the peer" in page
 
 
-def test_a_column_of_several_readings_is_refused_with_the_command(table: TableSettings) -> None:
-    days = [f"{i % 12 + 1:02}/{i % 5 + 1:02}/2024;{'yes' if i % 3 else 'no'}" for i in range(200)]
-    Path(table.source).write_text("\n".join(["booked;outcome", *days]) + "\n")
-    answer = Page(table).client.get("/tables/patients/prepare")
-    assert answer.status_code == 400
-    assert "smc prepare --reading 'booked=day-first'" in html.unescape(answer.text)
-    assert "Download" not in answer.text
-    code, text = Page(table).post("write")
-    assert code == 400
-    assert "or month-first ('" in text
+def several_readings(table: TableSettings) -> None:
+    days = [f"{i % 12 + 1:02}/{i % 5 + 1:02}/2024;{i % 9},{i % 10}00;{'yes' if i % 3 else 'no'}" for i in range(200)]
+    Path(table.source).write_text("\n".join(["booked;amount;outcome", *days]) + "\n")
+
+
+def options(page: str) -> dict[str, str]:
+    """The fields of a page that chooses a reading: the hidden ones, and the value of each option by its name."""
+    found = re.findall(r'<input type="(hidden|radio)" name="(reading:\d+)" value="([^"]*)"', page)
+    return {value if kind == "radio" else name: value if kind == "hidden" else name for kind, name, value in found}
+
+
+def test_several_readings_are_asked_for_as_at_the_terminal(table: TableSettings, tmp_path: Path) -> None:
+    several_readings(table)
+    client = Page(table).client
+    first = client.get("/tables/patients/prepare?target=outcome")
+    text = html.unescape(first.text)
+    assert first.status_code == 200
+    assert "column 'booked'</bdi> can be read in 2 ways" in text
+    assert re.search(r"day-first: <bdi>'(\d\d)/(\d\d)/2024' is 2024-\2-\1", text), "cells of the file are the examples"
+    assert "Download" not in text
+    assert options(text) == {"booked=day-first": "reading:0", "booked=month-first": "reading:0"}
+    query = {"target": "outcome", "reading:0": "booked=month-first"}
+    second = html.unescape(client.get("/tables/patients/prepare", params=query).text)
+    assert "column 'amount'</bdi> can be read in 2 ways" in second
+    assert options(second)["reading:0"] == "booked=month-first"
+    chosen = {"reading:0": "booked=month-first", "reading:1": "amount=decimal-comma"}
+    shown = html.unescape(client.get("/tables/patients/prepare", params={"target": "outcome", **chosen}).text)
+    assert shown.count('value="amount=decimal-comma"') == 2, "both forms keep it: another target, and the files"
+    assert "Chosen: " in shown
+    other = {"target": "outcome", **chosen, "reading:1": "amount=decimal-point"}
+    assert "read as decimal-point" in client.get("/tables/patients/prepare", params=other).text
+    page = Page(table)
+    for what in ("schema", "mapping"):
+        code, text = page.post(what, **chosen)
+        assert code == 200, text
+        (tmp_path / f"{what}.got").write_text(text)
+    flags = [word for reading in chosen.values() for word in ("--reading", reading)]
+    command = ["prepare", table.source, "--table", "patients", "--target", "outcome", "--out", str(tmp_path / "out")]
+    assert run([*command, *flags]) == 0
+    assert (tmp_path / "schema.got").read_text() == (tmp_path / "out" / "schema.toml").read_text()
+    assert (tmp_path / "mapping.got").read_text() in (tmp_path / "out" / "party.toml").read_text()
+
+
+def test_nothing_is_written_before_all_readings_are_chosen(table: TableSettings) -> None:
+    several_readings(table)
+    page = Page(table)
+    for fields in ({}, {"reading:0": "booked=day-first"}):
+        code, text = page.post("write", **fields)
+        assert (code, "Which is right?" in text) == (400, True)
     assert not (Path(table.source).parent / "patients-schema.toml").exists()
+    for reading, said in {
+        "booked": "write COLUMN=READING",
+        "booked=backwards": "the reading is not one of",
+        "nobody=day-first": "there is no column 'nobody'",
+        "booked=decimal-comma": "'decimal-comma' does not fit all cells",
+    }.items():
+        answer = page.client.get("/tables/patients/prepare", params={"reading:0": reading})
+        assert (answer.status_code, said in html.unescape(answer.text)) == (400, True), reading
     quality = OwnTables({"patients": table}).quality("patients")
     assert quality is not None
-    assert (quality.rows, quality.columns) == (200, 2)
+    assert (quality.rows, quality.columns) == (200, 3)
 
 
 def test_what_is_overruled_is_in_the_files(table: TableSettings, tmp_path: Path) -> None:
@@ -233,5 +282,32 @@ def test_its_fields_are_as_wide_as_a_phone(table: TableSettings) -> None:
             low, high = (page.locator(f"[name='{name}:0']").bounding_box() for name in ("low", "width"))
             assert low["y"] == high["y"]
             assert high["x"] + high["width"] <= values["x"] + values["width"] + 1
+    finally:
+        server.stop()
+
+
+@pytest.mark.slow
+def test_the_page_that_asks_for_readings_has_no_fault_of_accessibility(table: TableSettings) -> None:
+    """By axe-core, on the way from the first question to the proposal."""
+    several_readings(table)
+    axe = (Path(__file__).parents[2] / "vectors" / "axe-4.14.1.min.js").read_text("utf-8")
+    logins = Logins()
+    server = WebServer(Address("127.0.0.1", 0), make_app(FakeNode(), logins, tables=OwnTables({"patients": table})))
+    server.start()
+    try:
+        with chromium() as browser:
+            page = browser.new_page(viewport={"width": 320, "height": 800})
+            page.goto(logins.link(origin := f"http://{server.address}"))
+            page.goto(f"{origin}/tables/patients/prepare?target=outcome")
+            for choice in ("month-first", "decimal-comma", ""):
+                page.evaluate(axe)
+                found = page.evaluate("axe.run({resultTypes: ['violations']}).then(({violations}) => violations)")
+                assert found == [], choice
+                assert page.evaluate("document.documentElement.scrollWidth") == 320
+                if choice:
+                    assert page.get_by_role("radio").first.bounding_box()["width"] < 40, "beside its text"
+                    page.get_by_label(choice).check()
+                    page.get_by_role("button", name="Go on").click()
+            assert "Chosen: booked=month-first, amount=decimal-comma." in page.inner_text("main")
     finally:
         server.stop()
