@@ -136,12 +136,33 @@ def test_noise_is_what_one_row_more_changes() -> None:
     assert [scales(at=at, adjacency="replace") for at in (0.9, 0.5, 0.25)] == [[20], [4], [8]]
 
 
-@pytest.mark.parametrize(("at", "max_rows"), [(0.0, 10**6), (1.0, 10**6), (0.01, 500), (0.999, 600)])
+@pytest.mark.parametrize(("at", "max_rows"), [(0.01, 500), (0.999, 600)])
 def test_extremes_that_the_noise_hides_are_refused(at: float, max_rows: int) -> None:
     """A number that no row has, beyond all rows, would be as good by the rows between: fewer than the noise."""
     with pytest.raises(InputError, match=r"lie beyond .*, and the noise hides .* ask for --at 0\.\d+"):
         task_of(epsilon=1.0, at=at, max_rows=max_rows)
     assert task_of(exact=True, at=at, max_rows=max_rows)
+
+
+@pytest.mark.parametrize("at", [0.0, 1.0])
+def test_extremes_leave_a_known_number_of_rows_beyond(at: float) -> None:
+    """2 / epsilon x ln(20 x 40) = 13.4 rows: 14 of them; without noise the answer has 7 of one party's to each side."""
+    rows = [age for age in range(5, 35) for _ in range(3)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Noise, "law", known_noise(0))
+        answer = document((rows[::2], rows[1::2]), epsilon=1.0, at=at)
+    assert answer["rows_beyond"] == 14
+    beyond, reached = (age > answer["value"] for age in rows), (age >= answer["value"] for age in rows)
+    if at == 0:
+        beyond, reached = (age < answer["value"] for age in rows), (age <= answer["value"] for age in rows)
+    assert sum(beyond) <= 14 <= sum(reached)
+    assert "with about 14 rows beyond it (0 to 28 with 95 %)" in kinds.find("quantile").text(answer, 0)
+    with pytest.raises(InputError, match=r"at: 14 rows lie beyond an answer at [01], more than max_rows = 13: give"):
+        task_of(epsilon=1.0, at=at, max_rows=13)
+    assert [task_of(epsilon=1.0, at=at, adjacency=a).query.mechanisms[0].scale for a in ("add-remove", "replace")] == [
+        2,
+        2,
+    ]
 
 
 def test_what_a_refusal_asks_for_is_answered() -> None:
