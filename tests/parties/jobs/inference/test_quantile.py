@@ -165,6 +165,25 @@ def test_extremes_leave_a_known_number_of_rows_beyond(at: float) -> None:
     ]
 
 
+def test_bounds_for_clipping_from_a_wide_public_range() -> None:
+    """Of 4,001 numbers 24 rows lie beyond each bound: 2 ln(20 x 4,001) = 22.6, rounded up to an even number."""
+    wide = Schema({"age": Domain(read_type({"type": "real", "low": 0, "high": 40000, "step": 10}))})
+    rows = np.repeat(np.arange(100, 300), 5)  # indices of 1,000 to 2,990
+    for at, bound in ((0.0, 1040), (1.0, 2950)):
+        task = task_of(schema=wide, epsilon=1.0, at=at, max_rows=1000)
+        assert task.query.noise["rows_beyond"] == 24
+        numbers = task.own_rows(RowCounts([], 4001, np.zeros((1000, 0), dtype=np.int64), rows))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Noise, "law", known_noise(0))
+            quiet = task_of(schema=wide, epsilon=1.0, at=at, max_rows=1000)
+            state = run_local(
+                lambda s, quiet=quiet, numbers=numbers: quiet.query.open(
+                    engine_of(s, Profile("clear")), numbers if s.party else 0 * numbers
+                )
+            )[0]
+        assert task.document(state)["value"] == bound
+
+
 def test_what_a_refusal_asks_for_is_answered() -> None:
     assert task_of(epsilon=1.0, at=0.97, max_rows=500)
     assert task_of(epsilon=4.0, at=0.99, max_rows=600)
