@@ -280,6 +280,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
                 "drawn = sample(engine, law, candidates).take(np.repeat(np.arange(candidates), batch))",
             ),
             ("return select(one < other, other, one)", "return select(one < other, one, other)"),
+            ("bound + beyond // 2 - at_or_beyond,", "bound + beyond // 2 - at_or_beyond + inward,"),
         ],
     ),
     (

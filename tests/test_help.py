@@ -135,7 +135,7 @@ def test_what_is_missing_is_named_by_its_flag() -> None:
 
 def test_what_has_to_be_given_is_said() -> None:
     shown = {one.opts[0]: one.help or "" for one in ALL["cluster",].params}
-    assert {name for name, help_ in shown.items() if help_.endswith("[required]")} == {"--columns", "--bounds", "--k"}
+    assert {name for name, help_ in shown.items() if help_.endswith("[required]")} == {"--columns", "--bounds"}
     assert shown["--epsilon"].endswith("[required, unless --exact]")
 
 

@@ -152,6 +152,12 @@ def fixed_local(promise: Promise) -> Mechanism:
     return sensitivity.fixed_local(promise.epsilon, exact(SEEN))
 
 
+def half_scale(promise: Promise) -> Mechanism:
+    """Return a noisy count with half the scale of its promise: its loss is twice epsilon."""
+    draw = sums([20], [21], DiscreteLaplace(1 / (2 * promise.epsilon)))
+    return _pure("half-scale", "20 rows that count, or 21", promise, draw)
+
+
 def local(promise: Promise) -> Mechanism:
     """Return a median with noise of its own table's local sensitivity."""
     return sensitivity.local(promise.epsilon, exact(SEEN))
@@ -235,6 +241,7 @@ UNCHECKED = {  # unchecked mechanisms with the reason: samples would show nothin
 BROKEN: dict[str, Callable[[Promise], Mechanism]] = {  # deliberately broken mechanisms, which the checks must find
     "fixed-local": fixed_local,
     "local": local,
+    "half-scale": half_scale,
 }
 
 

@@ -24,7 +24,7 @@ from parties.commands.attack_files import (
     names_of,
 )
 from parties.commands.attack_models import membership_command, shadows_command
-from parties.commands.attack_tables import reconstruct_command
+from parties.commands.attack_tables import counts_command, reconstruct_command
 from parties.commands.options import Between
 from parties.commands.outputs import FORCE, check_new
 from parties.commands.rows import CONFIG
@@ -76,6 +76,7 @@ def group() -> None:
 group.add_command(membership_command)
 group.add_command(shadows_command)
 group.add_command(reconstruct_command)
+group.add_command(counts_command)
 
 
 @command("link", "smc attack link --published out.csv --known rows.csv --columns zip,age,sex --tolerance age=2", group)

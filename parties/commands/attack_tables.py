@@ -1,4 +1,4 @@
-"""`smc attack reconstruct`: rows rebuilt from published tables."""
+"""`smc attack reconstruct` and `counts`: rows rebuilt from published tables, and from noisy counts."""
 
 from __future__ import annotations
 
@@ -11,11 +11,20 @@ import numpy as np
 from parties.base import console, files
 from parties.base.report import Report, csv_text
 from parties.commands.attack_files import NAMES, SEED, cells_of, column_of
-from parties.commands.options import FILE
+from parties.commands.options import FILE, Between
 from parties.commands.outputs import FORCE, check_new
 from parties.commands.rows import CONFIG
 from parties.commands.signature import command, option
+from parties.jobs.spending import exact
+from smc.errors import InputError
 
+MOST_PEOPLE, MOST_QUESTIONS = 1_000, 10_000  # a few seconds of least squares
+COUNTED = {
+    "people": "{people:,}",
+    "questions answered": "{answered:,} of {questions:,}",
+    "epsilon in all": "{spent:g}",
+    "right": "{right:.1%} (by chance {by_chance:.1%}, possible at most {possible:.1%})",
+}
 POSSIBLE = {
     "columns": "{columns:list}",
     "rows": "{rows:,}",
@@ -94,4 +103,53 @@ def reconstruct_command(
     report.facts(POSSIBLE)
     report.fact("rows that are certain", f"{data['certain']:,} ({data['certain'] / max(1, rows):.1%})")
     report.facts({f"rows in all of {draws} solutions": "{in_all_draws:,}"} | REBUILT)
+    return report
+
+
+@command("counts", "smc attack counts --data people.csv --column smoker=yes --questions 2000 --epsilon 1 --budget 4")
+def counts_command(
+    data: Path = option("Your rows, one per person, CSV."),
+    column: str = option("Fact to find about each person.", "COLUMN=VALUE"),
+    questions: int = option("Number of random subsets that are counted.", click.IntRange(1, MOST_QUESTIONS)),
+    epsilon: float = option("Privacy loss of each count.", Between(2.0**-20, 16)),
+    budget: float | None = option("Privacy loss of all counts; later ones are refused  [no budget]", Between(0, 1e6)),
+    config_file: Path | None = CONFIG,
+) -> Report:
+    """Rebuild a fact about each person from noisy counts.
+
+    The attack asks how many people of a random subset have the fact, many times, and solves for every person by least
+    squares (Dinur, Nissim 2003). Each count has discrete Laplace noise of scale 1 / epsilon. Without a budget enough
+    questions disclose nearly everybody. --config has the spelling of --data.
+    """
+    from parties.alone.attacks.noisy_counts import most_success, success
+
+    name, mark, value = column.partition("=")
+    if not mark:
+        raise InputError(f"--column: {column!r} must be COLUMN=VALUE, such as smoker=yes")
+    cells = column_of(cells_of(data, config_file), name)
+    truth = np.array([cell == value for cell in cells])
+    if not 2 <= len(truth) <= MOST_PEOPLE or truth.all() or not truth.any():
+        raise InputError(
+            f"--data: {int(truth.sum()):,} of {len(truth):,} rows have {column}; give 2 to {MOST_PEOPLE:,} rows, "
+            "some with the value and some without it"
+        )
+    answered = questions if budget is None else min(questions, int(exact(budget) / exact(epsilon)))
+    if not answered:
+        raise InputError(f"--budget: {budget:g} is less than one count's epsilon, {epsilon:g}; give more")
+    chance = max(truth.mean(), 1 - truth.mean())
+    with console.progress("solving"):
+        right = success(truth, answered, epsilon, np.random.default_rng(SEED))
+    report = Report(
+        {
+            "people": len(truth),
+            "questions": questions,
+            "answered": answered,
+            "spent": answered * epsilon,
+            "right": right,
+            "by_chance": float(chance),
+            "possible": most_success(float(chance), answered * epsilon),
+        },
+        width=NAMES,
+    )
+    report.facts(COUNTED)
     return report

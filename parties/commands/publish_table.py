@@ -56,6 +56,9 @@ def table_command(
     rounding: str | None = option(
         "controlled = totals stay sums; random = they may not  [controlled]", click.Choice(["controlled", "random"])
     ),
+    percent: str | None = option(
+        "Write percentages of a published total instead of numbers.", click.Choice(["rows", "columns", "all"])
+    ),
     out: Path = option("File for the published table, CSV."),
     escape_formulas: bool = ESCAPE,
     force: bool = FORCE,
@@ -64,7 +67,7 @@ def table_command(
 ) -> Report:
     """Publish a table with totals. Hidden cells cannot be computed from the other cells."""
     from parties.alone.publish.hiding.cell_rules import CellRules
-    from parties.alone.publish.hiding.table_text import as_csv
+    from parties.alone.publish.hiding.table_text import as_csv, percentages
     from parties.alone.publish.hiding.tabulation import tabulate
     from parties.sources import open_rows
 
@@ -76,6 +79,8 @@ def table_command(
             raise InputError("--base: rounds counts only; remove --base or --sum")
     elif rounding is not None:
         raise InputError("--rounding: needs --base; add --base NUMBER")
+    if percent == "rows" and across is None:
+        raise InputError("--percent: rows of one column are 100 each; give --percent columns, or --across")
     rules = given or CellRules(FEWEST)
     rules.check(summed is not None)
     where = place(source, table)
@@ -85,6 +90,8 @@ def table_command(
             tabulated = tabulate(rows, by, across, summed, rules.largest)
         status.doing("hiding cells" if base is None else "rounding cells")
         texts, data = _told(tabulated, rules, base, rounding, summed is not None)
+        if percent is not None:
+            texts = percentages(texts, percent)
         files.write_text(out, as_csv(by, tabulated.column_names, tabulated.row_names, texts, escape_formulas))
         columns = [name for name in (by, across, summed) if name is not None]
         log.published(where, columns, [rules.words if base is None else f"rounded to multiples of {base}"], out)

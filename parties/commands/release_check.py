@@ -55,7 +55,8 @@ def check_command(
     rows is added or replaced. It fails if the loss exceeds the booked budget. It also fails if the job charges a
     different epsilon than requested, or if the consent text differs.
 
-    By name only: fixed-local and local. Their noise has the local sensitivity, and is known to break the guarantee.
+    By name only, and known to break the guarantee: fixed-local and local, with noise of the local sensitivity, and
+    half-scale, with half the noise of a count.
 
     A passed test is no proof. From epsilon 0.25 on, it detects twice the loss; for joint-choice, joint-coordinates and
     smooth only more than twice. A few percent more loss, or a smaller epsilon, needs more samples. Exit codes: 0 all

@@ -10,7 +10,7 @@ number is opened. Security is that of the engine.
 Any quantile s = a / b of n values, by the two numbers that `weighed` makes of l values less than v and m greater ones:
 
     l and m + (2 s - 1) n    for s of a half or more,
-    l + (1 - 2 s) n and m    for less; l alone for the least value, s = 0, and m alone for the greatest, s = 1,
+    l + (1 - 2 s) n and m    for less,
 
 times b, without common factors. The greater of them, u_v, is at most max(s, 1 - s) n for quantiles only, for v is one
 if l <= s n and m <= (1 - s) n. (Weighing l by 1 - s and m by s, as one may, leaves an answer 9 times as many rows above
@@ -24,9 +24,16 @@ raises l by 0 or 1, and the other number by 2 s - 1, or by 2 s if it is greater 
 So the quality is monotone again, with sensitivity 2 s (and 2 (1 - s) below a half, as in a mirror). A value that is
 replaced by another leaves n as it is, and moves both numbers by 1 at most, in any direction: sensitivity 1, and twice
 that for scores that are not monotone. One that is replaced by a missing one, which does not count, is removed, so n
-falls: monotone, with sensitivity 2 s or 2 (1 - s), and twice 1 is no less. Of the least and the greatest the one number
-has sensitivity 1, and a value that is replaced moves it for some candidates, for all of them in one direction: so 1
-does for both kinds of neighbours. `change` is all this in the units of `weighed`.
+falls: monotone, with sensitivity 2 s or 2 (1 - s), and twice 1 is no less. `change` is all this in the units of
+`weighed`.
+
+The least and the greatest value, s = 0 and 1, have no such numbers: beyond a candidate above all values there are as
+few values as beyond the greatest. `extreme` therefore aims at a public number t of values beyond the answer. For the
+greatest, with m values above v and g at v or above, its numbers are t - g and m - t, plus a constant of each party. A
+value that is added, removed or replaced moves each by 1 at most, in any direction: sensitivity 1, not monotone, so
+twice the noise. With t values or more, a candidate has two numbers of 0 at most. One above all values has t, and one
+with more than 2 t values above it has more than t. So one of n candidates of either kind wins with a chance of at most
+n e^(-t / scale), as noise is never negative: `margin` takes the t that makes this 1/20.
 
 Cost of n candidates with numbers of w bits: 4 n w ANDs, n samples, and the argmax.
 """
@@ -77,16 +84,13 @@ def weighed(by_candidate: NDArray[np.int64], share: Fraction) -> tuple[NDArray[n
 
     Args:
         by_candidate: This party's number of values at each candidate, int64[candidates, batch]; private.
-        share: The quantile, from 0 to 1: 1/2 for the median; public.
+        share: The quantile, between 0 and 1: 1/2 for the median; public.
 
     Returns:
         The numbers of lesser and of greater values, weighed for the quantile; private.
     """
     total, below = by_candidate.sum(axis=0), by_candidate.cumsum(axis=0) - by_candidate
     above = total - below - by_candidate
-    if share in (0, 1):
-        none = np.zeros_like(below)
-        return (none, above) if share else (below, none)
     (b, more), unit = _units(share)
     return (b * below + max(-more, 0) * total) // unit, (b * above + max(more, 0) * total) // unit
 
@@ -95,13 +99,43 @@ def change(share: Fraction, replaced: bool) -> int:
     """Return epsilon times the scale of the noise on the numbers of `weighed`.
 
     Args:
-        share: The quantile, from 0 to 1: 1/2 for the median.
+        share: The quantile: 1/2 for the median; 0 and 1 for the numbers of `extreme`.
         replaced: True if neighbouring tables differ by a replaced row, False by an added or removed row.
     """
     if share in (0, 1):
-        return 1
+        return 2
     (b, more), unit = _units(share)
     return (2 * b if replaced else b + abs(more)) // unit
+
+
+def margin(scale: Fraction, candidates: int) -> int:
+    """Return the number of values beyond an extreme, even: the answer is beyond all values with a chance of 1/20.
+
+    Args:
+        scale: Scale of the noise on each number.
+        candidates: Number of candidates.
+    """
+    return 2 * math.ceil(float(scale) * math.log(20 * candidates) / 2)
+
+
+def extreme(
+    by_candidate: NDArray[np.int64], greatest: bool, beyond: int, bound: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return a party's two numbers for each candidate of the least or greatest value, from 0 to twice the bound.
+
+    Args:
+        by_candidate: This party's number of values at each candidate, int64[candidates, batch]; private.
+        greatest: True for the greatest value, False for the least; public.
+        beyond: Number of both parties' values beyond the answer, even, at most twice the bound; public.
+        bound: Largest number of a party's values; public.
+
+    Returns:
+        The numbers to pass to `noisy_median`, int64[candidates, batch] each; private.
+    """
+    inward = by_candidate[::-1] if greatest else by_candidate
+    at_or_beyond = inward.cumsum(axis=0)
+    numbers = bound + beyond // 2 - at_or_beyond, bound - beyond // 2 + at_or_beyond - inward
+    return (numbers[0][::-1], numbers[1][::-1]) if greatest else numbers
 
 
 def _units(share: Fraction) -> tuple[tuple[int, int], int]:

@@ -47,6 +47,27 @@ def weighted(places: Points, rows: PlaceCounts, clusters: int) -> tuple[Points, 
     return best, np.bincount(clusters_of_places, weights=rows.astype(np.float64), minlength=clusters).astype(np.int64)
 
 
+def chosen_number(places: Points, rows: PlaceCounts, most: int, variance: float) -> int:
+    """Return the number of clusters, from 2 to `most`, with the greatest simplified silhouette.
+
+    A row's silhouette is 1 - a / b, with a and b the distances to its centroid and to the next one (Hruschka, de
+    Castro, Campello 2004). Both include the variance of a row in its cell. Without it a cluster a cell is best.
+
+    Args:
+        places: Points in fixed point, [places, dimensions].
+        rows: Number of rows at each point.
+        most: Largest number of clusters.
+        variance: Mean squared distance of a row from its point.
+    """
+
+    def silhouette(clusters: int) -> float:
+        offsets = places[:, None] - weighted(places, rows, clusters)[0]
+        near, far = np.sort(np.sqrt((offsets**2).sum(axis=2) + variance), axis=1)[:, :2].T
+        return float((rows * (1 - near / np.maximum(far, 1))).sum())
+
+    return max(range(2, most + 1), key=silhouette)
+
+
 def followed(
     opened: Sequence[Sequence[int]], cells: int, clusters: int, dimensions: int, least: Sequence[int], most: int
 ) -> tuple[Points, PlaceCounts]:

@@ -125,6 +125,11 @@ class Grid:
         return np.bincount(cell, weights=rows.astype(np.float64), minlength=self.cells).astype(np.int64)
 
     @property
+    def variance(self) -> float:
+        """Mean squared distance of a number from the position of its cell, over all cells."""
+        return sum(float(np.mean([np.var(places) for places in parts])) for parts in self.parts)
+
+    @property
     def places(self) -> Points:
         """Position of each cell's rows: the mean of the numbers of its parts, int64[cells, axes]."""
         means = [np.array([_mean(places) for places in parts], dtype=np.int64) for parts in self.parts]

@@ -22,7 +22,9 @@ class ClusterSettings(DrawnSettings):
         "Bounds",
         "LOW:HIGH for each column in order, public; values outside move to the nearer bound",
     )
-    k: Annotated[int, Field(strict=True, ge=1, le=100)] | None = public(None, "Clusters", "Number of clusters")
+    k: Annotated[int, Field(strict=True, ge=1, le=100)] | None = public(
+        None, "Clusters", "Number of clusters", none="2 to ln of the row bounds, by the noisy grid"
+    )
     method: Literal["grid", "in-process", "hybrid"] | None = public(
         None,
         "Method",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -48,8 +49,8 @@ class Cluster(Release):
     """Find k clusters of the rows of both parties. Both learn the noisy centroids, and assign their own rows.
 
     Up to four columns: one noisy count for each cell of a grid (--method grid). K-means then runs on these
-    counts at no further cost. More columns: rounds of k-means with noisy sums (in-process). A small epsilon for
-    the number of rows: a grid and then one round (hybrid).
+    counts at no further cost, and chooses k if you do not. More columns: rounds of k-means with noisy sums
+    (in-process). A small epsilon for the number of rows: a grid and then one round (hybrid).
     """
 
     name = "cluster"
@@ -92,12 +93,14 @@ class Cluster(Release):
 
     @override
     def ask(self) -> Question:
-        _ = required(self.settings.k, f"{self.name}.k"), self.axes
+        if self.settings.k is None and not self.on_grid:
+            raise InputError("k: is missing; give it, or the method grid, which chooses it")
+        _ = self.axes
         if self.begins_on_grid:
             for key in ("iterations", "shares"):
                 if getattr(self.settings, key) is not None:
                     raise InputError(f"{key}: is for the method in-process; a grid has no such rounds")
-            if self.k > self.grid.cells:
+            if self.settings.k is not None and self.k > self.grid.cells:
                 raise InputError(f"k: {self.k} clusters are more than the {self.grid.cells} cells of the grid")
         elif self.settings.parts is not None:
             raise InputError("parts: is for the method grid")
@@ -130,9 +133,8 @@ class Cluster(Release):
 
     @property
     def k(self) -> int:
-        """Number of clusters."""
-        assert self.settings.k is not None
-        return self.settings.k
+        """The number of clusters, or the largest number that a grid chooses."""
+        return self.settings.k or max(2, min(int(math.log(2 * self.settings.max_rows)), self.grid.cells))
 
     @property
     def on_grid(self) -> bool:
@@ -216,7 +218,8 @@ class Cluster(Release):
                 f"in {len(self.rounds)} rounds how many rows of both tables{self.where.words()} each cluster has "
                 f"(in the first, each of {self.lloyd.cells:,} parts of the box), and the sums of {numbers} in each"
             )
-        return f"{self.k} clusters, which follow from what both see: {how}"
+        number = self.k if self.settings.k else f"2 to {self.k}"
+        return f"{number} clusters, which follow from what both see: {how}"
 
     @property
     @override
@@ -306,7 +309,7 @@ class Cluster(Release):
         )
         if not self.exact:
             about["epsilons"] = [float(noise.epsilon) for noise in self.query.mechanisms]
-            about["mostly_noise"] = self.k > 1 and self._may_be_noise(opened, places)
+            about["mostly_noise"] = len(places) > 1 and self._may_be_noise(opened, places)
         return {**about, **result.fields(self.axes, places, rows)}
 
     def _may_be_noise(self, opened: Rounds, places: Points) -> bool:
@@ -321,10 +324,11 @@ class Cluster(Release):
 
     def _of_grid(self, opened: Rounds) -> tuple[Points, Numbers]:
         """Return the centroids of the noisy grid, and the number of rows of each."""
-        from parties.jobs.cluster.kmeans import weighted
+        from parties.jobs.cluster.kmeans import chosen_number, weighted
 
-        counts = consistent(np.array(opened[0], dtype=np.int64), 2 * self.settings.max_rows)
-        return weighted(self.grid.places, counts, self.k)
+        counts, places = consistent(np.array(opened[0], dtype=np.int64), 2 * self.settings.max_rows), self.grid.places
+        k = self.settings.k or chosen_number(places, counts, self.k, self.grid.variance)
+        return weighted(places, counts, k)
 
     def after_grid(self, opened: Rounds) -> Points:
         """Return the starting centroids of a round: those of the noisy grid."""

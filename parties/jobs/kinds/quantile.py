@@ -44,7 +44,8 @@ class QuantileSettings(RoundedSettings):
 class Quantile(Release):
     """Find a quantile of a column over the rows of both parties. Both learn one of the column's public numbers.
 
-    With epsilon the number is chosen with noise: numbers near the quantile are likelier. Without noise it is a
+    With epsilon the number is chosen with noise: numbers near the quantile are likelier. For the least and the
+    greatest number (0 and 1) the noise leaves a known number of rows beyond the answer. Without noise it is a
     number that some row has, so it reveals something about a person; a rounded number reveals less. No count of
     rows is opened. Missing values do not count.
     """
@@ -82,21 +83,26 @@ class Quantile(Release):
 
             opens, bits = "choice without noise", most_opened(len(ranges))
             return Question(learnt, len(ranges), count, found, show, opens=opens, bits=bits, **about)
-        from protocols.release.median import change, noisy_median, weighed
+        from protocols.release.median import change, extreme, margin, noisy_median, weighed
 
         ranges.check()
-        self._check_extremes(share, len(ranges))
         noise = self.noisy_max(change(share, self.replaced))
         assert noise is not None
         law, width = noise.law(len(ranges)), (change(share, False) * bound).bit_length()
+        beyond = margin(noise.scale, len(ranges)) if share in (0, 1) else 0
+        if beyond:
+            about["noise"] = {"rows_beyond": beyond}
+        self._check_extremes(share, len(ranges), beyond)
 
         def chosen(engine: Engine, numbers: Numbers) -> list[int]:
-            return noisy_median(engine, *weighed(numbers.reshape(len(ranges), -1), share), width, law).tolist()
+            rows = numbers.reshape(len(ranges), -1)
+            both = extreme(rows, share == 1, beyond, bound) if beyond else weighed(rows, share)
+            return noisy_median(engine, *both, width, law).tolist()
 
         opens = "choice with noise"
         return Question(learnt, len(ranges), count, chosen, show, (noise,), opens, **about)
 
-    def _check_extremes(self, share: Fraction, candidates: int) -> None:
+    def _check_extremes(self, share: Fraction, candidates: int, beyond: int) -> None:
         """Refuse an outer quantile whose noise is larger than the rows beyond it.
 
         Numbers beyond all rows would win otherwise. Such a number scores worse than the quantile by the rows between
@@ -107,7 +113,12 @@ class Quantile(Release):
             InputError: The quantile is too near to 0 or 1.
         """
         outer, bound = min(share, 1 - share), self.settings.max_rows
-        if outer >= OUTER:
+        if beyond > bound:
+            raise InputError(
+                f"at: {beyond:,} rows lie beyond an answer at {self.settings.at:g}, more than max_rows = {bound:,}: "
+                "give more epsilon or a quantile nearer 0.5"
+            )
+        if beyond or outer >= OUTER:
             return
         epsilon = float(self.settings.epsilon or 1) / (2 if self.replaced else 1)
         rows = 2 * math.log(max(2, candidates)) / epsilon
@@ -129,5 +140,7 @@ class Quantile(Release):
     @override
     def text(cls, document: Document, party: int) -> str:
         line = f"{presenting.shown(document['column'])} at {document['at']:g}: {presenting.value_of(document)}"
+        if beyond := document.get("rows_beyond"):
+            line += f", with about {beyond:,} rows beyond it (0 to {2 * beyond:,} with 95 %)"
         about = ["exact, without noise"] if document.get("exact") else presenting.about(document)
         return "\n".join([line, *map(presenting.shown, about)]) + "\n"

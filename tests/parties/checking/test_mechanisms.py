@@ -92,6 +92,15 @@ def test_noise_of_the_local_sensitivity(name: str, epsilon: str) -> None:
     assert not found(BROKEN[name](replace(ONE, epsilon=Fraction(epsilon)))).holds
 
 
+@pytest.mark.parametrize("epsilon", BUDGETS)
+def test_a_count_with_half_the_scale_is_refuted(epsilon: str) -> None:
+    finding = check(BROKEN["half-scale"](replace(ONE, epsilon=Fraction(epsilon))), BUDGETS[epsilon], seed=b"check")
+    assert not finding.holds
+    assert float(epsilon) < finding.loss <= 2 * float(epsilon)
+    if epsilon == "0.5":
+        assert finding.loss > 0.8
+
+
 def test_local_instead_of_smooth() -> None:
     def draw(engine: Engine, table: int, copies: int) -> Outcomes:
         grades = Table([sensitivity.STEADY, sensitivity.UNSTEADY][table], 0, sensitivity.HIGH)

@@ -115,7 +115,7 @@ WRONG = [
     *(("release marginals", {"ways": value}, "ways") for value in (0, 3, *WRONG_NUMBERS)),
     *(("release marginals", {"columns": value}, "columns") for value in (["hail"], ["play", "rain"], "play", [])),
     *(("release marginals", {"sets": value}, "sets") for value in ("rain", "", 1, ["rain"])),
-    *(("release triangles", {"delta": value}, "delta") for value in (0, 1, -1e-9, float("nan"), "1", 1e-2)),
+    *(("release triangles", {"delta": value}, "delta") for value in (0, 1, -1e-9, float("nan"), "1")),
     *(
         ("release triangles", {"columns": value}, "columns")
         for value in (["rain"], ["rain", "play", "wind"], ["rain", "hail"], ["rain", "rain"], "rain", [], None)
@@ -210,7 +210,7 @@ def test_what_no_honest_peer_specifies(
 def test_a_specification_lacks_nothing(name: str, inputs: Callable[[dict[str, Any]], Inputs]) -> None:
     """A default that one side would fill in is no agreement: what is not said is refused, field by field."""
     job = made(inputs, protocol=name, **GOOD[name])
-    optional = {"of", "where"} if name in ("millionaires", "release count") else set()
+    optional = {"of", "where"} if name in ("millionaires", "release count") else {"k"} if name == "cluster" else set()
     keys = set(job.specification) - optional  # without it the task is another one, which is whole
     for key in keys:
         told = refusal(changed(job, {}, left_out=key))

@@ -18,7 +18,7 @@ from protocols.release import median
 from protocols.release.exact import exact_sums
 from protocols.release.geometric import OneSidedGeometric
 from protocols.release.laws import Law
-from protocols.release.median import change, median_netlist, noisy_median, weighed
+from protocols.release.median import change, extreme, margin, median_netlist, noisy_median, weighed
 from protocols.release.top import count_top, noisy_top, top_law, top_netlist
 from smc.circuit.netlist import evaluate
 from smc.counting import forecast
@@ -241,7 +241,8 @@ def test_a_quantiles_noise_is_exact_on_all_small_tables(share: str) -> None:
     units, alpha = Fraction(share), Fraction(9, 10)
     laws = {}
     for counts in product(range(5), repeat=3):
-        numbers = weighed(np.array(counts)[:, None], units)
+        rows = np.array(counts)[:, None]
+        numbers = weighed(rows, units) if 0 < units < 1 else extreme(rows, units == 1, 4, 12)
         laws[counts] = ranked((-np.maximum(*numbers)[:, 0]).tolist(), alpha, 1)
     moved: dict[bool, list[Fraction]] = defaultdict(list)
     for (one, law), (other, neighbour) in product(laws.items(), repeat=2):
@@ -255,13 +256,46 @@ def test_a_quantiles_noise_is_exact_on_all_small_tables(share: str) -> None:
 
 
 @settings(max_examples=40)
-@given(st.lists(st.integers(0, 5), min_size=1, max_size=6), st.fractions(0, 1, max_denominator=12))
+@given(
+    st.lists(st.integers(0, 5), min_size=1, max_size=6),
+    st.fractions(Fraction(1, 12), Fraction(11, 12), max_denominator=12),
+)
 def test_a_quantiles_greater_number_is_small_for_quantiles_only(counts: list[int], share: Fraction) -> None:
     below, above = sides(counts)
     n, worst = sum(counts), np.maximum(*weighed(np.array(counts)[:, None], share))[:, 0]
     fits = ((below <= share * n) & (above <= (1 - share) * n))[:, 0]
     assert fits.any()
     assert worst[fits].max() < worst[~fits].min(initial=1 << 20)
+
+
+@settings(max_examples=40)
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=6), st.booleans(), st.sampled_from([2, 4]))
+def test_an_extremes_greater_number_is_its_distance_from_the_rows_beyond(
+    counts: list[int], greatest: bool, beyond: int
+) -> None:
+    numbers = extreme(np.array(counts)[:, None], greatest, beyond, 30)
+    for at, (one, other) in enumerate(zip(*(number[:, 0].tolist() for number in numbers), strict=True)):
+        outer, reached = (counts[at + 1 :], counts[at:]) if greatest else (counts[:at], counts[: at + 1])
+        assert 0 <= min(one, other) <= max(one, other) <= 60
+        assert max(one, other) - 30 == max(sum(outer) - beyond // 2, beyond // 2 - sum(reached))
+
+
+def test_an_extreme_is_beyond_all_rows_as_rarely_as_said() -> None:
+    """100 candidates, no row at the outer half; half as many rows beyond would be too few."""
+    counts, random, answers = np.array([10] * 50 + [0] * 50), np.random.default_rng(1), 20_000
+    above = counts.sum() - counts.cumsum()
+
+    def missed(beyond: int) -> float:
+        both = (extreme(own[:, None], True, beyond, 1000) for own in (counts, 0 * counts))
+        scores = -np.maximum(*(one + other for one, other in zip(*both, strict=True)))[:, 0]
+        noise = random.geometric(1 - math.exp(-1 / 2), (answers, len(counts)))
+        chosen = np.argmax(noise + scores, axis=1)
+        return float(np.mean((chosen >= 50) | (above[chosen] > 2 * beyond)))
+
+    beyond = margin(Fraction(2), len(counts))
+    assert beyond == 16
+    assert missed(beyond) <= 1 / 20
+    assert missed(beyond // 4 * 2) > 1 / 20
 
 
 def test_a_median_needs_noise() -> None:

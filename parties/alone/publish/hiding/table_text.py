@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 from parties.base.report import csv_text
@@ -29,6 +30,25 @@ def covered(values: Any, mask: Any, digits: int, factor: int = 1) -> list[list[s
         [HIDDEN if is_hidden else spelled(int(x) * factor, digits) for x, is_hidden in zip(line, over, strict=True)]
         for line, over in zip(values, mask, strict=True)
     ]
+
+
+def percentages(texts: Sequence[Sequence[str]], of: str) -> list[list[str]]:
+    """Return published cells in percent of a published total, the last cell of their line; `x` if either is hidden.
+
+    Nothing but the published cells is used, so the percentages disclose no more. A share of a total of 0 is `-`.
+
+    Args:
+        texts: cells with totals last, by row
+        of: `rows`, `columns` or `all`: the total that is 100
+    """
+
+    def share(text: str, row: int, column: int) -> str:
+        total = texts[row if of == "rows" else -1][column if of == "columns" else -1]
+        if HIDDEN in (text, total):
+            return HIDDEN
+        return f"{float(100 * Fraction(text) / Fraction(total)):.1f}" if Fraction(total) else "-"
+
+    return [[share(text, row, column) for column, text in enumerate(line)] for row, line in enumerate(texts)]
 
 
 def as_csv(

@@ -45,6 +45,7 @@ class TrianglesSettings(GaussianSettings):
         "Also opens an interval, with this delta: the probability that epsilon fails",
         none="none, epsilon always holds",
     )
+    gives_no_row_away: ClassVar[bool] = True  # of a bound too small by k: delta e^(-(k - 1) epsilon / 2)
     usual: ClassVar[str] = "gmw"
     ot: OTKind = public(
         "ferret", "Oblivious transfer", "Kind of oblivious transfer; ferret sends the fewest bytes here", advanced=True
@@ -64,6 +65,15 @@ class Triangles(Release):
     name = "release triangles"
     about = Description("Noisy triangles", "triangles", example="--columns from,to --epsilon 1")
     Settings = TrianglesSettings
+
+    @property
+    @override
+    def warnings(self) -> list[str]:
+        delta = self.settings.delta
+        if not delta or delta * 2 * self.settings.max_rows < 1:
+            return []
+        failed = f"delta {delta:g}: in {delta:.0%} of answers the bound may be too small"
+        return [f"{failed}; an edge then changes the chance of the number by more than epsilon allows"]
 
     @override
     def ask(self) -> Question:

@@ -159,6 +159,28 @@ def test_the_grid_finds_what_is_there() -> None:
     assert (one["centroid"], other["centroid"]) == (pytest.approx([3, 5], abs=0.1), pytest.approx([0, 1], abs=0.1))
 
 
+@pytest.mark.parametrize(("planted", "columns"), [(2, 1), (2, 2), (3, 2), (4, 2), (5, 2)])
+def test_the_noisy_grid_chooses_the_planted_number_of_clusters(planted: int, columns: int) -> None:
+    """From 2 to ln 2,000 = 7, at no cost: the openings and the charge are those of a k that is given."""
+    centres = [(0, 1), (3, 5), (-2, 5), (3, 1), (0, 3)][:planted]
+    values = tuple(f"{value / 10:g}" for value in range(-25, 75))
+    schema = Schema({"x": values, "y": values, "sex": ("male", "female")}, "sex")
+    draw = np.random.default_rng(planted)
+    rows = [
+        {"x": f"{x + round(a) / 10:g}", "y": f"{y + round(b) / 10:g}", "sex": "male"}
+        for x, y in centres
+        for a, b in draw.normal(0, 2, (300, 2)).clip(-5, 5)
+    ]
+    box = {"columns": ("x", "y")[:columns], "bounds": ("-3:7",) * columns}
+    given_ = {**box, "max_rows": 1000, "epsilon": 1.0}
+    task = Cluster.canonical(Cluster.Settings.model_validate(given_), schema)
+    assert len(task.document(state_of(task, [rows[::2], rows[1::2]]))["clusters"]) == planted
+    named = Cluster.canonical(Cluster.Settings.model_validate({**given_, "k": 3}), schema)
+    assert named.disclosure.spends == task.disclosure.spends
+    assert named.rounds == task.rounds
+    assert task.question.startswith("2 to 7 clusters")
+
+
 @pytest.mark.parametrize(
     "given_",
     [{}, {"method": "in-process"}, {"method": "in-process", "shares": "even"}, {"method": "hybrid"}],
@@ -244,6 +266,7 @@ WRONG = [
     ({"columns": ("x", "sex")}, "columns: the values that the schema gives 'sex' must be numbers, and 'male' is none"),
     ({"columns": ("x", "z")}, "columns: 'z' is not an attribute of the schema"),
     ({"where": "x = '?'"}, "columns: no number of 'x' is left"),
+    ({"k": None, "method": "hybrid"}, "k: is missing; give it, or the method grid"),
     ({"k": 5, "parts": 2}, "k: 5 clusters are more than the 4 cells of the grid"),
     ({"iterations": 3}, "iterations: is for the method in-process"),
     ({"shares": "even"}, "shares: is for the method in-process"),

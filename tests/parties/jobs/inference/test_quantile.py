@@ -136,12 +136,52 @@ def test_noise_is_what_one_row_more_changes() -> None:
     assert [scales(at=at, adjacency="replace") for at in (0.9, 0.5, 0.25)] == [[20], [4], [8]]
 
 
-@pytest.mark.parametrize(("at", "max_rows"), [(0.0, 10**6), (1.0, 10**6), (0.01, 500), (0.999, 600)])
+@pytest.mark.parametrize(("at", "max_rows"), [(0.01, 500), (0.999, 600)])
 def test_extremes_that_the_noise_hides_are_refused(at: float, max_rows: int) -> None:
     """A number that no row has, beyond all rows, would be as good by the rows between: fewer than the noise."""
     with pytest.raises(InputError, match=r"lie beyond .*, and the noise hides .* ask for --at 0\.\d+"):
         task_of(epsilon=1.0, at=at, max_rows=max_rows)
     assert task_of(exact=True, at=at, max_rows=max_rows)
+
+
+@pytest.mark.parametrize("at", [0.0, 1.0])
+def test_extremes_leave_a_known_number_of_rows_beyond(at: float) -> None:
+    """2 / epsilon x ln(20 x 40) = 13.4 rows: 14 of them; without noise the answer has 7 of one party's to each side."""
+    rows = [age for age in range(5, 35) for _ in range(3)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Noise, "law", known_noise(0))
+        answer = document((rows[::2], rows[1::2]), epsilon=1.0, at=at)
+    assert answer["rows_beyond"] == 14
+    beyond, reached = (age > answer["value"] for age in rows), (age >= answer["value"] for age in rows)
+    if at == 0:
+        beyond, reached = (age < answer["value"] for age in rows), (age <= answer["value"] for age in rows)
+    assert sum(beyond) <= 14 <= sum(reached)
+    assert "with about 14 rows beyond it (0 to 28 with 95 %)" in kinds.find("quantile").text(answer, 0)
+    with pytest.raises(InputError, match=r"at: 14 rows lie beyond an answer at [01], more than max_rows = 13: give"):
+        task_of(epsilon=1.0, at=at, max_rows=13)
+    assert [task_of(epsilon=1.0, at=at, adjacency=a).query.mechanisms[0].scale for a in ("add-remove", "replace")] == [
+        2,
+        2,
+    ]
+
+
+def test_bounds_for_clipping_from_a_wide_public_range() -> None:
+    """Of 4,001 numbers 24 rows lie beyond each bound: 2 ln(20 x 4,001) = 22.6, rounded up to an even number."""
+    wide = Schema({"age": Domain(read_type({"type": "real", "low": 0, "high": 40000, "step": 10}))})
+    rows = np.repeat(np.arange(100, 300), 5)  # indices of 1,000 to 2,990
+    for at, bound in ((0.0, 1040), (1.0, 2950)):
+        task = task_of(schema=wide, epsilon=1.0, at=at, max_rows=1000)
+        assert task.query.noise["rows_beyond"] == 24
+        numbers = task.own_rows(RowCounts([], 4001, np.zeros((1000, 0), dtype=np.int64), rows))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Noise, "law", known_noise(0))
+            quiet = task_of(schema=wide, epsilon=1.0, at=at, max_rows=1000)
+            state = run_local(
+                lambda s, quiet=quiet, numbers=numbers: quiet.query.open(
+                    engine_of(s, Profile("clear")), numbers if s.party else 0 * numbers
+                )
+            )[0]
+        assert task.document(state)["value"] == bound
 
 
 def test_what_a_refusal_asks_for_is_answered() -> None:

@@ -75,6 +75,33 @@ def test_the_numbers_of_the_notes() -> None:
     assert one < 0.82 * math.sqrt(2 * math.log(1.25e6)) / 0.5  # the classical one, which needs epsilon < 1
 
 
+@pytest.mark.parametrize(
+    ("epsilon", "continuous", "least", "ours", "price"),
+    [(1.0, 4.225, 4.231, 4.531, 1.076), (0.5, 8.058, 8.053, 8.677, 0.541)],
+)
+def test_the_least_sigma_of_a_single_release(
+    epsilon: float, continuous: float, least: float, ours: float, price: float
+) -> None:
+    """Delta 10^-6, enumerated: the limit of real noise (Balle, Wang 2018) is not that of whole numbers."""
+
+    def delta(sigma: float) -> float:
+        x = np.arange(-400, 401)
+        law = np.exp(-(x**2) / (2 * sigma**2))
+        return float(np.maximum(law[:-1] - math.exp(epsilon) * law[1:], 0).sum() / law.sum())
+
+    def of_real_noise(sigma: float) -> float:
+        below = [math.erfc((epsilon * sigma + side / (2 * sigma)) / math.sqrt(2)) / 2 for side in (-1, 1)]
+        return below[0] - math.exp(epsilon) * below[1]
+
+    assert of_real_noise(continuous) <= 1e-6 < of_real_noise(continuous - 0.001)
+    assert delta(least) <= 1e-6 < delta(least - 0.001)
+    assert (delta(4.225) > 1e-6) or epsilon < 1
+    noise = gauss(exact(epsilon), exact(1e-6), 1, "add-remove")
+    assert float(noise.scale) == pytest.approx(ours, abs=0.001)
+    assert delta(float(noise.scale)) < 0.23e-6
+    assert epsilon_of_rho(1 / (2 * least**2), 1e-6) == pytest.approx(price, abs=0.001)
+
+
 def test_what_was_written_counts() -> None:
     assert exact(0.1) == Fraction(1, 10)
     assert exact(1e-6) == Fraction(1, 10**6)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from itertools import combinations
 from typing import Any
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from parties.jobs.spending import exact
 from parties.tables.schema import Schema
 from protocols.release import ladder, triangles
+from protocols.release.tails import tail
 from smc.errors import InputError
 from tests.support.questions import Known, asked, state_of
 
@@ -116,12 +118,27 @@ def test_a_number_with_noise_is_near_the_triangles(
     assert abs(noisy - counted([*left, *right])) <= 200
 
 
+def test_the_delta_of_the_notes_is_answered_with_a_warning() -> None:
+    """Epsilon 1 and delta 0.1 of 100 vertices. A bound that is too small by k has a chance of delta e^(-k / 2)."""
+    names = tuple(map(str, range(100)))
+    graph = Schema({"from": names, "to": names})
+    asked_by_notes = asked("triangles", graph, delta=0.1, **ENDS, epsilon=1.0)
+    (loss,) = asked_by_notes.disclosure.spends
+    assert (loss.amount, loss.delta) == (1, Fraction(1, 10))
+    (warning,) = asked_by_notes.warnings
+    assert warning.startswith("delta 0.1: in 10% of answers the bound may be too small")
+    assert not asked("triangles", CALLS, delta=4e-4, **ENDS).warnings
+
+    alpha, shift = math.exp(-1 / 2), tail(Fraction(2), Fraction(1, 10)) - 1
+    for k in range(1, 20):
+        too_small = alpha ** (shift + k) / (1 + alpha)  # P(X <= -(shift + k)) of discrete Laplace noise
+        assert too_small <= 0.1 * math.exp(-(k - 1) / 2)
+
+
 WRONG: list[tuple[dict[str, Any], str]] = [
     ({"columns": ("from",)}, "name the two"),
     ({"columns": ("from", "to", "kind")}, "name the two"),
     ({"columns": ("from", "t")}, "'t' is not an attribute"),
-    ({"delta": 1e-3}, "less than one over the greatest number of rows, 1 / 2000"),
-    ({"delta": 5e-4}, "less than one over the greatest number of rows, 1 / 2000"),
     ({"exact": True}, "without noise there is no delta"),
 ]
 

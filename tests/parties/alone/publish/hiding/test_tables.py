@@ -21,6 +21,7 @@ from parties.alone.publish.hiding import suppression
 from parties.alone.publish.hiding.cell_rules import CellRules, Needs
 from parties.alone.publish.hiding.rounding import controlled, randomly
 from parties.alone.publish.hiding.suppression import hide
+from parties.alone.publish.hiding.table_text import percentages
 from parties.alone.publish.hiding.tabulation import Tabulated, tabulate, with_totals
 from parties.sources import PlaceSettings, open_rows
 
@@ -117,6 +118,32 @@ def test_county_table(capsys: Any) -> None:
     for cell in hidden - few - totals:  # the two that only protect others are needed: without them D is known
         alone[cell] = str(sum(COUNTIES["B"]) if cell[1] == "Total" else COUNTIES[cell[0]][BENEFITS.index(cell[1])])
     assert ranges(alone)["D", "Total"] == pytest.approx((2, 2))
+
+
+@pytest.mark.parametrize(
+    ("of", "total"), [("rows", lambda r, c: (r, "Total")), ("columns", lambda r, c: ("Total", c)), ("all", None)]
+)
+def test_county_table_in_percent(of: str, total: Any) -> None:
+    """A share of a published total; what the numbers hide stays hidden."""
+    words = ("people.csv", "--by", "county", "--across", "benefit", "--out")
+    assert smc(*words, "n.csv") == 0
+    assert smc(*words, "p.csv", "--percent", of) == 0
+    numbers, shares = read(Path("n.csv")), read(Path("p.csv"))
+    assert numbers.keys() == shares.keys()
+    for cell, number in numbers.items():
+        whole = numbers[total(*cell) if total else ("Total", "Total")]
+        if "x" in (number, whole):
+            assert shares[cell] == "x"
+        else:
+            assert float(shares[cell]) == pytest.approx(100 * int(number) / int(whole), abs=0.05)
+    assert shares["A", "$60-79"] == {"rows": "38.5", "columns": "45.5", "all": "16.0"}[of]
+    assert shares["B", "$0-19"] == {"rows": "x", "columns": "x", "all": "0.0"}[of]
+
+
+def test_shares_of_nothing_and_of_one_column() -> None:
+    assert percentages([["0", "0"], ["3", "3"], ["3", "3"]], "rows")[0] == ["-", "-"]
+    assert smc("people.csv", "--by", "county", "--percent", "rows", "--out", "t.csv") == 2
+    assert smc("people.csv", "--by", "county", "--percent", "columns", "--out", "t.csv") == 0
 
 
 def test_magnitude_table() -> None:
