@@ -130,8 +130,8 @@ class Overlap(Kind):
     def cost(self, inputs: Inputs, extra: Any = None) -> Counted:
         return Counted(lambda engine: overlap(engine, np.zeros(self.settings.size, dtype=np.uint8)))
 
-    @override
     def own(self, typed: Mapping[str, Any]) -> Any:
+        """Return the typed elements as a bit for each element."""
         text = str(typed_value(type(self), typed, "elements"))
         parts = [part.strip() for part in text.split(",") if part.strip()]
         if not all(part.isascii() and part.isdigit() and int(part) < self.settings.size for part in parts):

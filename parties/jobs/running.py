@@ -103,7 +103,7 @@ class Connection:
                 with status.waiting("the peer is asked the same: waiting for its answer", self._link.timeout):
                     if not _both_say_yes(run.session, ours):
                         raise
-                task, state = task.allowing(allowed), error.state
+                task, state = error.allowing(allowed), error.state
 
     def _options(self) -> LinkOptions:
         from parties.link.options import LinkOptions

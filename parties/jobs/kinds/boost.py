@@ -37,6 +37,7 @@ from parties.jobs.kind import (
 from parties.jobs.release import values
 from parties.jobs.release.noise import Noise, gauss
 from parties.jobs.release.settings import default_delta
+from parties.jobs.result_files import svg_file
 from parties.jobs.sentences import changed, nothing_else_of_rows
 from parties.jobs.spending import EXACT, KEPT_BY_NODES, ConcentratedLoss, exact
 from parties.jobs.tabular import BySchema
@@ -76,7 +77,6 @@ class Boost(BySchema):
         phases=True,
     )
     Settings = BoostSettings
-    picture = staticmethod(result.picture)  # which columns the trees ask
     settings: BoostSettings
     streamed = True
 
@@ -479,7 +479,7 @@ class Boost(BySchema):
     def files(cls) -> tuple[File, ...]:
         from parties.models.boosted import xgboost_text
 
-        drawn = File(f"{cls.about.noun}.svg", "image/svg+xml", cls.picture, "svg", ("matplotlib",))
+        drawn = svg_file(cls.about.noun, result.picture)  # which columns the trees ask
         return (*super().files(), drawn, File("xgboost.json", "application/json", xgboost_text, "xgboost"))
 
 

@@ -30,7 +30,7 @@ from parties.jobs.kind import (
     typed_value,
 )
 from parties.jobs.settings import BooleanSettings, own_file, private, public
-from parties.jobs.small.amounts import Batched
+from parties.jobs.small.amounts import Batched, BatchExtra
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ class Circuit(Batched):
         example="adder64.txt --input 0x2a",
         estimate_example="aes_128.txt",
         job_example="--circuit adder64 --input 0x2a",
+        extra=BatchExtra,
     )
     Settings = CircuitSettings
     settings: CircuitSettings
@@ -99,13 +100,6 @@ class Circuit(Batched):
             raise InputError("FILE is missing: name a circuit file, or set file under [circuit] in --config")
         netlist = _load(settings.file)
         return cls(settings, netlist.digest(), netlist)
-
-    @classmethod
-    @override
-    def alone(cls, settings: KindSettings, party: int) -> tuple[Circuit, Any, list[str]]:
-        assert isinstance(settings, CircuitSettings)
-        task = cls.planned(settings)
-        return task, parse_bits(settings.input, task.netlist(Inputs(party)).input_widths, party), []
 
     @override
     def specification(self) -> Document:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import override
 
 from parties.jobs.kind import Description, Document, Inputs, OnStep, State, Step
-from parties.jobs.small.amounts import Amounts
+from parties.jobs.small.amounts import Amounts, BatchExtra
 
 if TYPE_CHECKING:
     from smc.counting import Program
@@ -18,7 +18,7 @@ class Equality(Amounts):
     """Compare the numbers of the two parties. Both learn whether they are equal, and nothing else."""
 
     name = "equality"
-    about = Description("Equal or not", example="--value 1000000", estimate_example="--batch 1000")
+    about = Description("Equal or not", example="--value 1000000", estimate_example="--batch 1000", extra=BatchExtra)
     opens = "whether both are equal"
 
     @property

@@ -28,7 +28,7 @@ from parties.jobs.kind import (
 )
 from parties.jobs.sentences import nothing_else
 from parties.jobs.settings import BooleanSettings, of_people, private, public
-from parties.jobs.small.amounts import Batched
+from parties.jobs.small.amounts import Batched, BatchExtra
 from parties.tables.schema import Schema
 from smc.errors import InputError
 
@@ -66,7 +66,7 @@ class Majority(Batched):
     """
 
     name = "majority"
-    about = Description("Majority", example="--classes yes,no --counts 120,45")
+    about = Description("Majority", example="--classes yes,no --counts 120,45", extra=BatchExtra)
     Settings = MajoritySettings
     settings: MajoritySettings
 
@@ -170,7 +170,6 @@ class Majority(Batched):
 
         return lambda engine: majority(engine, np.zeros((len(self.classes), batch), dtype=np.int64), self.settings.bits)
 
-    @override
     def own(self, typed: Mapping[str, Any]) -> list[int]:
         """Return one count for every class."""
         text = str(typed_value(type(self), typed, "counts"))

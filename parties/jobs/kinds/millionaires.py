@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import override
 
 from parties.jobs.kind import Description, Document, Inputs, OnStep, State, Step
-from parties.jobs.small.amounts import Amounts
+from parties.jobs.small.amounts import Amounts, BatchExtra
 
 if TYPE_CHECKING:
     from smc.counting import Program
@@ -18,7 +18,7 @@ class Millionaires(Amounts):
     """Compare the numbers of the two parties. Both learn party0, party1 or equal, and nothing else."""
 
     name = "millionaires"
-    about = Description("Who has more", example="--value 1000000", estimate_example="--batch 1000000")
+    about = Description("Who has more", example="--value 1000000", estimate_example="--batch 1000000", extra=BatchExtra)
     opens = "who has more"
     width = 2
 

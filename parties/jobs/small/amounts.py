@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from pydantic import Field
 from typing_extensions import override
 
-from parties.base.settings import AtMost, Count
+from parties.base.settings import AtMost, Count, Settings
 from parties.base.text import did_you_mean, quoted
-from parties.jobs.kind import Bits, Counted, Disclosure, Extra, Inputs, Kind, KindSettings, Opened, typed_value
+from parties.jobs.kind import Bits, Counted, Disclosure, Inputs, Kind, KindSettings, Opened, typed_value
 from parties.jobs.sentences import nothing_else
 from parties.jobs.settings import BooleanSettings, of_people, private, public
 from smc.errors import InputError
@@ -41,16 +41,14 @@ class AmountSettings(BooleanSettings):
     at_most: AtMost | None = of_people(node=True)
 
 
-class BatchExtra(Extra):
+class BatchExtra(Settings):
     """Number of simultaneous questions, for an estimate."""
 
     batch: Annotated[int, Field(strict=True, ge=1, le=1 << 24)] = public(1, "Batch", "Number of simultaneous questions")
 
 
 class Batched(Kind):
-    """A question for which an estimate may count several at once."""
-
-    Extra = BatchExtra
+    """A question for which an estimate may count several at once: its description has `extra=BatchExtra`."""
 
     @abstractmethod
     def batch_program(self, batch: int, inputs: Inputs) -> Program:
@@ -129,7 +127,6 @@ class Amounts(Batched):
     def learnt(self) -> str:
         """Return the result that both parties learn, as a phrase."""
 
-    @override
     def own(self, typed: Mapping[str, Any]) -> int:
         """Return the typed number; raise InputError if it exceeds the width."""
         value: int = typed_value(type(self), typed, "value")

@@ -12,6 +12,7 @@ from pydantic import Field
 from typing_extensions import override
 
 from parties.base.text import quoted
+from parties.jobs.evaluate.drawing import draw_svg
 from parties.jobs.evaluate.figures import Figures, stability
 from parties.jobs.evaluate.scored import Scored, Scoring, TargetSettings
 from parties.jobs.kind import Description, Document
@@ -57,7 +58,7 @@ class Report(Scoring):
         job_example="--scores score --target outcome --epsilon 1",
     )
     Settings: ClassVar[type[DrawnSettings]] = ReportSettings
-    draws = True
+    draws = staticmethod(draw_svg)
 
     @override
     def ask(self) -> Question:
@@ -140,13 +141,6 @@ class Report(Scoring):
             *aligned(table, 1),
         ]
         return "\n".join([*lines, *map(shown, about(document))]) + "\n"
-
-    @classmethod
-    @override
-    def picture(cls, document: Document) -> str | None:
-        from parties.jobs.evaluate.drawing import draw_svg  # matplotlib takes its time to load
-
-        return draw_svg(document)
 
     @classmethod
     @override

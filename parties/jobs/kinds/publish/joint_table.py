@@ -49,9 +49,9 @@ class JointTable(BySchema):
         example="--by county --across benefit --to analyst.crt --out sealed.json ",
         job_example="--by county --across benefit --epsilon 1",
         afterwards="If it is sealed, the analyst opens it with smc publish open.",
+        extra=JointTableExtra,
     )
     Settings = JointTableSettings
-    Extra = JointTableExtra
     settings: JointTableSettings
 
     # How a task comes about.

@@ -22,6 +22,7 @@ from parties.jobs.kind import (
     KindSettings,
     OnStep,
     Opened,
+    RunsAlone,
     State,
     States,
     Step,
@@ -42,6 +43,7 @@ from parties.jobs.regress.reading import (
 from parties.jobs.regress.settings import SQUARES, RegressSettings, completed
 from parties.jobs.regress.squares import Squares
 from parties.jobs.release.reading import fingerprint
+from parties.jobs.result_files import SVG
 from parties.jobs.sentences import changed
 from parties.jobs.spending import KEPT_BY_NODES
 from parties.jobs.tabular import BySchema
@@ -64,7 +66,7 @@ WAYS = {
 }
 
 
-class RegressJoint(BySchema):
+class RegressJoint(BySchema, RunsAlone):
     """Learn a linear classifier from the rows of both parties. Both learn its weights, found with noise.
 
     By gradient descent, each party sums the gradients of its own rows. Both learn the sums of the two, with
@@ -80,7 +82,6 @@ class RegressJoint(BySchema):
         phases=True,
     )
     Settings = RegressSettings
-    picture = staticmethod(result.picture)  # the weights
     settings: RegressSettings
 
     # How a task comes about.
@@ -314,4 +315,4 @@ class RegressJoint(BySchema):
     @classmethod
     @override
     def files(cls) -> tuple[File, ...]:
-        return (*super().files(), File(f"{cls.about.noun}.svg", "image/svg+xml", cls.picture, "svg"))
+        return (*super().files(), File(f"{cls.about.noun}.svg", SVG, result.picture, "svg"))

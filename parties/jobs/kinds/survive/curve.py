@@ -17,6 +17,7 @@ from parties.jobs.release.postprocessing import consistent
 from parties.jobs.release.presenting import INTERVAL, about, aligned, amount, shown
 from parties.jobs.release.question import Part, Question, own_vector, plain, sums
 from parties.jobs.release.settings import DrawnSettings
+from parties.jobs.survive.drawing import draw_svg
 from parties.jobs.survive.estimates import curve, is_open, log_rank, median
 from parties.jobs.survive.times import Times, TimesSettings, arm_column, times
 from parties.jobs.tabular_settings import Name
@@ -42,7 +43,7 @@ class Curve(Release):
     name = "survive curve"
     about = Description("Survival curve", "survival", example="--time months --event died --arm arm --epsilon 1")
     Settings: ClassVar[type[DrawnSettings]] = CurveSettings
-    draws = True
+    draws = staticmethod(draw_svg)
 
     @override
     def ask(self) -> Question:
@@ -139,13 +140,6 @@ class Curve(Release):
             )
         lines.append(f"times are in {shown(document['unit'])}, and binned: who is censored in a bin is at risk there")
         return "\n".join([*lines, *map(shown, about(document))]) + "\n"
-
-    @classmethod
-    @override
-    def picture(cls, document: Document) -> str | None:
-        from parties.jobs.survive.drawing import draw_svg  # matplotlib takes its time to load
-
-        return draw_svg(document)
 
     @classmethod
     @override
