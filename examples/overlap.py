@@ -90,11 +90,6 @@ class Overlap(Kind):
 
     @property
     @override
-    def subject(self) -> str:
-        return self.settings.column or ""
-
-    @property
-    @override
     def columns(self) -> tuple[str, ...]:
         return () if self.settings.column is None else (self.settings.column,)
 
@@ -124,6 +119,7 @@ class Overlap(Kind):
             ],
             lambda state, step=None: {"number of common elements": 0 if state is None else 1},
             Bits.once(self.settings.size.bit_length() if self.reads_table else 0),
+            subject=self.settings.column or "",
         )
 
     @override

@@ -129,6 +129,8 @@ class Disclosure:
     spends: tuple[Loss, ...] = ()  # of each party's privacy budget, one after the other; none if nothing has noise
     opens_exact_too: bool = False  # True if it opens exact answers beside those that spend
     exact: str = ""  # the effect of a joint number without noise, such as `EXACT`; empty if none is opened
+    question: str = ""  # the question, a phrase; empty for the title
+    subject: str = ""  # the main column, mostly the target; empty if there is none
     analyst: str = ""  # the fingerprint of the certificate that numbers are sealed to; empty if there is none
 
     @property
@@ -309,18 +311,8 @@ class Kind(ABC):
     # Its description.
 
     @property
-    def subject(self) -> str:
-        """The main column, mostly the target; empty if there is none."""
-        return ""
-
-    @property
-    def question(self) -> str:
-        """The question, a phrase."""
-        return self.about.title.lower()
-
-    @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that are read, with the subject."""
+        """The columns that are read, with the subject of `disclosure`."""
         return ()
 
     def parameters(self) -> dict[str, Any]:

@@ -250,24 +250,14 @@ class Boost(BySchema):
     # What is said of it.
 
     @property
-    @override
-    def subject(self) -> str:
-        return self.target
-
-    @property
     def exact(self) -> bool:
         """True if the sums of leaves are opened without noise."""
         return self.settings.exact
 
     @property
     @override
-    def question(self) -> str:
-        trees = "a tree" if self.rounds == 1 else f"{self.rounds} boosted trees"
-        return f"{trees} for {self.target} from the rows of both parties"
-
-    @property
-    @override
     def disclosure(self) -> Disclosure:
+        trees = "a tree" if self.rounds == 1 else f"{self.rounds} boosted trees"
         return Disclosure(
             self._reveals,
             self._opened,
@@ -275,6 +265,8 @@ class Boost(BySchema):
             () if self.noise is None else (self.noise.loss,),
             opens_exact_too=True,  # the best splits have no noise
             exact=EXACT if self.exact else "",
+            question=f"{trees} for {self.target} from the rows of both parties",
+            subject=self.target,
         )
 
     def _reveals(self, peer: str) -> list[str]:

@@ -112,11 +112,6 @@ class Circuit(Batched):
 
     @property
     @override
-    def question(self) -> str:
-        return f"the outputs of the circuit {self._digest[:16]} on an input of each party"
-
-    @property
-    @override
     def disclosure(self) -> Disclosure:
         learnt = "all outputs of the circuit: what follows from them and one's own input is told"
         return Disclosure(
@@ -126,6 +121,7 @@ class Circuit(Batched):
             ],
             lambda state, step=None: {"outputs of the circuit": 0 if state is None else len(state)},
             NO_BITS,
+            question=f"the outputs of the circuit {self._digest[:16]} on an input of each party",
         )
 
     def netlist(self, inputs: Inputs) -> Netlist:

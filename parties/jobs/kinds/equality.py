@@ -19,16 +19,9 @@ class Equality(Amounts):
 
     name = "equality"
     about = Description("Equal or not", example="--value 1000000", estimate_example="--batch 1000", extra=BatchExtra)
+    asks = "whether both parties have the same"
+    learnt = "whether both have the same"
     opens = "whether both are equal"
-
-    @property
-    @override
-    def question(self) -> str:
-        return f"whether both parties have the same: {self.whose()}"
-
-    @override
-    def learnt(self) -> str:
-        return "whether both have the same"
 
     @override
     def batch_program(self, batch: int, inputs: Inputs) -> Program:

@@ -115,17 +115,6 @@ class Majority(Batched):
 
     @property
     @override
-    def subject(self) -> str:
-        return self.settings.target or ""
-
-    @property
-    @override
-    def question(self) -> str:
-        where = f" of {self.settings.target}" if self.settings.target else ""
-        return f"which class{where} most rows of both parties have: {listed(self.classes)}"
-
-    @property
-    @override
     def columns(self) -> tuple[str, ...]:
         return (self.settings.target,) if self.settings.target is not None else ()
 
@@ -143,6 +132,7 @@ class Majority(Batched):
     @property
     @override
     def disclosure(self) -> Disclosure:
+        where = f" of {self.settings.target}" if self.settings.target else ""
         return Disclosure(
             lambda peer: [
                 f"We and {peer} both learn which class is the most frequent in both parties' counts together.",
@@ -150,6 +140,8 @@ class Majority(Batched):
             ],
             lambda state, step=None: {"class of the majority": 0 if state is None or len(self.classes) == 1 else 1},
             Bits.once((len(self.classes) - 1).bit_length() if self.reads_table else 0),
+            question=f"which class{where} most rows of both parties have: {listed(self.classes)}",
+            subject=self.settings.target or "",
         )
 
     @override

@@ -19,17 +19,10 @@ class Millionaires(Amounts):
 
     name = "millionaires"
     about = Description("Who has more", example="--value 1000000", estimate_example="--batch 1000000", extra=BatchExtra)
+    asks = "which party has more, or whether both have the same"
+    learnt = "who has more, or that both have the same"
     opens = "who has more"
     width = 2
-
-    @property
-    @override
-    def question(self) -> str:
-        return f"which party has more, or whether both have the same: {self.whose()}"
-
-    @override
-    def learnt(self) -> str:
-        return "who has more, or that both have the same"
 
     @override
     def batch_program(self, batch: int, inputs: Inputs) -> Program:

@@ -138,8 +138,8 @@ class Recoded(BySchema):
     # Description.
 
     @property
-    @override
     def question(self) -> str:
+        """Question of the disclosure, a phrase."""
         return (
             f"one recoding of {listed(self.settings.recode or ())}, by which each party publishes its own rows "
             f"({', '.join(self.models_in_words)})"

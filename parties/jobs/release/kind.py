@@ -198,18 +198,8 @@ class Release(BySchema, RunsAlone):
 
     @property
     @override
-    def subject(self) -> str:
-        return self.query.subject
-
-    @property
-    @override
     def target(self) -> str:
         return self.query.target or super().target
-
-    @property
-    @override
-    def question(self) -> str:
-        return self.query.learnt
 
     @property
     def exact(self) -> bool:
@@ -239,6 +229,8 @@ class Release(BySchema, RunsAlone):
             Bits.once(query.bits or 0),
             tuple(mechanism.loss for mechanism in query.mechanisms),
             exact=effect,
+            question=query.learnt,
+            subject=query.subject,
         )
 
     @property

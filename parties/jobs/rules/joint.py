@@ -134,8 +134,8 @@ class RulesOfBoth(BySchema):
     # Description.
 
     @property
-    @override
     def question(self) -> str:
+        """Question of the disclosure, a phrase."""
         where = "rows" if self.settings.transaction is None else f"baskets by {self.settings.transaction}"
         gaps, values = missing_clause(self.settings.missing, self.with_gaps), listed(self.columns)
         return f"which values of {values} go together in the {where} of both tables, and which rules follow{gaps}"

@@ -63,6 +63,8 @@ class Amounts(Batched):
     """A question on one number of each party."""
 
     Settings = AmountSettings
+    asks: ClassVar[str]  # the question, a phrase
+    learnt: ClassVar[str]  # the result that both parties learn, a phrase
     opens: ClassVar[str]  # name of the value that a run opens
     width: ClassVar[int] = 1  # bits of that value
     settings: AmountSettings
@@ -70,12 +72,6 @@ class Amounts(Batched):
     def __init__(self, settings: KindSettings) -> None:
         super().__init__(settings)
         self._counted_values()  # refuse an unreadable setting here
-
-    @property
-    @override
-    def subject(self) -> str:
-        """Column or condition that is counted."""
-        return self.settings.of or ""
 
     @property
     @override
@@ -116,16 +112,14 @@ class Amounts(Batched):
     def disclosure(self) -> Disclosure:
         return Disclosure(
             lambda peer: [
-                f"We and {peer} both learn {self.learnt()}: {self.whose()}.",
+                f"We and {peer} both learn {self.learnt}: {self.whose()}.",
                 *nothing_else(peer, "number", f"it has at most {self.settings.bits} bits"),
             ],
             lambda state, step=None: {self.opens: 0 if state is None else 1},
             Bits.once(self.width if self.reads_table else 0),
+            question=f"{self.asks}: {self.whose()}",
+            subject=self.settings.of or "",
         )
-
-    @abstractmethod
-    def learnt(self) -> str:
-        """Return the result that both parties learn, as a phrase."""
 
     def own(self, typed: Mapping[str, Any]) -> int:
         """Return the typed number; raise InputError if it exceeds the width."""

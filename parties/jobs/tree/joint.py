@@ -218,11 +218,6 @@ class JointTree(BySchema):
         """Number of classes."""
         return len(self.schema.attributes[self.target])
 
-    @property
-    @override
-    def subject(self) -> str:
-        return self.target
-
     @override
     def parameters(self) -> dict[str, Any]:
         """Omit the parameters that the specification gives through its schema."""

@@ -89,6 +89,7 @@ class PublishJoint(Recoded, StoppingKind):
                 lambda step: (0 if step.number else begun) + step.size * of_class,
                 begun + max(1, 2 * classes - 1) * of_class,  # of as many classes as values, or rows, allow
             ),
+            question=self.question,
         )
 
     # What it costs.

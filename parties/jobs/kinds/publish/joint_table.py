@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -128,26 +129,17 @@ class JointTable(BySchema):
 
     @property
     @override
-    def subject(self) -> str:
-        return self.layout.axes[-1]
-
-    @property
-    @override
-    def question(self) -> str:
+    def disclosure(self) -> Disclosure:
         what = "rows" if self.settings.summed is None else f"the sum of {self.settings.summed}"
         few = f"cells of fewer than {self.settings.threshold:,} rows hidden"
-        return f"a table of {what} by {listed(self.layout.axes)}, {few}{self.form.words}"
+        question = f"a table of {what} by {listed(self.layout.axes)}, {few}{self.form.words}"
+        return replace(self.form.disclosure(self.at_most), question=question, subject=self.layout.axes[-1])
 
     @override
     def parameters(self) -> dict[str, Any]:
         """Return the analyst by name and fingerprint."""
         values = super().parameters()
         return {**values, "analyst": None if values["analyst"] is None else analyst.told(values["analyst"])}
-
-    @property
-    @override
-    def disclosure(self) -> Disclosure:
-        return self.form.disclosure(self.at_most)
 
     @override
     def misfit(self, inputs: Inputs) -> str | None:

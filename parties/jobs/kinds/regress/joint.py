@@ -164,21 +164,8 @@ class RegressJoint(BySchema, RunsAlone):
         return self.settings.target
 
     @property
-    @override
-    def subject(self) -> str:
-        return self.target
-
-    @property
     def _model(self) -> str:
         return "a linear classifier" if self.classifies else "a linear model"
-
-    @property
-    @override
-    def question(self) -> str:
-        return (
-            f"{self._model} for {self.target} from the rows of both parties, by {WAYS[self.settings.method]} "
-            f"(epsilon {self.settings.epsilon:g})"
-        )
 
     @property
     @override
@@ -186,7 +173,10 @@ class RegressJoint(BySchema, RunsAlone):
         def opened(state: State, step: int | None = None) -> dict[str, int]:
             return {self.method.what: sum(map(len, state if step is None else state[step : step + 1]))}
 
-        return Disclosure(self._reveals, opened, NO_BITS, self.method.spends)
+        way = f"by {WAYS[self.settings.method]} (epsilon {self.settings.epsilon:g})"
+        question = f"{self._model} for {self.target} from the rows of both parties, {way}"
+        spends = self.method.spends
+        return Disclosure(self._reveals, opened, NO_BITS, spends, question=question, subject=self.target)
 
     def _reveals(self, peer: str) -> list[str]:
         settings = self.settings

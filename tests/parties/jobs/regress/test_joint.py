@@ -250,7 +250,7 @@ def test_what_is_said_of_a_result(fields: dict[str, Any]) -> None:
     assert RegressJoint.agreed(made.specification()).specification() == made.specification()
     assert "with noise that neither knows" in made.disclosure.reveals("bob")[0]
     assert "differential privacy" in made.disclosure.reveals("bob")[1]
-    assert "nois" in made.question
+    assert "nois" in made.disclosure.question
 
 
 def test_public_numbers_choose_the_rest() -> None:

@@ -72,7 +72,7 @@ def test_missing_values_are_no_items_as_in_mlxtend() -> None:
         document = task.document(state)
         found[missing] = {frozenset(items) for items in document["sets"]}
         assert document["missing"] == missing
-        assert "missing values of 'a', 'b'" in task.question
+        assert "missing values of 'a', 'b'" in task.disclosure.question
         assert "missing values of 'a', 'b'" in task.text(document, 0)
     assert found["leave out"] == {*apriori(hot, min_support=0.1, use_colnames=True, max_len=4)["itemsets"]}
     assert any("a=?" in items for items in found["value"])
