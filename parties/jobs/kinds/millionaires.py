@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
 
-from parties.jobs.kind import Description, Document, Inputs, OnStep, State, Step
+from parties.jobs.kind import Description, Document
 from parties.jobs.small.amounts import Amounts, BatchExtra
 
 if TYPE_CHECKING:
-    from smc.counting import Program
     from smc.engines import Engine
 
 
@@ -25,23 +25,10 @@ class Millionaires(Amounts):
     width = 2
 
     @override
-    def batch_program(self, batch: int, inputs: Inputs) -> Program:
-        import numpy as np
-
+    def compared(self, engine: Engine, numbers: Any) -> Sequence[Any]:
         from protocols.millionaires import three_way
 
-        return lambda engine: three_way(engine, np.zeros(batch, dtype=np.uint64), self.settings.bits)
-
-    @override
-    def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
-        from protocols.millionaires import three_way
-
-        on_step(Step(0, 1, start, "comparing"))
-        return three_way(engine, [data], self.settings.bits)[0]
-
-    @override
-    def document(self, state: State) -> Document:
-        return {"result": state}
+        return three_way(engine, numbers, self.settings.bits)
 
     @classmethod
     @override

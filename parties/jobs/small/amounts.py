@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -13,13 +13,27 @@ from typing_extensions import override
 
 from parties.base.settings import AtMost, Count, Settings
 from parties.base.text import did_you_mean, quoted
-from parties.jobs.kind import Bits, Counted, Disclosure, Inputs, Kind, KindSettings, Opened, typed_value
+from parties.jobs.kind import (
+    Bits,
+    Counted,
+    Disclosure,
+    Document,
+    Inputs,
+    Kind,
+    KindSettings,
+    OnStep,
+    Opened,
+    State,
+    Step,
+    typed_value,
+)
 from parties.jobs.sentences import nothing_else
 from parties.jobs.settings import BooleanSettings, of_people, private, public
 from smc.errors import InputError
 
 if TYPE_CHECKING:
     from smc.counting import Program
+    from smc.engines import Engine
 
 ROWS = "rows"  # every row of the table counts
 
@@ -128,6 +142,25 @@ class Amounts(Batched):
             bits = self.settings.bits
             raise InputError(f"value does not fit {bits} bits: it must be from 0 to 2^{bits} - 1")
         return value
+
+    @abstractmethod
+    def compared(self, engine: Engine, numbers: Any) -> Sequence[Any]:
+        """Return the answers for own numbers, uint64[questions]."""
+
+    @override
+    def batch_program(self, batch: int, inputs: Inputs) -> Program:
+        import numpy as np
+
+        return lambda engine: self.compared(engine, np.zeros(batch, dtype=np.uint64))
+
+    @override
+    def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
+        on_step(Step(0, 1, start, "comparing"))
+        return self.compared(engine, [data])[0]
+
+    @override
+    def document(self, state: State) -> Document:
+        return {"result": state}
 
     @contextmanager
     @override
