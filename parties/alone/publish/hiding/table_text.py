@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from parties.base.report import csv_text
+from parties.base.text import csv_text
 
 HIDDEN = "x"
 

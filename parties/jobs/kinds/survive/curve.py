@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 from typing_extensions import override
 
+from parties.base.text import csv_text
 from parties.jobs.kind import Description, Document
 from parties.jobs.release.kind import Release
 from parties.jobs.release.noise import Noise
@@ -145,14 +144,12 @@ class Curve(Release):
     @override
     def table(cls, document: Document) -> str:
         """Return the points of all curves as CSV."""
-        stream = io.StringIO()
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(["arm", "bin", "until", "at_risk", "events", "survival", "low", "high"])
+        rows = [["arm", "bin", "until", "at_risk", "events", "survival", "low", "high"]]
         for table in document["curves"]:
             for point, until in zip(table["points"], document["edges"][1:], strict=True):
                 bin_, *numbers = point.values()
-                writer.writerow([table["arm"], bin_, until, *numbers])
-        return stream.getvalue()
+                rows.append([table["arm"], bin_, until, *numbers])
+        return csv_text(rows)
 
 
 def _short(numbers: Sequence[float]) -> list[float]:
