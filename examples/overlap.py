@@ -90,11 +90,6 @@ class Overlap(Kind):
 
     @property
     @override
-    def subject(self) -> str:
-        return self.settings.column or ""
-
-    @property
-    @override
     def columns(self) -> tuple[str, ...]:
         return () if self.settings.column is None else (self.settings.column,)
 
@@ -124,14 +119,15 @@ class Overlap(Kind):
             ],
             lambda state, step=None: {"number of common elements": 0 if state is None else 1},
             Bits.once(self.settings.size.bit_length() if self.reads_table else 0),
+            subject=self.settings.column or "",
         )
 
     @override
     def cost(self, inputs: Inputs, extra: Any = None) -> Counted:
         return Counted(lambda engine: overlap(engine, np.zeros(self.settings.size, dtype=np.uint8)))
 
-    @override
     def own(self, typed: Mapping[str, Any]) -> Any:
+        """Return the typed elements as a bit for each element."""
         text = str(typed_value(type(self), typed, "elements"))
         parts = [part.strip() for part in text.split(",") if part.strip()]
         if not all(part.isascii() and part.isdigit() and int(part) < self.settings.size for part in parts):

@@ -403,6 +403,14 @@ def would_be_replaced(path: Path) -> bool:
     return path.is_file() and _descriptor(path) is None
 
 
+def make_directory(directory: Path) -> None:
+    """Make a directory and its parents, unless they are there. Raise InputError if that fails."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot make the directory {directory}: {error.strerror}") from None
+
+
 def ensure_writable(path: Path) -> None:
     """Raise the `InputError` that `write_bytes` would raise, before long work on its result.
 

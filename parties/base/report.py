@@ -13,7 +13,6 @@ to wrap, "|" for a share drawn as a bar on a page. A column with a kind alone ta
 
 from __future__ import annotations
 
-import csv
 import io
 import string
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from parties.base import console, files
-from parties.base.text import printable, visible
+from parties.base.text import csv_text, printable, visible
 from smc.errors import SmcError
 
 if TYPE_CHECKING:
@@ -63,13 +62,6 @@ def _filled(fill: _Fill, template: str, source: Any) -> str | None:
         if template.startswith("?"):
             return None
         raise
-
-
-def csv_text(rows: Iterable[Sequence[object]]) -> str:
-    """Return rows as CSV; None is an empty field."""
-    stream = io.StringIO()
-    csv.writer(stream, lineterminator="\n").writerows(rows)
-    return stream.getvalue()
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import difflib
+import io
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 JOINERS = "\u200c\u200d"
 # letters that look Latin: Cyrillic, Greek, Armenian, Cherokee
@@ -33,6 +35,13 @@ def quoted(text: str, limit: int = 60) -> str:
         limit: Number of characters shown.
     """
     return repr(text if len(text) <= limit else text[: limit - 1] + "…")
+
+
+def csv_text(rows: Iterable[Sequence[object]]) -> str:
+    """Return rows as CSV; None is an empty field."""
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator="\n").writerows(rows)
+    return stream.getvalue()
 
 
 def listed(values: Iterable[str], limit: int = 8) -> str:

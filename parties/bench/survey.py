@@ -107,8 +107,5 @@ def write(document: Document, directory: Path) -> list[Path]:
 
 def prepare(directory: Path) -> None:
     """Make the directory and check that it is writable, before minutes are spent on results for it."""
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot make the directory {directory}: {error.strerror}") from None
+    files.make_directory(directory)
     files.ensure_writable(directory / "bench.json")

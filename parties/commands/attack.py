@@ -11,8 +11,8 @@ import click
 import numpy as np
 
 from parties.base import console, files
-from parties.base.report import Report, csv_text
-from parties.base.text import quoted
+from parties.base.report import Report
+from parties.base.text import csv_text, quoted
 from parties.commands.attack_files import (
     LEAVE_OUT,
     NAMES,

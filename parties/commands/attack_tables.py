@@ -9,7 +9,8 @@ import click
 import numpy as np
 
 from parties.base import console, files
-from parties.base.report import Report, csv_text
+from parties.base.report import Report
+from parties.base.text import csv_text
 from parties.commands.attack_files import NAMES, SEED, cells_of, column_of
 from parties.commands.options import FILE, Between
 from parties.commands.outputs import FORCE, check_new

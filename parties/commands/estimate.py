@@ -24,6 +24,7 @@ from parties.jobs.inputs import Inputs
 from parties.jobs.kind import Counted, KindSettings
 from parties.jobs.settings import ENGINE, Parameter, parameters
 from parties.jobs.small.programs import arguments_of, check_arguments, load_program
+from parties.jobs.tabular import BySchema
 from parties.jobs.tabular_settings import TabularSettings
 from parties.link.pace import USUAL, own_pace
 from parties.party_file import load
@@ -119,7 +120,7 @@ def _estimate_of(name: str) -> click.Command:
     """Return the command that counts a kind of job."""
     kind = kinds.find(name)
     options = [option for option in parameters(kind.Settings) if _matters(option)]
-    extra = list(parameters(kind.Extra))
+    extra = list(parameters(kind.about.extra))
     engine = [option for option in parameters(kind.Settings) if option.key in ENGINE]
 
     @by_signature
@@ -137,12 +138,13 @@ def _estimate_of(name: str) -> click.Command:
             source = file.tables[chosen(table, file.tables, config_file)]
             in_file = by_table(in_file, source).model_copy(update={"own_table": source})
         settings = merge(in_file, read_flags(options, {k: v for k, v in flags.items() if k in _names(options)}))
-        beside = merge(kind.Extra(), read_flags(extra, {k: v for k, v in flags.items() if k in _names(extra)}))
+        beside = merge(kind.about.extra(), read_flags(extra, {k: v for k, v in flags.items() if k in _names(extra)}))
         with missing_by_flag(options):
             task = kind.planned(settings)
         shards = profiles.shards_of(task.specification())
         named = _named(kind.Settings.model_construct(), engine, flags)
-        return _report(task.cost(Inputs(), beside), kind.about.integers, shards, link, task.own_seconds(), named)
+        by_itself = task.own_seconds() if isinstance(task, BySchema) else {}
+        return _report(task.cost(Inputs(), beside), kind.about.integers, shards, link, by_itself, named)
 
     help_ = f"Estimate `smc {name}`: {kinds.line(name)} The line above the table says whether it is exact."
     example = kind.about.estimate_example or kind.about.flags([option.flag for option in options])

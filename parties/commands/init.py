@@ -180,7 +180,7 @@ def init(
         plan.check()
     _make(plans[0], host)
     for plan in plans:
-        _folder(plan.directory)
+        files.make_directory(plan.directory)
         plan.write()
         console.out.print(f"written       {plan.path}")
     for line in _next(plans):
@@ -238,13 +238,6 @@ def _opened(connect: str) -> str:
     """Return the address at which the dialled peer listens: on all interfaces, unless it is this machine."""
     address = parse_address(connect)
     return str(address if address.is_local else Address(ANYWHERE, address.port))
-
-
-def _folder(directory: Path) -> None:
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot make the directory {directory}: {error.strerror}") from None
 
 
 def _make(plan: PartyDraft, host: str | None) -> None:

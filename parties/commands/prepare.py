@@ -96,10 +96,7 @@ def prepare(
             proposal = fitting.fit(table_profile, known)
     if there is not None and getattr(table_profile.place, "files", {}) != there.files:
         raise InputError(f"{party_file}: the files of {name} are spelled differently; give each its own `format`")
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot make the directory {out}: {error.strerror}") from None
+    files.make_directory(out)
     text = writing.mapping_text(name, table_profile, proposal)
     if there is None:
         text = writing.party_text(name, table_profile, out, people) + text

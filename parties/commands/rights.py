@@ -12,8 +12,8 @@ from typing import Any, get_args
 import click
 
 from parties.base import console, files
-from parties.base.report import Report, csv_text
-from parties.base.text import quoted
+from parties.base.report import Report
+from parties.base.text import csv_text, quoted
 from parties.commands.log_writing import appending, entries_of, file_of
 from parties.commands.options import (
     check_outputs,

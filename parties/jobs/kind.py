@@ -49,10 +49,11 @@ class Step:
 class LargerThanForecastError(JointRefusalError):
     """A run that has sent more than allowed. Both parties stop before the same step, at the same `state`."""
 
-    def __init__(self, problem: str, state: State, spent: int) -> None:
+    def __init__(self, problem: str, state: State, spent: int, allowing: Callable[[int], Kind]) -> None:
         super().__init__(problem)
         self.state = state
         self.spent = spent  # bytes, both ways
+        self.allowing = allowing  # the task with another limit of bytes
 
 
 OnStep = Callable[[Step], object]
@@ -128,6 +129,8 @@ class Disclosure:
     spends: tuple[Loss, ...] = ()  # of each party's privacy budget, one after the other; none if nothing has noise
     opens_exact_too: bool = False  # True if it opens exact answers beside those that spend
     exact: str = ""  # the effect of a joint number without noise, such as `EXACT`; empty if none is opened
+    question: str = ""  # the question, a phrase; empty for the title
+    subject: str = ""  # the main column, mostly the target; empty if there is none
     analyst: str = ""  # the fingerprint of the certificate that numbers are sealed to; empty if there is none
 
     @property
@@ -197,10 +200,6 @@ def digest(task: Kind, state: State) -> bytes:
     return hashlib.sha256(canonical({task.about.noun: task.states.encode(state)}).encode()).digest()
 
 
-class Extra(Settings):
-    """The settings of an estimate beyond those of the kind, see `Kind.cost`."""
-
-
 @dataclass(frozen=True)
 class Description:
     """The facts about a kind that commands, pages and records show.
@@ -218,6 +217,7 @@ class Description:
     integers: bool = False  # True if it computes with integers: more engines suit
     phases: bool = False  # True if a command's JSON has the cost of each phase, not the total alone
     page: str = "plain"  # how the operator's page shows the result: a viewer of `parties.web`
+    extra: type[Settings] = Settings  # settings of an estimate beyond those of the kind, see `Kind.cost`
 
     def flags(self, known: Collection[str]) -> str:
         """Return the flags of `example` that a command knows, with their values."""
@@ -231,7 +231,6 @@ class Kind(ABC):
     name: ClassVar[str]  # the command, the table of party.toml, the `protocol` of a specification
     about: ClassVar[Description]
     Settings: ClassVar[type[KindSettings]]
-    Extra: ClassVar[type[Extra]] = Extra
 
     def __init__(self, settings: KindSettings) -> None:
         self.settings = settings
@@ -281,13 +280,15 @@ class Kind(ABC):
             InputError: A file or a value does not fit.
         """
         task = cls.planned(settings)
-        if task.reads_table and not private_parameters(cls.Settings):
+        if task.reads_table:
             raise InputError(f"{cls.name} reads the table of a node: propose it with smc submit")
-        return (
-            task,
-            task.own({parameter.key: parameter.of(settings) for parameter in private_parameters(cls.Settings)}),
-            [],
-        )
+        typed = {
+            parameter.key: value
+            for parameter in private_parameters(cls.Settings)
+            if (value := parameter.of(settings)) is not None
+        }
+        with task.open(Inputs(party, typed=typed)) as opened:
+            return task, opened.data, []
 
     @classmethod
     def _settings_in(cls, specification: Mapping[str, Any]) -> KindSettings:
@@ -310,18 +311,8 @@ class Kind(ABC):
     # Its description.
 
     @property
-    def subject(self) -> str:
-        """The main column, mostly the target; empty if there is none."""
-        return ""
-
-    @property
-    def question(self) -> str:
-        """The question, a phrase."""
-        return self.about.title.lower()
-
-    @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that are read, with the subject."""
+        """The columns that are read, with the subject of `disclosure`."""
         return ()
 
     def parameters(self) -> dict[str, Any]:
@@ -370,33 +361,17 @@ class Kind(ABC):
                 counts this task, or a typical run if the cost depends on the data.
         """
 
-    def own_seconds(self) -> dict[str, float]:
-        """Return the seconds of local work by its description, at the largest table."""
-        return {}
-
     # Its run.
-
-    def own(self, typed: Mapping[str, Any]) -> Any:
-        """Return this party's data from the typed inputs.
-
-        Raises:
-            InputError: An input does not fit.
-        """
-        return dict(typed)
-
-    def of_nobody(self) -> Any:
-        """Return the data of a party without rows: the peer of a run on your rows alone."""
-        raise NotImplementedError(f"{self.name} needs two parties")
 
     @contextmanager
     def open(self, inputs: Inputs) -> Iterator[Opened]:
-        """Open this party's checked data for one session.
+        """Open this party's checked data for one session: those of a table, or the values that the operator typed.
 
         Raises:
             InputError: The data do not fit.
             AwayError: The table cannot be reached now.
         """
-        yield Opened(self.own(inputs.typed))
+        yield Opened(dict(inputs.typed))
 
     @abstractmethod
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
@@ -404,14 +379,10 @@ class Kind(ABC):
 
         Args:
             engine: The engine of the session.
-            data: This party's data, from `open`, `own` or `alone`.
+            data: This party's data, from `open` or `alone`.
             start: The state to begin from, `states.beginning` for a new run.
             on_step: Called before each step begins.
         """
-
-    def allowing(self, most_bytes: int) -> Self:
-        """Return the task with this limit of bytes, both directions together; see `LargerThanForecastError`."""
-        return self
 
     @property
     def states(self) -> States:
@@ -435,14 +406,17 @@ class Kind(ABC):
         """
 
     @classmethod
-    def picture(cls, document: Document) -> str | None:
-        """Return the result as an SVG document, if it is a picture."""
-        return None
-
-    @classmethod
     def files(cls) -> tuple[File, ...]:
         """Return the file formats of the result."""
         return (File(f"{cls.about.noun}.json", "application/json", json_text, "out"),)
+
+
+class RunsAlone(Kind):
+    """A kind whose noise makes sense on the rows of one party."""
+
+    @abstractmethod
+    def of_nobody(self) -> Any:
+        """Return the data of a party without rows: the peer of a run on your rows alone."""
 
 
 def typed_value(kind: type[Kind], typed: Mapping[str, Any], key: str) -> Any:
@@ -473,13 +447,13 @@ __all__ = [
     "Description",
     "Disclosure",
     "Document",
-    "Extra",
     "File",
     "Inputs",
     "Kind",
     "KindSettings",
     "OnStep",
     "Opened",
+    "RunsAlone",
     "State",
     "States",
     "Step",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 Document = dict[str, Any]
+SVG = "image/svg+xml"
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,33 @@ class File:
     content: Callable[[Document], str]
     option: str | None = None
     needs: tuple[str, ...] = ()
+
+
+class Drawing(Protocol):
+    """Draws a result."""
+
+    def __call__(self, document: Document, /) -> str:
+        """Return the result as an SVG document."""
+
+
+def svg_file(name: str, draw: Drawing) -> File:
+    """Return the form of a picture that matplotlib draws.
+
+    Args:
+        name: Name of the file, without its ending.
+        draw: The result as an SVG document.
+    """
+    return File(f"{name}.svg", SVG, draw, "svg", ("matplotlib",))
+
+
+def picture(files: Iterable[File], document: Document) -> str | None:
+    """Return a result as an SVG document, if one of its forms is a picture.
+
+    Args:
+        files: The forms of the result, see `Kind.files`.
+        document: The result.
+    """
+    return next((file.content(document) for file in files if file.media_type == SVG), None)
 
 
 def json_text(document: Document) -> str:

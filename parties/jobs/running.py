@@ -103,25 +103,12 @@ class Connection:
                 with status.waiting("the peer is asked the same: waiting for its answer", self._link.timeout):
                     if not _both_say_yes(run.session, ours):
                         raise
-                task, state = task.allowing(allowed), error.state
+                task, state = error.allowing(allowed), error.state
 
     def _options(self) -> LinkOptions:
-        from parties.link.options import LinkOptions
+        from parties.link.options import options_of
 
-        return LinkOptions(
-            self._identity,
-            self._peer,
-            listen=self._link.listen,
-            connect=self._link.connect,
-            wait=self._link.wait,
-            timeout=self._link.timeout,
-            window=self._link.window,
-            classical=self._link.classical,
-            shape=self._link.emulate,
-            ray=self._link.ray,
-            shards_at=self._link.shards_at,
-            shard_ports=self._link.shard_ports,
-        )
+        return options_of(self._link, self._identity, self._peer, wait=self._link.wait)
 
     def decline(self) -> None:
         """Inform a waiting peer that this party gives up because of its own input, without the reason."""

@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeAlias
 
 from pydantic import Field
-from typing_extensions import override
 
 from parties.base.console import size
 from parties.jobs.inputs import Inputs
@@ -74,7 +73,7 @@ class StoppingKind(BySchema):
         more = f"allow more on both sides: --most-bytes {4 * spent} (most_bytes in a job), or {self.smaller}"
         where = f"stopped before {step.words}"
         problem = f"{self.enlarged} larger than forecast: {size(spent)} so far, {bound}; {where}; {more}"
-        raise LargerThanForecastError(problem, step.state, spent)
+        raise LargerThanForecastError(problem, step.state, spent, self.allowing)
 
     @property
     def is_measured(self) -> bool:
@@ -101,6 +100,6 @@ class StoppingKind(BySchema):
         """Return the settings with this limit."""
         return self.settings.model_copy(update={"most_bytes": most_bytes})
 
-    @override
     def allowing(self, most_bytes: int) -> Self:
+        """Return the task with this limit of bytes, both directions together."""
         return type(self)(self.allowed_settings(most_bytes), self.schema)

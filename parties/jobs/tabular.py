@@ -77,9 +77,8 @@ class BySchema(Kind):
     def reads_table(self) -> bool:
         return True
 
-    @override
     def own_seconds(self) -> dict[str, float]:
-        """Return the seconds for reading a file, or a database for many or typed rows."""
+        """Return the seconds of local work by its description, at the largest table: reading it, for a start."""
         from parties.sources.opening import LARGE, is_plain
         from smc.counting.rates import CELL_SECONDS, ENGINE_SECONDS, PASS_SECONDS, QUERIED_CELL_SECONDS
 

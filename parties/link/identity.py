@@ -31,7 +31,15 @@ from cryptography.hazmat.primitives.serialization import (
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from parties.base import keyfile
-from parties.base.files import create_private, ensure_private, ensure_writable, is_in_token, read_bytes, write_bytes
+from parties.base.files import (
+    create_private,
+    ensure_private,
+    ensure_writable,
+    is_in_token,
+    make_directory,
+    read_bytes,
+    write_bytes,
+)
 from parties.base.text import quoted
 from smc.errors import InputError
 
@@ -128,10 +136,7 @@ def create(
     alternatives = list(dict.fromkeys(_general_name(host) for host in hosts or ["localhost"]))
     key_path, certificate_path = token or directory / f"{name}.key", directory / f"{name}.crt"
     refuse_present(key_path, certificate_path)
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot make the directory {directory}: {error.strerror}") from None
+    make_directory(directory)
     if token is not None:
         from parties.base import token_key
 

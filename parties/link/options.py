@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cryptography import x509
 
 from parties.link.identity import Identity
-from parties.link.settings import TIMEOUT_SECONDS, WAIT_SECONDS
+from parties.link.settings import TIMEOUT_SECONDS, WAIT_SECONDS, Way
 from smc.errors import InputError
 from smc.link_shape import WINDOW_BYTES, LinkShape
 
@@ -86,3 +86,16 @@ class LinkOptions:
             self.identity.require_file()
         if self.peer == self.identity.certificate:
             raise InputError(f"the peer's certificate is our own ({self.identity.name}); give the peer's")
+
+
+def options_of(way: Way, identity: Identity, peer: x509.Certificate, **more: Any) -> LinkOptions:
+    """Return the options of a link by its settings, except for `wait`.
+
+    Args:
+        way: The settings.
+        identity: Key and certificate of this party.
+        peer: Certificate of the peer.
+        more: Further options.
+    """
+    names = ("listen", "connect", "timeout", "window", "classical", "ray", "shards_at", "shard_ports")
+    return LinkOptions(identity, peer, shape=way.emulate, **{name: getattr(way, name) for name in names}, **more)

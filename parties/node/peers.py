@@ -11,7 +11,7 @@ from cryptography import x509
 
 from parties.base.text import did_you_mean, listed, quoted
 from parties.link.identity import Identity, common_name, fingerprint, load_certificate, load_identity, short_fingerprint
-from parties.link.options import LinkOptions
+from parties.link.options import LinkOptions, options_of
 from parties.link.settings import LinkSettings, require_link
 from parties.node.records import succession
 from parties.node.records.succession import Successor
@@ -198,19 +198,7 @@ def entries(file: NodeFile) -> Iterator[tuple[LinkSettings, str, PeerSettings]]:
 def _reached(file: NodeFile, link: LinkSettings, name: str, settings: PeerSettings) -> tuple[PeerIdentity, LinkOptions]:
     way = require_link(link)
     identity, certificate = load_identity(way.identity, way.certificate), load_certificate(way.peer)
-    options = LinkOptions(
-        identity,
-        certificate,
-        listen=way.listen,
-        connect=way.connect,
-        timeout=way.timeout,
-        window=way.window,
-        classical=way.classical,
-        shape=way.emulate,
-        ray=way.ray,
-        shards_at=way.shards_at,
-        shard_ports=way.shard_ports,
-    )
+    options = options_of(way, identity, certificate)
     successor = None if settings.successor is None else succession.load(settings.successor, certificate)
     party = 0 if way.listen is not None else 1
     return PeerIdentity(identity, certificate, party, settings, name, successor=successor), options

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 from sklearn.base import BaseEstimator
 
 from parties.base.settings import validated
+from parties.jobs.result_files import picture
 from parties.jobs.running import Report
 from parties.jobs.tabular import BySchema
 from parties.notebook import coded
@@ -133,4 +134,4 @@ class JointStudy(JointEstimator):
 
     def _repr_svg_(self) -> str | None:
         """Return the result as a picture, for programs that show pictures; None before fit, or if it has no picture."""
-        return self.kind.picture(self.document_) if self.__sklearn_is_fitted__() else None
+        return picture(self.kind.files(), self.document_) if self.__sklearn_is_fitted__() else None

@@ -12,8 +12,8 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from parties.base.console import cost_lines
-from parties.jobs import kinds
-from parties.jobs.kind import File
+from parties.jobs import kinds, result_files
+from parties.jobs.result_files import SVG, File
 from parties.operator.interface import JobResult
 from parties.web import figures, tree_view
 from parties.web.words import lines
@@ -54,7 +54,7 @@ def brought(result: JobResult) -> ResultView:
         template=VIEWERS[viewer],
         shown=None if plain else tree_view.view(result.document),
         text=lines(kind.text(result.document, 0)) if plain else [],
-        picture=plain and kind.picture(result.document) is not None,
+        picture=plain and any(file.media_type == SVG for file in kind.files()),
         files=list(dict.fromkeys([*(file.name for file in kind.files()), WHOLE])),
         afterwards=kind.about.afterwards,
         profile=str(result.cost.get("profile", "")),
@@ -71,10 +71,10 @@ def brought(result: JobResult) -> ResultView:
 def picture(result: JobResult) -> Response:
     """Draw the result as an SVG; not found if its kind has no picture."""
     with _drawing:
-        svg = kinds.find(result.protocol).picture(result.document)
+        svg = result_files.picture(kinds.find(result.protocol).files(), result.document)
     if svg is None:
         raise HTTPException(404, "There is no such picture.")
-    return Response(svg, media_type="image/svg+xml")
+    return Response(svg, media_type=SVG)
 
 
 def download(result: JobResult, name: str) -> Response:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from parties.base.text import csv_text
 from parties.jobs.cluster.points import Axis
 from parties.jobs.release.presenting import about, aligned, amount, shown
 from parties.jobs.release.question import plain
@@ -50,11 +49,8 @@ def text(document: Document) -> str:
 
 def clusters_as_csv(document: Document) -> str:
     """Return the clusters as CSV: the centroid of each by column, and its number of rows last."""
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow([*document["columns"], "rows"])
-    writer.writerows([*cluster["centroid"], cluster["rows"]] for cluster in document["clusters"])
-    return stream.getvalue()
+    rows = ([*cluster["centroid"], cluster["rows"]] for cluster in document["clusters"])
+    return csv_text([[*document["columns"], "rows"], *rows])
 
 
 def notes(document: Document) -> list[str]:

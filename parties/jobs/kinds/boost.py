@@ -37,6 +37,7 @@ from parties.jobs.kind import (
 from parties.jobs.release import values
 from parties.jobs.release.noise import Noise, gauss
 from parties.jobs.release.settings import default_delta
+from parties.jobs.result_files import svg_file
 from parties.jobs.sentences import changed, nothing_else_of_rows
 from parties.jobs.spending import EXACT, KEPT_BY_NODES, ConcentratedLoss, exact
 from parties.jobs.tabular import BySchema
@@ -76,7 +77,6 @@ class Boost(BySchema):
         phases=True,
     )
     Settings = BoostSettings
-    picture = staticmethod(result.picture)  # which columns the trees ask
     settings: BoostSettings
     streamed = True
 
@@ -251,24 +251,14 @@ class Boost(BySchema):
     # Disclosure.
 
     @property
-    @override
-    def subject(self) -> str:
-        return self.target
-
-    @property
     def exact(self) -> bool:
         """True if the sums of leaves are opened without noise."""
         return self.settings.exact
 
     @property
     @override
-    def question(self) -> str:
-        trees = "a tree" if self.rounds == 1 else f"{self.rounds} boosted trees"
-        return f"{trees} for {self.target} from the rows of both parties"
-
-    @property
-    @override
     def disclosure(self) -> Disclosure:
+        trees = "a tree" if self.rounds == 1 else f"{self.rounds} boosted trees"
         return Disclosure(
             self._reveals,
             self._opened,
@@ -276,6 +266,8 @@ class Boost(BySchema):
             () if self.noise is None else (self.noise.loss,),
             opens_exact_too=True,  # the best splits have no noise
             exact=EXACT if self.exact else "",
+            question=f"{trees} for {self.target} from the rows of both parties",
+            subject=self.target,
         )
 
     def _reveals(self, peer: str) -> list[str]:
@@ -480,7 +472,7 @@ class Boost(BySchema):
     def files(cls) -> tuple[File, ...]:
         from parties.models.boosted import xgboost_text
 
-        drawn = File(f"{cls.about.noun}.svg", "image/svg+xml", cls.picture, "svg", ("matplotlib",))
+        drawn = svg_file(cls.about.noun, result.picture)  # which columns the trees ask
         return (*super().files(), drawn, File("xgboost.json", "application/json", xgboost_text, "xgboost"))
 
 

@@ -30,7 +30,7 @@ from parties.jobs.kind import (
     typed_value,
 )
 from parties.jobs.settings import BooleanSettings, own_file, private, public
-from parties.jobs.small.amounts import Batched
+from parties.jobs.small.amounts import Batched, BatchExtra
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ class Circuit(Batched):
         example="adder64.txt --input 0x2a",
         estimate_example="aes_128.txt",
         job_example="--circuit adder64 --input 0x2a",
+        extra=BatchExtra,
     )
     Settings = CircuitSettings
     settings: CircuitSettings
@@ -100,13 +101,6 @@ class Circuit(Batched):
         netlist = _load(settings.file)
         return cls(settings, netlist.digest(), netlist)
 
-    @classmethod
-    @override
-    def alone(cls, settings: KindSettings, party: int) -> tuple[Circuit, Any, list[str]]:
-        assert isinstance(settings, CircuitSettings)
-        task = cls.planned(settings)
-        return task, parse_bits(settings.input, task.netlist(Inputs(party)).input_widths, party), []
-
     @override
     def specification(self) -> Document:
         return {"protocol": self.name, "circuit": self._digest, **self._engine_fields()}
@@ -115,11 +109,6 @@ class Circuit(Batched):
     def parameters(self) -> dict[str, Any]:
         """Return the circuit by its digest."""
         return {**super().parameters(), "circuit": self._digest}
-
-    @property
-    @override
-    def question(self) -> str:
-        return f"the outputs of the circuit {self._digest[:16]} on an input of each party"
 
     @property
     @override
@@ -132,6 +121,7 @@ class Circuit(Batched):
             ],
             lambda state, step=None: {"outputs of the circuit": 0 if state is None else len(state)},
             NO_BITS,
+            question=f"the outputs of the circuit {self._digest[:16]} on an input of each party",
         )
 
     def netlist(self, inputs: Inputs) -> Netlist:

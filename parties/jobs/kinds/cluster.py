@@ -18,6 +18,7 @@ from parties.base.settings import required
 from parties.base.text import listed
 from parties.jobs.cluster import result
 from parties.jobs.cluster.doubt import grid_may_be_noise, round_may_be_noise
+from parties.jobs.cluster.drawing import draw_svg
 from parties.jobs.cluster.lloyd import LEAST_ROUNDS, Lloyd, ends, least_count, planned, split, usual_rounds
 from parties.jobs.cluster.points import Axis, Grid, OwnPoints, usual_parts
 from parties.jobs.cluster.settings import ClusterSettings
@@ -57,7 +58,7 @@ class Cluster(Release):
     about = Description("Clusters", "clusters", example="--columns age,visits --bounds 18:90,0:20 --k 4 --epsilon 1 ")
     streamed = True
     Settings = ClusterSettings
-    draws = True
+    draws = staticmethod(draw_svg)
     settings: ClusterSettings
 
     # Making a task.
@@ -338,14 +339,6 @@ class Cluster(Release):
     @override
     def text(cls, document: Document, party: int) -> str:
         return result.text(document)
-
-    @classmethod
-    @override
-    def picture(cls, document: Document) -> str:
-        """Draw the regions of two columns, or a line for each cluster of more columns."""
-        from parties.jobs.cluster.drawing import draw_svg  # matplotlib takes its time to load
-
-        return draw_svg(document)
 
     @classmethod
     @override

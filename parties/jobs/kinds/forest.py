@@ -64,17 +64,13 @@ class Forest(SeveralTrees, ExactTree):
 
     @property
     @override
-    def question(self) -> str:
-        rules = " under rules for their leaves" if self.problem.rules.any else ""
-        return f"{self.settings.trees} decision trees that vote on {self.target}, from the rows of both parties{rules}"
-
-    @property
-    @override
     def disclosure(self) -> Disclosure:
         from protocols.openings import opened
 
         of_tree = super().disclosure
         trees = f"{self.settings.trees} decision trees" if self.settings.trees > 1 else "a decision tree"
+        rules = " under rules for their leaves" if self.problem.rules.any else ""
+        voting = f"{self.settings.trees} decision trees that vote on {self.target}"
         return replace(
             of_tree,
             reveals=lambda peer: [
@@ -83,6 +79,7 @@ class Forest(SeveralTrees, ExactTree):
                 *of_tree.reveals(peer)[1:],
             ],
             opened=lambda state, step=None: opened(self.problem, state, step),
+            question=f"{voting}, from the rows of both parties{rules}",
         )
 
     # Cost and run.

@@ -28,7 +28,7 @@ from parties.jobs.kind import (
 )
 from parties.jobs.sentences import nothing_else
 from parties.jobs.settings import BooleanSettings, of_people, private, public
-from parties.jobs.small.amounts import Batched
+from parties.jobs.small.amounts import Batched, BatchExtra
 from parties.tables.schema import Schema
 from smc.errors import InputError
 
@@ -66,7 +66,7 @@ class Majority(Batched):
     """
 
     name = "majority"
-    about = Description("Majority", example="--classes yes,no --counts 120,45")
+    about = Description("Majority", example="--classes yes,no --counts 120,45", extra=BatchExtra)
     Settings = MajoritySettings
     settings: MajoritySettings
 
@@ -115,17 +115,6 @@ class Majority(Batched):
 
     @property
     @override
-    def subject(self) -> str:
-        return self.settings.target or ""
-
-    @property
-    @override
-    def question(self) -> str:
-        where = f" of {self.settings.target}" if self.settings.target else ""
-        return f"which class{where} most rows of both parties have: {listed(self.classes)}"
-
-    @property
-    @override
     def columns(self) -> tuple[str, ...]:
         return (self.settings.target,) if self.settings.target is not None else ()
 
@@ -143,6 +132,7 @@ class Majority(Batched):
     @property
     @override
     def disclosure(self) -> Disclosure:
+        where = f" of {self.settings.target}" if self.settings.target else ""
         return Disclosure(
             lambda peer: [
                 f"We and {peer} both learn which class is the most frequent in both parties' counts together.",
@@ -150,6 +140,8 @@ class Majority(Batched):
             ],
             lambda state, step=None: {"class of the majority": 0 if state is None or len(self.classes) == 1 else 1},
             Bits.once((len(self.classes) - 1).bit_length() if self.reads_table else 0),
+            question=f"which class{where} most rows of both parties have: {listed(self.classes)}",
+            subject=self.settings.target or "",
         )
 
     @override
@@ -170,7 +162,6 @@ class Majority(Batched):
 
         return lambda engine: majority(engine, np.zeros((len(self.classes), batch), dtype=np.int64), self.settings.bits)
 
-    @override
     def own(self, typed: Mapping[str, Any]) -> list[int]:
         """Return one count for each class."""
         text = str(typed_value(type(self), typed, "counts"))

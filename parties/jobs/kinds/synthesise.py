@@ -145,13 +145,9 @@ class Synthesise(Release):
 
     @property
     @override
-    def question(self) -> str:
-        return f"synthetic rows of {listed(self.names)} (epsilon {self.settings.epsilon:g})"
-
-    @property
-    @override
     def disclosure(self) -> Disclosure:
-        return replace(super().disclosure, opened=self._opened)
+        question = f"synthetic rows of {listed(self.names)} (epsilon {self.settings.epsilon:g})"
+        return replace(super().disclosure, opened=self._opened, question=question)
 
     def _opened(self, state: State, step: int | None = None) -> dict[str, int]:
         measured = state.measured

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
 
-from parties.base.settings import AtMost, LocalPath, required
+from parties.base.settings import AtMost, LocalPath, Settings, required
 from parties.base.text import listed, quoted
 from parties.jobs import privacy_models as models
-from parties.jobs.kind import Counted, Description, Document, Extra, Inputs
+from parties.jobs.kind import Counted, Description, Document, Inputs
 from parties.jobs.settings import AnyField, ManyGatesSettings, of_people, output, own_file, public
 from parties.jobs.tabular import BySchema
 from parties.jobs.tabular_settings import Columns, Name, RowBound, TabularSettings, check_names, row_bound
@@ -53,7 +53,7 @@ class RecodedSettings(ManyGatesSettings, TabularSettings):
     out: LocalPath | None = output("Write the recoding, for smc publish apply.")
 
 
-class RecodedExtra(Extra):
+class RecodedExtra(Settings):
     """Settings of an estimate of either method."""
 
     recoding: LocalPath | None = own_file("Recoding", "The recoding of an earlier run: then the costs are exact.")
@@ -63,10 +63,13 @@ class Recoded(BySchema):
     """One recoding of both parties' rows. Its columns: the recoded ones, the kept ones, the sensitive one."""
 
     about = Description(
-        "", "recoding", afterwards="Each party recodes its own rows with smc publish apply --recoding.", phases=True
+        "",
+        "recoding",
+        afterwards="Each party recodes its own rows with smc publish apply --recoding.",
+        phases=True,
+        extra=RecodedExtra,
     )
     unread = "not published"
-    Extra = RecodedExtra
     settings: RecodedSettings
     # Creation of a task.
 
@@ -135,8 +138,8 @@ class Recoded(BySchema):
     # Description.
 
     @property
-    @override
     def question(self) -> str:
+        """Question of the disclosure, a phrase."""
         return (
             f"one recoding of {listed(self.settings.recode or ())}, by which each party publishes its own rows "
             f"({', '.join(self.models_in_words)})"

@@ -6,8 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from parties.base.settings import AtMost, LocalPath
-from parties.jobs.kind import Extra
+from parties.base.settings import AtMost, LocalPath, Settings
 from parties.jobs.privacy_models import Against, against
 from parties.jobs.release.settings import Epsilon, neighbours
 from parties.jobs.settings import BooleanSettings, of_people, own_file, public
@@ -58,7 +57,7 @@ class JointTableSettings(BooleanSettings, TabularSettings):
     at_most: AtMost | None = of_people()
 
 
-class JointTableExtra(Extra):
+class JointTableExtra(Settings):
     """Settings of `smc estimate publish joint-table`."""
 
     hidden: Annotated[int, Field(strict=True, ge=0)] = public(0, "Hidden", "Number of cells that will be hidden")

@@ -29,6 +29,7 @@ from parties.jobs.kind import (
     KindSettings,
     OnStep,
     Opened,
+    RunsAlone,
     State,
     Step,
 )
@@ -38,6 +39,7 @@ from parties.jobs.release.predicates import Predicate, canonical_text, parse
 from parties.jobs.release.question import Question
 from parties.jobs.release.reading import Cells
 from parties.jobs.release.settings import ReleaseSettings, check_columns, check_privacy, names_in
+from parties.jobs.result_files import Drawing, svg_file
 from parties.jobs.sentences import hidden, nothing_else_of_rows
 from parties.jobs.settings import public_parameters
 from parties.jobs.spending import EXACT, KEPT_BY_NODES, exact
@@ -52,11 +54,11 @@ if TYPE_CHECKING:
 COUNTABLE = 1 << 14  # numbers of a question whose cost is counted in a few seconds
 
 
-class Release(BySchema):
+class Release(BySchema, RunsAlone):
     """A question about rows whose answer has noise, unless it is exact or a decision."""
 
     Settings: ClassVar[type[KindSettings]] = ReleaseSettings
-    draws: ClassVar[bool] = False  # whether the answer is also drawn
+    draws: ClassVar[Drawing | None] = None  # draws the answer, if it is drawn
     counts_several: ClassVar[bool] = False  # whether several predicates are allowed
 
     @override
@@ -196,18 +198,8 @@ class Release(BySchema):
 
     @property
     @override
-    def subject(self) -> str:
-        return self.query.subject
-
-    @property
-    @override
     def target(self) -> str:
         return self.query.target or super().target
-
-    @property
-    @override
-    def question(self) -> str:
-        return self.query.learnt
 
     @property
     def exact(self) -> bool:
@@ -237,6 +229,8 @@ class Release(BySchema):
             Bits.once(query.bits or 0),
             tuple(mechanism.loss for mechanism in query.mechanisms),
             exact=effect,
+            question=query.learnt,
+            subject=query.subject,
         )
 
     @property
@@ -322,22 +316,10 @@ class Release(BySchema):
 
     @classmethod
     @override
-    def picture(cls, document: Document) -> str | None:
-        """Draw the numbers with their intervals."""
-        if not cls.draws:
-            return None
-        from parties.jobs.release.drawing import draw_svg  # matplotlib is slow to load
-
-        return draw_svg(document)
-
-    @classmethod
-    @override
     def files(cls) -> tuple[File, ...]:
-        if not cls.draws:
+        if cls.draws is None:
             return super().files()
-        drawn = File(
-            f"{cls.about.noun}.svg", "image/svg+xml", lambda result: cls.picture(result) or "", "svg", ("matplotlib",)
-        )
+        drawn = svg_file(cls.about.noun, cls.draws)
         return (*super().files(), drawn, File(f"{cls.about.noun}.csv", "text/csv", cls.table, "csv"))
 
     @classmethod

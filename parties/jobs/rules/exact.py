@@ -83,7 +83,8 @@ class ExactRules(RulesOfBoth, StoppingKind):
     def disclosure(self) -> Disclosure:
         """The openings: a bit for each candidate, and first which bound is the greater one."""
         at_most = None if self.settings.most is None else sum(self.largest) + 1
-        return Disclosure(self._reveals, self._opened, Bits(lambda step: step.size + (step.number == 0), at_most))
+        bits = Bits(lambda step: step.size + (step.number == 0), at_most)
+        return Disclosure(self._reveals, self._opened, bits, question=self.question)
 
     def _reveals(self, peer: str) -> list[str]:
         settings, things = self.settings, self.things

@@ -14,6 +14,7 @@ from parties.base.text import listed, quoted, visible
 from parties.jobs.kind import Description, Document, File, Inputs, KindSettings, Opened
 from parties.jobs.missing_values import LEAVE_OUT, missing_clause, missing_fields, with_gaps
 from parties.jobs.release import presenting
+from parties.jobs.result_files import SVG
 from parties.jobs.rules.drawing import draw_svg
 from parties.jobs.rules.settings import RulesSettings
 from parties.jobs.spending import KEPT_BY_NODES, exact
@@ -133,8 +134,8 @@ class RulesOfBoth(BySchema):
     # Description.
 
     @property
-    @override
     def question(self) -> str:
+        """Question of the disclosure, a phrase."""
         where = "rows" if self.settings.transaction is None else f"baskets by {self.settings.transaction}"
         gaps, values = missing_clause(self.settings.missing, self.with_gaps), listed(self.columns)
         return f"which values of {values} go together in the {where} of both tables, and which rules follow{gaps}"
@@ -221,14 +222,8 @@ class RulesOfBoth(BySchema):
 
     @classmethod
     @override
-    def picture(cls, document: Document) -> str | None:
-        return draw_svg(document)
-
-    @classmethod
-    @override
     def files(cls) -> tuple[File, ...]:
-        drawn = File("rules.svg", "image/svg+xml", lambda result: draw_svg(result), "svg")
-        return (*super().files(), drawn)
+        return (*super().files(), File("rules.svg", SVG, draw_svg, "svg"))
 
 
 def _sentence(rule: Document) -> str:

@@ -75,7 +75,8 @@ class NoisyRules(RulesOfBoth):
     @property
     @override
     def disclosure(self) -> Disclosure:
-        return Disclosure(self._reveals, self._opened, NO_BITS, tuple(noise.loss for noise in self.mechanisms))
+        spends = tuple(noise.loss for noise in self.mechanisms)
+        return Disclosure(self._reveals, self._opened, NO_BITS, spends, question=self.question)
 
     def _reveals(self, peer: str) -> list[str]:
         settings = self.settings

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -11,15 +11,29 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from pydantic import Field
 from typing_extensions import override
 
-from parties.base.settings import AtMost, Count
+from parties.base.settings import AtMost, Count, Settings
 from parties.base.text import did_you_mean, quoted
-from parties.jobs.kind import Bits, Counted, Disclosure, Extra, Inputs, Kind, KindSettings, Opened, typed_value
+from parties.jobs.kind import (
+    Bits,
+    Counted,
+    Disclosure,
+    Document,
+    Inputs,
+    Kind,
+    KindSettings,
+    OnStep,
+    Opened,
+    State,
+    Step,
+    typed_value,
+)
 from parties.jobs.sentences import nothing_else
 from parties.jobs.settings import BooleanSettings, of_people, private, public
 from smc.errors import InputError
 
 if TYPE_CHECKING:
     from smc.counting import Program
+    from smc.engines import Engine
 
 ROWS = "rows"  # every row of the table counts
 
@@ -41,16 +55,14 @@ class AmountSettings(BooleanSettings):
     at_most: AtMost | None = of_people(node=True)
 
 
-class BatchExtra(Extra):
+class BatchExtra(Settings):
     """Number of simultaneous questions, for an estimate."""
 
     batch: Annotated[int, Field(strict=True, ge=1, le=1 << 24)] = public(1, "Batch", "Number of simultaneous questions")
 
 
 class Batched(Kind):
-    """A question for which an estimate may count several at once."""
-
-    Extra = BatchExtra
+    """A question for which an estimate may count several at once: its description has `extra=BatchExtra`."""
 
     @abstractmethod
     def batch_program(self, batch: int, inputs: Inputs) -> Program:
@@ -65,6 +77,8 @@ class Amounts(Batched):
     """A question on one number of each party."""
 
     Settings = AmountSettings
+    asks: ClassVar[str]  # the question, a phrase
+    learnt: ClassVar[str]  # the result that both parties learn, a phrase
     opens: ClassVar[str]  # name of the value that a run opens
     width: ClassVar[int] = 1  # bits of that value
     settings: AmountSettings
@@ -72,12 +86,6 @@ class Amounts(Batched):
     def __init__(self, settings: KindSettings) -> None:
         super().__init__(settings)
         self._counted_values()  # refuse an unreadable setting here
-
-    @property
-    @override
-    def subject(self) -> str:
-        """Column or condition that is counted."""
-        return self.settings.of or ""
 
     @property
     @override
@@ -118,18 +126,15 @@ class Amounts(Batched):
     def disclosure(self) -> Disclosure:
         return Disclosure(
             lambda peer: [
-                f"We and {peer} both learn {self.learnt()}: {self.whose()}.",
+                f"We and {peer} both learn {self.learnt}: {self.whose()}.",
                 *nothing_else(peer, "number", f"it has at most {self.settings.bits} bits"),
             ],
             lambda state, step=None: {self.opens: 0 if state is None else 1},
             Bits.once(self.width if self.reads_table else 0),
+            question=f"{self.asks}: {self.whose()}",
+            subject=self.settings.of or "",
         )
 
-    @abstractmethod
-    def learnt(self) -> str:
-        """Return the result that both parties learn, as a phrase."""
-
-    @override
     def own(self, typed: Mapping[str, Any]) -> int:
         """Return the typed number; raise InputError if it exceeds the width."""
         value: int = typed_value(type(self), typed, "value")
@@ -137,6 +142,25 @@ class Amounts(Batched):
             bits = self.settings.bits
             raise InputError(f"value does not fit {bits} bits: it must be from 0 to 2^{bits} - 1")
         return value
+
+    @abstractmethod
+    def compared(self, engine: Engine, numbers: Any) -> Sequence[Any]:
+        """Return the answers for own numbers, uint64[questions]."""
+
+    @override
+    def batch_program(self, batch: int, inputs: Inputs) -> Program:
+        import numpy as np
+
+        return lambda engine: self.compared(engine, np.zeros(batch, dtype=np.uint64))
+
+    @override
+    def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
+        on_step(Step(0, 1, start, "comparing"))
+        return self.compared(engine, [data])[0]
+
+    @override
+    def document(self, state: State) -> Document:
+        return {"result": state}
 
     @contextmanager
     @override

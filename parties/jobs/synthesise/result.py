@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from parties.base.text import csv_text
 from parties.jobs.kind import Document
 from parties.jobs.release import presenting
 from parties.jobs.synthesise.settings import SynthesiseSettings
@@ -60,8 +59,4 @@ def rows_as_csv(document: Document) -> str:
     """Return the synthetic rows as CSV with a header."""
     names = list(document["rows"])
     texts = [np.array(document["values"][name], dtype=object)[document["rows"][name]] for name in names]
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(names)
-    writer.writerows(zip(*texts, strict=True))
-    return stream.getvalue()
+    return csv_text([names, *zip(*texts, strict=True)])

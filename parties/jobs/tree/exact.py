@@ -147,17 +147,13 @@ class ExactTree(JointTree, StoppingKind):
 
     @property
     @override
-    def question(self) -> str:
-        rules = " under rules for its leaves" if self.problem.rules.any else ""
-        pruned = f", pruned while it grows ({self.settings.prune})" if self.problem.prune else ""
-        return f"a decision tree that predicts {self.target} from the rows of both parties (ID3){rules}{pruned}"
-
-    @property
-    @override
     def disclosure(self) -> Disclosure:
         """The openings of the tree alone."""
         from protocols.openings import opened
 
+        rules = " under rules for its leaves" if self.problem.rules.any else ""
+        pruned = f", pruned while it grows ({self.settings.prune})" if self.problem.prune else ""
+        tree = f"a decision tree that predicts {self.target} from the rows of both parties (ID3)"
         return Disclosure(
             lambda peer: [
                 f"We and {peer} both learn the decision tree for {self.target} of both tables' rows together.",
@@ -166,6 +162,8 @@ class ExactTree(JointTree, StoppingKind):
             ],
             lambda state, step=None: opened(self.problem, (state,), step),
             Bits(lambda step: self.bits_of_nodes(step.size), self.bits_of_nodes(self._most_nodes)),
+            question=tree + rules + pruned,
+            subject=self.target,
         )
 
     def bits_of_nodes(self, nodes: int) -> int:

@@ -52,11 +52,6 @@ class HoldoutTree(ExactTree):
 
     @property
     @override
-    def question(self) -> str:
-        return f"{super().question}, then pruned by rows held out"
-
-    @property
-    @override
     def disclosure(self) -> Disclosure:
         """The openings of the tree, and of each split whether it becomes a leaf, and its class."""
         from protocols import cost_model
@@ -86,7 +81,8 @@ class HoldoutTree(ExactTree):
 
         grown = self.bits_of_nodes(cost_model.most_nodes(self.problem))
         most = grown + sum(cost_model.most_splits(self.problem)) * of_split
-        return Disclosure(reveals, opened, Bits(bits, most))
+        question = f"{of_tree.question}, then pruned by rows held out"
+        return replace(of_tree, reveals=reveals, opened=opened, bits=Bits(bits, most), question=question)
 
     # Cost and execution.
 

@@ -45,10 +45,9 @@ class JointTree(BySchema):
         integers=True,
         phases=True,
         page="tree",
+        extra=Id3Extra,
     )
     Settings: ClassVar[type[ExactSettings]] = Id3Settings
-    Extra = Id3Extra
-    picture = staticmethod(result.picture)
     settings: Any  # of type `Settings`
     target = ""  # class column of a task
     specified: ClassVar[tuple[str, ...]]  # parameters in a specification, beside the schema and the profile
@@ -218,11 +217,6 @@ class JointTree(BySchema):
     def classes(self) -> int:
         """Number of classes."""
         return len(self.schema.attributes[self.target])
-
-    @property
-    @override
-    def subject(self) -> str:
-        return self.target
 
     @override
     def parameters(self) -> dict[str, Any]:

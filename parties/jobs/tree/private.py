@@ -114,19 +114,14 @@ class PrivateTree(SeveralTrees):
 
     @property
     @override
-    def question(self) -> str:
-        trees = "a decision tree" if self.settings.trees == 1 else f"{self.settings.trees} decision trees that vote"
-        return (
-            f"{trees} for {self.target} from the rows of both parties, with noise (epsilon {self.settings.epsilon:g})"
-        )
-
-    @property
-    @override
     def disclosure(self) -> Disclosure:
         from protocols.release.tree_openings import opened
 
         opens = lambda state, step=None: opened(self.problem, state, step)  # noqa: E731
-        return Disclosure(self._reveals, opens, NO_BITS, self._losses)
+        trees = "a decision tree" if self.settings.trees == 1 else f"{self.settings.trees} decision trees that vote"
+        noise = f"with noise (epsilon {self.settings.epsilon:g})"
+        question = f"{trees} for {self.target} from the rows of both parties, {noise}"
+        return Disclosure(self._reveals, opens, NO_BITS, self._losses, question=question, subject=self.target)
 
     def _reveals(self, peer: str) -> list[str]:
         settings = self.settings

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from parties.jobs.kind import Document, File
+from parties.jobs.result_files import SVG
 from parties.tables.delimited import MISSING
 from parties.tables.schema import Schema
 from parties.tables.types import OrderedType, type_of
@@ -170,7 +171,7 @@ FILES = (
     File("tree.txt", "text/plain", text),
     File("rules.txt", "text/plain", rules, "rules"),
     File("tree.dot", "text/vnd.graphviz", dot, "dot", ("graphviz",)),
-    File("tree.svg", "image/svg+xml", picture, "svg"),
+    File("tree.svg", SVG, picture, "svg"),
 )
 
 

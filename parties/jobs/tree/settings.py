@@ -6,9 +6,8 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from parties.base.settings import AtMost, Count, LocalPath
+from parties.base.settings import AtMost, Count, LocalPath, Settings
 from parties.jobs import privacy_models as models
-from parties.jobs.kind import Extra
 from parties.jobs.settings import AnyField, of_people, output, own_file, public
 from parties.jobs.spending import Adjacency
 from parties.jobs.stopping import MostBytes, most_bytes_field
@@ -172,7 +171,7 @@ class ForestSettings(ExactSettings):
     svg: LocalPath | None = output("Draw the first tree as SVG.")
 
 
-class Id3Extra(Extra):
+class Id3Extra(Settings):
     """Settings of `smc estimate id3`."""
 
     tree: LocalPath | None = own_file("Tree", "The tree of an earlier run: then the costs are exact.")

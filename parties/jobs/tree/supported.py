@@ -77,7 +77,8 @@ class SupportedTree(ExactTree):
             return 0 if open_depth(step.state.tree) is None else of_tree.bits.of_step(step)
 
         loss = PureLoss("leaf counts, discrete Laplace", self.noise.epsilon, adjacency=adjacency)
-        return Disclosure(reveals, opened, Bits(bits, of_tree.bits.at_most), (loss,), opens_exact_too=True)
+        of_both = Bits(bits, of_tree.bits.at_most)
+        return replace(of_tree, reveals=reveals, opened=opened, bits=of_both, spends=(loss,), opens_exact_too=True)
 
     # Cost and execution.
 

@@ -223,7 +223,7 @@ def public(record: Record) -> dict[str, Any]:
         "purpose": job.purpose,
         "table": record.table,
         "peer_table": job.tables[1 - party],
-        "target": job.task.subject,
+        "target": job.task.disclosure.subject,
         "columns": list(job.task.columns),
         "parameters": {name: parameters[name] if name in job.specification else None for name in parameters},
         "digest": job.digest,

@@ -7,9 +7,7 @@ and the lines of its entries.
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import json
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -17,6 +15,7 @@ from typing import Any
 
 from parties.base import files
 from parties.base.canonical import canonical
+from parties.base.text import csv_text
 from parties.node.records.chain import EMPTY, Archive, Row, SignedHead
 from parties.node.records.statements import Head
 from smc.errors import InputError
@@ -83,11 +82,7 @@ def read_archives(paths: Iterable[Path], read: Callable[[Path], bytes] = files.r
 
 def to_csv(rows: Iterable[Row]) -> str:
     """Return all entries as CSV with a header; the fields are one JSON object."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(Row._fields)
-    writer.writerows(rows)
-    return text.getvalue()
+    return csv_text([Row._fields, *rows])
 
 
 def read_lines(path: Path) -> tuple[list[Row], SignedHead | None]:

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parties.base.report import Report, csv_text
+from parties.base.report import Report
+from parties.base.text import csv_text
 from smc.errors import InputError
 
 DATA = {"rows": 12345, "right": 0.5, "names": ["a", "b"], "none": None, "part": {"sent": 1_400_000}}

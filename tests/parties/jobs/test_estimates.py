@@ -193,7 +193,7 @@ def test_an_estimate_is_what_it_says(
     both = [inputs(party, drawn(chance)) for party in (0, 1)]
     fields = {"protocol": name, **({} if name == "circuit" else {"table": "days"}), **asked}
     task = propose(read_job(fields), both[0]).task
-    ahead = task.cost(both[0], type(task).Extra())
+    ahead = task.cost(both[0], task.about.extra())
     assert ahead.estimate == word
     costs, most = forecast(ahead.program, profile).costs, ahead.most(profile)
     try:

@@ -300,7 +300,11 @@ def test_the_peer_reads_the_same_task(
     assert type(theirs) is type(ours)
     assert canonical(theirs.specification()) == canonical(ours.specification())
     assert theirs.parameters() == ours.parameters()
-    assert (theirs.subject, theirs.columns, theirs.question) == (ours.subject, ours.columns, ours.question)
+    assert (theirs.disclosure.subject, theirs.columns, theirs.disclosure.question) == (
+        ours.disclosure.subject,
+        ours.columns,
+        ours.disclosure.question,
+    )
     assert (theirs.reads_table, asked(theirs)) == (ours.reads_table, asked(ours))
     assert theirs.disclosure.reveals("bob") == ours.disclosure.reveals("bob")
     told = theirs.parameters()
@@ -387,7 +391,7 @@ def test_what_a_table_says_comes_into_the_specification(inputs: Callable[[dict[s
     """Of id3 the schema, the target and the bound of the table, of a majority its target's values."""
     tree = made(inputs, protocol="id3", table="days", columns=["rain"]).task
     assert tree.columns == ("rain", "play")
-    assert (tree.subject, tree.parameters()["max_rows"]) == ("play", 100)
+    assert (tree.disclosure.subject, tree.parameters()["max_rows"]) == ("play", 100)
     vote = made(inputs, protocol="majority", table="days").task
     assert vote.specification()["classes"] == list(SCHEMA.attributes["play"])
     assert vote.reads_table

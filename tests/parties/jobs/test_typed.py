@@ -60,8 +60,8 @@ def test_nothing_private_is_told(name: str, inputs: Callable[[dict[str, Any]], I
         assert not private & task.parameters().keys()
         said = [
             *task.disclosure.reveals("bob"),
-            task.question,
-            task.subject,
+            task.disclosure.question,
+            task.disclosure.subject,
             canonical(task.specification()),
             task.cost(Inputs()).assumed,
         ]

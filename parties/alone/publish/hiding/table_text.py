@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from parties.base.report import csv_text
+from parties.base.text import csv_text
 
 HIDDEN = "x"
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar
 
@@ -11,7 +9,8 @@ import numpy as np
 from pydantic import Field
 from typing_extensions import override
 
-from parties.base.text import quoted
+from parties.base.text import csv_text, quoted
+from parties.jobs.evaluate.drawing import draw_svg
 from parties.jobs.evaluate.figures import Figures, stability
 from parties.jobs.evaluate.scored import Scored, Scoring, TargetSettings
 from parties.jobs.kind import Description, Document
@@ -57,7 +56,7 @@ class Report(Scoring):
         job_example="--scores score --target outcome --epsilon 1",
     )
     Settings: ClassVar[type[DrawnSettings]] = ReportSettings
-    draws = True
+    draws = staticmethod(draw_svg)
 
     @override
     def ask(self) -> Question:
@@ -143,19 +142,8 @@ class Report(Scoring):
 
     @classmethod
     @override
-    def picture(cls, document: Document) -> str | None:
-        from parties.jobs.evaluate.drawing import draw_svg  # matplotlib takes its time to load
-
-        return draw_svg(document)
-
-    @classmethod
-    @override
     def table(cls, document: Document) -> str:
         """Return calibration and lift of all bins as CSV."""
-        stream = io.StringIO()
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(["from", "to", "rows", "share", "low", "high", "lift"])
         lifts = {line["from"]: line["value"] for line in document["lift"]}
-        for line in document["calibration"]:
-            writer.writerow([*line.values(), lifts[line["from"]]])
-        return stream.getvalue()
+        rows = ([*line.values(), lifts[line["from"]]] for line in document["calibration"])
+        return csv_text([["from", "to", "rows", "share", "low", "high", "lift"], *rows])

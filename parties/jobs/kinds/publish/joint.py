@@ -93,6 +93,7 @@ class PublishJoint(Recoded, StoppingKind):
                 lambda step: (0 if step.number else begun) + step.size * of_class,
                 begun + max(1, 2 * classes - 1) * of_class,  # for the maximum classes of values or rows
             ),
+            question=self.question,
         )
 
     # Cost.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -49,9 +50,9 @@ class JointTable(BySchema):
         example="--by county --across benefit --to analyst.crt --out sealed.json ",
         job_example="--by county --across benefit --epsilon 1",
         afterwards="If it is sealed, the analyst opens it with smc publish open.",
+        extra=JointTableExtra,
     )
     Settings = JointTableSettings
-    Extra = JointTableExtra
     settings: JointTableSettings
 
     # Making a task.
@@ -131,26 +132,17 @@ class JointTable(BySchema):
 
     @property
     @override
-    def subject(self) -> str:
-        return self.layout.axes[-1]
-
-    @property
-    @override
-    def question(self) -> str:
+    def disclosure(self) -> Disclosure:
         what = "rows" if self.settings.summed is None else f"the sum of {self.settings.summed}"
         few = f"cells of fewer than {self.settings.threshold:,} rows hidden"
-        return f"a table of {what} by {listed(self.layout.axes)}, {few}{self.form.words}"
+        question = f"a table of {what} by {listed(self.layout.axes)}, {few}{self.form.words}"
+        return replace(self.form.disclosure(self.at_most), question=question, subject=self.layout.axes[-1])
 
     @override
     def parameters(self) -> dict[str, Any]:
         """Return the public settings, with the analyst by name and fingerprint."""
         values = super().parameters()
         return {**values, "analyst": None if values["analyst"] is None else analyst.told(values["analyst"])}
-
-    @property
-    @override
-    def disclosure(self) -> Disclosure:
-        return self.form.disclosure(self.at_most)
 
     @override
     def misfit(self, inputs: Inputs) -> str | None:

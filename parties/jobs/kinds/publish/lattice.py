@@ -139,6 +139,7 @@ class PublishLattice(Recoded):
             self._reveals,
             lambda state, step=None: opened(len(self.columns), state, step),
             Bits(self._bits_of_step, self._bits_at_most),
+            question=self.question,
         )
 
     def _reveals(self, peer: str) -> list[str]:

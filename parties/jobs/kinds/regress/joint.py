@@ -22,6 +22,7 @@ from parties.jobs.kind import (
     KindSettings,
     OnStep,
     Opened,
+    RunsAlone,
     State,
     States,
     Step,
@@ -42,6 +43,7 @@ from parties.jobs.regress.reading import (
 from parties.jobs.regress.settings import SQUARES, RegressSettings, completed
 from parties.jobs.regress.squares import Squares
 from parties.jobs.release.reading import fingerprint
+from parties.jobs.result_files import SVG
 from parties.jobs.sentences import changed
 from parties.jobs.spending import KEPT_BY_NODES
 from parties.jobs.tabular import BySchema
@@ -64,7 +66,7 @@ WAYS = {
 }
 
 
-class RegressJoint(BySchema):
+class RegressJoint(BySchema, RunsAlone):
     """Learn a linear classifier from the rows of both parties. Both learn its weights, found with noise.
 
     By gradient descent, each party sums the gradients of its own rows. Both learn the sums of the two, with
@@ -80,7 +82,6 @@ class RegressJoint(BySchema):
         phases=True,
     )
     Settings = RegressSettings
-    picture = staticmethod(result.picture)  # the weights
     settings: RegressSettings
 
     # Making a task.
@@ -162,21 +163,8 @@ class RegressJoint(BySchema):
         return self.settings.target
 
     @property
-    @override
-    def subject(self) -> str:
-        return self.target
-
-    @property
     def _model(self) -> str:
         return "a linear classifier" if self.classifies else "a linear model"
-
-    @property
-    @override
-    def question(self) -> str:
-        return (
-            f"{self._model} for {self.target} from the rows of both parties, by {WAYS[self.settings.method]} "
-            f"(epsilon {self.settings.epsilon:g})"
-        )
 
     @property
     @override
@@ -184,7 +172,10 @@ class RegressJoint(BySchema):
         def opened(state: State, step: int | None = None) -> dict[str, int]:
             return {self.method.what: sum(map(len, state if step is None else state[step : step + 1]))}
 
-        return Disclosure(self._reveals, opened, NO_BITS, self.method.spends)
+        way = f"by {WAYS[self.settings.method]} (epsilon {self.settings.epsilon:g})"
+        question = f"{self._model} for {self.target} from the rows of both parties, {way}"
+        spends = self.method.spends
+        return Disclosure(self._reveals, opened, NO_BITS, spends, question=question, subject=self.target)
 
     def _reveals(self, peer: str) -> list[str]:
         settings = self.settings
@@ -317,4 +308,4 @@ class RegressJoint(BySchema):
     @classmethod
     @override
     def files(cls) -> tuple[File, ...]:
-        return (*super().files(), File(f"{cls.about.noun}.svg", "image/svg+xml", cls.picture, "svg"))
+        return (*super().files(), File(f"{cls.about.noun}.svg", SVG, result.picture, "svg"))

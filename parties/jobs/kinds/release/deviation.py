@@ -26,6 +26,7 @@ from typing_extensions import override
 
 from parties.jobs.kind import Description
 from parties.jobs.kinds.release.sum import SumSettings
+from parties.jobs.release.drawing import draw_svg
 from parties.jobs.release.kind import Release
 from parties.jobs.release.noise import CONFIDENCE, Noise
 from parties.jobs.release.question import Part, Question, own_vector, plain, sums
@@ -44,7 +45,7 @@ class Deviation(Release):
     name = "release deviation"
     about = Description("Noisy standard deviation", "deviation", example="--column visits --by sex --epsilon 1")
     Settings = SumSettings
-    draws = True
+    draws = staticmethod(draw_svg)
     streamed = True
 
     @override

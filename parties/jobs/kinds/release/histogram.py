@@ -10,6 +10,7 @@ import numpy as np
 from typing_extensions import override
 
 from parties.jobs.kind import Description
+from parties.jobs.release.drawing import draw_svg
 from parties.jobs.release.kind import Release
 from parties.jobs.release.noise import Noise
 from parties.jobs.release.postprocessing import percentages
@@ -38,7 +39,7 @@ class Histogram(Release):
     name = "release histogram"
     about = Description("Noisy histogram", "histogram", example="--by outcome --epsilon 1")
     Settings: ClassVar[type[DrawnSettings]] = HistogramSettings
-    draws = True
+    draws = staticmethod(draw_svg)
 
     @override
     def ask(self) -> Question:

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing_extensions import override
 
 from parties.jobs.kind import Description
+from parties.jobs.release.drawing import draw_svg
 from parties.jobs.release.kind import Release
 from parties.jobs.release.question import Part, Question, number, own_vector, sums
 from parties.jobs.release.settings import DrawnSettings, GroupSettings
@@ -37,7 +38,7 @@ class Sum(Release):
     name = "release sum"
     about = Description("Noisy sum", "sum", example="--column visits --by sex --epsilon 1")
     Settings = SumSettings
-    draws = True
+    draws = staticmethod(draw_svg)
     streamed = True
 
     @override

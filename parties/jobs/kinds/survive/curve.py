@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 from typing_extensions import override
 
+from parties.base.text import csv_text
 from parties.jobs.kind import Description, Document
 from parties.jobs.release.kind import Release
 from parties.jobs.release.noise import Noise
@@ -17,6 +16,7 @@ from parties.jobs.release.postprocessing import consistent
 from parties.jobs.release.presenting import INTERVAL, about, aligned, amount, shown
 from parties.jobs.release.question import Part, Question, own_vector, plain, sums
 from parties.jobs.release.settings import DrawnSettings
+from parties.jobs.survive.drawing import draw_svg
 from parties.jobs.survive.estimates import curve, is_open, log_rank, median
 from parties.jobs.survive.times import Times, TimesSettings, arm_column, times
 from parties.jobs.tabular_settings import Name
@@ -42,7 +42,7 @@ class Curve(Release):
     name = "survive curve"
     about = Description("Survival curve", "survival", example="--time months --event died --arm arm --epsilon 1")
     Settings: ClassVar[type[DrawnSettings]] = CurveSettings
-    draws = True
+    draws = staticmethod(draw_svg)
 
     @override
     def ask(self) -> Question:
@@ -142,23 +142,14 @@ class Curve(Release):
 
     @classmethod
     @override
-    def picture(cls, document: Document) -> str | None:
-        from parties.jobs.survive.drawing import draw_svg  # matplotlib takes its time to load
-
-        return draw_svg(document)
-
-    @classmethod
-    @override
     def table(cls, document: Document) -> str:
         """Return the points of all curves as CSV."""
-        stream = io.StringIO()
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(["arm", "bin", "until", "at_risk", "events", "survival", "low", "high"])
+        rows = [["arm", "bin", "until", "at_risk", "events", "survival", "low", "high"]]
         for table in document["curves"]:
             for point, until in zip(table["points"], document["edges"][1:], strict=True):
                 bin_, *numbers = point.values()
-                writer.writerow([table["arm"], bin_, until, *numbers])
-        return stream.getvalue()
+                rows.append([table["arm"], bin_, until, *numbers])
+        return csv_text(rows)
 
 
 def _short(numbers: Sequence[float]) -> list[float]:

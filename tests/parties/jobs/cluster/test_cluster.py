@@ -21,6 +21,7 @@ from parties.jobs.cluster.points import Axis, Grid, usual_parts
 from parties.jobs.inputs import Inputs
 from parties.jobs.kinds.cluster import Cluster
 from parties.jobs.release.noise import Noise
+from parties.jobs.result_files import picture as svg_of
 from parties.tables.schema import Schema
 from protocols.release.centroids import UNIT, nearest, packed
 from smc.counting import forecast
@@ -254,7 +255,7 @@ def test_what_is_shown() -> None:
         text = Cluster.text(document, 0)
         assert "epsilon 1 (add-remove)" in text
         assert ("3 rounds of k-means, the first on 11 cells" in text) == (given_.get("method") == "in-process")
-        assert "2 clusters" in Cluster.picture(document)
+        assert "2 clusters" in svg_of(Cluster.files(), document)
         assert "with noise that neither knows" in task.disclosure.reveals("bob")[0]
 
 

@@ -18,6 +18,7 @@ from parties.jobs.kinds.evaluate.drift import Drift, DriftSettings
 from parties.jobs.kinds.evaluate.report import Report, ReportSettings
 from parties.jobs.release.noise import laplace
 from parties.jobs.release.postprocessing import consistent
+from parties.jobs.result_files import picture as svg_of
 from parties.models.load import columns_of, numbers_of
 from parties.tables.schema import Schema
 from parties.tables.types import Domain, FlagType, IntegerType, RealType
@@ -121,7 +122,7 @@ def test_exact_figures_are_scikit_learns() -> None:
     assert [line["group"] for line in document["stability"]] == ["2025"]
     text = task.text(document, 0)
     assert "area under the ROC curve" in text
-    assert Report.picture(document).startswith("<?xml")
+    assert svg_of(Report.files(), document).startswith("<?xml")
     assert Report.table(document).count("\n") == 11
     json.dumps(document)
 
@@ -258,7 +259,7 @@ def test_a_target_that_does_not_vary_is_told_as_it_is(rows: list[dict[str, str]]
     document = task.document(state_of(task, [rows, []], "clear"))
     assert document["auc"] == {"value": None, "low": 0.0, "high": 1.0}
     assert "-" in task.text(document, 0)
-    assert Report.picture(document)
+    assert svg_of(Report.files(), document)
     enough = of(Auc, AucSettings, **COLUMN, at_least=0.0)
     assert not enough.document(state_of(enough, [rows, []], "clear"))["answer"]
 

@@ -25,6 +25,7 @@ from parties.jobs.regress.output import Output
 from parties.jobs.regress.reading import rows_of
 from parties.jobs.regress.settings import RegressSettings, default_delta
 from parties.jobs.release.noise import Noise
+from parties.jobs.result_files import picture as svg_of
 from parties.models.linear import LinearModel
 from parties.node.budget.composition import composed, epsilon_at
 from parties.sources.settings import TableSettings
@@ -142,7 +143,7 @@ def test_weights_that_are_mostly_noise_are_said_to_be(monkeypatch: pytest.Monkey
         assert document["mostly_noise"] is True
         said = f"the weights {word} mostly noise: too few rows for this epsilon"
         assert said in made.text(document, 0).splitlines()
-        assert said in made.picture(document)
+        assert said in svg_of(made.files(), document)
         assert "a constant answer may be as good" in made.text(document, 0).splitlines()
     made = task(**OUTPUT, epsilon=16.0, **{"lambda": 0.5})
     document = made.document(state_of(made))
@@ -232,7 +233,7 @@ def test_what_is_said_of_a_result(fields: dict[str, Any]) -> None:
     )
     document = json.loads(json.dumps(made.document(state)))
     assert document == made.document(state)
-    text, picture = made.text(document, 0), made.picture(document)
+    text, picture = made.text(document, 0), svg_of(made.files(), document)
     assert text.endswith("is good\n")
     by = "3 choices among 33 weights" if fields is CHOICES else f"lambda {document['lambda']:g}"
     for said in ("intercept", "epsilon 1", by, "age, each 1 above "):
@@ -249,7 +250,7 @@ def test_what_is_said_of_a_result(fields: dict[str, Any]) -> None:
     assert RegressJoint.agreed(made.specification()).specification() == made.specification()
     assert "with noise that neither knows" in made.disclosure.reveals("bob")[0]
     assert "differential privacy" in made.disclosure.reveals("bob")[1]
-    assert "nois" in made.question
+    assert "nois" in made.disclosure.question
 
 
 def test_public_numbers_choose_the_rest() -> None:

@@ -21,6 +21,7 @@ from parties.jobs.regress import squares
 from parties.jobs.regress.settings import RegressSettings
 from parties.jobs.regress.squares import Squares
 from parties.jobs.release.noise import Noise
+from parties.jobs.result_files import picture as svg_of
 from parties.models.linear import LinearModel
 from parties.models.linear import score as score_of
 from parties.tables.delimited import Columns
@@ -241,7 +242,7 @@ def test_the_model_predicts_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     assert made.text(document, 0).splitlines()[1].split()[-1] == f"{document['weight_noise']['intercept']:.3g}"
     assert made.text(document, 0).splitlines()[-1] == "a row's number is the sum of its cells, from -100 to 900"
-    assert "What adds to cost" in made.picture(document)
+    assert "What adds to cost" in svg_of(made.files(), document)
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import pytest
 from parties.commands.kinds import example_of
 from parties.jobs import kinds
 from parties.jobs.release.presenting import aligned, numbers_as_csv, text
+from parties.jobs.result_files import picture as svg_of
 from parties.tables.schema import Schema
 from tests.support.questions import SCHEMA, asked
 
@@ -97,14 +98,14 @@ def test_nobodys_words_do_anything(name: str) -> None:
     state = [1] * (task.query.numbers if name not in ("top", "median") else 3 if name == "median" else 1)
     found = task.document(state)
     assert all(line.isprintable() for line in text(found).splitlines())
-    picture = type(task).picture(found)
+    picture = svg_of(type(task).files(), found)
     assert (picture is None) == (not type(task).draws)
     if picture is not None:
         root = ElementTree.fromstring(picture)
         words = "".join(root.itertext())
         assert "\u202e" not in words
         assert not root.findall(".//{http://www.w3.org/2000/svg}b")
-        assert type(task).picture(found) == picture
+        assert svg_of(type(task).files(), found) == picture
 
 
 def test_every_question_has_a_title_and_a_line() -> None:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from mlxtend.frequent_patterns import apriori, association_rules
 
 from parties.jobs import kinds
+from parties.jobs.result_files import picture as svg_of
 from parties.jobs.rules.exact import Found
 from parties.jobs.rules.joint import shown
 from parties.tables.schema import Schema
@@ -71,7 +72,7 @@ def test_missing_values_are_no_items_as_in_mlxtend() -> None:
         document = task.document(state)
         found[missing] = {frozenset(items) for items in document["sets"]}
         assert document["missing"] == missing
-        assert "missing values of 'a', 'b'" in task.question
+        assert "missing values of 'a', 'b'" in task.disclosure.question
         assert "missing values of 'a', 'b'" in task.text(document, 0)
     assert found["leave out"] == {*apriori(hot, min_support=0.1, use_colnames=True, max_len=4)["itemsets"]}
     assert any("a=?" in items for items in found["value"])
@@ -243,7 +244,7 @@ def test_result_as_text_and_picture() -> None:
     document = task.document(state_of(task, (lines, lines)))
     assert document["rules"] == [] or document["sets"]
     assert "frequent sets" in task.text(document, 0)
-    assert (task.picture(document) or "").startswith("<?xml")
+    assert (svg_of(task.files(), document) or "").startswith("<?xml")
 
 
 @pytest.mark.parametrize(

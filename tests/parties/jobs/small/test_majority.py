@@ -21,10 +21,10 @@ def test_what_is_told_of_typed_counts_names_the_classes() -> None:
 
 def test_of_a_table_the_target_names_them() -> None:
     task = Majority.proposed(MajoritySettings(), Inputs(schema=SCHEMA))
-    assert (task.subject, task.classes, task.columns) == ("play", ("yes", "no"), ("play",))
+    assert (task.disclosure.subject, task.classes, task.columns) == ("play", ("yes", "no"), ("play",))
     assert "classes" not in task.parameters()
     again = Majority.agreed(task.specification())
-    assert (again.subject, again.classes, again.reads_table) == ("play", ("yes", "no"), True)
+    assert (again.disclosure.subject, again.classes, again.reads_table) == ("play", ("yes", "no"), True)
     assert again.specification() == task.specification()
 
 

@@ -13,6 +13,7 @@ from parties.jobs.kinds.survive.compare import Compare, CompareSettings
 from parties.jobs.kinds.survive.curve import Curve, CurveSettings
 from parties.jobs.release.noise import laplace
 from parties.jobs.release.postprocessing import consistent
+from parties.jobs.result_files import picture as svg_of
 from parties.jobs.survive.estimates import curve, log_rank, median
 from parties.tables.schema import Schema
 from parties.tables.types import DateType, Domain, FlagType, IntegerType
@@ -156,7 +157,7 @@ def test_an_exact_curve_is_statsmodels() -> None:
     text = task.text(document, 0)
     assert "log-rank" in text
     assert "median" in text
-    assert Curve.picture(document).startswith("<?xml")
+    assert svg_of(Curve.files(), document).startswith("<?xml")
     assert Curve.table(document).count("\n") == 1 + 2 * len(BINS)
 
 

@@ -82,8 +82,8 @@ def test_what_is_promised() -> None:
         "(ordered distance).",
         "Who has rows in a leaf can subtract them: of the other's rows alone these rules promise nothing.",
     ]
-    assert "rules" in task(**ALL).question
-    assert "rules" not in task(plain=True).question
+    assert "rules" in task(**ALL).disclosure.question
+    assert "rules" not in task(plain=True).disclosure.question
 
 
 @pytest.mark.parametrize(
