@@ -138,7 +138,7 @@ def trees() -> str:
         "",
         _wrapped(
             "`smc estimate` shows two numbers before a run. *Typical* is a forecast from public numbers alone. *At "
-            f"most* is an upper bound that holds for any rows: {below or 'none'} of {len(bounded)} jobs cost more. The first "
+            f"most* is an upper bound for any rows: {below or 'none'} of {len(bounded)} jobs cost more. The first "
             "table counts the jobs whose typical forecast is at least half and at most twice their bytes. *Targets* "
             "are trees for the target of each table. *Other columns* are trees for another column of the table as the "
             "target. The constants of the forecast were fitted to these same trees, so expect larger errors on other "

@@ -33,7 +33,7 @@ def known_only(where: Predicate, schema: Schema, columns: Sequence[str]) -> Pred
         if MISSING in values:
             wanted[column] = tuple(value for value in values if value != MISSING)
             if not wanted[column]:
-                raise InputError(f"missing: no value of {column!r} is left; set missing to value")
+                raise InputError(f"missing: no value of {column!r} remains; set missing to value")
     return Predicate(tuple((column, wanted[column]) for column in schema.attributes if column in wanted))
 
 

@@ -246,7 +246,9 @@ def csv_columns(path: Path, spelling: FormatSettings = PLAIN, max_rows: int | No
         file = open_csv(path, spelling, resources)
         lines = _Lines(path, spelling, file.records)
         if max_rows is not None and file.records > max_rows:
-            raise InputError(f"{path}, line {lines[max_rows]}: more than {max_rows} rows, the agreed bound (max_rows)")
+            raise InputError(
+                f"{path}, line {lines[max_rows]}: more than {max_rows} rows, the agreed bound; raise max_rows"
+            )
         clean = _Cleaner()
         cells: list[list[str]] = [[] for _ in file.names]
         engine = resources.enter_context(duckdb.connect(":memory:", config=OPTIONS))

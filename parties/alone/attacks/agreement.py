@@ -105,8 +105,8 @@ def agreement(
     labels, published_places = np.unique(np.array(published, dtype=object).astype(str), return_inverse=True)
     if len(values) * len(labels) > MOST_PAIRS:
         raise InputError(
-            f"column {quoted(column)}: {len(values):,} values against {len(labels):,} are too many: group them, or "
-            "leave it out"
+            f"column {quoted(column)}: {len(values):,} values times {len(labels):,} of the other column are too "
+            f"many; group the values, or leave the column out"
         )
     similar = np.zeros((len(values), len(labels)), dtype=np.float32)
     numbers = _numbers(values)

@@ -126,7 +126,7 @@ def by_threshold(members: Floats, others: Floats, random: np.random.Generator) -
         ValueError: there are fewer than two rows of either kind
     """
     if min(len(members), len(others)) < 2:
-        raise ValueError("the attack takes at least two rows of either kind")
+        raise ValueError("the attack needs at least two rows of members and two of others")
     (choosing, judged), (choosing_others, judged_others) = (
         np.array_split(random.permutation(values), 2) for values in (members, others)
     )

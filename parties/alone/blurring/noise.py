@@ -185,7 +185,10 @@ def at_privacy(kind: NoiseKind, privacy: float, low: float, high: float, confide
         raise InputError(f"confidence must be over 0 and below 1, not {confidence:g}")
     interval = privacy * (high - low)
     if not LEAST < privacy / confidence < MOST:
-        raise InputError(f"privacy {privacy:g} at confidence {confidence:g}: choose numbers nearer to 1")
+        raise InputError(
+            f"privacy {privacy:g} at confidence {confidence:g}: the noise would be too large or too "
+            f"small to compute; choose privacy near 1 and confidence near 0.95"
+        )
     if kind == "uniform":
         return Uniform(interval / confidence / 2)
     if kind == "gaussian":

@@ -58,7 +58,7 @@ class Response:
         Before this correction they are unbiased. InputError if keep is 0: answers then contain no information.
         """
         if not self.keep:
-            raise InputError("keep is 0, so answers do not depend on the truth")
+            raise InputError("keep is 0, so answers do not depend on the truth; set keep above 0")
         probabilities = (counts / counts.sum() - (1 - self.keep) / self.size) / self.keep
         probabilities = np.maximum(probabilities, 0)
         return np.asarray(probabilities / probabilities.sum())

@@ -131,7 +131,9 @@ class BitHistogram(Mechanism):
     def check(self) -> None:
         check_bounds(self.low, self.high)
         if self.per_report > self.buckets:
-            raise InputError(f"told must be <= buckets, {self.buckets}, not {self.per_report}")
+            raise InputError(
+                f"told: is {self.per_report}, more than the {self.buckets} buckets; choose at most this number"
+            )
 
     @cached_property
     def _flip(self) -> int:

@@ -63,7 +63,7 @@ def read_tally(path: Path, plan: LocalPlan, mechanism: Mechanism) -> NDArray[np.
                 raise InputError(f"{path}: is neither a file of reports nor a tally")
             if first.endswith(b"\r\n"):
                 raise InputError(
-                    f"{path}: its lines end in CRLF, and were changed on the way; send it as it was written"
+                    f"{path}: its lines end in CRLF, so a program changed the file; send the file as it was written"
                 )
             if first != header(plan):
                 raise InputError(f"{path}: its reports were made by another plan")
@@ -102,7 +102,7 @@ def candidates(path: Path) -> tuple[str, ...]:
     """Read candidate texts, one a line, without empty lines and repetitions."""
     texts = tuple(dict.fromkeys(line.strip() for line in files.read_text(path).splitlines() if line.strip()))
     if not texts:
-        raise InputError(f"{path}: it has no candidates; write one a line")
+        raise InputError(f"{path}: has no candidates; write one candidate on each line")
     return texts
 
 

@@ -30,7 +30,7 @@ def fit(table: TableProfile, schema: Schema) -> TableProposal:
         proposals.append(ColumnProposal(name, holds(by_name[name]), categories, remarks=tuple(remarks)))
     if not proposals:
         raise InputError(
-            f"{table.place.label}: no column is called like an attribute of the schema; it has "
+            f"{table.place.label}: no column has the name of an attribute of the schema; the table has "
             f"{listed(by_name)}, and the schema {listed(schema.attributes)}"
         )
     used = {proposal.name for proposal in proposals}

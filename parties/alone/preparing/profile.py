@@ -168,11 +168,12 @@ def profile_rows(rows: RowQuery, target: str | None, place: PlaceSettings, choic
         if len(rows.types) == 1:
             only = quoted(next(iter(rows.types)))
             raise InputError(
-                f"{label}: there is no column {quoted(target)}, and {only} is the only one: is it a table?"
+                f"{label}: there is no column {quoted(target)}, and {only} is the only column; check that the file "
+                f"is a table"
             )
         raise InputError(f"{label}: there is no column {quoted(target)}{instead(target, names)}")
     if not names:
-        raise InputError(f"{label}: there is no column that could be an attribute")
+        raise InputError(f"{label}: no column can be an attribute; give a table with other columns")
     with ExitStack() as stack:
         engine = rows.engine
         if not isinstance(engine, Scratch):

@@ -51,6 +51,7 @@ RARE = 10  # rows: what fewer rows say is not told
 RANGES = 6  # about as many a column of numbers has
 LONG = 30  # letters: longer texts on average are free text
 LONGEST = 200  # letters: a longer text is no public value
+FREE_TEXT = "free text: group its values, or leave the column out"
 OTHER = "other"
 KEY = "nearly one value a row"
 # Up to so many days are counted by a period, and their bounds are those of a wider one.
@@ -112,7 +113,7 @@ def propose(
         why = next(p.aside for p in proposals if p.name == named)
         raise InputError(f"{table.place.label}: column {quoted(target)} cannot be the target: {why}")
     if not attributes:
-        raise InputError(f"{table.place.label}: no column is left that could be an attribute")
+        raise InputError(f"{table.place.label}: no remaining column can be an attribute")
     schema = Schema(attributes, target, keys)
     mapping = {
         name: column_settings(c, table, name, attributes[name])[0]
@@ -257,9 +258,11 @@ def _codes(table: TableProfile) -> set[str]:
 def as_category(column: ColumnProfile, table: TableProfile, is_target: bool) -> tuple[dict[str, Any], list[str]]:
     """Return the values that occur often enough to be told; of many, their first letters; else it is free text."""
     if column.length > LONG and not column.counts:
-        raise InputError("free text: group it, or leave it")
+        raise InputError(FREE_TEXT)
     if not column.counts:
-        raise InputError(f"about {column.distinct:,} different texts, more than {MOST_VALUES}: group them, or leave it")
+        raise InputError(
+            f"about {column.distinct:,} different texts, more than {MOST_VALUES}: group them, or leave the column out"
+        )
     codes = _codes(table) - ({"-"} if "+" in column.counts else set())
     rows = {value: sum(of.values()) for value, of in column.counts.items() if value not in codes}
     words = [value for value in column.counts if value in codes - {"", MISSING}]
@@ -274,7 +277,7 @@ def as_category(column: ColumnProfile, table: TableProfile, is_target: bool) -> 
     rows = dict(by_spelling)
     often = {value for value, number in rows.items() if number >= RARE or is_target}
     if max(map(len, often), default=0) > LONGEST:
-        raise InputError(f"texts of more than {LONGEST} letters: group them, or leave it")
+        raise InputError(f"texts of more than {LONGEST} letters: group them, or leave the column out")
     if problems := [value for value in often if unusable(value)]:
         raise InputError(f"the value {quoted(problems[0])} {unusable(problems[0])}")
     fields: dict[str, Any] = {"type": "category", "values": sorted(often, key=value_order)}
@@ -313,7 +316,7 @@ def _beginnings(rows: dict[str, int]) -> tuple[int, dict[str, int]]:
             short[start] = short.get(start, 0) + number
         if 1 < len(short) <= MOST_VALUES:
             return length, short
-    raise InputError(f"{len(rows)} different values, more than {MOST_VALUES}: group them, or leave it")
+    raise InputError(f"{len(rows)} different values, more than {MOST_VALUES}: group them, or leave the column out")
 
 
 def _date(column: ColumnProfile, year: int) -> tuple[dict[str, Any], list[str]]:

@@ -52,7 +52,7 @@ def features_of(
         check_names(key, names, predictors)
     chosen = predictors if columns is None else tuple(name for name in predictors if name in columns)
     if not chosen:
-        raise InputError("columns: name one at least besides the target")
+        raise InputError("columns: name at least one besides the target")
     for name in numeric or ():
         if name not in chosen:
             raise InputError(f"numeric: {quoted(name)} is not one of the columns to predict from")
@@ -61,7 +61,8 @@ def features_of(
     features = Features(tuple(_column(schema, name, name in (numeric or ())) for name in chosen))
     if features.number > MOST_FEATURES:
         raise InputError(
-            f"columns: they make {features.number:,} features, at most {MOST_FEATURES:,} are learnt from (--columns)"
+            f"columns: they make {features.number:,} features, more than {MOST_FEATURES:,}; name fewer columns "
+            f"(--columns)"
         )
     return features, Schema(schema.only([*chosen, target]).attributes)
 
@@ -70,7 +71,10 @@ def classes_of(schema: Schema, target: str) -> tuple[str, str]:
     """Return the two classes, the negative one first. Raise InputError if there are not two."""
     classes = schema.attributes[target]
     if len(classes) != 2:
-        raise InputError(f"target: {quoted(target)} has {len(classes)} classes; a linear classifier tells two apart")
+        raise InputError(
+            f"target: {quoted(target)} has {len(classes)} classes, but a linear classifier needs two; "
+            f"choose two with where"
+        )
     return classes[0], classes[1]
 
 

@@ -60,8 +60,8 @@ def check_cells(sets: Sequence[tuple[str, ...]], where: Predicate, schema: Schem
     largest = max(sizes, key=sizes.__getitem__)
     if sizes[largest] > MAX_CELLS:
         raise InputError(
-            f"the marginal of {listed(largest)} has {sizes[largest]:,} cells, at most {MAX_CELLS:,} are counted: "
-            "leave a column out, or map its values to fewer in the schema"
+            f"the marginal of {listed(largest)} has {sizes[largest]:,} cells, more than {MAX_CELLS:,}; leave a "
+            f"column out, or map its values to fewer in the schema"
         )
     if (cells := sum(sizes.values())) > MAX_ALL_CELLS:
         raise InputError(

@@ -72,7 +72,7 @@ class Release(BySchema):
         invalid."""
         predicates = parse(settings.where or "", schema)
         if len(predicates) > 1 and not cls.counts_several:
-            raise InputError("where: one predicate only; several at once are for release count")
+            raise InputError("where: give one predicate; only release count takes several")
         check_privacy(settings)
         schema = schema.numeric(cls.numbered(settings))
         check_columns(settings, schema)

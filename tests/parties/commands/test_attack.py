@@ -348,7 +348,7 @@ def test_the_bounds_of_presence(capsys: pytest.CaptureFixture[str]) -> None:
             "membership --members rows.csv --others fresh.csv --model t.json --columns a",
             "--columns goes with --synthetic",
         ),
-        ("membership --members rows.csv --others empty.csv --synthetic rows.csv", "at least two rows of either"),
+        ("membership --members rows.csv --others empty.csv --synthetic rows.csv", "at least two rows of members"),
         ("presence --rate 0.01 --share 0.04 --worth 10 --cost 1", "is more than the rate"),
         ("presence --rate 1 --share 1 --worth 1 --cost 1", "everybody has the property"),
     ],

@@ -22,7 +22,7 @@ JOINT = [
     ("--epsilon 0", "--epsilon: must be >= 2^-20 (about 1e-06), not 0"),
     ("", "--epsilon: is missing: give the privacy loss"),
     ("--epsilon 1 --steps 0", "--steps: must be >= 1, not 0"),
-    ("--epsilon 1 --delta 0.1", "delta: must be less than one over the greatest number of rows, 1 / 131070"),
+    ("--epsilon 1 --delta 0.1", "delta: 0.1 is too large, since it would permit the publication of whole rows"),
     (
         "--epsilon 1 --numeric age",
         "numeric: a number needs bounds, which are public: the values that the schema gives 'age'",
@@ -31,7 +31,10 @@ JOINT = [
     ("--epsilon 1 --columns age --numeric visits", "numeric: 'visits' is not one of the columns to predict from"),
     ("--epsilon 1 --columns outcome", "columns: 'outcome' is the target"),
     ("--epsilon 1 --columns age,age", "columns: name each column once"),
-    ("--epsilon 1 --target ward", "target: 'ward' has 3 classes; a linear classifier tells two apart"),
+    (
+        "--epsilon 1 --target ward",
+        "target: 'ward' has 3 classes, but a linear classifier needs two; choose two with where",
+    ),
     ("--epsilon 1 --method output", "--least-rows: is missing: the method output needs a public lower bound"),
     ("--epsilon 1 --method output --least-rows 9 --steps 3", "steps: applies to gradient descent only; remove it"),
     ("--epsilon 1 --method output --least-rows 2 --data mine.csv", "there are 1 rows, fewer than 2, the agreed bound"),

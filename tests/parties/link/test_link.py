@@ -235,7 +235,7 @@ def test_dialler_that_the_listener_does_not_trust_is_told_so(parties, enough):
     assert f"does not trust our certificate mallory {own}; it must be given as --peer there, or as a peer" in str(error)
     refusal = listening.outcome()
     assert isinstance(refusal, LinkError)
-    assert f"expecting certificate bob {expected}; a peer that dials with another" in str(refusal)
+    assert f"expecting certificate bob {expected}; a peer with another certificate" in str(refusal)
 
 
 @pytest.mark.parametrize("impostor", ["alice", "mallory"])

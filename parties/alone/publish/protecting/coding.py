@@ -32,7 +32,7 @@ class TopBottomCoding(Method):
     @model_validator(mode="after")
     def _has_bounds(self) -> TopBottomCoding:
         if (self.share is None) == (self.top is None and self.bottom is None):
-            raise ValueError("give top, bottom or both, or share")
+            raise ValueError("top-bottom-coding needs top, bottom or both, or share; give one of these")
         if self.top is not None and self.bottom is not None and self.bottom >= self.top:
             raise ValueError(f"bottom must be below top, and {self.bottom:g} is not below {self.top:g}")
         return self

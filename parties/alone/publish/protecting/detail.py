@@ -47,7 +47,9 @@ class LevelOfDetail(Method):
             )
             joined = too_small(sizes, self.least)
             if joined.any() and self.other in values[~joined]:
-                raise InputError(f"column {quoted(name)}: {quoted(self.other)} is a category: give another other")
+                raise InputError(
+                    f"column {quoted(name)}: {quoted(self.other)} is already a category; set other to another name"
+                )
             column[present] = np.where(joined[codes], self.other, values[codes]).astype(object)
             changed[name] = column
             figures[name] = {"categories": len(values), "joined": int(joined.sum())}

@@ -35,7 +35,10 @@ class Microaggregation(Method):
         del random
         values = rows.matrix(self.columns)
         if len(rows) < self.aggr:
-            raise InputError(f"{rows.place}: {len(rows)} rows, and a group needs {self.aggr}")
+            raise InputError(
+                f"{rows.place}: {len(rows)} rows, but a group needs aggr = {self.aggr}; give more rows "
+                f"or a smaller aggr"
+            )
         if self.by == "mdav":
             if len(rows) > MOST_ROWS:
                 raise InputError(f"{rows.place}: mdav takes at most {MOST_ROWS:,} rows, not {len(rows):,}")

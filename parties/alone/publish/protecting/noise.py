@@ -37,7 +37,7 @@ class Noise(Method):
         """Return the rows with noise, rounded to the column's decimals; raise InputError for fewer than two rows."""
         values = rows.matrix(self.columns)
         if len(values) < 2:
-            raise InputError(f"{rows.place}: noise needs two rows, to know how far they differ")
+            raise InputError(f"{rows.place}: noise needs at least two rows, to measure their variance")
         noisy = added(values, self.d, self.by == "correlated", self.transformed, random)
         changed = {
             name: spelled(np.round(column, _decimals(rows, name)))

@@ -41,7 +41,7 @@ class Pram(Method):
                     f"matrix: the probabilities of {quoted(value)} add up to {sum(line.values()):g}, not 1"
                 )
         if self.matrix is not None and self.model_fields_set & {"pd", "invariant"}:
-            raise ValueError("matrix says all: leave pd and invariant out")
+            raise ValueError("matrix already sets all probabilities; remove pd and invariant")
         return self
 
     def run(self, rows: Rows, random: np.random.Generator) -> tuple[Rows, dict[str, Any]]:

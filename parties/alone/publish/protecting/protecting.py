@@ -53,12 +53,14 @@ NUMERIC = (Microaggregation, RankSwapping, TopBottomCoding, Noise)
 def methods_of(plan: PublishPlan) -> list[Method]:
     """Return the plan's methods in their order; raise InputError without methods, or with other measures."""
     if plan.models:
-        raise InputError("models: they are for smc publish anonymise: make a plan of its own with [[methods]]")
+        raise InputError("models: are for smc publish anonymise; write a separate plan with [[methods]]")
     if not plan.methods:
         raise InputError("methods: give at least one, such as local-suppression")
     for name, column in plan.columns.items():
         if any(getattr(column, rule) is not None for rule in (*Rule.model_fields, "mask")):
-            raise InputError(f"column {quoted(name)}: methods recode and mask nothing: leave out its rule or mask")
+            raise InputError(
+                f"column {quoted(name)}: methods use neither rules nor masks; remove them from this column"
+            )
     methods = []
     for settings in plan.methods:
         if settings.method not in METHODS:
@@ -73,7 +75,9 @@ def read(rows: RowQuery, plan: PublishPlan) -> Rows:
     """Return all rows of a plan's columns, without identifiers; raise InputError without rows or a column."""
     names = [name for name, column in plan.columns.items() if column.role != "identifier"]
     if not names:
-        raise InputError("columns: all are identifiers, so there is nothing to publish")
+        raise InputError(
+            "columns: every column is an identifier, so there is nothing to publish; give another role to a column"
+        )
     cells = [cell_of(rows, name).as_(f"c{i}") for i, name in enumerate(names)]
     pieces: list[list[Any]] = [[] for _ in names]
     for batch in rows.engine.batches(exp.Select().select(*cells).from_(rows.query.subquery("t"))):

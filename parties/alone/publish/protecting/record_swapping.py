@@ -77,7 +77,7 @@ def swapped(
         InputError: `similar` has the area, or there is only one area
     """
     if name in similar:
-        raise InputError("similar: must not have the column that is swapped")
+        raise InputError("similar: contains the swapped column; remove it")
     column = rows.column(name)
     areas = np.unique(column.astype(str), return_inverse=True)[1]
     if not len(areas) or areas.max() == 0:

@@ -27,7 +27,7 @@ class Sampling(Method):
     def run(self, rows: Rows, random: np.random.Generator) -> tuple[Rows, dict[str, Any]]:
         """Return the sample; raise InputError if the column of weights exists already."""
         if self.weight in rows.columns:
-            raise InputError(f"weight: there is a column {quoted(self.weight)} already: give another name")
+            raise InputError(f"weight: there is a column {quoted(self.weight)} already; set weight to another name")
         strata = rows.codes(self.strata)
         mixed = random.permutation(len(rows))
         order = mixed[np.argsort(strata[mixed], kind="stable")]

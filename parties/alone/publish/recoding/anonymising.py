@@ -219,8 +219,8 @@ def _refuse_identifiers(rows: RowQuery, others: Sequence[str], number: int) -> N
     for name, count in zip(others, counts, strict=True):
         if count == number:
             raise InputError(
-                f"column {quoted(name)} has another value in each of the {number} rows, so it identifies them: "
-                "give it the role identifier, or quasi-identifier"
+                f"column {quoted(name)} has a different value in each of the {number} rows, so it identifies them; "
+                f"set its role to identifier or quasi-identifier"
             )
 
 

@@ -27,7 +27,9 @@ def topdown(cells: Cells, models: Sequence[PrivacyModel], numeric: Sequence[bool
     if not cells.rows:
         raise InputError("the table has no rows")
     if any(model.name == "presence" for model in models):
-        raise InputError("presence needs classes that do not overlap: use mondrian, or an algorithm on the lattice")
+        raise InputError(
+            "presence needs classes that do not overlap; set algorithm to mondrian, flash, samarati or incognito"
+        )
     space = Space(cells, models, numeric or [False] * len(cells.hierarchies))
     k = max([model.k for model in models if isinstance(model, KAnonymity)], default=1)
     whole = space.of_parts([space.whole])

@@ -92,7 +92,7 @@ class PublishLattice(Recoded):
         ordered, used = cls.ordered(settings, schema)
         rules = {} if ordered.rules is None else rule_text.parse(ordered.rules)
         if more := [name for name in rules if name not in ordered.recode]:
-            raise InputError(f"rules: {quoted(more[0])} is no column to recode; these are {listed(ordered.recode)}")
+            raise InputError(f"rules: {quoted(more[0])} is not a column to recode; these are {listed(ordered.recode)}")
         values = used.attributes
         wanted = {}
         for name in ordered.recode:

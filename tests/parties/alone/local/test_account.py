@@ -90,7 +90,7 @@ def test_what_is_told_again_costs_nothing_and_what_is_new_costs(place: Path) -> 
     other, same_way = planned(TOWN, question="other town")
     before = account.place(KEY).read_bytes()
     for refused in ((plan, mechanism, "Verona"), (other, same_way, "Padua")):
-        with pytest.raises(InputError, match=r"would spend epsilon 1, and 0.5 of 2.5 is left; no report was made"):
+        with pytest.raises(InputError, match=r"would spend epsilon 1, and 0.5 of 2.5 remains; no report was made"):
             account.charge(KEY, made, *refused)
     assert account.place(KEY).read_bytes() == before
     assert account.charge(KEY, made, plan, mechanism, "Trent").spent == 2 * one

@@ -278,12 +278,12 @@ def test_noise_makes_trees_that_still_predict() -> None:
 
 BAD: list[tuple[dict[str, Any], str]] = [
     ({"exact": False}, "epsilon: is missing: the leaves' weights are numbers"),
-    ({"epsilon": 1.0}, "exact: without noise there is no epsilon"),
-    ({"delta": 1e-9}, "exact: without noise there is no delta"),
+    ({"epsilon": 1.0}, "exact: excludes epsilon"),
+    ({"delta": 1e-9}, "exact: excludes delta"),
     ({"columns": ("ages",)}, "columns: 'ages' is not an attribute of the schema"),
     ({"numeric": ("town",)}, "numeric: .* must be numbers"),
     ({"target": "kind", "objective": "logistic"}, "target: 'kind' has 3 classes; logistic is for two"),
-    ({"objective": "squared"}, "target: 'ill' is not of numbers"),
+    ({"objective": "squared"}, "target: 'ill' is not a column of numbers"),
     ({"max_rows": 2**31}, "max_rows: sums of so many rows do not fit"),
 ]
 

@@ -241,13 +241,13 @@ WRONG = [
     ({"bounds": ("0:1",)}, "bounds: there are 1 for 2 columns"),
     ({"bounds": ("1:1", "0:1")}, "bounds: '1:1' must be LOW:HIGH"),
     ({"bounds": ("0:inf", "0:1")}, "bounds: '0:inf' must be LOW:HIGH"),
-    ({"columns": ("x", "sex")}, "columns: the values that the schema gives 'sex' must be numbers, and 'male' is none"),
+    ({"columns": ("x", "sex")}, "columns: the values that the schema gives 'sex' must be numbers, but 'male' is not"),
     ({"columns": ("x", "z")}, "columns: 'z' is not an attribute of the schema"),
-    ({"where": "x = '?'"}, "columns: no number of 'x' is left"),
-    ({"k": 5, "parts": 2}, "k: 5 clusters are more than the 4 cells of the grid"),
+    ({"where": "x = '?'"}, "columns: where leaves no number of 'x'"),
+    ({"k": 5, "parts": 2}, "k: 5 clusters, but the grid has only 4 cells"),
     ({"iterations": 3}, "iterations: is for the method in-process"),
     ({"shares": "even"}, "shares: is for the method in-process"),
-    ({"parts": 3, "method": "in-process"}, "parts: is for the method grid"),
+    ({"parts": 3, "method": "in-process"}, "parts: applies to method grid only; remove it"),
 ]
 
 

@@ -117,12 +117,12 @@ def test_a_number_with_noise_is_near_the_triangles(
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [
-    ({"columns": ("from",)}, "name the two"),
-    ({"columns": ("from", "to", "kind")}, "name the two"),
+    ({"columns": ("from",)}, "name two, the vertices"),
+    ({"columns": ("from", "to", "kind")}, "name two, the vertices"),
     ({"columns": ("from", "t")}, "'t' is not an attribute"),
-    ({"delta": 1e-3}, "less than one over the greatest number of rows, 1 / 2000"),
-    ({"delta": 5e-4}, "less than one over the greatest number of rows, 1 / 2000"),
-    ({"exact": True}, "without noise there is no delta"),
+    ({"delta": 1e-3}, "choose far less than 1 / 2000"),
+    ({"delta": 5e-4}, "choose far less than 1 / 2000"),
+    ({"exact": True}, "exact: excludes delta"),
 ]
 
 
