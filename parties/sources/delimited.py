@@ -46,16 +46,13 @@ OPTIONS: dict[str, Any] = {  # of a DuckDB that reads a file once and keeps noth
 
 @dataclass(frozen=True)
 class CsvFile:
-    """A CSV file as DuckDB reads it: `call` is SQL for columns of text c0, c1, ..., NULL where nothing stands.
+    """A CSV file that DuckDB reads, as text columns c0, c1, ...; an empty cell is NULL."""
 
-    `names` has "" for a column without a name. `records` are those below the header. `path` is the file or its copy.
-    """
-
-    names: list[str]
-    records: int
-    call: str
-    path: Path
-    has_breaks: bool = False  # within cells
+    names: list[str]  # of the columns in the header; "" for a column without a name
+    records: int  # number of rows below the header
+    call: str  # SQL expression of the file's columns
+    path: Path  # the file, or a converted copy of it
+    has_breaks: bool = False  # whether cells contain line breaks
 
     @property
     def rows(self) -> str:

@@ -194,7 +194,12 @@ def _log_choose(n: int, k: Codes) -> Floats:
 
 
 def allowed(epsilon: float, delta: float = 0.0) -> float:
-    """Return the greatest p + q that (epsilon, delta) allows."""
+    """Return the largest p + q of an attacker that (epsilon, delta)-privacy permits.
+
+    Args:
+        epsilon: Privacy loss.
+        delta: Probability that epsilon fails.
+    """
     return (2 + 2 * delta * math.exp(-epsilon)) / (1 + math.exp(-epsilon))
 
 

@@ -90,6 +90,11 @@ def reassign(answers: NDArray[np.int32], probabilities: Floats, rng: np.random.G
 
 
 def codes_of(values: Sequence[str], categories: Sequence[str]) -> NDArray[np.int32]:
-    """Return the index of each value among the categories, int32[rows]; -1 for another value."""
+    """Return the index of each value among the categories, int32[rows]; -1 for another value.
+
+    Args:
+        values: The answers, list of length rows.
+        categories: The allowed answers, in the plan's order.
+    """
     index = {category: i for i, category in enumerate(categories)}
     return np.array([index.get(value, -1) for value in values], dtype=np.int32)

@@ -190,7 +190,12 @@ def charge(key_file: Path, device: Device, plan: LocalPlan, mechanism: Mechanism
 
 
 def document(account: Account, device: Device) -> dict[str, Any]:
-    """Return the epsilon and delta spent and remaining, and the spending of each question."""
+    """Return the epsilon and delta spent and remaining, and the spending of each question.
+
+    Args:
+        account: What the device has spent.
+        device: Key and total budget of the device.
+    """
     total = device.total or Fraction(0)
     rows: dict[str, dict[str, Any]] = {}
     for plan in dict.fromkeys(entry.plan for entry in account.entries):

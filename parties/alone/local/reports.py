@@ -86,7 +86,12 @@ def each_once(paths: Sequence[Path]) -> Sequence[Path]:
 
 
 def total(tallies: Iterable[NDArray[np.int64]], mechanism: Mechanism) -> NDArray[np.int64]:
-    """Return the sum of tallies; without tallies, that of no reports."""
+    """Return the sum of tallies; without tallies, that of no reports.
+
+    Args:
+        tallies: Tallies of several files of reports, int64[outcomes] each.
+        mechanism: The plan's mechanism, which sets the length of a tally.
+    """
     sums = mechanism.tally(np.zeros((0, mechanism.width), dtype=np.uint8))
     for tally in tallies:
         sums = sums + tally
@@ -94,7 +99,12 @@ def total(tallies: Iterable[NDArray[np.int64]], mechanism: Mechanism) -> NDArray
 
 
 def tally_document(plan: LocalPlan, tally: NDArray[np.int64]) -> str:
-    """Return a tally as JSON."""
+    """Return a tally as JSON.
+
+    Args:
+        plan: Plan of the reports; its digest is part of the document.
+        tally: Sum of the reports, int64[outcomes].
+    """
     return dump({"plan": plan.digest(), "question": plan.question, "tally": tally.tolist()}) + "\n"
 
 

@@ -14,7 +14,12 @@ from smc.errors import InputError
 
 
 def fit(table: TableProfile, schema: Schema) -> TableProposal:
-    """Return the schema as it is and this table's mapping to it. `InputError` if no attribute has a column."""
+    """Return the mapping of a table to an existing schema.
+
+    Args:
+        table: Profile of the raw table.
+        schema: The schema, which stays unchanged.
+    """
     by_name = {column.name: column for column in table.columns}
     alike = unique(by_name, named_alike)
     proposals, mapping, lacking = [], {}, []
@@ -46,7 +51,13 @@ def fit(table: TableProfile, schema: Schema) -> TableProposal:
 
 
 def misfits(column: ColumnProfile, table: TableProfile, categories: tuple[str, ...]) -> list[str]:
-    """Return what no mapping can help."""
+    """Return the problems of a column that no mapping can solve, one line each.
+
+    Args:
+        column: Profile of the raw column.
+        table: Profile of the raw table.
+        categories: Values of the attribute in the schema.
+    """
     kind, remarks = type_of(categories), [*column.remarks]
     reads = "number" if column.reads in NUMBERS else column.reads
     if isinstance(kind, OrderedType) and kind.reads != reads:

@@ -75,7 +75,13 @@ Reading: TypeAlias = Callable[[Wish, ColumnType | None], dict[str, Any]]  # of t
 
 
 def overruled(table: TableProfile, proposal: TableProposal, wishes: Mapping[str, Wish]) -> TableProposal:
-    """Return the proposal for a table with the columns as wished. `InputError` names the column that cannot be so."""
+    """Return a proposal with the changes that the operator requested.
+
+    Args:
+        table: Profile of the raw table.
+        proposal: The proposal before the changes.
+        wishes: Requested changes by column name.
+    """
     looks = {column.name: column for column in table.columns}
     mapping, columns, target = dict(proposal.mapping), [], proposal.schema.target
     for before in proposal.columns:

@@ -154,7 +154,14 @@ def _with_spelling(place: PlaceSettings, choices: Choices) -> tuple[PlaceSetting
 
 
 def profile_rows(rows: RowQuery, target: str | None, place: PlaceSettings, choices: Choices = REFUSE) -> TableProfile:
-    """Look at all columns of rows, see `profile`; `place` says how they are spelled, and bounds the memory."""
+    """Return the profile of all columns of some rows, as `profile` does for a table.
+
+    Args:
+        rows: The rows.
+        target: Name of the class column; None for no target.
+        place: Format of the cells, and memory limit.
+        choices: Decides between several readings of a column.
+    """
     label = rows.engine.place
     choices.check(label, [*rows.types])
     unfit = {name: str(why) for name in rows.types if name and (why := rows.unfit(name)) is not None}

@@ -32,7 +32,13 @@ TELLS = (
 
 
 def party_text(name: str, table: TableProfile, folder: Path) -> str:
-    """Return where the table is, for a `party.toml` in a folder."""
+    """Return the settings of a table's source, as TOML for a `party.toml`.
+
+    Args:
+        name: Name of the table in `party.toml`.
+        table: Profile of the raw table.
+        folder: Directory of the `party.toml`, to which paths are relative.
+    """
     place = table.place.model_dump(exclude_unset=True, exclude={"schema_file", "format", "columns"}, mode="json")
     fields = {"source": _from(folder, place.pop("source", "")), **place, "schema": "schema.toml"}
     fields.setdefault("max_rows", row_bound(table.rows))
@@ -43,7 +49,13 @@ def party_text(name: str, table: TableProfile, folder: Path) -> str:
 
 
 def mapping_text(name: str, table: TableProfile, proposal: TableProposal) -> str:
-    """Return how the table's cells are spelled, and the mapping of its columns."""
+    """Return the settings of a table's cell formats and column mapping, as TOML.
+
+    Args:
+        name: Name of the table in `party.toml`.
+        table: Profile of the raw table.
+        proposal: The proposed schema and mapping.
+    """
     head = f"tables.{toml_key(name)}"
     spelling = table.spelling.model_dump(exclude_defaults=True)
     parts = {f"{head}.format": spelling, f"{head}.columns": proposal.mapping}
@@ -100,7 +112,12 @@ def lines(proposal: TableProposal) -> Iterator[tuple[str, str, str, str]]:
 
 
 def to_json(table: TableProfile, proposal: TableProposal) -> dict[str, Any]:
-    """Return the proposal as a JSON object."""
+    """Return the proposal as a JSON object.
+
+    Args:
+        table: Profile of the raw table.
+        proposal: The proposed schema and mapping.
+    """
     return {
         "rows": table.rows,
         "format": table.spelling.model_dump(),
@@ -119,7 +136,13 @@ def _template() -> Any:
 
 
 def to_html(name: str, table: TableProfile, proposal: TableProposal) -> str:
-    """Return the proposal as an HTML page: private, for it says what the rows hold."""
+    """Return the proposal as an HTML page. The page is private, because it describes the rows.
+
+    Args:
+        name: Name of the table, for the title.
+        table: Profile of the raw table.
+        proposal: The proposed schema and mapping.
+    """
     page: str = _template().render(
         name=visible(name),
         rows=table.rows,

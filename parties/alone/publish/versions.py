@@ -208,7 +208,12 @@ def published(
 
 @contextmanager
 def put_down(history: History, version: Version) -> Iterator[None]:
-    """Add a publication to the history around a block that writes its rows; remove it if the block fails."""
+    """Add a publication to the history around a block that writes its rows; remove it if the block fails.
+
+    Args:
+        history: The history file and its columns.
+        version: The publication to add.
+    """
     written = history.write(history.digest, version)
     try:
         yield

@@ -100,7 +100,12 @@ class Grid:
 
     @classmethod
     def over(cls, axes: Sequence[Axis], parts: int) -> Grid:
-        """Return equal parts of each axis. Raise InputError if there are too many cells."""
+        """Return a grid that divides each axis into equal parts. Raise InputError if it has too many cells.
+
+        Args:
+            axes: The columns.
+            parts: Number of parts of each axis.
+        """
         grid = tuple(tuple(map(tuple, axis.cells(parts))) for axis in axes)
         if (cells := math.prod(map(len, grid))) > MOST_CELLS:
             raise InputError(

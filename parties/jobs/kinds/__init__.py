@@ -96,7 +96,13 @@ def find(name: str) -> type[Kind]:
 
 
 def checked(kind: object, name: str, place: str) -> type[Kind]:
-    """Return an object as a kind. `InputError` says what it lacks."""
+    """Return an object as a kind of job. Raise InputError with the missing methods if it is not one.
+
+    Args:
+        kind: The loaded object.
+        name: Name under which it is registered.
+        place: Module and class, for messages.
+    """
     return plugins.checked(kind, name, place, _base(), WHAT)
 
 

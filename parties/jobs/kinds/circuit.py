@@ -220,7 +220,13 @@ def _load(path: Path) -> Netlist:
 
 
 def parse_bits(text: str | None, widths: tuple[int, ...], party: int) -> BitMatrix | None:
-    """Return a party's input uint8[width, 1] from 0xHEX or binary digits; None if the circuit has no input for it."""
+    """Return a party's input uint8[width, 1] from 0xHEX or binary digits; None if the circuit has no input for it.
+
+    Args:
+        text: Binary digits, or 0x and a hexadecimal number.
+        widths: Bits of each party's input.
+        party: Number of the party, 0 or 1.
+    """
     from smc.primitives import bits as bitpack
 
     if len(widths) > 2:

@@ -68,7 +68,12 @@ def features_of(
 
 
 def classes_of(schema: Schema, target: str) -> tuple[str, str]:
-    """Return the two classes, the negative one first. Raise InputError if there are not two."""
+    """Return the two classes, the negative one first. Raise InputError if there are not two.
+
+    Args:
+        schema: The agreed schema.
+        target: Name of the class column.
+    """
     classes = schema.attributes[target]
     if len(classes) != 2:
         raise InputError(
@@ -93,6 +98,10 @@ def target_of(schema: Schema, target: str) -> tuple[Column, tuple[bool, ...]]:
     """Return a numeric target, and whether each of its values is a number.
 
     Raise InputError unless all values are numbers or missing.
+
+    Args:
+        schema: The agreed schema.
+        target: Name of the column of numbers.
     """
     column = _column(schema, target, True, "target")
     numbers = values.read(target, column.values, "a number", "target").numbers
@@ -108,12 +117,22 @@ class OwnMoments:
 
 
 def moments_of(source: Source, moments: Moments) -> OwnMoments:
-    """Return the moments of a party's rows; `source` has the features' columns in order, then the target."""
+    """Return the second moments of a party's rows.
+
+    Args:
+        source: The rows: the features' columns in order, then the target.
+        moments: Features, target and units of the moments.
+    """
     return OwnMoments(*moments.sums(source.batches()))
 
 
 def stream_of(source: Source, features: Features) -> RowStream:
-    """Return a party's rows in pieces; `source` has the features' columns in order."""
+    """Return a party's rows as feature vectors, in pieces.
+
+    Args:
+        source: The rows: the features' columns in order, then the target.
+        features: Map from values to features.
+    """
     total = sum(int(lines[:, -1].sum()) for lines in source.batches())
     return RowStream(features, lambda: (_rows(lines, features) for lines in source.batches()), total)
 

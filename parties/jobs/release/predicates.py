@@ -38,7 +38,12 @@ class Predicate:
         return tuple(column for column, _ in self.wanted)
 
     def values(self, column: str, schema: Schema) -> tuple[str, ...]:
-        """Return the selected values of a column; all of them if it has no condition."""
+        """Return the selected values of a column; all of them if it has no condition.
+
+        Args:
+            column: Name of the column.
+            schema: The agreed schema.
+        """
         return dict(self.wanted).get(column, schema.attributes[column])
 
     def excludes(self, other: Predicate) -> bool:
@@ -57,7 +62,12 @@ class Predicate:
 
 def parse(text: str, schema: Schema) -> tuple[Predicate, ...]:
     """Return the predicates in a text; an empty text is one predicate without a condition. Raise InputError if it is
-    invalid."""
+    invalid.
+
+    Args:
+        text: Predicates, separated by semicolons, such as 'age = old; sex = male'.
+        schema: The agreed schema.
+    """
     if len(text) > MAX_TEXT:
         raise InputError(f"where: it has {len(text)} characters, at most {MAX_TEXT} are read")
     parts: list[list[_Token]] = [[]]

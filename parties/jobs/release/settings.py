@@ -118,7 +118,12 @@ def default_delta(max_rows: int) -> float:
 
 
 def check_columns(settings: Any, schema: Schema) -> None:
-    """Raise InputError for a column that the schema lacks, or that one setting names twice."""
+    """Raise InputError for a column that the schema lacks, or that one setting names twice.
+
+    Args:
+        settings: The settings.
+        schema: The agreed schema.
+    """
     named = {key: names_in(getattr(settings, key, None)) for key in ("by", "column", "columns", "numeric", "target")}
     for key, columns in named.items():
         check_names(key, columns, schema.attributes)
@@ -133,7 +138,12 @@ def names_in(value: str | tuple[str, ...] | None) -> tuple[str, ...]:
 
 def with_features(settings: Any, schema: Schema) -> Any:
     """Return the settings with target and columns filled in, in the schema's order. Raise InputError if no column is
-    left."""
+    left.
+
+    Args:
+        settings: The settings.
+        schema: The agreed schema.
+    """
     target = schema.choose_target(settings.target)
     chosen = schema.features(target) if settings.columns is None else settings.columns
     if target in chosen or not chosen:

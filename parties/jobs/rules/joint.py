@@ -63,7 +63,12 @@ class RulesOfBoth(BySchema):
 
     @classmethod
     def of(cls, settings: RulesSettings, schema: Schema) -> RulesOfBoth:
-        """Return the task of these settings."""
+        """Return the task of these settings.
+
+        Args:
+            settings: Complete settings.
+            schema: The agreed schema.
+        """
         return cls(settings, schema)
 
     def check(self) -> None:

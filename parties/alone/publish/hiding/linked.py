@@ -210,5 +210,10 @@ def axes_of(text: str) -> Axes:
 
 
 def masks(tables: Linked, hidden: Mask) -> list[NDArray[np.bool_]]:
-    """Return the hidden cells of each table, bool[rows, columns]."""
+    """Return the hidden cells of each table, bool[rows, columns].
+
+    Args:
+        tables: The linked tables.
+        hidden: Which cells of the common system are hidden, bool[cells].
+    """
     return [hidden[indices] for indices in tables.places]

@@ -38,7 +38,15 @@ class TopBottomCoding(Method):
         return self
 
     def run(self, rows: Rows, random: np.random.Generator) -> tuple[Rows, dict[str, Any]]:
-        """Return the rows with values within the bounds; raise InputError for a mean of fewer than three values."""
+        """Return the rows with values within the bounds; raise InputError for a mean of fewer than three values.
+
+        Args:
+            rows: The rows after the methods before.
+            random: Random generator of the method.
+
+        Returns:
+            The changed rows, and fields for the report.
+        """
         del random
         changed, figures = {}, {}
         for name in self.columns:

@@ -35,7 +35,15 @@ class LevelOfDetail(Method):
         return self
 
     def run(self, rows: Rows, random: np.random.Generator) -> tuple[Rows, dict[str, Any]]:
-        """Return the rows with small categories merged; raise InputError if the population lacks a value."""
+        """Return the rows with small categories merged; raise InputError if the population lacks a value.
+
+        Args:
+            rows: The rows after the methods before.
+            random: Random generator of the method.
+
+        Returns:
+            The changed rows, and fields for the report.
+        """
         del random
         changed, figures = {}, {}
         for name in self.columns:

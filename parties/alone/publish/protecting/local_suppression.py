@@ -45,7 +45,15 @@ class LocalSuppression(Method):
         return self
 
     def run(self, rows: Rows, random: np.random.Generator) -> tuple[Rows, dict[str, Any]]:
-        """Return the rows with `*` in some cells; raise InputError for fewer than k rows, or too many columns."""
+        """Return the rows with `*` in some cells; raise InputError for fewer than k rows, or too many columns.
+
+        Args:
+            rows: The rows after the methods before.
+            random: Random generator of the method.
+
+        Returns:
+            The changed rows, and fields for the report.
+        """
         del random
         names = self.columns or rows.quasi
         if not names:

@@ -31,7 +31,15 @@ class Microaggregation(Method):
     by: Literal["mdav", "univariate"] = "mdav"
 
     def run(self, rows: Rows, random: np.random.Generator) -> tuple[Rows, dict[str, Any]]:
-        """Return the rows with the columns replaced by means; raise InputError for fewer than k rows."""
+        """Return the rows with the columns replaced by means; raise InputError for fewer than k rows.
+
+        Args:
+            rows: The rows after the methods before.
+            random: Random generator of the method.
+
+        Returns:
+            The changed rows, and fields for the report.
+        """
         del random
         values = rows.matrix(self.columns)
         if len(rows) < self.aggr:

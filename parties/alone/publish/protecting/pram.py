@@ -45,7 +45,15 @@ class Pram(Method):
         return self
 
     def run(self, rows: Rows, random: np.random.Generator) -> tuple[Rows, dict[str, Any]]:
-        """Return the rows with redrawn values, missing ones unchanged; raise InputError if the matrix lacks a value."""
+        """Return the rows with redrawn values, missing ones unchanged; raise InputError if the matrix lacks a value.
+
+        Args:
+            rows: The rows after the methods before.
+            random: Random generator of the method.
+
+        Returns:
+            The changed rows, and fields for the report.
+        """
         changed, figures = {}, {}
         for name in self.columns:
             column = rows.column(name).copy()

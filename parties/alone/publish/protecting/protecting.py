@@ -72,7 +72,12 @@ def methods_of(plan: PublishPlan) -> list[Method]:
 
 
 def read(rows: RowQuery, plan: PublishPlan) -> Rows:
-    """Return all rows of a plan's columns, without identifiers; raise InputError without rows or a column."""
+    """Return all rows of a plan's columns, without identifiers; raise InputError without rows or a column.
+
+    Args:
+        rows: The source table.
+        plan: Names the columns to read.
+    """
     names = [name for name, column in plan.columns.items() if column.role != "identifier"]
     if not names:
         raise InputError(
@@ -92,7 +97,12 @@ def read(rows: RowQuery, plan: PublishPlan) -> Rows:
 
 
 def protect(source: Rows, plan: PublishPlan) -> tuple[Rows, dict[str, Any]]:
-    """Return the rows after all methods, and the report, ready for JSON; the InputError names the failing method."""
+    """Return the rows after all methods, and the report, ready for JSON; the InputError names the failing method.
+
+    Args:
+        source: The rows before all methods.
+        plan: Lists the methods in their order.
+    """
     random = private()
     methods, rows, steps = methods_of(plan), source, []
     numeric: list[str] = []

@@ -45,7 +45,12 @@ class Outcome:
 
 
 def algorithm_of(cells: Cells, plan: PublishPlan) -> Algorithm:
-    """Return the plan's algorithm; by default flash, or mondrian if the lattice is too large."""
+    """Return the plan's algorithm; by default flash, or mondrian if the lattice is too large.
+
+    Args:
+        cells: Distinct rows of the table, coded.
+        plan: The plan, which may name an algorithm.
+    """
     if plan.algorithm is not None:
         return plan.algorithm
     return "flash" if plan.local or searchable(cells) else "mondrian"
@@ -225,7 +230,12 @@ def _refuse_identifiers(rows: RowQuery, others: Sequence[str], number: int) -> N
 
 
 def order_of(columns: Mapping[str, ColumnPlan], rows: RowQuery) -> list[str]:
-    """Return the published columns, in the order of the table: identifiers only if they are masked."""
+    """Return the published columns, in the order of the table: identifiers only if they are masked.
+
+    Args:
+        columns: Plans of the columns by name.
+        rows: The table.
+    """
     published = {name for name, column in columns.items() if column.shown}
     return [
         *(name for name in rows.types if name in published),

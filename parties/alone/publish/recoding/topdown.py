@@ -23,7 +23,13 @@ ROUNDS = 3  # of the search for two distant rows, each time the farthest from th
 
 
 def topdown(cells: Cells, models: Sequence[PrivacyModel], numeric: Sequence[bool] = ()) -> Partition:
-    """Return the partition; for `numeric` and errors see `mondrian`."""
+    """Return the classes of the top-down algorithm. Raise InputError as `mondrian` does.
+
+    Args:
+        cells: Distinct rows of the table, coded.
+        models: Privacy models that each class must satisfy.
+        numeric: For each column whether it is cut as numbers.
+    """
     if not cells.rows:
         raise InputError("the table has no rows")
     if any(model.name == "presence" for model in models):

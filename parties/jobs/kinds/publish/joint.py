@@ -55,7 +55,12 @@ class PublishJoint(Recoded, StoppingKind):
 
     @classmethod
     def canonical(cls, settings: JointSettings, schema: Schema) -> PublishJoint:
-        """Return the task of these settings, columns in the schema's order. `InputError` names what is wrong."""
+        """Return the task with columns in the schema's order. Raise InputError if a setting is invalid.
+
+        Args:
+            settings: The settings as given, some perhaps missing.
+            schema: The agreed schema; it may have more columns.
+        """
         task = cls(*cls.ordered(settings, schema))
         task.problem  # noqa: B018 (its checks)
         return task

@@ -83,8 +83,12 @@ class JointTable(BySchema):
 
     @classmethod
     def canonical(cls, settings: JointTableSettings, schema: Schema) -> JointTable:
-        """Return the task of these settings, by a schema with more columns perhaps. `InputError` names what is
-        wrong."""
+        """Return the task with columns in the schema's order. Raise InputError if a setting is invalid.
+
+        Args:
+            settings: The settings as given, some perhaps missing.
+            schema: The agreed schema; it may have more columns.
+        """
         named = {"by": required(settings.by, f"{cls.name}.by"), "across": settings.across, "sum": settings.summed}
         columns = {key: column for key, column in named.items() if column is not None}
         schema = schema.numeric([column for key, column in columns.items() if key == "sum"])

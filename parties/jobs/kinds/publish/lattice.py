@@ -85,8 +85,12 @@ class PublishLattice(Recoded):
 
     @classmethod
     def canonical(cls, settings: LatticeSettings, schema: Schema) -> PublishLattice:
-        """Return the task of these settings, columns and rules in the schema's order. `InputError` names what is
-        wrong."""
+        """Return the task with columns and rules in the schema's order. Raise InputError if a setting is invalid.
+
+        Args:
+            settings: The settings as given, some perhaps missing.
+            schema: The agreed schema; it may have more columns.
+        """
         from parties.alone.publish import rule_text
 
         ordered, used = cls.ordered(settings, schema)

@@ -87,8 +87,12 @@ class RegressJoint(BySchema):
 
     @classmethod
     def canonical(cls, settings: RegressSettings, schema: Schema) -> RegressJoint:
-        """Return the task of these settings: columns in the schema's order, all that follows from public numbers filled
-        in."""
+        """Return the task with complete settings: columns in the schema's order and all defaults from public numbers.
+
+        Args:
+            settings: The settings as given, some perhaps missing.
+            schema: The agreed schema; it may have more columns.
+        """
         target = schema.choose_target(settings.target)
         numeric = settings.numeric
         if numeric is None:  # what the schema says are numbers is taken as such

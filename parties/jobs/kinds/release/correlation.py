@@ -135,10 +135,17 @@ class _Range:
 
 
 def correlations(state: Sequence[int], first: Values, second: Values, noise: Noise | None) -> list[Mapping[str, Any]]:
-    """Return the correlation of each group, and with noise the least and the greatest it can be.
+    """Return Pearson's correlation of each group; with noise also the smallest and largest possible correlation.
 
-    `state` has the nine sums of all groups, one after the other, in units of both spans squared. There is no value
-    without rows, or where all numbers of a column are the same.
+    Args:
+        state: The opened sums: nine numbers for each group, as an array of shape (9, groups), flattened. A row adds at
+            most span(first)^2 * span(second)^2 to all nine sums of its group.
+        first: Public bounds and numbers of the first column.
+        second: Public bounds and numbers of the second column.
+        noise: Noise on each sum; None if the sums are exact.
+
+    Returns:
+        One result for each group. `value` is None if the group has no rows, or if a column has only one value there.
     """
     unit = first.span**2 * second.span**2
     answers: list[Mapping[str, Any]] = []

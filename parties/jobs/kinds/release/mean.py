@@ -61,10 +61,16 @@ class Mean(Release):
 
 
 def means(state: Sequence[int], values: Values, noise: Noise | None) -> list[Mapping[str, Any]]:
-    """Return the mean of each group, and with noise the least and the greatest that it may be.
+    """Return the mean of each group; with noise also the smallest and largest possible mean.
 
-    `state` has for all groups how much the numbers are above the lower bound, in units, and then how much below the
-    upper one. There is no value without a row.
+    Args:
+        state: The opened sums in units: for each group the excess above the lower bound, then for each group the
+            shortfall below the upper bound.
+        values: Public bounds and numbers of the column.
+        noise: Noise on each sum; None if the sums are exact.
+
+    Returns:
+        One result for each group; the mean is None if the group has no rows.
     """
     unit, span = values.from_zero.unit, values.span
 
