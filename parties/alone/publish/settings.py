@@ -171,9 +171,7 @@ class PublishPlan(PlaceSettings):
             if model.column is not None and model.column not in self.named("sensitive"):
                 known = self.columns.get(model.column)
                 role = "not in the plan" if known is None else f"a column of the role {known.role}"
-                raise InputError(
-                    f"models: {model.words}: needs a sensitive column, but the role of this column is {role}"
-                )
+                raise InputError(f"models: {model.words}: needs a sensitive column, but the named one is {role}")
             if model.needs_public and self.public is None:
                 raise InputError(f"models: {model.words}: needs a public table; name it under [public]")
         return models

@@ -218,7 +218,7 @@ def test_ages_are_at_a_day_that_is_public(tmp_path: Path, newest: int) -> None:
     [
         ("", [], "the file is empty"),
         ("a,b\n1,2\n1\n", [], "x.csv"),
-        ("a,a\n1,2\n", [], "stands twice"),
+        ("a,a\n1,2\n", [], "occurs twice"),
         ("a,b\n1,x\n2,y\n", ["--target", "c"], "there is no column 'c'"),
         ("<!doctype html>\n<p>\n", ["--target", "c"], "'<!doctype html>' is the only column"),
         ("a,b\n1,x\n2,y\n", ["--exclude", "z"], "--exclude: there is no column 'z'"),

@@ -176,7 +176,7 @@ def test_a_total_for_all_answers(
     )
     before = Path("one.key.account").read_bytes()
     for refused, message in (
-        ((*words, "Trent"), "would spend epsilon 2, and 1 of 5 is left"),
+        ((*words, "Trent"), "would spend epsilon 2, and 1 of 5 remains"),
         ((*words, "Rome"), "not among the plan's values"),
         (("report", "--plan", "mean.toml", "--key", "one.key", "--value", "40"), "the plan allows 1 reports"),
         (

@@ -184,17 +184,17 @@ def test_a_proposed_plan_can_be_used(table: list[dict[str, str]], capsys: Any) -
 
 REFUSED = [
     (("max_suppressed = 0.1", "max_suppressed = 1.5"), "max_suppressed: must be <= 1, not 1.5"),
-    (("k = 4", "k = 301"), "301-anonymity cannot be reached"),
-    (("l = 2", "l = 5"), "distinct 5-diversity of disease cannot be reached"),
+    (("k = 4", "k = 301"), "301-anonymity is impossible"),
+    (("l = 2", "l = 5"), "distinct 5-diversity of disease is impossible"),
     (("l = 2", "l = 2.5"), "l must be a whole number, not 2.5"),
     (("k = 4", "l = 4"), "k-anonymity has no l"),
     (("k = 4", ""), "k-anonymity needs k"),
     (('model = "k-anonymity"', 'model = "k"'), "there is no publishing model 'k'; there are"),
     (
         ('column = "disease"', 'column = "age"'),
-        "needs a sensitive column, but the role of this column is quasi-identifier",
+        "needs a sensitive column, but the named one is a column of the role quasi-identifier",
     ),
-    (('column = "disease"', 'column = "diseas"'), "needs a sensitive column, but"),
+    (('column = "disease"', 'column = "diseas"'), "needs a sensitive column, but the named one is not in the plan"),
     (('visit = { role = "other" }', 'name2 = { role = "other" }'), "there is no column 'name2' (did you mean 'name'?)"),
     (('name = { role = "identifier" }', 'name = { role = "other" }'), "column 'name' has a different value in each of"),
     (("prefixes = [4, 3, 2]", 'tree = "zip.csv"'), "cannot read zip.csv: there is no such file"),

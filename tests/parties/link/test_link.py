@@ -341,8 +341,8 @@ def serve_once(answer: bytes) -> tuple[str, socket.socket]:
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "does not speak TLS"),
-        (b"SSH-2.0-server\r\n", "does not speak TLS"),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "does not use TLS"),
+        (b"SSH-2.0-server\r\n", "does not use TLS"),
         (b"", "no answer from alice"),
     ],
 )

@@ -87,7 +87,7 @@ def test_what_is_warned_of_and_refused() -> None:
     made().transform(few)
     with pytest.raises(InputError, match="not a pseudonym of this key"):
         made().restore(few, purpose="x")
-    with pytest.raises(InputError, match="say why"):
+    with pytest.raises(InputError, match="give the reason"):
         made().restore(few, purpose=" ")
     Path("master.key").chmod(0o644)
     with pytest.raises(InputError, match="can be read by other users"):

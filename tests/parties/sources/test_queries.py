@@ -177,7 +177,7 @@ def test_what_is_wrong_is_one_line(files: Any) -> None:
         ({"files": {"a": "x", "A": "x"}, "query": "SELECT 1"}, "differ only in case"),
         ({"files": {"a": "postgresql://x/y"}, "query": "SELECT 1"}, "not a URL"),
         ({"source": "x", "table": "t", "query": "SELECT 1"}, "cannot be combined with `query`"),
-        ({"source": "x", "consent": {"column": "a", "yes": ["?"]}}, "no consent"),
+        ({"source": "x", "consent": {"column": "a", "yes": ["?"]}}, "never a consent"),
         ({"source": "x", "consent": {"column": "a", "yes": []}}, "at least 1"),
     ],
 )

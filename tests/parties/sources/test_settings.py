@@ -73,7 +73,7 @@ def test_nonsense_about_a_column() -> None:
     assert "must increase, but 1 follows 3" in problem_of(edges=[3, 1.0])
     assert "`missing`" in problem_of(values={" ": "male"})
     assert "`missing`" in problem_of(values={"?": "male"})
-    assert "stands twice" in problem_of(values={"M": "male", " M": "female"})
+    assert "differ only in the space" in problem_of(values={"M": "male", " M": "female"})
     for bad in (
         {"edges": [float("nan")]},
         {"edges": [True]},

@@ -245,8 +245,8 @@ WRONG = [
     ({"columns": ("x", "z")}, "columns: 'z' is not an attribute of the schema"),
     ({"where": "x = '?'"}, "columns: where leaves no number of 'x'"),
     ({"k": 5, "parts": 2}, "k: 5 clusters, but the grid has only 4 cells"),
-    ({"iterations": 3}, "iterations: is for the method in-process"),
-    ({"shares": "even"}, "shares: is for the method in-process"),
+    ({"iterations": 3}, "iterations: applies to method in-process only"),
+    ({"shares": "even"}, "shares: applies to method in-process only"),
     ({"parts": 3, "method": "in-process"}, "parts: applies to method grid only; remove it"),
 ]
 
@@ -285,7 +285,8 @@ def test_a_grid_has_a_million_cells_at_most() -> None:
     axes = [Axis.read(name, numbers, set(numbers), f"0:{2 * UNIT}") for name in "ab"]
     assert Grid.over(axes, 1000).cells == 10**6
     with pytest.raises(
-        InputError, match=r"^parts: the grid would have 1,002,001 cells, at most 1,000,000 are counted$"
+        InputError,
+        match=r"^parts: the grid would have 1,002,001 cells, more than 1,000,000; choose fewer parts or columns$",
     ):
         Grid.over(axes, 1001)
 

@@ -251,7 +251,7 @@ def test_result_as_text_and_picture() -> None:
     [
         ({"support": 0.0}, "support"),
         ({"support": 1.5}, "support"),
-        ({"columns": ("a",)}, "two columns"),
+        ({"columns": ("a",)}, "at least two"),
         ({"lift": 1.23456789}, "lift: give fewer digits"),
         ({"columns": ("a", "q")}, "columns: 'q'"),
     ],

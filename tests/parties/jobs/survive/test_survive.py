@@ -223,7 +223,7 @@ def test_arms_alike_are_told_to_differ_by_chance_only() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"event": "stage"}, "event: 'stage' has 3 values ('1', '2', '3'), an event has two"),
+        ({"event": "stage"}, "event: 'stage' has 3 values ('1', '2', '3'), an event needs two values"),
         ({"event": "status"}, "event_value: name the value of 'status' that means yes: '1', '2'"),
         ({"event": "status", "event_value": "3"}, "event_value: '3' is not a value of 'status'"),
         ({"time": "site"}, "time: an order needs bounds"),
