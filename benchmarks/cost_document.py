@@ -128,18 +128,21 @@ def trees() -> str:
         "",
         _wrapped(
             "`make cost` writes this page from the rows of [benchmarks/tree_costs.py](../benchmarks/tree_costs.py). "
-            "[protocols/cost_model.py](../protocols/cost_model.py) and [protocols/release/tree_costs.py]"
-            "(../protocols/release/tree_costs.py) make the forecasts. "
-            f"You see {tables} public tables, prepared from their raw files and dealt to two parties. The engine is "
-            f"{TREE_PROFILE}. Bytes are both ways. Plain trees with many splits are counted level by level in parts. "
-            "For trees with noise, bytes and leaves are the median of five draws."
+            "[protocols/cost_model.py](../protocols/cost_model.py) and "
+            "[protocols/release/tree_costs.py](../protocols/release/tree_costs.py) make the forecasts. The rows are "
+            f"{tables} public tables, prepared from their raw files. Each row was dealt to one of two parties at "
+            f"random. The profile `{TREE_PROFILE}` means engine `mixed`, kind of oblivious transfer `extension`, and "
+            "the half-gates garbling scheme. Bytes are both ways. For trees with noise, bytes and leaves are the "
+            "median of five draws. Very large trees (`--plain`) are counted in parts, within a few percent."
         ),
         "",
         _wrapped(
-            f"*At most* is a bound for any rows, and no guess: {below or 'none'} of {len(bounded)} jobs cost more. "
-            "The first table counts how often the typical forecast is within a factor of 2. It does so for the tables' "
-            "targets, and for other columns of theirs as the target. The numbers of the forecast are chosen by these "
-            "trees."
+            "`smc estimate` shows two numbers before a run. *Typical* is a forecast from public numbers alone. *At "
+            f"most* is an upper bound for any rows: {below or 'none'} of {len(bounded)} jobs cost more. The first "
+            "table counts the jobs whose typical forecast is at least half and at most twice their bytes. *Targets* "
+            "are trees for the target of each table. *Other columns* are trees for another column of the table as the "
+            "target. The constants of the forecast were fitted to these same trees, so expect larger errors on other "
+            "tables."
         ),
         "",
         _line(("levels", "targets", "within 2", "other columns", "within 2")),

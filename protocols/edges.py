@@ -154,7 +154,10 @@ class Questions:
 
     @property
     def deepest(self) -> int:
-        """Largest number of questions on a path: a column with edges has one fewer than it has values."""
+        """Largest number of questions on a path of the tree.
+
+        A column of v ordered values has v - 1 edges, and so at most v - 1 questions; a category has one.
+        """
         return len(self.asked) - len(self.middle)
 
     def of_columns(self, tree: Tree) -> Tree:

@@ -45,11 +45,11 @@ class Problem:
         if self.min_rows < 0 or (self.max_depth is not None and self.max_depth < 0):
             raise InputError("the minimum of rows and the maximum depth cannot be negative")
         if self.edges is not None and self.edges < 1:
-            raise InputError("a node must compare an edge of each column at least")
+            raise InputError("a node must compare at least one edge of each column")
         if self.trees < 1 or (self.drawn is not None and self.drawn < 1):
             raise InputError("a forest needs one tree, and a node one attribute to choose from")
         if self.trees > 1 and self.rules.close:
-            raise InputError("t compares leaves with all rows, and every tree has rows of its own: leave t out")
+            raise InputError("t cannot be used with several trees, because each tree has different rows; remove t")
         self.rules.check(self.classes, self.max_rows)
 
     def check(self) -> None:

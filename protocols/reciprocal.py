@@ -95,7 +95,7 @@ class Parameters:
         return bound + _truncation(self.cells, len(self.digits)) + Fraction(1, 1 << self.fraction_bits)
 
     def cost(self, prices: Prices) -> float:
-        """Return the approximate bytes of one series, to choose between sufficiently precise parameters."""
+        """Return the approximate bytes of one reciprocal 1 / n with these parameters, to find the cheapest ones."""
         table = (1 << self.cells) * prices.and_gate + min(1 << self.cells, sum(self.scales)) * prices.selected_bit
         digits = sum(q - self.cells for q in self.digits)
         return table + digits * (prices.factor_bit or 2 * self.series_width * prices.and_gate)

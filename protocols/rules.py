@@ -62,15 +62,17 @@ class Rules:
         if not 1 <= self.l < math.inf:
             raise InputError(f"l is {self.l}: it must be a number of classes from 1 up")
         if self.diversity == "distinct" and self.l != int(self.l):
-            raise InputError(f"l is {self.l}: distinct classes are counted, so it must be whole")
+            raise InputError(
+                f"l is {self.l}: a number of distinct classes must be a whole number; or use diversity entropy"
+            )
         if not 0 < self.t <= 1:
             raise InputError(f"t is {self.t}: it must be above 0 and at most 1")
         if self.diversity == "entropy" and self.l == 1:
-            raise InputError("diversity says how l is meant: it needs an l above 1")
+            raise InputError("diversity applies to l only; give an l above 1, or remove diversity")
         if self.distance == "ordered" and self.t == 1:
-            raise InputError("distance says how t is meant: it needs a t below 1")
+            raise InputError("distance applies to t only; give a t below 1, or remove distance")
         if self.against == "public" and not self.any:
-            raise InputError("against says whom k, l and t keep something from: it needs one of them")
+            raise InputError("against applies to k, l and t only; give one of them, or remove against")
 
     @property
     def any(self) -> bool:

@@ -108,8 +108,9 @@ def rows_of(cells: Sequence[Sequence[str]]) -> list[str]:
 def section() -> str:
     """Return the tables."""
     lines = [
-        "**A comparison**: one question of two answers scored at one node, for two classes, with its part of what the",
-        f"node costs: bytes both ways, of {QUESTIONS} questions a node, by the bound on each party's rows.\n",
+        "**One comparison** scores one question with two answers at one node, for two classes. The table shows its",
+        f"bytes both ways, with 1/{QUESTIONS} of the other costs of a node, by the bound on each party's rows. A node",
+        f"has {QUESTIONS} questions here.\n",
         *rows_of(
             [
                 ("profile", *(f"{rows:,} rows" for rows in BOUNDS)),
@@ -119,7 +120,7 @@ def section() -> str:
                 ),
             ]
         ),
-        f"**Comparisons a second**, forecast for {ROWS:,} rows, if each shard has a core of its own.\n",
+        f"**Comparisons a second**: a forecast for {ROWS:,} rows, if each shard has a core of its own.\n",
         *rows_of(
             [
                 ("profile", "link", *map(in_words, SHARDS)),
@@ -130,8 +131,8 @@ def section() -> str:
                 ),
             ]
         ),
-        f"**Whole levels** of a tree of {ROWS:,} rows: the quickest of the three profiles, and its bytes; and the",
-        "counts that each party's process holds.\n",
+        f"**Whole levels** of a tree of {ROWS:,} rows: time and bytes of the quickest of the three profiles. The last",
+        "column is the memory for the counts in each party's process.\n",
         *rows_of(
             [
                 ("nodes x questions", "comparisons", *(f"{link}, {in_words(n)}" for link, n in WAYS), "counts"),
@@ -146,8 +147,8 @@ def section() -> str:
                 ),
             ]
         ),
-        f"**What shards cost** beyond one, a level of {COMPARISONS // QUESTIONS:,} nodes and {QUESTIONS} questions by",
-        "itself: bytes, and rounds, which are fewer as batches pass side by side.\n",
+        f"**The extra cost of several shards** over one, for a level of {COMPARISONS // QUESTIONS:,} nodes and",
+        f"{QUESTIONS} questions: more bytes, and fewer rounds, because batches run side by side.\n",
         *rows_of([("profile", *map(in_words, SHARDS[1:])), *map(_beyond, PROFILES)]),
     ]
     return "\n".join(lines)

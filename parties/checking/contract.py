@@ -78,7 +78,12 @@ class Case:
     rows: int = 2
 
     def task(self, promise: Mapping[str, Any], at_most: int | None) -> Any:
-        """Return the job with this promise; `at_most` rows per person, None if rows have no persons."""
+        """Return the job of this case with the given privacy promise.
+
+        Args:
+            promise: Settings such as epsilon, delta and adjacency.
+            at_most: Rows of a person that take part; None if rows have no persons.
+        """
         kind: Any = kinds.find(self.kind)
         settings = {**promise, "max_rows": 100, "at_most": at_most, **self.settings}
         if "support_epsilon" in self.settings:
@@ -151,7 +156,12 @@ def check_case(case: Case, promise: Mapping[str, Any], at_most: int | None = Non
 
 
 def charge_problems(task: Any, promise: Mapping[str, Any]) -> list[str]:
-    """Return the differences between a job's losses and its request."""
+    """Return the differences between a job's losses and its request.
+
+    Args:
+        task: The job.
+        promise: The requested epsilon, delta and adjacency.
+    """
     epsilon, problems = exact(promise["epsilon"]), []
     if {loss.adjacency for loss in task.disclosure.spends} != {promise["adjacency"]}:
         problems.append("a loss is not of the job's adjacency")
@@ -171,7 +181,12 @@ def charge_problems(task: Any, promise: Mapping[str, Any]) -> list[str]:
 
 
 def consent_problems(task: Any, promise: Mapping[str, Any]) -> list[str]:
-    """Return omissions and errors of the consent sentences: epsilon, delta and the protected unit."""
+    """Return omissions and errors of the consent sentences: epsilon, delta and the protected unit.
+
+    Args:
+        task: The job.
+        promise: The requested epsilon, delta and adjacency.
+    """
     text, problems = " ".join(task.disclosure.reveals("the peer")).lower(), []
     if (factors := {float(factor) for factor in _FACTOR.findall(text)}) != {promise["epsilon"]}:
         problems.append(f"consent names epsilon {sorted(factors)}")
@@ -388,6 +403,11 @@ class TinyRows(RowCounts):
         return np.column_stack([numbers, self._rows, self._labels])
 
     def fingerprint_of_baskets(self, column: str, key: bytes) -> bytes:
-        """Return an empty digest: no job is resumed here."""
+        """Return an empty digest: no job is resumed here.
+
+        Args:
+            column: Name of the basket column.
+            key: Key of the fingerprint.
+        """
         del column, key
         return b""

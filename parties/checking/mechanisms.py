@@ -36,7 +36,7 @@ def count(promise: Promise) -> Mechanism:
 
 
 def clamped(promise: Promise) -> Mechanism:
-    """Return a noisy count, clamped to the range of a count: post-processing is free."""
+    """Return a mechanism for checks: a noisy count, clamped to 0 to 40. Clamping costs no epsilon (post-processing)."""
     draw = sums([0], [1], _laplace(1, promise))
     return _pure(
         "clamped",

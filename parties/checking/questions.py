@@ -191,7 +191,12 @@ def own_ladder(promise: Promise) -> Mechanism:
 
 
 def wholes(task: Release, tables: Sequence[Lines]) -> list[Numbers]:
-    """Return the exact numbers of both tables."""
+    """Return the exact numbers that the job opens, for each of two neighbouring tables.
+
+    Args:
+        task: The job.
+        tables: Rows of both tables, as indices of values.
+    """
     return [own_numbers(task, table) for table in tables]
 
 
@@ -223,7 +228,12 @@ def weighted(parts: Sequence[Part]) -> Judged:
 
 
 def own_numbers(task: Release, lines: Lines) -> Any:
-    """Return a party's own numbers in a job, for these rows."""
+    """Return one party's private input to a job's protocol, computed from given rows.
+
+    Args:
+        task: The job.
+        lines: The party's rows: for each row the indices of its values, in the schema's order.
+    """
     schema, target = task.schema, task.target
     columns = list(schema.attributes)
     order = [columns.index(name) for name in (*schema.features(target), target)]

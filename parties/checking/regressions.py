@@ -195,11 +195,13 @@ def twice(scores: Sequence[tuple[Numbers, Numbers]], law: Law) -> Simulated:
 
 
 def greatest(scores: Sequence[Numbers], law: Law) -> Simulated:
-    """Return the first candidate with the largest noisy score.
+    """Return a simulation of report noisy max on two neighbouring tables.
+
+    An answer is the index of the candidate with the largest noisy score; at a tie the lowest index.
 
     Args:
-        scores: int64[candidates] for each table.
-        law: Law of the noise on each score.
+        scores: Exact scores of the candidates for each of the two tables, int64[candidates] each.
+        law: Distribution of the noise on each score.
     """
 
     def draw(rng: np.random.Generator, table: int, copies: int) -> Outcomes:

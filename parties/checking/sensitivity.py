@@ -34,7 +34,12 @@ VERTICES = 1000
 
 
 def propose(epsilon: Fraction, delta: Fraction) -> Mechanism:
-    """Return propose-test-release where the test is undecided and the medians are as far apart as it allows."""
+    """Return the mechanism propose-test-release on two tables at which its test is hardest to decide.
+
+    Args:
+        epsilon: Privacy loss that the mechanism promises.
+        delta: Probability that epsilon fails.
+    """
     distance = tail(2 / epsilon, delta)
     below = distance + 1
     first = [0] * (below + 1) + [BOUND] * distance + [HIGH] * (below - distance)
@@ -50,7 +55,12 @@ def propose(epsilon: Fraction, delta: Fraction) -> Mechanism:
 
 
 def bound(epsilon: Fraction, delta: Fraction) -> Mechanism:
-    """Return a private bound of the local sensitivity with noise of that bound; outcomes combine both likelihoods."""
+    """Return a mechanism that opens a noisy bound on the local sensitivity, and the median with noise of that size.
+
+    Args:
+        epsilon: Privacy loss that the mechanism promises.
+        delta: Probability that epsilon fails.
+    """
     shift = tail(2 / epsilon, delta) - 1
 
     def draw(rng: np.random.Generator, table: int, copies: int) -> Outcomes:
@@ -68,7 +78,12 @@ def bound(epsilon: Fraction, delta: Fraction) -> Mechanism:
 
 
 def smooth(epsilon: Fraction, delta: Fraction) -> Mechanism:
-    """Return the median with noise of the smooth sensitivity."""
+    """Return the median with noise of the smooth sensitivity.
+
+    Args:
+        epsilon: Privacy loss that the mechanism promises.
+        delta: Probability that epsilon fails.
+    """
 
     def outcomes(table: Table, draw: ways.Draw, copies: int) -> Outcomes:
         return ways.by_smooth(table, epsilon, delta, draw, copies)
@@ -87,7 +102,12 @@ def median(epsilon: Fraction) -> Mechanism:
 
 
 def fixed_local(epsilon: Fraction, delta: Fraction) -> Mechanism:
-    """Return the first mistake: the scale LS(x) / epsilon of one table for all tables."""
+    """Return a deliberately wrong mechanism: noise of one table's local sensitivity for all tables.
+
+    Args:
+        epsilon: Privacy loss that the mechanism promises.
+        delta: Probability that epsilon fails.
+    """
     scale = Table(STEADY, 0, HIGH).local / epsilon
 
     def outcomes(table: Table, draw: ways.Draw, copies: int) -> Outcomes:
@@ -97,7 +117,12 @@ def fixed_local(epsilon: Fraction, delta: Fraction) -> Mechanism:
 
 
 def local(epsilon: Fraction, delta: Fraction) -> Mechanism:
-    """Return the second mistake: the scale LS(.) / epsilon of each table itself, which reveals the table."""
+    """Return a deliberately wrong mechanism: noise of each table's own local sensitivity.
+
+    Args:
+        epsilon: Privacy loss that the mechanism promises.
+        delta: Probability that epsilon fails.
+    """
 
     def outcomes(table: Table, draw: ways.Draw, copies: int) -> Outcomes:
         return table.median + draw(DiscreteLaplace(table.local / epsilon), copies)

@@ -153,7 +153,12 @@ class TapedEngine(ClearEngine):
             self.tape.aside = False
 
     def integers(self, secrets: Bits, signed: bool = False) -> Numbers:
-        """Return secret integers."""
+        """Return the integers that some secret bits encode.
+
+        Args:
+            secrets: Secret bits.
+            signed: Whether they are in two's complement.
+        """
         with self.looking():
             (opened,) = self.reveal(secrets)
         return np.array(bitpack.to_integers(opened, signed=signed), dtype=np.int64)
@@ -171,9 +176,11 @@ class TapedEngine(ClearEngine):
         return np.asarray(sums, dtype=np.int64).reshape(values.shape)
 
     def secret(self, values: Sequence[int] | Numbers, width: int) -> Bits:
-        """Return integers that the tape has seen as secrets, without recording a constant: no party knows them.
+        """Return integers as secrets without recording a public constant, because no party would know them.
 
-        Negative integers are in two's complement.
+        Args:
+            values: The integers; negative ones in two's complement.
+            width: Bits of each integer.
         """
         whole = [int(value) % (1 << width) for value in values]
         return self._constant(bitpack.from_integers(np.array(whole, dtype=np.uint64), width))

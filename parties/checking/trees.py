@@ -26,7 +26,12 @@ VALUES, CLASSES = 3, 2
 
 
 def mechanism(epsilon: Fraction, replaced: bool) -> Mechanism:
-    """Return the mechanism of ID3 with the quality `max`, `stop` and one level."""
+    """Return the mechanism of a one-level tree with noise (quality `max`, with "stop").
+
+    Args:
+        epsilon: Privacy loss that the tree promises.
+        replaced: Whether neighbouring tables differ by a replaced row.
+    """
     problem = problem_of(epsilon, replaced)
     tables = tables_of(problem.bonus, replaced)
     tables_text = f"rows by value and class {tables[0].tolist()}, or {EVEN} and {tables[1][1, 1]} of the second value"
@@ -34,7 +39,12 @@ def mechanism(epsilon: Fraction, replaced: bool) -> Mechanism:
 
 
 def draw(problem: Problem, tables: Sequence[Indices]) -> Callable[[Engine, int, int], Outcomes]:
-    """Return a sampler of trees of tables int64[values, classes]: a forest in which every tree has the whole table."""
+    """Return a sampler of trees on two neighbouring tables. It grows a forest in which every tree has all rows.
+
+    Args:
+        problem: Settings of the tree.
+        tables: Counts of both tables, int64[values, classes] each.
+    """
 
     def outcomes(engine: Engine, table: int, copies: int) -> Outcomes:
         whole = tables[table]
@@ -62,13 +72,24 @@ class _Copies:
 
 
 def problem_of(epsilon: Fraction, replaced: bool) -> Problem:
-    """Return the problem of one tree; the bound on rows is that of all copies."""
+    """Return the settings of one tree; the bound on rows covers all copies of the table.
+
+    Args:
+        epsilon: Privacy loss that the tree promises.
+        replaced: Whether neighbouring tables differ by a replaced row.
+    """
     return Problem((VALUES,), CLASSES, 1, max_depth=1, epsilon=epsilon, leaf_epsilon=epsilon / 2, replace=replaced)
 
 
 def tables_of(bonus: int, replaced: bool) -> tuple[Indices, Indices]:
-    """Return both tables by value and class. "stop" scores the rows of class 0, those of the first two values, and
-    the bonus."""
+    """Return two neighbouring tables as counts by value and class.
+
+    In these tables, the score of "stop" is the number of rows of class 0 plus the bonus.
+
+    Args:
+        bonus: Bonus of "stop".
+        replaced: Whether the tables differ by a replaced row.
+    """
     below = 1 + replaced  # distance of the attribute's score below that of "stop"
     third = max(bonus - below, 0)
     first = np.array([[third + 3, 0], [EVEN, EVEN], [0, third]])

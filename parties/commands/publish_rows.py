@@ -74,7 +74,7 @@ def invariant_command(
 
     plan = read(plan_file)
     if plan.history is None:
-        raise InputError(f"{plan_file}: history: m-invariance takes [history], with file, row and m")
+        raise InputError(f"{plan_file}: history: m-invariance needs [history] with file, row and m; add them")
     history = load(plan.history.file, plan.history.row, plan.history.person)
     inputs = [plan_file, *paths(plan.source)]
     check_new({"--out": out, **telling.outputs}, inputs, record.config_file, force, {"--history": history.path})

@@ -41,7 +41,7 @@ class _Waiting:
         self.flag, self.fields, self.is_argument = flag, fields, is_argument
 
     def of(self, parameter: inspect.Parameter) -> Callable[[Any], Any]:
-        """Return the decorator that adds it to a command."""
+        """Return the decorator that adds this parameter, as an option or argument, to a click command."""
         plain, _, other = parameter.annotation.partition(" | ")
         item = plain.removeprefix("tuple[").removesuffix(", ...]") if plain.endswith(", ...]") else plain
         fields: dict[str, Any] = {"type": TYPES[item]} if item in TYPES else {}

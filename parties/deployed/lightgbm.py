@@ -34,9 +34,9 @@ def to_lightgbm(model: AnyModel, asked: Mapping[str, Asked]) -> str:
         InputError: LightGBM cannot express the model.
     """
     if not isinstance(model, BoostedModel):
-        raise InputError("--to lightgbm is for boosted trees: take --to onnx, pmml or sql")
+        raise InputError("--to lightgbm works only for boosted trees; use --to onnx, pmml or sql")
     if any(ask.mapped for ask in asked.values()):
-        raise InputError("--to lightgbm takes categories in the model's spelling: remove --schema and --config")
+        raise InputError("--to lightgbm cannot read raw cells; remove --schema and --config")
     if not model.columns or not model.rounds:
         raise InputError("--to lightgbm: the model has no trees, or no columns")
     for name, column in model.columns.items():

@@ -33,7 +33,7 @@ def to_onnx(model: AnyModel, asked: Mapping[str, Asked]) -> bytes:
         InputError: The columns are mapped by a schema or table, or onnx is not installed.
     """
     if any(ask.mapped for ask in asked.values()):
-        raise InputError("--to onnx takes categories in the model's spelling: remove --schema and --config")
+        raise InputError("--to onnx cannot read raw cells; remove --schema and --config")
     metadata = {"target": model.target}
     if isinstance(model, TreeFile):
         made = trees_to_onnx(model.trees, list(asked), metadata | {"schema_digest": model.schema_digest})

@@ -24,12 +24,17 @@ _ORDERS = Decimal("1e-6"), Decimal("1e9")  # bounds of the order, less 1
 
 
 def decimal(value: Fraction) -> Decimal:
-    """Return a fraction as a decimal number of 40 digits."""
+    """Return a fraction as a decimal number of 40 significant digits."""
     return DECIMAL.divide(Decimal(value.numerator), Decimal(value.denominator))
 
 
 def loss_of_order(order: Fraction, delta: Fraction) -> Decimal:
-    """Return c(a), the epsilon of this order at a loss of zero; it is negative for large orders."""
+    """Return c(a): the epsilon at Renyi order a of a mechanism without any loss. It is negative for large orders.
+
+    Args:
+        order: Renyi order a, above 1.
+        delta: Probability that epsilon fails.
+    """
     with localcontext(DECIMAL):
         a = decimal(order)
         return (1 - 1 / a).ln() - (decimal(delta).ln() + a.ln()) / (a - 1)
@@ -37,7 +42,12 @@ def loss_of_order(order: Fraction, delta: Fraction) -> Decimal:
 
 @lru_cache(maxsize=1024)
 def best_order(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Return the order that allows the most rho within (epsilon, delta), 0 < delta < 1."""
+    """Return the Renyi order that permits the largest rho within (epsilon, delta).
+
+    Args:
+        epsilon: Privacy loss, above 0.
+        delta: Probability that epsilon fails, between 0 and 1.
+    """
     with localcontext(DECIMAL):
         low, high = (beyond.ln() for beyond in _ORDERS)
         for _ in range(_STEPS):
@@ -52,7 +62,12 @@ def best_order(epsilon: Fraction, delta: Fraction) -> Fraction:
 
 @lru_cache(maxsize=1024)
 def rho_within(epsilon: Fraction, delta: Fraction) -> Decimal:
-    """Return the largest rho whose epsilon at this delta is at most `epsilon`; 0 for delta 0."""
+    """Return the largest rho whose epsilon at this delta is at most `epsilon`; 0 for delta 0.
+
+    Args:
+        epsilon: Privacy loss, above 0.
+        delta: Probability that epsilon fails.
+    """
     return max(Decimal(0), _allowed(best_order(epsilon, delta), epsilon, delta)) if delta > 0 else Decimal(0)
 
 

@@ -82,7 +82,7 @@ def check_memory(choice: Choice) -> None:
     needed = shards * memory_of_shard(choice)
     if needed > free:
         need = f"{shards} shards take about {size(needed)} of memory here, and {size(free)} are free"
-        raise MachineError(f"{need}: agree on fewer shards, or free some")
+        raise MachineError(f"{need}: agree on fewer shards, or free memory")
 
 
 _recent = ResultCache[str, Choice](MOST_KEPT)

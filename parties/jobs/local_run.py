@@ -28,7 +28,7 @@ def run_alone(task: Kind, data: Any, on_step: OnStep = lambda step: None) -> Sta
         InputError: The answer has no noise.
     """
     if not task.disclosure.spends:
-        raise InputError("alone: needs an answer with noise; this one has none")
+        raise InputError("alone: this answer has no noise; remove --alone")
     if not isinstance(task, RunsAlone):
         raise NotImplementedError(f"{task.name} needs two parties")
     no_rows = task.of_nobody()

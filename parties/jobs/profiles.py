@@ -45,7 +45,12 @@ def contenders(integers: bool, shards: int = 1) -> tuple[Profile, ...]:
 
 
 def in_shards(several: tuple[Profile, ...], shards: int) -> tuple[Profile, ...]:
-    """Return the profiles with their batches computed in `shards` shards."""
+    """Return the profiles with their batches computed in `shards` shards.
+
+    Args:
+        several: The profiles.
+        shards: Number of processes that compute a batch together.
+    """
     return tuple(replace(profile, shards=shards) for profile in several)
 
 

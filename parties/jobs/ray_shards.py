@@ -166,6 +166,7 @@ def require_ray() -> None:
     for name, value in GUARDS.items():
         if os.environ.get(name) != value:
             raise InputError(
-                f"ray: whoever reaches its ports could read keys and counts: set {name}={value}, here and there"
+                f"ray: anybody who can connect to Ray's ports could read keys and counts; set {name}={value} for Ray "
+                f"and for this command"
             )
     require("shards on Ray", "ray")

@@ -207,7 +207,12 @@ def declining(settings: LinkSettings) -> Iterator[None]:
 
 
 def note_code(session: Session, task: Kind) -> None:
-    """Record the name and the code digest of a job's protocol: the engine's first message compares them."""
+    """Record the name and the code digest of a job's protocol: the engine's first message compares them.
+
+    Args:
+        session: The session.
+        task: The job.
+    """
     session.agreement.note_code(f"protocol {task.name} of code {code_of_kind(type(task))}")
 
 
@@ -221,7 +226,12 @@ def _both_say_yes(session: Session, ours: bool) -> bool:
 
 
 def cost_report(link: Link, profile: str) -> Report:
-    """Return the cost of a link's session, and the cost of measuring the link if it was measured."""
+    """Return the cost of a link's session, and the cost of measuring the link if it was measured.
+
+    Args:
+        link: The connected link.
+        profile: Name of the profile that computed the job.
+    """
     report = {"profile": profile, **link.session().meter.report()}
     if link.measuring is not None:
         report[MEASURING] = {"link": str(link.measured), **link.measuring.as_dict()}
@@ -237,6 +247,10 @@ def profile_for(link: Link, choice: Choice) -> Profile:
     """Return the profile of the choice, or the fastest one on the measured link.
 
     Both parties compute it from the same numbers and compare their choices.
+
+    Args:
+        link: The connected link.
+        choice: Candidates, and the cost of the job for each.
 
     Raises:
         ProtocolError: The parties' choices differ.

@@ -36,7 +36,12 @@ def hidden(at_most: int | None, replaced: bool, baskets: bool = False) -> str:
 
 
 def changed(at_most: int | None, replaced: bool) -> str:
-    """Return the difference of neighbouring tables, the beginning of a sentence; see `hidden`."""
+    """Return the difference of two neighbouring tables as the beginning of a sentence.
+
+    Args:
+        at_most: Rows of a person that take part; None if rows have no persons.
+        replaced: Whether neighbouring tables differ by a replaced row.
+    """
     change = "replaced by another" if replaced else "more or less"
     if at_most is None:
         return f"One row {change}, whosever it is,"
@@ -47,7 +52,12 @@ def changed(at_most: int | None, replaced: bool) -> str:
 
 
 def of_people(at_most: int, noisy: bool) -> list[str]:
-    """Return the sentences on the rows of people that take part, and on people with rows at both parties."""
+    """Return the sentences on the rows of people that take part, and on people with rows at both parties.
+
+    Args:
+        at_most: Rows of a person that take part.
+        noisy: Whether the answer has noise.
+    """
     rows = "one row takes" if at_most == 1 else f"{at_most} rows take"
     twice = ": for such a person epsilon is twice as much" if noisy else ""
     return [
@@ -71,14 +81,22 @@ def nothing_else(peer: str, of: str, but: str) -> list[str]:
 
 
 def nothing_else_of_rows(peer: str, max_rows: int) -> list[str]:
-    """Return the sentences of `nothing_else` about rows, of which there are at most `max_rows`."""
+    """Return the sentences which state that the peer learns nothing else about the rows.
+
+    Args:
+        peer: Name of the peer.
+        max_rows: Public bound on the rows of a party.
+    """
     return nothing_else(peer, "rows", f"they are at most {max_rows:,}")
 
 
 def heading(title: str, target: str, parameters: Mapping[str, object]) -> str:
     """Return a job's question as a title, such as "Noisy count of rows where age = old".
 
-    It consists of the kind's title, the subject and the public parameters.
+    Args:
+        title: Title of the kind of job.
+        target: What is asked about, such as a column.
+        parameters: Public settings that the title mentions.
     """
     of, by = parameters.get("column"), _names(parameters.get("by"))
     across = _names(parameters.get("across"))

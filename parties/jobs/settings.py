@@ -101,7 +101,12 @@ def of_people(node: bool = False) -> AnyField:
 
 
 def output(help_: str, advanced: bool = False) -> AnyField:
-    """Return a file to write; `advanced` as in `public`."""
+    """Return the field of a setting that names a file to write.
+
+    Args:
+        help_: Help text.
+        advanced: Whether only --help-all shows the option.
+    """
     return _field("output", None, "", help_, {"advanced": advanced}, {})
 
 
@@ -246,7 +251,12 @@ class Parameter:
 
 
 def in_words(value: object, none: str = "") -> str:
-    """Return a value as text: `none` for None, yes or no for truth values."""
+    """Return a value of a setting as text; truth values become yes or no.
+
+    Args:
+        value: The value.
+        none: Text for None.
+    """
     if isinstance(value, bool):
         return "yes" if value else "no"
     return none if value is None else str(value)

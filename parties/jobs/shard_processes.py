@@ -270,8 +270,8 @@ def met_at(door: Door, session: Address, shards_at: Sequence[str] = ()) -> Addre
     host = wide.ipv4_mapped or wide
     if str(host) != session.host and not any(_holds(network, host) for network in _networks(shards_at)):
         raise MachineError(
-            f"link.shards_at: the peer's shard is said to be met at {host}, which is not its session's host: "
-            "not dialled; name that host or its network there if it is the peer's"
+            f"link.shards_at: the peer's shard has the address {host}, which is not the host of the session, so it "
+            f"was not dialled; if this host is the peer's, add the host or its network to link.shards_at"
         )
     return Address(str(host), port)
 

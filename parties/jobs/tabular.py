@@ -42,8 +42,12 @@ class BySchema(Kind):
     @classmethod
     @abstractmethod
     def canonical(cls, settings: Any, schema: Schema) -> Self:
-        """Return the task of these settings, by a schema that may have more columns. Raise InputError if they are
-        invalid."""
+        """Return the task with complete settings. Raise InputError if a setting is invalid.
+
+        Args:
+            settings: The settings as given, some perhaps missing.
+            schema: The agreed schema; it may have more columns.
+        """
 
     @property
     @override

@@ -33,7 +33,12 @@ class TabularSettings(KindSettings):
 
 
 def file_of(path: Path | None, key: str) -> Path:
-    """Return the file in the setting `key`, `data` or `schema`. Raise InputError with the remedy if it is missing."""
+    """Return the file in the setting `key`, `data` or `schema`. Raise InputError with the remedy if it is missing.
+
+    Args:
+        path: The value of the setting; None if it is missing.
+        key: Name of the setting, data or schema.
+    """
     if path is None:
         note = " (with --data its schema is not read)" if key == "schema" else ""
         raise InputError(f"--{key} is missing: give the flag, or your rows as [tables.NAME] in --config{note}")

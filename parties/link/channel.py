@@ -81,10 +81,11 @@ class GrpcChannel(Channel):
             raise ProtocolError("the peer's hello is unreadable") from None
 
     def goodbye(self, first: bool, timeout: float, word: bytes = b"") -> bytes:
-        """End a good session: each party then knows that the other has received everything, with its closing word.
+        """Run the closing handshake of a successful session, and return the peer's closing word.
 
-        The party that is not `first` answers once it has read everything before, and the first one waits for that
-        answer. The answer of this party may still be on its way: `part` waits until it has arrived.
+        The first party sends its goodbye. The other party reads all earlier messages and the goodbye, then answers.
+        After this method, the peer has received all earlier messages. The second party's answer may still be in
+        transit: `part` waits until the answer has arrived.
 
         Args:
             first: Whether this party says goodbye first.

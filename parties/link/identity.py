@@ -94,8 +94,8 @@ class Identity:
         """Raise InputError if the key is in a token: gRPC supports that for the dialling end only."""
         if self.token is not None:
             raise InputError(
-                f"{self.token.place.name}: a party that listens needs its key in a file, since gRPC signs with a token "
-                "only where it dials: let the peer listen and connect to it, or name a key's file as identity"
+                f"{self.token.place.name}: the key of a listening party must be in a file, because gRPC can use a "
+                f"token only when it dials; set connect instead of listen here, or name a key file as identity"
             )
 
 

@@ -187,8 +187,8 @@ def _open_stream(options: LinkOptions, filled: Callable[[], Outbox], again: bool
         if accepted is None:
             raise LinkError(
                 f"no trusted peer connected to {listener.address} within {options.wait:g} s "
-                f"(expecting certificate {common_name(options.peer)} {short_fingerprint(options.peer)}; a peer that "
-                "dials with another is refused and told which: compare the two)"
+                f"(expecting certificate {common_name(options.peer)} {short_fingerprint(options.peer)}; a peer with "
+                f"another certificate is refused and sees its own fingerprint; compare the two)"
             )
         yield accepted
     finally:

@@ -119,12 +119,12 @@ def _attempt_at(
     except ssl.SSLError as error:
         reason = error.reason or ""
         if reason == "TLSV1_ALERT_PROTOCOL_VERSION":
-            raise LinkError(f"what answers at {address} does not speak {tls.VERSION}") from None
+            raise LinkError(f"the program at {address} does not use {tls.VERSION}; check the port") from None
         if "ALERT" in reason:
             raise _untrusted(address, identity) from None
         if isinstance(error, ssl.SSLEOFError):
             raise _NoAnswerError("it hangs up during the TLS handshake") from None
-        raise LinkError(f"what answers at {address} does not speak TLS; is it another program's port?") from None
+        raise LinkError(f"the program at {address} does not use TLS; check the port") from None
     except ConnectionRefusedError as error:
         raise _RefusedError(error.strerror or "the connection was refused") from None
     except TimeoutError:

@@ -70,7 +70,12 @@ def load_trees(path: Path) -> TreeFile:
 
 
 def predicted(model: AnyModel, rows: Columns) -> list[str]:
-    """Return the class or number of every row; several trees vote. Raise InputError as the model's `predict` does."""
+    """Return the predicted class or number of every row. Raise InputError if a row has an unknown value.
+
+    Args:
+        model: The model; several trees vote.
+        rows: Rows with the model's columns.
+    """
     return prediction.vote(model.trees, rows) if isinstance(model, TreeFile) else model.predict(rows)
 
 

@@ -64,9 +64,7 @@ class Rules:
 
     def _have(self, rows: Columns, sets: Sequence[Items]) -> Marks:
         if self.of_baskets:
-            raise InputError(
-                "these rules are of baskets, and a row is only a part of one: they are not applied to rows"
-            )
+            raise InputError("these rules are for baskets of several rows, so they cannot be applied to single rows")
         rows.require(self.columns)
         cells = {name: np.array(rows.values[name], dtype=object) for name in self.columns}
         items = {item for wanted in sets for item in wanted}

@@ -94,7 +94,12 @@ class Scored(ABC):
 
 
 def unknown_value(text: str, known: Mapping[str, Any]) -> ValueError:
-    """Return the error for a text that the model does not know."""
+    """Return the error for a text that the model does not know.
+
+    Args:
+        text: The unknown text.
+        known: Values of the column in the model.
+    """
     return ValueError(f"the model does not know {quoted(text)}{did_you_mean(text, known)}; known: {listed(known)}")
 
 
@@ -115,7 +120,12 @@ def is_number(value: Any) -> bool:
 
 
 def head(fields: Mapping[str, Any], *, only_two: bool = False) -> dict[str, Any]:
-    """Return the target with its classes, or with its bounds. Raise ValueError if they are invalid."""
+    """Return the target with its classes, or with its bounds. Raise ValueError if they are invalid.
+
+    Args:
+        fields: Content of the model file.
+        only_two: Whether a classifier must have exactly two classes.
+    """
     target, classes, columns = (fields.get(name) for name in ("target", "classes", "columns"))
     if not isinstance(target, str) or not isinstance(columns, dict):
         raise ValueError("it has no target, or no columns")

@@ -113,7 +113,7 @@ class WrittenFirst(AnnouncedOpenings):
         if self._is_repeated:
             stored = np.frombuffer(self._repeated.shares[self._place], dtype=np.uint8)
             if stored.shape != share.shape:
-                raise ProtocolError("the opening differs from the stored one: the job cannot go on")
+                raise ProtocolError("the opened value differs from the stored one, so the job cannot go on")
             return stored
         self._keep(Written(self._step, self._place, share.tobytes(), self._seed))
         return share

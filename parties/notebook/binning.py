@@ -40,7 +40,8 @@ def equal_width(low: float, high: float, number: int) -> Edges:
     """
     if number < 2 or not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise InputError(
-            f"bins: {number} bins of one width from {low} to {high} cannot be: give two or more, low < high"
+            f"bins: {number} bins of equal width from {low} to {high} are impossible; give at least two bins, and "
+            f"low < high"
         )
     return tuple(np.linspace(low, high, number + 1)[1:-1].tolist())
 
@@ -69,8 +70,8 @@ def checked(bins: Bins, shared: bool) -> Mapping[str, Edges]:
             raise InputError("bins: give two bins or more, or edges by column, such as {'age': [40, 65]}")
         if shared:
             raise InputError(
-                "bins: a number of bins takes its range from one's own rows; with a schema or a peer give public "
-                "edges, the same on both sides, such as {'age': equal_width(0, 100, 5)}"
+                "bins: a number of bins takes its range from your own rows; with a schema or a peer, give public "
+                "edges, equal at both parties, such as {'age': equal_width(0, 100, 5)}"
             )
         return {}
     edges_by_name = {name: tuple(float(edge) for edge in edges) for name, edges in bins.items()}
@@ -116,7 +117,10 @@ def binned(raw: Column, edges: Edges) -> Column:
         try:
             return labels[int(np.searchsorted(edges, float(cell), side="right"))]
         except (TypeError, ValueError):
-            raise InputError(f"{raw.where(row)}: {quoted(spell(cell))} is not a number, and bins are given") from None
+            raise InputError(
+                f"{raw.where(row)}: {quoted(spell(cell))} is not a number, so bins do not apply; remove "
+                f"bins for this column"
+            ) from None
 
     return column(raw.name, [label(row, cell) for row, cell in enumerate(raw.cells)])
 

@@ -117,7 +117,9 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing, JointEstimator):  # 
                 raise InputError("a node reads its own tables: give table=NAME instead of rows")
             return self._fit_at_node(cast("Operator", self.peer), {**settings, **typed}, job, deadline)
         if typed or job is not None:
-            raise InputError(f"{', '.join(typed) or 'job'} is for a node: give peer=NodeClient.from_config(...)")
+            raise InputError(
+                f"{', '.join(typed) or 'job'} works only with a node as peer; give peer=NodeClient.from_config(...)"
+            )
         return self._fit_rows(X, y, validated(self._kind.Settings, settings))
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -156,7 +158,7 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing, JointEstimator):  # 
         rows: Rows  # one tree asks a source for what `Counts` has, nothing else
         if callable(getattr(type(X), "level", None)):  # of the type: a frame may have a column of that name
             if schema is None or y is not None:
-                raise InputError("a source of counts comes with its schema, and without y")
+                raise InputError("a source of counts needs its own schema, and no y")
             rows, agreed, target = X, schema, schema.choose_target(self.target)
             task = self._kind.of(settings, agreed, target)
             self._take_names(agreed.features(target))
@@ -201,7 +203,7 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing, JointEstimator):  # 
         if agreed is not None:
             agreed = agreed.only(view.columns)
             if agreed.digest() != tree_file.schema_digest:
-                raise InputError(f"job {view.id} was made for another schema than the one given")
+                raise InputError(f"job {view.id} has another schema than the given one")
         every = [place.node for tree in tree_file.trees for place in places(tree)]
         leaves = {node.label for node in every if isinstance(node, Leaf)}
         classes = sorted(leaves) if agreed is None else agreed.attributes[tree_file.target]
@@ -218,8 +220,8 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing, JointEstimator):  # 
         if self.peer is None or isinstance(self.peer, LinkSettings):
             return self.peer
         raise InputError(
-            f"peer: a {type(self.peer).__name__} is no way to the other party: give the path of a party.toml, "
-            "a LinkSettings or a NodeClient"
+            f"peer: a {type(self.peer).__name__} is not a connection to the peer; give the path of a party.toml, a "
+            f"LinkSettings or a NodeClient"
         )
 
     def __sklearn_tags__(self) -> Tags:

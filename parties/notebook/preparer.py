@@ -73,7 +73,7 @@ class Preparer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         agreed = coded.agreed(self.schema)
         if agreed is not None and (self.target is not None or self.exclude):
-            raise InputError("schema says which columns are wanted: give no target and no exclude")
+            raise InputError("schema already sets the columns; remove target and exclude")
         place = PlaceSettings(source=FRAME)
         categories.named_frame(X)
         with frame_rows(X, place.memory) as rows:

@@ -98,7 +98,7 @@ class Pseudonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             InputError: The purpose is empty, a cell is not a pseudonym of its column's key, or the keys do not fit.
         """
         if not purpose.strip():
-            raise InputError("purpose: say why; it is put on record")
+            raise InputError("purpose: is empty; give the reason, which is recorded")
         frame, keys = categories.named_frame(X), {name: (self.names or {}).get(name, name) for name in self.columns}
         with self._opened() as ring:
             columns = {}

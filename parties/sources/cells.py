@@ -63,7 +63,7 @@ def cells_at(
         for batch in rows.engine.batches(query) if names else ():
             number += batch.num_rows
             if max_rows is not None and number > max_rows:
-                raise InputError(f"{path}: more than {max_rows} rows, the agreed bound (max_rows)")
+                raise InputError(f"{path}: more than {max_rows} rows, the agreed bound; raise max_rows")
             for position, name in enumerate(names):
                 texts = (text or MISSING for text in batch.column(position).to_pylist())
                 columns[name].extend(spellings.setdefault(text, text) for text in texts)

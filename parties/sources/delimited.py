@@ -46,17 +46,13 @@ OPTIONS: dict[str, Any] = {  # of a DuckDB that reads a file once and keeps noth
 
 @dataclass(frozen=True)
 class CsvFile:
-    """A CSV file for DuckDB: `call` is SQL for text columns c0, c1, ..., with NULL for empty cells.
+    """A CSV file that DuckDB reads, as text columns c0, c1, ...; an empty cell is NULL."""
 
-    `names` has "" for a column without a name. `records` counts the records below the header. `path` is the file or its
-    copy.
-    """
-
-    names: list[str]
-    records: int
-    call: str
-    path: Path
-    has_breaks: bool = False  # within cells
+    names: list[str]  # of the columns in the header; "" for a column without a name
+    records: int  # number of rows below the header
+    call: str  # SQL expression of the file's columns
+    path: Path  # the file, or a converted copy of it
+    has_breaks: bool = False  # whether cells contain line breaks
 
     @property
     def rows(self) -> str:
@@ -251,7 +247,9 @@ def csv_columns(path: Path, spelling: FormatSettings = PLAIN, max_rows: int | No
         file = open_csv(path, spelling, resources)
         lines = _Lines(path, spelling, file.records)
         if max_rows is not None and file.records > max_rows:
-            raise InputError(f"{path}, line {lines[max_rows]}: more than {max_rows} rows, the agreed bound (max_rows)")
+            raise InputError(
+                f"{path}, line {lines[max_rows]}: more than {max_rows} rows, the agreed bound; raise max_rows"
+            )
         clean = _Cleaner()
         cells: list[list[str]] = [[] for _ in file.names]
         engine = resources.enter_context(duckdb.connect(":memory:", config=OPTIONS))

@@ -118,7 +118,7 @@ def _database(engine: Scratch, path: Path, name: str | None) -> ir.Table:
     if name is None:
         name, *others = known or [""]
         if others:
-            raise InputError(f"{path}: there are several tables: say which is the `table` ({listed([name, *others])})")
+            raise InputError(f"{path}: there are several tables; name one as `table` ({listed([name, *others])})")
     return find_table(
         name,
         engine.place,

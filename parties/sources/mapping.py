@@ -285,7 +285,9 @@ def _rule(name: str, categories: tuple[str, ...], settings: ColumnSettings, spel
     missing = index.get(MISSING) if settings.missing is None else place(settings.missing, "missing")
     texts = {raw: place(category, "values") for raw, category in settings.values.items()}
     if column is not None and settings.edges is not None:
-        raise InputError(f"columns.{toml_key(name)}.edges: the schema says how the column is counted")
+        raise InputError(
+            f"columns.{toml_key(name)}.edges: the schema already sets the ranges of this column; remove edges"
+        )
     ranges = _given_ranges(name, index, settings.edges)
     prefix, starts = None, dict[str, int]()
     if isinstance(column, OrderedType):

@@ -41,7 +41,7 @@ def open_database(settings: PlaceSettings) -> RowQuery:
     if query is not None:
         select = checked_query(query, "mysql", settings.label, None)
     elif settings.table is None:
-        raise InputError(f"{settings.label}: say which `table` of the database it is, or write a `query`")
+        raise InputError(f"{settings.label}: name the `table` of the database, or write a `query`")
     options = _options(settings)
     hidden = [str(password)] if (password := options.get("password")) else []
     try:

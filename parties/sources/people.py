@@ -70,7 +70,7 @@ def _person(rows: RowQuery, settings: TableSettings) -> exp.Expr:
         if value.find(exp.AggFunc, exp.Window) is not None:
             raise InputError(f"{where}: must follow from one row alone, not from several")
         if value.find(exp.Column) is None:
-            raise InputError(f"{where}: names no column: whose row it is must follow from the row")
+            raise InputError(f"{where}: names no column; the person must follow from the row")
         text = exp.Trim(this=exp.cast(value, "TEXT"), expression=exp.Literal.string(SPACE))
         with engine.reporting(": person"):
             engine.probe(exp.Select().select(text.as_("person")).from_(rows.query.subquery("t")))
@@ -96,7 +96,7 @@ def column_text(rows: RowQuery, column: str, key: str) -> exp.Expr:
     if column not in rows.types:
         raise InputError(f"{where}: there is no column {quoted(column)}{instead(column, rows.types)}")
     if twins[1:]:
-        raise InputError(f"{where}: rename {', '.join(map(quoted, twins))}: they differ only in case")
+        raise InputError(f"{where}: rename {', '.join(map(quoted, twins))}: these names differ only in case")
     try:
         return Cell(ColumnRule(column, column), rows.types[column], rows.engine.lists).text
     except InputError as error:
@@ -159,7 +159,7 @@ def _key(settings: TableSettings) -> str:
     """Return the key for this party's choice of rows. It is derived from the private key, so both change together."""
     if settings.identity is None:
         raise InputError(
-            f"{settings.label}: person: which rows of a person take part is chosen by this party's private key: name "
-            "it as link.identity in party.toml; smc identity create makes one"
+            f"{settings.label}: person: the choice of a person's rows needs this party's private key; name the key "
+            f"as link.identity in party.toml; smc identity create makes one"
         )
     return hashlib.sha256(b"smc rows of people 1\0" + token_key.secret(settings.identity)).hexdigest()

@@ -70,7 +70,7 @@ def places_of(table: TableSettings) -> list[Place]:
         raise InputError(f"lookups: the query reads no {quoted(unread[0])}{instead(unread[0], read)}")
     protected = [name for name in read if name.lower() not in lookups]
     if table.lookups and not protected:
-        raise InputError("lookups: they are all that the query reads; name only those that hold no person's rows")
+        raise InputError("lookups: the list has every table of the query; name only tables without people's rows")
     files = {name.lower(): file for name, file in table.files.items()}
     if files:
         return [_placed(files[name.lower()]) for name in protected]

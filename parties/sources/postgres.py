@@ -32,7 +32,7 @@ def open_database(settings: PlaceSettings) -> RowQuery:
     if query is not None:
         select = checked_query(query, "postgres", settings.label, None)
     elif settings.table is None:
-        raise InputError(f"{settings.label}: say which `table` of the database it is, or write a `query`")
+        raise InputError(f"{settings.label}: name the `table` of the database, or write a `query`")
     try:
         password = conninfo_to_dict(settings.source).get("password")
     except psycopg.Error:  # whose text quotes the URL

@@ -232,7 +232,7 @@ class QueriedSource(Source):
     def _cell(self, rule: ColumnRule, types: Mapping[str, dt.DataType]) -> Cell:
         self._require(rule, types)
         if not self._engine.cased and (twins := [n for n in types if n.lower() == rule.column.lower()])[1:]:
-            raise InputError(f"{self._where(rule)}: rename {listed(twins)}: they differ only in case")
+            raise InputError(f"{self._where(rule)}: rename {listed(twins)}: these names differ only in case")
         try:
             return Cell(rule, types[rule.column], self._engine.lists)
         except InputError as error:

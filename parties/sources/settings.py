@@ -107,9 +107,11 @@ def _spellings(values: Mapping[str, str]) -> Mapping[str, str]:
     """Return a check that each raw value could be a cell: cells have no spaces around them."""
     stripped = {raw.strip(): category for raw, category in values.items()}
     if len(stripped) < len(values):
-        raise ValueError("a value stands twice, but for the space around it")
+        raise ValueError("two values differ only in the space around them; remove one")
     if not stripped.keys().isdisjoint({"", MISSING}):
-        raise ValueError("an empty value and '?' both mean a missing one: give its category as `missing`")
+        raise ValueError(
+            "an empty value and '?' both mean a missing value; set the category of missing values as `missing`"
+        )
     return stripped
 
 
@@ -117,7 +119,7 @@ def _spelled_out(yes: tuple[str, ...]) -> tuple[str, ...]:
     """Return a check that at least one spelling of yes is given."""
     stripped = tuple(text.strip() for text in yes)
     if not {"", MISSING}.isdisjoint(stripped):
-        raise ValueError("an empty value and '?' mean a missing one, which is no consent")
+        raise ValueError("an empty value and '?' mean a missing value, which is never a consent; remove it")
     return stripped
 
 
@@ -151,7 +153,7 @@ def _increasing(edges: tuple[float, ...]) -> tuple[float, ...]:
 
 def _fingerprint(value: str) -> str:
     if (fingerprint := canonical_fingerprint(value)) is None:
-        raise ValueError(f"{quoted(value)} is no whole fingerprint: smc identity show writes it")
+        raise ValueError(f"{quoted(value)} is not a whole fingerprint; copy it from smc identity show")
     return fingerprint
 
 
@@ -352,8 +354,8 @@ class ObjectionsSettings(Settings):
         people = tuple(sorted({line for line in lines if line and not line.startswith("#")}))
         if len(people) > MOST_OBJECTIONS:
             raise InputError(
-                f"{self.file}: {len(people):,} people, more than the {MOST_OBJECTIONS:,} that a list may have: "
-                "mark them in a column of the table, and name it as `consent`"
+                f"{self.file}: {len(people):,} people, more than the {MOST_OBJECTIONS:,} of a list; mark these "
+                f"people in a column of the table, and name the column as `consent`"
             )
         return people
 
@@ -480,13 +482,13 @@ class TableSettings(PlaceSettings):
     @model_validator(mode="after")
     def _rows_are_somewhere(self) -> TableSettings:
         if not self.source and not self.files:
-            raise ValueError("source: say where the rows are")
+            raise ValueError("source: is missing; name a file or the URL of a database")
         if self.files and self.query is None:
-            raise ValueError("files: they are what a `query` asks: write one, or name a single file as `source`")
+            raise ValueError("files: need a `query`; write one, or name a single file as `source`")
         if self.files and self.source:
-            raise ValueError("files: there is a `source` already; a query asks either")
+            raise ValueError("files: cannot be combined with `source`; remove one of them")
         if self.query is not None and self.table is not None:
-            raise ValueError("table: the query says which tables it is about")
+            raise ValueError("table: cannot be combined with `query`, which names its tables; remove it")
         return self
 
     @model_validator(mode="after")
@@ -498,15 +500,15 @@ class TableSettings(PlaceSettings):
     @model_validator(mode="after")
     def _people_are_bounded(self) -> TableSettings:
         if self.person is not None and self.at_most is None:
-            raise ValueError("at_most: say how many rows of a person take part, 1 for example")
+            raise ValueError("at_most: is missing; set the number of rows per person that take part, such as 1")
         if self.at_most is not None and self.person is None:
-            raise ValueError("person: say whose row it is, a column or SQL; `at_most` is of rows of a person")
+            raise ValueError("person: is missing; `at_most` needs it: the column of the person, or SQL")
         return self
 
     @model_validator(mode="after")
     def _bounds_leave_room(self) -> TableSettings:
         if self.least_rows > self.max_rows:
-            raise ValueError(f"least_rows: no more than max_rows, which is {self.max_rows}")
+            raise ValueError(f"least_rows: is more than max_rows, {self.max_rows}; choose a smaller number")
         return self
 
     @model_validator(mode="after")

@@ -54,7 +54,7 @@ def open_session(settings: PlaceSettings) -> RowQuery:
     if query is not None:
         select = checked_query(query, "spark", settings.label, None)
     elif settings.table is None:
-        raise InputError(f"{settings.label}: say which `table` it is: one of the catalog, or the path of Parquet files")
+        raise InputError(f"{settings.label}: name the `table`: one of the catalog, or the path of Parquet files")
     session = _application(settings).newSession()  # views and settings of its own
     session.conf.set("spark.sql.runSQLOnFiles", "false")  # csv.`/a/path` is no table
 

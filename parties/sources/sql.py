@@ -154,28 +154,27 @@ def _check(node: exp.Expr, dialect: str, where: str, named: Collection[str] | No
     match node:
         case exp.Anonymous() | exp.AnonymousAggFunc():
             if not isinstance(node.this, str) or node.this.lower() not in FUNCTIONS:
-                raise InputError(
-                    f"{where}: the function {quoted(str(node.name))} is not among those that may stand here: {_WAY_OUT}"
-                )
+                raise InputError(f"{where}: the function {quoted(str(node.name))} is not permitted here: {_WAY_OUT}")
         case exp.Func() if kind not in KINDS:
             raise InputError(
-                f"{where}: the function {quoted(node.sql_name().lower())} is not among those that may stand here: "
-                f"{_WAY_OUT}"
+                f"{where}: the function {quoted(node.sql_name().lower())} is not permitted here: {_WAY_OUT}"
             )
         case exp.Query() if named == ():
-            raise InputError(f"{where}: no SELECT may stand in a condition: write a `query`")
+            raise InputError(f"{where}: a condition must not contain SELECT; write a `query`")
         case exp.Table():
             _check_table(node, where, named)
         case exp.With() if node.recursive:
-            raise InputError(f"{where}: WITH RECURSIVE may have no end: make a view of the database")
+            raise InputError(
+                f"{where}: WITH RECURSIVE is refused because it may never end; make a view in the database"
+            )
         case exp.CTE() if re.fullmatch(SIMPLE, node.alias) is None:
             raise InputError(f"{where}: {quoted(node.alias)} in WITH: a name of letters, digits and _ is needed")
         case exp.DataType() if node.this == exp.DataType.Type.USERDEFINED:
-            raise InputError(f"{where}: the type {_shown(node, dialect)} is not among those that may stand here")
+            raise InputError(f"{where}: the type {_shown(node, dialect)} is not permitted here")
         case exp.Limit() | exp.Fetch() | exp.Offset() if node.parent is None or not node.parent.args.get("order"):
-            raise InputError(f"{where}: LIMIT without ORDER BY gives other rows each time")
+            raise InputError(f"{where}: LIMIT without ORDER BY may give different rows each time; add ORDER BY")
         case _ if kind not in KINDS:
-            raise InputError(f"{where}: {kind.upper()} ({_shown(node, dialect)}) is not among what may stand here")
+            raise InputError(f"{where}: {kind.upper()} ({_shown(node, dialect)}) is not permitted here")
 
 
 _WAY_OUT = "compute that in a view of the database, or before"
@@ -184,7 +183,7 @@ _WAY_OUT = "compute that in a view of the database, or before"
 def _check_table(table: exp.Table, where: str, named: Collection[str] | None) -> None:
     """Raise InputError unless it is a table by its name: of WITH, or one of those named."""
     if not isinstance(table.this, exp.Identifier):
-        raise InputError(f"{where}: {quoted(table.this.name)} is no table, but a function")
+        raise InputError(f"{where}: {quoted(table.this.name)} is a function, not a table; use a table or a view")
     name = f"{table.db}.{table.name}" if table.db else table.name
     if table.catalog:
         raise InputError(f"{where}: the table {quoted(name)}: leave out the catalog {quoted(table.catalog)}")

@@ -94,7 +94,7 @@ def column(name: str, cells: Sequence[Any]) -> Column:
     if strange:
         row = next(i for i, cell in enumerate(cells) if type(cell) in strange)
         where = Column(name, cells).where(row)
-        raise InputError(f"{where}: {type(cells[row]).__name__} is no category: give text, a number or a date")
+        raise InputError(f"{where}: {type(cells[row]).__name__} is not a category; give text, a number or a date")
     mixed = len(kinds - {type(None)}) > 1  # True equals 1 but is spelled otherwise: only text can be told apart
     return Column(name, list(map(spell, cells)) if mixed else cells)
 
@@ -107,7 +107,7 @@ def frame(table: Any) -> Frame | None:
     """
     native = nw.from_native(table, pass_through=True)
     if isinstance(native, nw.LazyFrame):
-        raise InputError("the table is a query that has not been run: collect it first, with its classes inside")
+        raise InputError("the table is a query that has not run; collect it first, together with the target column")
     return native if isinstance(native, nw.DataFrame) else None
 
 
@@ -119,7 +119,7 @@ def named_frame(table: Any) -> Frame:
     """
     data = frame(table)
     if data is None:
-        raise InputError(f"a {type(table).__name__} is no data frame: columns need names")
+        raise InputError(f"a {type(table).__name__} is not a data frame with column names; give a frame")
     return data
 
 

@@ -73,5 +73,5 @@ def column_names(path: Path, header: Sequence[str]) -> list[str]:
         raise InputError(f"{path}: the file is empty; the first line must name the columns")
     repeated = next((name for i, name in enumerate(names) if name and name in names[:i]), None)
     if repeated is not None:
-        raise InputError(f"{path}: the column {quoted(repeated)} stands twice in the header")
+        raise InputError(f"{path}: the column {quoted(repeated)} occurs twice in the header; rename one")
     return names

@@ -105,10 +105,10 @@ def merge(ours: Schema, theirs: Schema, target: str | None = None) -> Merged:
         notes += _about(name, _remarks(*both))
     keys = tuple(name for name in ours.keys if name in theirs.keys)
     if not attributes:
-        raise InputError("the schemas have no column in common that both mean alike")
+        raise InputError("the schemas have no common column of the same type; agree on the types")
     wanted = {target} if target is not None else {ours.target, theirs.target}
     if of_target := [pair for pair in twins if wanted & {*pair}]:
-        raise InputError(f"the target is not the same column: {_told(of_target)}")
+        raise InputError(f"the two targets are different columns: {_told(of_target)}")
     return Merged(Schema(attributes, _target(ours, theirs, attributes, target), keys), tuple(notes))
 
 

@@ -152,7 +152,9 @@ class Schema:
             if not isinstance(column, NumberType):
                 raise InputError(f"{quoted(name)} is no integer or real in the schema, so it has no edges")
             if not numbers:
-                raise InputError(f"{quoted(name)} has no edge: its rows are too much alike")
+                raise InputError(
+                    f"{quoted(name)} has no edge, because nearly all rows have one value; leave the column out"
+                )
             fields = column.model_dump(exclude_unset=True, exclude={"edges", "width"})
             with at_key(f"schema: {name}"):
                 attributes[name] = Domain(validated(type(column), {**fields, "edges": list(numbers)}))
@@ -305,7 +307,7 @@ def propose(
         else:
             notes.append(f"left out column {quoted(name)}: it has {problem}")
     if not attributes:
-        raise InputError(f"{path}: no column is left that could be an attribute")
+        raise InputError(f"{path}: no remaining column can be an attribute")
     if target is not None and table.lines and MISSING in attributes[target]:
         count = table.values[target].count(MISSING)
         notes.append(f"target {quoted(target)} is missing in {count} rows: '?' is a class of its own")
@@ -363,6 +365,6 @@ def _values(path: Path, name: str, values: object) -> tuple[str, ...]:
         if problem := unusable(text):
             raise InputError(f"{where}: the value {quoted(text)} {problem}")
         if text in checked:
-            raise InputError(f"{where}: the value {quoted(text)} stands twice")
+            raise InputError(f"{where}: the value {quoted(text)} is listed twice")
         checked[text] = None
     return tuple(checked)

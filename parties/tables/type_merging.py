@@ -43,7 +43,8 @@ def merge_types(ours: ColumnType, theirs: ColumnType) -> ColumnType:
             fields = {"type": "flag"}
         case _:
             raise InputError(
-                f"ours says {quoted(ours.type)}, theirs {quoted(theirs.type)}: write one into both, and merge again"
+                f"our schema has type {quoted(ours.type)}, the peer's {quoted(theirs.type)}; write one type into "
+                f"both schemas, and merge again"
             )
     fields = {name: value for name, value in fields.items() if value is not None}
     return read_type(fields | ({"missing": True} if ours.missing or theirs.missing else {}))
@@ -65,7 +66,7 @@ def _numbers(a: NumberType, b: NumberType) -> dict[str, Any]:
 
 def _dates(a: DateType, b: DateType) -> dict[str, Any]:
     if (a.age_at is None) != (b.age_at is None):
-        raise InputError("one counts ages, the other days: agree on one")
+        raise InputError("one schema has ages, the other days; agree on one of them")
     if a.age_at is not None and b.age_at is not None:
         widths = [column.width for column in (a, b) if column.width is not None]
         edges = _edges(a.edges, b.edges)

@@ -183,7 +183,7 @@ class CategoryType(ColumnType):
         if not self.labels:
             raise ValueError("a category needs values, or groups")
         if len(set(self.labels)) < len(self.labels):
-            raise ValueError("a value or group stands twice")
+            raise ValueError("a value or group is listed twice; remove one")
         known = [*self.values, *(text for group in self.groups.values() for text in group)]
         if len(known) > len(set(known)):
             twice = next(text for text, times in Counter(known).items() if times > 1)
@@ -262,12 +262,12 @@ class NumberType(OrderedType):
         if self.low >= self.high:
             raise ValueError(f"low must be below high, and {self.low} is not below {self.high}")
         if self.edges is not None and self.width is not None:
-            raise ValueError("edges and width are two ways to count: give one")
+            raise ValueError("edges and width exclude each other; remove one")
         if self.edges is not None and not (self.low < self.edges[0] and self.edges[-1] <= self.high):
             raise ValueError(f"edges must lie between {self.low} and {self.high}")
         span = exactly(self.high) - exactly(self.low)
         if self.edges is None and span / exactly(self.width or self.unit) >= MOST_CATEGORIES:
-            raise ValueError(f"these are more than {MOST_CATEGORIES} categories: give edges, or a wider width or step")
+            raise ValueError(f"more than {MOST_CATEGORIES} categories; give edges, or a larger width or step")
         return self
 
     @property
@@ -357,11 +357,11 @@ class DateType(OrderedType):
             if self.low is None or self.high is None or self.low >= self.high:
                 raise ValueError("a date needs low and high, the earlier day first")
             if (self.high - self.low).days / SHORTEST[self.granularity] >= MOST_CATEGORIES:
-                raise ValueError(f"these are more than {MOST_CATEGORIES} categories: give a coarser granularity")
+                raise ValueError(f"more than {MOST_CATEGORIES} categories; give a coarser granularity")
         elif "granularity" in self.model_fields_set or self.low is not None or self.high is not None:
-            raise ValueError("age_at is counted by edges or a width, in years: no granularity, low or high")
+            raise ValueError("age_at excludes granularity, low and high, because ages are in years; remove them")
         elif (self.edges is None) == (self.width is None):
-            raise ValueError("age_at needs edges or a width, in years: one of them")
+            raise ValueError("age_at needs either edges or a width, in years; give one")
         elif not all(0 < age < OLDEST for age in self.edges or (self.width or 1,)):
             raise ValueError(f"ages are from 1 to {OLDEST - 1} years")
         return self

@@ -71,21 +71,19 @@ class FullDomain:
             )
         if self.max_suppressed and (models.close or models.diversity == "entropy"):
             raise InputError(
-                "with t or entropy no row can be left out: a class that keeps them may lose them as it grows, and no "
-                "search by heights finds the least"
+                "max_suppressed_rows must be 0 with t or entropy l-diversity, because larger classes may break these "
+                "rules; set it to 0"
             )
         if self.problem.against == "public" and models.any:
-            raise InputError(
-                "against the public levels are searched for k alone: l and t need against = peer, or smc publish joint"
-            )
+            raise InputError("l and t need against = peer here; set it, or use smc publish joint")
         if (self.problem.against == "public") != (self.lattice.most is not None):
             raise InputError("possible classes are listed against the public, and only then")
         if self.lattice.most is not None:
             most = max(sum(map(self.lattice.possible, nodes)) for nodes in self.lattice.heights)
             if most > MOST_POSSIBLE:
                 raise InputError(
-                    f"the nodes of one height have up to {most:,} possible classes, and {MOST_POSSIBLE:,} can be asked "
-                    "at once: give a smaller max_classes, fewer levels or fewer columns"
+                    f"the combinations of levels have up to {most:,} possible classes at one step of the search, "
+                    f"more than {MOST_POSSIBLE:,}; give a smaller max_classes, fewer levels or fewer columns"
                 )
 
 

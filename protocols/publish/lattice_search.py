@@ -51,8 +51,8 @@ class Lattice:
         number = prod(len(levels) for levels in self.hierarchies)
         if number > MOST_NODES:
             raise InputError(
-                f"the hierarchies have {number:,} combinations of levels, and at most {MOST_NODES:,} are searched: "
-                "give fewer levels or fewer columns"
+                f"the hierarchies have {number:,} combinations of levels, more than {MOST_NODES:,}; give fewer "
+                f"levels or fewer columns"
             )
 
     @cached_property

@@ -117,7 +117,10 @@ def precheck(engine: Engine, problem: Problem, party_rows: OwnRows, names: Seque
     provenance = [i for i, bit in enumerate(apart) if bit[0, 0]]
     if provenance:
         which = names[provenance[0]] if names else f"number {provenance[0] + 1}"
-        raise JointRefusalError(f"column {which} tells whose each row is: the parties have no value of it in common")
+        raise JointRefusalError(
+            f"column {which} would reveal the owner of each row, because the parties have no "
+            f"common value in it; leave the column out"
+        )
     if not whole[0, 0]:
         who = "both parties together have" if problem.against == "public" else "both parties, or one of them, have"
         lacking = ", or their rows as a whole do not keep l" if problem.models.any else ""

@@ -48,7 +48,9 @@ class Problem:
             raise InputError(f"k is {self.k:,}, but there are at most {most:,} rows {whose}")
         if self.models.any:
             if not self.others or self.models.k > 1 or self.models.against != self.against:
-                raise InputError("l and t are of a column that is published as it is, against the same as k")
+                raise InputError(
+                    "l and t need a sensitive column that is published unchanged, and the same against as k"
+                )
             self.models.check(self.classes, self.max_rows)
 
     @property

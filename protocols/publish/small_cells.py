@@ -67,7 +67,8 @@ class CellProblem:
             raise InputError("a table needs a cell and room for one row")
         if self.threshold < LEAST:
             raise InputError(
-                f"the threshold is {self.threshold}: it must be at least {LEAST}, or a hidden cell would tell its count"
+                f"the threshold is {self.threshold}: it must be at least {LEAST}, or a hidden cell would disclose "
+                f"its count"
             )
         most = self.max_rows if self.against == "peer" else 2 * self.max_rows
         if self.threshold > most:

@@ -86,7 +86,7 @@ class Descent:
             InputError: There is no step, or a sum with its noise is too wide.
         """
         if self.steps < 1:
-            raise InputError(f"steps: {self.steps} steps learn nothing: take 1 at least")
+            raise InputError(f"steps: {self.steps} steps learn nothing; choose at least 1")
         width = sum_width(self.width, self.law)
         if width > MOST_BITS:
             raise InputError(f"a sum could take {width} bits, at most {MOST_BITS} are opened: lower max_rows")

@@ -27,7 +27,9 @@ class Partitioned:
     def __init__(self, domains: Sequence[int], classes: int, rows: Rows, trees: int, key: bytes) -> None:
         lines = rows.distinct()
         if (count := int(lines[:, -1].sum())) > DEALT:
-            raise InputError(f"{count:,} rows are too many to be dealt to several trees: at most {DEALT:,} are")
+            raise InputError(
+                f"{count:,} rows are too many for several trees; at most {DEALT:,} rows can be divided among trees"
+            )
         tree, line = partition_rows(lines, trees, key)
         dealt = [lines[line[tree == number]] for number in range(trees)]
         self._parts = [RowCounts(domains, classes, part[:, :-2], part[:, -2]) for part in dealt]

@@ -39,6 +39,6 @@ def check_delta(delta: float, rows: int) -> None:
     """
     if Fraction(str(delta)) * rows >= 1:
         raise InputError(
-            f"delta: must be less than one over the greatest number of rows, 1 / {rows}, and better far less: "
-            f"{delta:g} would allow to give whole rows away"
+            f"delta: {delta:g} is too large, since it would permit the publication of whole rows; choose far less "
+            f"than 1 / {rows}, one over the largest number of rows"
         )

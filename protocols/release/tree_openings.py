@@ -24,14 +24,11 @@ KINDS = ("attribute of a node, or that it is a leaf", "class of a leaf")
 
 @dataclass(frozen=True)
 class OpenedLevel:
-    """All values that one level opens; `choices` is None if there is no choice.
+    """All values that one level of a tree with noise opens."""
 
-    `left` is the greatest number of attributes left at a node.
-    """
-
-    choices: list[int] | None
-    labels: list[int]
-    left: int
+    choices: list[int] | None  # for each node the chosen attribute, or "stop"; None if no node has two candidates
+    labels: list[int]  # for each new leaf the class
+    left: int  # largest number of remaining attributes of a node
 
     def bits(self, problem: Problem) -> Iterator[list[BitMatrix]]:
         """Yield the opened bits, one list for each opening."""

@@ -73,7 +73,10 @@ class Problem:
         return QUALITIES[self.quality](2 * self.max_rows)
 
     def candidates(self, left: int) -> int:
-        """Return the number of candidates of a node with `left` attributes; with one there is no choice."""
+        """Return the number of candidates of a node: its `left` attributes, and "stop" if it is enabled.
+
+        A node with one candidate needs no noisy choice.
+        """
         return left + self.stop
 
     def attribute_law(self, left: int) -> OneSidedGeometric:

@@ -121,7 +121,7 @@ class CountingSession(Session):
         self.held = max(self.held, size)
 
     def work(self, seconds: float) -> None:
-        """Count computing time in seconds, `times` times, in the trace and in the totals."""
+        """Add computing time to the trace and the totals: `seconds`, times `self.times` repetitions of the step."""
         seconds *= self.times
         self.beside(seconds, COMPUTING)
         if self.trace and self.trace[-1][0] == "work":

@@ -146,10 +146,15 @@ class Sender(Role, ABC):
         return self.correlated(count)
 
     def random_strings(self, sizes: Sizes) -> list[tuple[Octets, Octets]]:
-        """Return both keys of random OTs of short strings, packed uint8[width, octets] each, for every size.
+        """Run random OTs of short strings, and return both strings of each OT, packed.
 
-        A size is (width, octets): 8 * octets OTs of strings of `width` bits, at most 64. Bit j of string i is bit i of
-        row j. The result of a size may come in pieces, one after the other, as the receiver's does.
+        Args:
+            sizes: Pairs (width, octets): 8 * octets OTs of strings of `width` bits, at most 64.
+
+        Returns:
+            Pairs of uint8[width, octets]: the strings for choice 0, and for choice 1. Bit j of string i is bit i of row
+            j. They follow the order of `sizes`. A long size may be cut into several consecutive pairs, at the same OTs
+            as in `Receiver.random_strings`; their octets add up to those of the size.
         """
         keys = self.random(8 * octets_of(sizes))
         return [

@@ -134,7 +134,7 @@ def test_rows_that_tell_whose_they_are_are_not_published(processes: Processes) -
         (processes.directory / f"{name}.csv").write_text(table(lines))
     for end in joint(processes):
         assert end.code == 2
-        assert "column end tells whose each row is" in end.err
+        assert "column end would reveal the owner of each row" in end.err
     assert not (processes.directory / "a.json").exists()
 
 

@@ -235,7 +235,7 @@ def test_what_is_not_asked_alone(tmp_path: Path, capsys: pytest.CaptureFixture[s
     (tmp_path / "schema.toml").write_text(SCHEMA)
     count = ["release", "count", f"--data={tmp_path / 'all.csv'}", f"--schema={tmp_path / 'schema.toml'}", "--alone"]
     for more, message in (
-        (["--exact"], "alone: needs an answer with noise"),
+        (["--exact"], "alone: this answer has no noise"),
         (["--epsilon=1", "--listen=127.0.0.1:1"], "--alone: there is no peer and no link; remove --listen"),
         (["--epsilon=1", f"--report={tmp_path / 'r.json'}"], "--alone: there is no peer and no link"),
     ):
@@ -268,8 +268,8 @@ def test_what_a_node_refuses(pair: Nodes) -> None:
         ({"protocol": "release count", "epsilon": 0}, "epsilon: must be >= "),
         ({"protocol": "release count", "epsilon": -1}, "epsilon: must be >= "),
         ({"protocol": "release count"}, "epsilon: is missing"),
-        ({"protocol": "release count", "epsilon": 1, "exact": True}, "exact: without noise there is no epsilon"),
-        ({"protocol": "release count", "epsilon": 1, "delta": 0.001}, "delta: must be less than one over"),
+        ({"protocol": "release count", "epsilon": 1, "exact": True}, "exact: excludes epsilon"),
+        ({"protocol": "release count", "epsilon": 1, "delta": 0.001}, "is too large, since it would permit"),
         ({"protocol": "release count", "epsilon": 1, "where": "aeg = old"}, "did you mean 'age'"),
         ({"protocol": "release histogram", "epsilon": 1}, "by"),
         (

@@ -50,7 +50,7 @@ def test_a_job_goes_on_when_the_token_is_back(nodes: Nodes, tmp_path_factory: py
     node.stop()
     for wrong, problem in (
         ((str(hsm.pin), str(hsm.file("wrong", "9999"))), "b: the token refuses the PIN (pin incorrect)"),
-        (("connect =", "listen ="), "b: a party that listens needs its key in a file"),
+        (("connect =", "listen ="), "b: the key of a listening party must be in a file"),
     ):
         check_refusal(node, file, wrong, problem)
 

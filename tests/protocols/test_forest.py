@@ -202,7 +202,7 @@ def test_draws_of_attributes_are_public_and_differ_by_tree_node_and_seed() -> No
 
 
 def test_refusals() -> None:
-    with pytest.raises(InputError, match="leave t out"):
+    with pytest.raises(InputError, match="remove t"):
         Problem((2,), 2, 10, trees=2, rules=Rules(t=0.5))
     with pytest.raises(InputError, match="one tree, and a node one attribute"):
         Problem((2,), 2, 10, drawn=0)

@@ -55,15 +55,15 @@ class Row:
 SHARED_OR_MIXED: tuple[EngineName, ...] = ("gmw", "mixed", "lean")
 AT_BATCH, AT_TREES = r"\.matrix fails its check", r"\.trees fails its check"
 AT_GROUP = "invalid curve point"
-BATCH_CHECK = "check of the batch, before a block of it is used"
-TREE_CHECK = "check of the trees, before a seed of them is used"
+BATCH_CHECK = "check of the batch, before a block of the batch is used"
+TREE_CHECK = "check of the trees, before a seed of the trees is used"
 SEED_CHECK = f"{TREE_CHECK}; with iknp check of the batch"
-FERRET_CHECK = "check of the iteration, before a block of it is used"
-GUESS = "a guess of s bits of our delta passes with probability 2^-s"
-NOISE_GUESS = "a guess of s bits of our noise passes with probability 2^-s"
+FERRET_CHECK = "check of the iteration, before a block of the iteration is used"
+GUESS = "a guess of s bits of our delta is right with probability 2^-s"
+NOISE_GUESS = "a guess of s bits of our noise is right with probability 2^-s"
 NOTHING = "nothing; the result is wrong"
-INPUT_BIT = "a bit of our input: the result is wrong if it is 1"
-SHARED_BIT = "a bit that is shared: it adds a number of its choice if the bit is 1"
+INPUT_BIT = "a bit of our input: the result is wrong if the bit is 1"
+SHARED_BIT = "a secret-shared bit: the cheater adds a number of its choice if the bit is 1"
 
 ROWS = (
     Row("ot.base.public", "OT receiver", "caught", SEED_CHECK, check=f"{AT_TREES}|{AT_BATCH}|{AT_GROUP}"),
@@ -73,7 +73,7 @@ ROWS = (
     Row("ferret.trees", "OT sender", "caught", f"{FERRET_CHECK}; {NOISE_GUESS}", check=AT_TREES),
     Row("ferret.challenge", "OT receiver", "harmless", "the answer is a digest of all bits of our delta"),
     Row("ferret.proof", "OT sender", "caught", FERRET_CHECK, check=AT_TREES),
-    Row("ferret.flips", "OT receiver", "harmless", "it takes another input", ("yao",)),
+    Row("ferret.flips", "OT receiver", "harmless", "the cheater uses another input", ("yao",)),
     Row("ferret.flips", "OT receiver", "possible", "as ot.bits, ot.additive", SHARED_OR_MIXED),
     Row("ot.few.base.public", "OT sender", "possible", NOTHING),
     Row("ot.few.base.points", "OT receiver", "possible", NOTHING),
@@ -81,14 +81,12 @@ ROWS = (
     Row("ot.correlation", "OT sender", "possible", INPUT_BIT, is_seeded=False),
     Row("ot.trapdoor.modulus", "OT sender", "caught", "proof that powers are a permutation"),
     Row("ot.trapdoor.values", "OT receiver", "possible", NOTHING, is_seeded=False),
-    Row(
-        "ot.bits", "OT sender", "possible", "two bits that are shared: the result is wrong for one pair of their shares"
-    ),
+    Row("ot.bits", "OT sender", "possible", "two secret-shared bits: the result is wrong for one pair of their shares"),
     Row("ot.additive", "OT sender", "possible", SHARED_BIT),
     Row("additive", "either", "possible", SHARED_BIT),
-    Row("yao.tables", "garbler", "possible", "any function of our input, as many bits as are opened"),
-    Row("gmw.open", "either", "possible", "opened bits XOR wires of its choice"),
-    Row("reveal", "either", "possible", "the result before us; it shows us any other"),
+    Row("yao.tables", "garbler", "possible", "any function of our input, with as many bits as the job opens"),
+    Row("gmw.open", "either", "possible", "the opened bits XOR secret wires of its choice"),
+    Row("reveal", "either", "possible", "the result before us; the cheater can show us any other result"),
     Row("ready", "either", "harmless", "the byte has no meaning"),
     Row("inconsistent choices", "OT receiver", "caught", BATCH_CHECK, check=AT_BATCH),
     Row(
@@ -101,7 +99,7 @@ ROWS = (
         "another digest",
         "either",
         "caught",
-        "comparison of digests; but it may send ours, and compute another function",
+        "comparison of digests; but the cheater may send our digest and compute another function",
         check="different functions",
     ),
     Row("other delta in few OTs", "OT sender", "possible", "as ot.few.correlation"),
@@ -109,16 +107,17 @@ ROWS = (
 
 # What each side of an engine still can do; read from the engines' code.
 STILL = (
-    "**yao, evaluator**: it is held to one input of its choice, for OT is checked and tables serve one label a wire. "
-    "It can show the garbler any result, and stop once it has the result.",
-    "**yao, garbler**: it can garble another circuit. The evaluator's shares at `reveal` then open any function of the "
-    "evaluator's input, without noise, in place of the result. It can also make the result wrong if a bit of that "
-    "input is 1.",
-    "**gmw, either side**: it can add bits of its choice to the operands of each AND gate, by `gmw.open` or by its "
-    "triples. The opened bits are then those of the result XOR wires of its choice.",
-    "**mixed, garbler**: as in yao. **Either side** of mixed can add a number of its choice to a secret number if a "
-    "shared bit is 1 (`additive`), and read that bit from what is opened.",
-    "**lean, either side**: as in gmw, and as either side of mixed.",
+    "**yao, evaluator**: a cheating evaluator gets the result for one input of its choice, and no more. OT is checked, "
+    "and the garbled tables work for one label a wire. It can show the garbler any result, and can stop once it has "
+    "the result.",
+    "**yao, garbler**: a cheating garbler can garble another circuit. The evaluator's shares at `reveal` then open any "
+    "function of the evaluator's input, without noise, in place of the result. The garbler can also make the result "
+    "wrong if a bit of that input is 1.",
+    "**gmw, either party**: a cheater can add bits of its choice to the operands of each AND gate, by `gmw.open` or by "
+    "its triples. The opened bits are then the result XOR secret wires of its choice.",
+    "**mixed, garbler**: as in yao. **Either party** of mixed can add a number of its choice to a secret number if a "
+    "shared bit is 1 (`additive`). It then reads that bit from the opened values.",
+    "**lean, either party**: as in gmw, and as either party of mixed.",
 )
 
 
@@ -144,8 +143,8 @@ def occurrences() -> dict[str, list[Case]]:
 
 def markdown(found: dict[str, list[Case]]) -> Iterator[str]:
     """Yield the lines between the markers: a table of messages, one of steps, and what each side still can do."""
-    for title in ("message", "step of its own work"):
-        yield f"| {title} | engines | kinds of OT | cheater | outcome | by which check; or what it learns |"
+    for title in ("message", "step of the cheater's work"):
+        yield f"| {title} | engines | kinds of OT | cheater | outcome | the check, or the cheater's gain |"
         yield "|---|---|---|---|---|---|"
         for row in ROWS:
             if (row.what in DEVIATIONS) == (title != "message"):
@@ -155,7 +154,7 @@ def markdown(found: dict[str, list[Case]]) -> Iterator[str]:
                 yield f"| {row.what} | {where} | {row.cheater} | {row.verdict} | {row.words} |"
         yield ""
     for line in STILL:
-        yield from textwrap.wrap(f"- {line}", 120, subsequent_indent="  ")
+        yield from textwrap.wrap(f"- {line}", 100, subsequent_indent="  ")
 
 
 def _listed(names: Sequence[str], found: Collection[str]) -> str:

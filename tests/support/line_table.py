@@ -39,18 +39,19 @@ BREAKS: dict[str, Callable[[Nodes], None]] = {
 
 HEAD = """# Effects of lines on nodes
 
-Two nodes run as processes of their own, with a relay between them. The relay holds bytes back in
-one of these ways:
+Two nodes run as two processes, with a relay between them. The relay imitates a bad line in one of
+these ways:
 
-- It delays them, by half of a round trip each way.
-- It limits the bytes that pass a second.
-- It holds up everything behind a lost segment until it would be sent again (200 ms and a round
-  trip).
-- It stops carrying a connection that was silent, as firewalls do. Neither end gets a notice.
+- It delays all bytes by half of a round trip each way.
+- It limits the bytes a second.
+- It imitates lost TCP segments. TCP would send a lost segment again after 200 ms and a round trip.
+  The relay holds back all later bytes for this time.
+- It stops forwarding a connection after a time of silence, as firewalls do. Neither end gets a
+  notice.
 
-You repeat this with `make lines`, which writes the page. The job is a tree without pruning
-(`--plain`) of two tables of {rows} rows. Seconds run from its proposal to its end at both nodes.
-*Sessions* counts the sessions of the job. A run of the program without secrets (the engine `clear`)
+`make lines` measures this again and writes this page. The job is a tree without pruning
+(`--plain`) of two tables of {rows} rows. *Seconds* is the time from the proposal of the job to its
+end at both nodes. *Sessions* counts the sessions of the job. The engine `clear`, without secrets,
 finds the same tree every time, and the log of each party verifies. The machine had {cores} cores
 and a load of {load:.0f}.
 

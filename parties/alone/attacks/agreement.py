@@ -105,8 +105,8 @@ def agreement(
     labels, published_places = np.unique(np.array(published, dtype=object).astype(str), return_inverse=True)
     if len(values) * len(labels) > MOST_PAIRS:
         raise InputError(
-            f"column {quoted(column)}: {len(values):,} values against {len(labels):,} are too many: group them, or "
-            "leave it out"
+            f"column {quoted(column)}: {len(values):,} values times {len(labels):,} of the other column are too "
+            f"many; group the values, or leave the column out"
         )
     similar = np.zeros((len(values), len(labels)), dtype=np.float32)
     numbers = _numbers(values)
@@ -141,9 +141,13 @@ def agreement(
 
 
 def measured(known: Sequence[str], published: Sequence[str], ranges: bool = True) -> bool:
-    """Return whether numbers are compared with numbers, or with `ranges`.
+    """Return whether the attack compares a column as numbers. Such a column can link rows even if no two cells are
+    equal.
 
-    Such columns link rows even if all cells differ.
+    Args:
+        known: Cells of the attacker's column.
+        published: Cells of the published column.
+        ranges: Whether a published range, such as [20, 30[, also counts as numbers.
     """
     near = any(number(label) is not None or (ranges and _range(label) is not None) for label in set(published))
     return near and any(number(value) is not None for value in set(known))

@@ -126,7 +126,7 @@ def by_threshold(members: Floats, others: Floats, random: np.random.Generator) -
         ValueError: there are fewer than two rows of either kind
     """
     if min(len(members), len(others)) < 2:
-        raise ValueError("the attack takes at least two rows of either kind")
+        raise ValueError("the attack needs at least two rows of members and two of others")
     (choosing, judged), (choosing_others, judged_others) = (
         np.array_split(random.permutation(values), 2) for values in (members, others)
     )
@@ -194,7 +194,12 @@ def _log_choose(n: int, k: Codes) -> Floats:
 
 
 def allowed(epsilon: float, delta: float = 0.0) -> float:
-    """Return the greatest p + q that (epsilon, delta) allows."""
+    """Return the largest p + q of an attacker that (epsilon, delta)-privacy permits.
+
+    Args:
+        epsilon: Privacy loss.
+        delta: Probability that epsilon fails.
+    """
     return (2 + 2 * delta * math.exp(-epsilon)) / (1 + math.exp(-epsilon))
 
 

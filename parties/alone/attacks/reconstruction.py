@@ -98,7 +98,7 @@ def programme(counts: Sequence[Count], slack: int = 0, most: int = MOST_UNKNOWNS
             possible &= ~_holds(indices, axes, count)
     unknowns = int(possible.sum())
     if not 0 < unknowns <= most:
-        raise InputError(f"{unknowns:,} combinations could have rows: from 1 to {most:,} can be solved for")
+        raise InputError(f"{unknowns:,} combinations could have rows; the attack solves for 1 to {most:,}")
     indices = indices[:, possible]
     shown = [count for count in counts if count.number is not None]
     rows = [np.flatnonzero(_holds(indices, axes, count)) for count in shown]
@@ -153,7 +153,7 @@ def _solve(problem: Programme, prices: Floats, price_off: float, off: float | No
         if solution.status == 2:
             slack = "more than --slack allows" if problem.slack else "if they are rounded or have noise, say --slack"
             raise InputError(f"no rows give all these counts: they contradict each other; {slack}")
-        raise InputError("no solution was found in time: take fewer tables, or coarser ones")
+        raise InputError("no solution was found in time; give fewer tables, or tables with fewer values")
     counts: Counts = np.round(solution.x[: len(prices)]).astype(np.int64)
     return counts
 

@@ -49,7 +49,7 @@ def _crossed(table: Columns, names: list[str]) -> Iterator[tuple[tuple[str, ...]
     first, *others = table.values
     if first != names[0] or len(names) > 2 or (len(names) == 1 and len(others) != 1):
         raise InputError(
-            f"{table.path}: this is no table of {' and '.join(names)}: its first column is {quoted(first)}; a table of "
+            f"{table.path}: not a table of {' and '.join(names)}: its first column is {quoted(first)}; a table of "
             "more than two has a line for every count, with a column for each and the count"
         )
     for row, other in itertools.product(range(len(table.lines)), others):

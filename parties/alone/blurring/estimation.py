@@ -80,6 +80,10 @@ def chi_square(degrees: int, level: float = 0.05) -> float:
     """Return the value that a chi-square variable exceeds with probability `level`, within 1% from two degrees on.
 
     Source: E. Wilson, M. Hilferty, PNAS 1931.
+
+    Args:
+        degrees: Degrees of freedom, at least 1.
+        level: Probability that the variable exceeds the returned value.
     """
     spread = 2 / (9 * degrees)
     return float(degrees * (1 - spread + NormalDist().inv_cdf(1 - level) * math.sqrt(spread)) ** 3)

@@ -41,7 +41,12 @@ class Noise(Protocol):
         """Return the width of the narrowest interval that holds the true value with this confidence."""
 
     def blur(self, values: Floats, rng: np.random.Generator) -> Floats:
-        """Return the values with noise, float64[rows]."""
+        """Return the values with noise, float64[rows].
+
+        Args:
+            values: True values, float64[rows], within the range of the plan.
+            rng: Random generator of the noise.
+        """
 
     def below(self, bounds: Floats, lower: Floats, upper: Floats) -> Floats:
         """Return P(published <= bound | true value uniform in [lower, upper]), float64[bounds, intervals].
@@ -70,11 +75,25 @@ class Uniform:
         return 2 * self.alpha * confidence
 
     def blur(self, values: Floats, rng: np.random.Generator) -> Floats:
-        """Return the values, each with its own noise."""
+        """Return the values, each with its own noise.
+
+        Args:
+            values: True values, float64[rows], within the range of the plan.
+            rng: Random generator of the noise.
+        """
         return values + rng.uniform(-self.alpha, self.alpha, len(values))
 
     def below(self, bounds: Floats, lower: Floats, upper: Floats) -> Floats:
-        """Return the distribution function, averaged over each interval."""
+        """Return the distribution function, averaged over each interval.
+
+        Args:
+            bounds: Noisy values at which the function is evaluated, float64[bounds].
+            lower: Lower ends of the intervals of the true value, float64[k].
+            upper: Upper ends of these intervals, float64[k].
+
+        Returns:
+            Probabilities that the noisy value is at most the bound, float64[bounds, k].
+        """
 
         def law(t: Floats) -> Floats:
             return np.asarray(np.clip((t + self.alpha) / (2 * self.alpha), 0, 1))
@@ -102,11 +121,25 @@ class Gaussian:
         return 2 * NormalDist().inv_cdf((1 + confidence) / 2) * self.sigma
 
     def blur(self, values: Floats, rng: np.random.Generator) -> Floats:
-        """Return the values, each with its own noise."""
+        """Return the values, each with its own noise.
+
+        Args:
+            values: True values, float64[rows], within the range of the plan.
+            rng: Random generator of the noise.
+        """
         return values + rng.normal(0, self.sigma, len(values))
 
     def below(self, bounds: Floats, lower: Floats, upper: Floats) -> Floats:
-        """Return the distribution function, averaged over each interval."""
+        """Return the distribution function, averaged over each interval.
+
+        Args:
+            bounds: Noisy values at which the function is evaluated, float64[bounds].
+            lower: Lower ends of the intervals of the true value, float64[k].
+            upper: Upper ends of these intervals, float64[k].
+
+        Returns:
+            Probabilities that the noisy value is at most the bound, float64[bounds, k].
+        """
 
         def law(t: Floats) -> Floats:
             return _normal(t / self.sigma)
@@ -141,13 +174,27 @@ class Cells:
         return np.minimum(self.low + self.size * np.arange(number + 1), self.high)
 
     def blur(self, values: Floats, rng: np.random.Generator) -> Floats:
-        """Return the middles of the values' cells; no randomness is used."""
+        """Return the middles of the values' cells; no randomness is used.
+
+        Args:
+            values: True values, float64[rows], within the range of the plan.
+            rng: Random generator of the noise.
+        """
         edges = self.edges()
         cells = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, len(edges) - 2)
         return np.asarray((edges[cells] + edges[cells + 1]) / 2)
 
     def below(self, bounds: Floats, lower: Floats, upper: Floats) -> Floats:
-        """Return the share of each interval that lies in cells whose middle is at most the bound."""
+        """Return the share of each interval that lies in cells whose middle is at most the bound.
+
+        Args:
+            bounds: Noisy values at which the function is evaluated, float64[bounds].
+            lower: Lower ends of the intervals of the true value, float64[k].
+            upper: Upper ends of these intervals, float64[k].
+
+        Returns:
+            Probabilities that the noisy value is at most the bound, float64[bounds, k].
+        """
         edges = self.edges()
         middles = (edges[1:] + edges[:-1]) / 2
         ends = np.where(bounds >= middles[-1], np.inf, edges[np.searchsorted(middles, bounds, side="right")])[:, None]
@@ -185,7 +232,10 @@ def at_privacy(kind: NoiseKind, privacy: float, low: float, high: float, confide
         raise InputError(f"confidence must be over 0 and below 1, not {confidence:g}")
     interval = privacy * (high - low)
     if not LEAST < privacy / confidence < MOST:
-        raise InputError(f"privacy {privacy:g} at confidence {confidence:g}: choose numbers nearer to 1")
+        raise InputError(
+            f"privacy {privacy:g} at confidence {confidence:g}: the noise would be too large or too "
+            f"small to compute; choose privacy near 1 and confidence near 0.95"
+        )
     if kind == "uniform":
         return Uniform(interval / confidence / 2)
     if kind == "gaussian":

@@ -82,7 +82,7 @@ class ColumnBlur(Settings):
         if self.values is None or self.keep is None:
             raise InputError("noise response needs values and keep")
         if len(set(self.values)) < len(self.values):
-            raise InputError("values: one stands twice")
+            raise InputError("values: one value is listed twice; remove it")
         return Response(len(self.values), self.keep)
 
     def number(self, rows: int) -> Number:
@@ -104,7 +104,7 @@ class BlurPlan(Settings):
     def check(self) -> None:
         """Raise an InputError that names the column whose settings are missing or impossible."""
         if not self.columns:
-            raise InputError("columns: name at least one; a column that is not named is dropped")
+            raise InputError("columns: the plan has none; add at least one, since other columns are dropped")
         for name, column in self.columns.items():
             try:
                 if column.numeric:

@@ -33,7 +33,7 @@ def distributions(rows: RowQuery, plan: BlurPlan, by: str | None) -> list[dict[s
     """
     names = [name for name, column in plan.columns.items() if column.noise != "none"]
     if not names:
-        raise InputError("no column of the plan is blurred: there is nothing to reconstruct")
+        raise InputError("the plan blurs no column, so there is nothing to reconstruct; give noise to a column")
     if by is not None and (by not in plan.columns or plan.columns[by].noise != "none"):
         unblurred = [name for name, column in plan.columns.items() if column.noise == "none"]
         there = instead(by, unblurred)

@@ -58,7 +58,7 @@ class Response:
         Before this correction they are unbiased. InputError if keep is 0: answers then contain no information.
         """
         if not self.keep:
-            raise InputError("keep is 0, so answers do not depend on the truth")
+            raise InputError("keep is 0, so answers do not depend on the truth; set keep above 0")
         probabilities = (counts / counts.sum() - (1 - self.keep) / self.size) / self.keep
         probabilities = np.maximum(probabilities, 0)
         return np.asarray(probabilities / probabilities.sum())
@@ -90,6 +90,11 @@ def reassign(answers: NDArray[np.int32], probabilities: Floats, rng: np.random.G
 
 
 def codes_of(values: Sequence[str], categories: Sequence[str]) -> NDArray[np.int32]:
-    """Return the index of each value among the categories, int32[rows]; -1 for another value."""
+    """Return the index of each value among the categories, int32[rows]; -1 for another value.
+
+    Args:
+        values: The answers, list of length rows.
+        categories: The allowed answers, in the plan's order.
+    """
     index = {category: i for i, category in enumerate(categories)}
     return np.array([index.get(value, -1) for value in values], dtype=np.int32)

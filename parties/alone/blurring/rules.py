@@ -154,14 +154,16 @@ def _categories(plan: BlurPlan, names: Sequence[str] | None) -> list[str]:
     categorical = [name for name, column in plan.columns.items() if not column.numeric]
     for name in names or ():
         if name in plan.columns and plan.columns[name].numeric:
-            raise InputError(f"--columns: {quoted(name)} is blurred as a number, and rules are of categories")
+            raise InputError(f"--columns: {quoted(name)} is blurred as a number, but rules need categories; remove it")
         if name not in categorical:
             raise InputError(f"--columns: the plan has no column {quoted(name)}{instead(name, categorical)}")
     chosen = [name for name in categorical if names is None or name in names]
     if len(chosen) < 2:
-        raise InputError("rules are of two columns of categories at least (noise response or none)")
+        raise InputError("rules need at least two columns of categories (noise response or none); name more columns")
     if unclear := [name for name in chosen if "=" in name]:
-        raise InputError(f"column {quoted(unclear[0])} has a =, and rules say column=value: give it another name")
+        raise InputError(
+            f"column {quoted(unclear[0])} has an = in its name, which rules use as column=value; rename the column"
+        )
     return chosen
 
 
@@ -169,7 +171,9 @@ def _coded(name: str, how: ColumnBlur, answers: Any) -> tuple[Column, Any]:
     """Return the column, and the value's index in each row."""
     if how.noise == "response":
         if not how.response.keep:
-            raise InputError(f"column {quoted(name)}: keep is 0, so answers do not depend on the truth")
+            raise InputError(
+                f"column {quoted(name)}: keep is 0, so answers do not depend on the truth; set keep above 0"
+            )
         return Column(name, how.values or (), how.response.keep), answers.astype(np.int64)
     values, codes = np.unique(np.array(answers, dtype=object), return_inverse=True)
     return Column(name, tuple(values.tolist()), 1.0), codes

@@ -77,7 +77,15 @@ class Number:
         return reconstruct(counts, chances, self.observed.settled, smooth=smooth)
 
     def codes(self, published: Floats, rng: np.random.Generator) -> IntervalCodes:
-        """Return the interval of each row, by sorted assignment."""
+        """Return the interval of each row, by sorted assignment.
+
+        Args:
+            published: Blurred numbers, float64[rows].
+            rng: Random generator for rows of equal value.
+
+        Returns:
+            Index of an interval for each row, such that the intervals have the reconstructed shares.
+        """
         if self.observed is None:
             return self.domain.codes(published)
         return assign(published, self.distribution(published).probabilities)
@@ -105,7 +113,15 @@ class Category:
         return values.astype(np.int32)
 
     def codes(self, published: Floats, rng: np.random.Generator) -> IntervalCodes:
-        """Return categories with the estimated shares; as few rows as possible change."""
+        """Return categories with the estimated shares; as few rows as possible change.
+
+        Args:
+            published: Indices of the published answers, float64[rows].
+            rng: Random generator that selects the rows to change.
+
+        Returns:
+            Index of a category for each row.
+        """
         answers = published.astype(np.int32)
         if self.response is None:
             return answers

@@ -65,9 +65,7 @@ def read(rows: RowQuery, plan: BlurPlan, names: Sequence[str]) -> dict[str, Any]
     for batch in rows.engine.batches(rows.select(names)):
         total += batch.num_rows
         if total > MOST_ROWS:
-            raise InputError(
-                f"{rows.engine.place}: there are more than {MOST_ROWS:,} rows: take some of them at random"
-            )
+            raise InputError(f"{rows.engine.place}: more than {MOST_ROWS:,} rows; give a random sample of them")
         batches.append(batch)
     table = pa.concat_tables(batches)
     if not table.num_rows:
@@ -95,7 +93,7 @@ def numbers(column: pa.ChunkedArray, place: str) -> Floats:
         InputError: a value is missing or not a finite number
     """
     if column.null_count:
-        raise InputError(f"{place}: a value is missing, and cannot be blurred")
+        raise InputError(f"{place}: a value is missing and cannot be blurred; fill or remove it")
     try:
         values = column.cast(pa.float64()).to_numpy()
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
@@ -111,7 +109,7 @@ def _blurred(column: pa.ChunkedArray, place: str, how: ColumnBlur, rng: np.rando
         low, high = how.range
         outside = values[(values < low) | (values > high)]
         if len(outside):
-            raise InputError(f"{place}: {outside[0]:g} is not between {low:g} and {high:g}, as the plan says")
+            raise InputError(f"{place}: {outside[0]:g} is not between {low:g} and {high:g}, the bounds of the plan")
         return pa.array(how.made.blur(values, rng))
     if how.noise == "response":
         answers = how.response.blur(_categories(column, how, place), rng)

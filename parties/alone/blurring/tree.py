@@ -52,7 +52,12 @@ class View(Protocol):
         """Return the intervals, int32[columns, rows of the node]."""
 
     def part(self, column: int, rows: NDArray[np.bool_]) -> View:
-        """Return the view of the selected rows, bool[rows], after a split on a column."""
+        """Return the view of the selected rows, bool[rows], after a split on a column.
+
+        Args:
+            column: Index of the column of the split.
+            rows: Which rows go to this branch, bool[rows].
+        """
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +71,12 @@ class Fixed:
         return self.matrix
 
     def part(self, column: int, rows: NDArray[np.bool_]) -> Fixed:
-        """Return the same intervals for the selected rows."""
+        """Return the same intervals for the selected rows.
+
+        Args:
+            column: Index of the column of the split.
+            rows: Which rows go to this branch, bool[rows].
+        """
         return Fixed(self.matrix[:, rows])
 
 

@@ -62,7 +62,7 @@ def nearest(rows: Codes, others: Codes) -> NDArray[np.int64]:
         ValueError: there are no others
     """
     if not len(others):
-        raise ValueError("there is no row to be near to")
+        raise ValueError("the table has no rows to compare with")
     distinct, inverse = np.unique(rows, axis=0, return_inverse=True)
     columns = np.ascontiguousarray(np.unique(others, axis=0).T)
     # Categories are renumbered, so that a column with at most 256 categories fits into bytes.

@@ -41,7 +41,12 @@ def report_of(data: Data) -> Report:
 
 
 def to_html(data: Data, name: str) -> str:
-    """Return a comparison as an HTML document; `name` is the synthetic table's."""
+    """Return a comparison as an HTML document.
+
+    Args:
+        data: The comparison, as `comparison.compare` returns it.
+        name: Name of the synthetic table, for the title.
+    """
     page = Report(data)
     page.section("", key="picture")
     label = "Accuracy of models and distances to the nearest own row; the tables below have the figures"

@@ -48,7 +48,7 @@ def read(original: PlaceSettings, synthetic: Path, schema_file: Path, target: st
     header = cells(synthetic, MOST_ROWS).values
     known = agreed.only([name for name in agreed.attributes if name in header])
     if len(known.attributes) < 2:
-        raise InputError(f"{synthetic}: a comparison takes two columns of {schema_file} or more")
+        raise InputError(f"{synthetic}: a comparison needs at least two columns of {schema_file}")
     if target is not None and target not in known.attributes:
         known.choose_target(target)
     if target is None and agreed.target in known.attributes:

@@ -124,7 +124,9 @@ def load(key_file: Path, device: Device) -> Account:
     if device.total is None:
         raise InputError(f"{key_file}: the key has no total (smc local key --total makes one that has)")
     if not path.exists():
-        raise InputError(f"{path}: is missing, so the spent budget is unknown: restore it beside its key")
+        raise InputError(
+            f"{path}: is missing, so the spent budget is unknown; restore this file to the directory of the key"
+        )
     files.ensure_private(path)
     try:
         account = Account.model_validate_json(json.dumps(files.read_json(path)))
@@ -158,7 +160,10 @@ def charge(key_file: Path, device: Device, plan: LocalPlan, mechanism: Mechanism
         digest = plan.digest()
         before = sum(entry.reports for entry in account.entries if entry.plan == digest)
         if plan.reports is not None and before >= plan.reports:
-            raise InputError(f"{plan.question!r}: the plan allows {plan.reports} reports of a device, and all are sent")
+            raise InputError(
+                f"{plan.question!r}: this device has sent all {plan.reports} reports that the plan "
+                f"allows; it can send no more"
+            )
         entry = Entry(
             plan=digest,
             question=plan.question,
@@ -177,7 +182,7 @@ def charge(key_file: Path, device: Device, plan: LocalPlan, mechanism: Mechanism
             if with_it > max(total, spent):
                 raise InputError(
                     f"{plan.question!r}: the answer would spend {what} {_up(with_it - spent, digits):.15g}, and "
-                    f"{_down(total - spent, digits):.15g} of {float(total):.15g} is left; no report was made"
+                    f"{_down(total - spent, digits):.15g} of {float(total):.15g} remains; no report was made"
                 )
         files.write_bytes(place(key_file), _text(charged), private=True)
         files.settle(key_file.parent)
@@ -185,7 +190,12 @@ def charge(key_file: Path, device: Device, plan: LocalPlan, mechanism: Mechanism
 
 
 def document(account: Account, device: Device) -> dict[str, Any]:
-    """Return the epsilon and delta spent and remaining, and the spending of each question."""
+    """Return the epsilon and delta spent and remaining, and the spending of each question.
+
+    Args:
+        account: What the device has spent.
+        device: Key and total budget of the device.
+    """
     total = device.total or Fraction(0)
     rows: dict[str, dict[str, Any]] = {}
     for plan in dict.fromkeys(entry.plan for entry in account.entries):

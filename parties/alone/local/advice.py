@@ -26,7 +26,12 @@ Kinds = Mapping[str, Mechanism]
 
 
 def of_categories(values: int, epsilon: float) -> Kinds:
-    """Return the mechanisms for a question with this number of categories, by name."""
+    """Return the mechanisms for a question with this number of categories, by name.
+
+    Args:
+        values: Number of categories.
+        epsilon: Privacy loss of one report.
+    """
     from parties.alone.local.categories import DirectResponse
     from parties.alone.local.hadamard import HadamardResponse
     from parties.alone.local.subset import SubsetSelection

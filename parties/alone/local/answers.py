@@ -29,7 +29,7 @@ def answer(mechanism: Mechanism, values: Sequence[Any], coins: Coins) -> Reports
         InputError: a value is missing, or is not a possible answer to the question
     """
     if any(value is None or value == "" for value in values):
-        raise InputError("a value is missing: a person without one answers another question")
+        raise InputError("a value is missing; leave out this person")
     if mechanism.about == "texts":
         return mechanism.report([str(value) for value in values], coins)
     if mechanism.about == "categories":

@@ -68,13 +68,26 @@ class DirectResponse(OneOutcome):
         return max(1, ((len(self.names) - 1).bit_length() + 7) // 8)
 
     def report(self, values: Any, coins: Coins) -> Reports:
-        """Return a report of each category, int64[rows]."""
+        """Return a report of each category, int64[rows].
+
+        Args:
+            values: Category index of each person's true answer, int64[rows].
+            coins: Source of the device's random bits.
+
+        Returns:
+            One report for each value, uint8[rows, width].
+        """
         words = coins.lasting("direct", values.astype(np.uint64), 3)
         other = below(words[:, 1], words[:, 2], len(self.names) - 1)
         other += other >= values
         return to_bytes(np.where(falls(words[:, 0], self._truth), values, other), self.width)
 
     def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
-        """Return the estimated share of each category."""
+        """Return the estimated share of each category.
+
+        Args:
+            tally: Sum of the reports' tallies, int64[outcomes].
+            candidates: Not used; the plan lists the categories.
+        """
         del candidates
         return binomial(self.names, tally, np.full(len(tally), tally.sum()), *self._chances)

@@ -44,11 +44,11 @@ def document(
     """
     intervals = estimates.intervals()
     if delta is not None and mechanism.delta:
-        raise InputError(f"--shuffled is for answers without a delta of their own: those of {plan.mechanism} have one")
+        raise InputError(f"--shuffled: answers of {plan.mechanism} have a delta; remove --shuffled")
     if projected and (mechanism.unit == "mean" or mechanism.about == "texts"):
-        raise InputError(f"--projected is for shares that add up to 1: those of {plan.mechanism} need not")
+        raise InputError(f"--projected: the shares of {plan.mechanism} need not add up to 1; remove --projected")
     if projected and not np.isfinite(estimates.values).all():
-        raise InputError("--projected needs an estimate of every share, and one has no reports: decode more reports")
+        raise InputError("--projected: a share has no reports, so its estimate is missing; decode more reports")
     shares = on_simplex(estimates.values) if projected else ()
     rows = zip(estimates.names, estimates.values, estimates.deviations, intervals, strict=True)
     return {

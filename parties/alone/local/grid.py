@@ -54,7 +54,15 @@ class GridMean(OneOutcome):
         return -(-(self.outcomes - 1).bit_length() // 8)
 
     def points(self, values: Any, coins: Coins) -> NDArray[np.int64]:
-        """Round numbers, float64[rows], to points of the grid, int64[rows], at random."""
+        """Round numbers, float64[rows], to points of the grid, int64[rows], at random.
+
+        Args:
+            values: True numbers, float64[rows], within [low, high].
+            coins: Source of the device's random bits.
+
+        Returns:
+            Index of a grid point for each number, int64[rows]; on average the number itself.
+        """
         share = np.clip((values - self.low) / (self.high - self.low), 0, 1) * self.steps
         whole = np.minimum(np.floor(share), self.steps - 1)
         up = falls(coins.lasting("point", None, 1)[:, 0], np.round((share - whole) * ONE).astype(np.uint64))
@@ -69,7 +77,12 @@ class GridMean(OneOutcome):
         return (spread + 1 / 4) * ((self.high - self.low) / self.steps) ** 2
 
     def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
-        """Return the mean, with the deviation of the reported positions."""
+        """Return the mean, with the deviation of the reported positions.
+
+        Args:
+            tally: Number of reports for each position, int64[positions].
+            candidates: Not used.
+        """
         del candidates
         total, places = int(tally.sum()), np.arange(self.outcomes)
         start = float(self.chances @ places)

@@ -88,7 +88,15 @@ class HadamardResponse(OneOutcome):
         return values % self.blocks, values // self.blocks + 1
 
     def report(self, values: Any, coins: Coins) -> Reports:
-        """Return a report of each category, int64[rows]."""
+        """Return a report of each category, int64[rows].
+
+        Args:
+            values: Category index of each person's true answer, int64[rows].
+            coins: Source of the device's random bits.
+
+        Returns:
+            One report for each value, uint8[rows, width].
+        """
         words = coins.lasting("hadamard", values.astype(np.uint64), 3)
         block, row = self._places(values)
         true = falls(words[:, 0], self._truth)
@@ -104,7 +112,12 @@ class HadamardResponse(OneOutcome):
         return to_bytes(np.where(home, block, other) * self.order + answers, self.width)
 
     def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
-        """Return the estimated share of each category."""
+        """Return the estimated share of each category.
+
+        Args:
+            tally: Sum of the reports' tallies, int64[outcomes].
+            candidates: Not used; the plan lists the categories.
+        """
         del candidates
         total, sums, half = int(tally.sum()), tally, 1
         while half < self.order:  # the fast Walsh-Hadamard transform of each block

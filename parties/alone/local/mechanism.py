@@ -45,7 +45,12 @@ Size: TypeAlias = Annotated[int, Field(strict=True, ge=2, le=1 << 16)]
 
 
 def check_bounds(low: float, high: float) -> None:
-    """Raise InputError unless the lower bound of numbers is below the upper one."""
+    """Raise InputError unless the lower bound of numbers is below the upper one.
+
+    Args:
+        low: Lower bound of the numbers.
+        high: Upper bound of the numbers.
+    """
     if not low < high:
         raise InputError(f"low must be below high, not {low:g} and {high:g}")
 

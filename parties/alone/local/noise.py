@@ -130,7 +130,15 @@ class NoisyMean(GridMean):
         return int(self.law[0].sum()) / WHOLE
 
     def report(self, values: Any, coins: Coins) -> Reports:
-        """Return a report of each number, float64[rows]."""
+        """Return a report of each number, float64[rows].
+
+        Args:
+            values: Each person's true number, float64[rows], within [low, high].
+            coins: Source of the device's random bits.
+
+        Returns:
+            One report for each number, uint8[rows, width].
+        """
         points = self.points(values, coins)
         words = coins.lasting("noise", points.astype(np.uint64), 2).astype(np.uint64)
         drawn = words[:, 0] << np.uint64(WORD_BITS) | words[:, 1]

@@ -84,7 +84,15 @@ class OneBitMean(Mechanism):
         return ((self.high - self.low) / 2 / (1 - 2 * self._least / ONE)) ** 2
 
     def report(self, values: Any, coins: Coins) -> Reports:
-        """Return a report of each number, float64[rows]: one byte, 0 or 1."""
+        """Return one report for each number: a random bit in one byte.
+
+        Args:
+            values: The true numbers, float64[rows], within [low, high].
+            coins: Source of the device's random bits.
+
+        Returns:
+            uint8[rows, 1], each 0 or 1. A 1 is the likelier, the larger the number is.
+        """
         share = np.clip((values - self.low) / (self.high - self.low), 0, 1)
         if self.memoise:
             point = coins.lasting("point", None, 1)[:, 0]
@@ -108,7 +116,12 @@ class OneBitMean(Mechanism):
         return bool(tally[0] <= tally[1])
 
     def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
-        """Return the estimated mean."""
+        """Return the estimated mean.
+
+        Args:
+            tally: The number of reports with bit 1, and of all reports, int64[2].
+            candidates: Not used.
+        """
         del candidates
         least, scale = self._least / ONE, self.high - self.low
         shares = binomial(("mean",), tally[:1], tally[1:], 1 - least, least, scale)
@@ -131,7 +144,9 @@ class BitHistogram(Mechanism):
     def check(self) -> None:
         check_bounds(self.low, self.high)
         if self.per_report > self.buckets:
-            raise InputError(f"told must be <= buckets, {self.buckets}, not {self.per_report}")
+            raise InputError(
+                f"told: is {self.per_report}, more than the {self.buckets} buckets; choose at most this number"
+            )
 
     @cached_property
     def _flip(self) -> int:
@@ -164,7 +179,15 @@ class BitHistogram(Mechanism):
         return np.clip(np.floor(share * self.buckets), 0, self.buckets - 1).astype(np.int64)
 
     def report(self, values: Any, coins: Coins) -> Reports:
-        """Return a report of each number, float64[rows]."""
+        """Return one report for each number: `per_report` chosen buckets with a random bit for each.
+
+        Args:
+            values: The true numbers, float64[rows], within [low, high].
+            coins: Source of the device's random bits.
+
+        Returns:
+            uint8[rows, bytes]: the indices of the chosen buckets, then their packed bits.
+        """
         buckets = self.buckets_of(values)
         order = coins.lasting("buckets", None, self.buckets)
         chosen = np.argsort(order, axis=1, kind="stable")[:, : self.per_report]
@@ -195,7 +218,12 @@ class BitHistogram(Mechanism):
         )
 
     def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
-        """Return the estimated share of each bucket."""
+        """Return the estimated share of each bucket.
+
+        Args:
+            tally: For each bucket the reports with bit 1, then for each bucket all reports on it, int64[2 * buckets].
+            candidates: Not used.
+        """
         del candidates
         edges = np.linspace(self.low, self.high, self.buckets + 1)
         names = tuple(f"{a:g} to {b:g}" for a, b in pairwise(edges))

@@ -12,7 +12,12 @@ from smc.errors import InputError
 
 
 def to_bytes(values: NDArray[Any], width: int) -> Reports:
-    """Encode integers, int[rows], as uint8[rows, width]."""
+    """Encode integers, int[rows], as uint8[rows, width].
+
+    Args:
+        values: Integers, int[rows], each below 256^width.
+        width: Bytes of an encoded integer.
+    """
     return np.ascontiguousarray(values.astype("<u8").view(np.uint8).reshape(-1, 8)[:, :width])
 
 

@@ -70,7 +70,15 @@ class PiecewiseMean(GridMean):
         return (int(self._inside.sum()) - self.window * self._outside) / ONE
 
     def report(self, values: Any, coins: Coins) -> Reports:
-        """Return a report of each number, float64[rows]."""
+        """Return a report of each number, float64[rows].
+
+        Args:
+            values: Each person's true number, float64[rows], within [low, high].
+            coins: Source of the device's random bits.
+
+        Returns:
+            One report for each number, uint8[rows, width].
+        """
         points = self.points(values, coins)
         word = coins.lasting("place", points.astype(np.uint64), 1)[:, 0].astype(np.int64)
         inside = int(self._inside.sum())

@@ -49,9 +49,14 @@ class LocalPlan(Settings):
         lasting = {"memoise": self.memoise} if "memoise" in kind.named() else {}
         mechanism = kind.of((self.model_extra or {}) | lasting)
         if not self.memoise and self.reports is None:
-            raise InputError("memoise = false needs reports, the most reports that a device sends: each is charged")
+            raise InputError(
+                "memoise = false needs `reports`, the largest number of reports of a device: each report costs epsilon"
+            )
         if not self.memoise and math.isinf(mechanism.epsilon):
-            raise InputError("a report has no finite epsilon, which memoise = false requires: choose other settings")
+            raise InputError(
+                "memoise = false needs a finite epsilon for each report, which these settings do not "
+                "have; choose other settings"
+            )
         if self.memoise and math.isinf(mechanism.lasting):
             raise InputError(
                 f"these settings of {self.mechanism} memoise no answer, so repeated reports disclose the value; choose "

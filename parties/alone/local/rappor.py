@@ -94,7 +94,15 @@ class Rappor(GroupedBits):
         return 2 * self.hashes * math.log((1 - half) / half) if half else math.inf
 
     def report(self, values: Any, coins: Coins) -> Reports:
-        """Return a report of each text."""
+        """Return a report of each text.
+
+        Args:
+            values: Each person's true text, list of length rows.
+            coins: Source of the device's random bits.
+
+        Returns:
+            One report for each text, uint8[rows, width].
+        """
         digests = digests_of(values)
         drawn = coins.lasting("cohort", None, 2)
         cohort = below(drawn[:, 0], drawn[:, 1], self.cohorts)
@@ -120,7 +128,12 @@ class Rappor(GroupedBits):
             )
 
     def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
-        """Return the shares of the candidates whose presence the reports prove."""
+        """Return the shares of the candidates whose presence the reports prove.
+
+        Args:
+            tally: Sum of the reports' tallies, int64[outcomes].
+            candidates: Texts whose shares are estimated.
+        """
         shares, deviations = self.shares(tally)
         reported = tally.reshape(self.cohorts, -1)[:, -1] > 0
         design = np.zeros((len(candidates), self.cohorts, self.bits))

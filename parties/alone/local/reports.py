@@ -63,7 +63,7 @@ def read_tally(path: Path, plan: LocalPlan, mechanism: Mechanism) -> NDArray[np.
                 raise InputError(f"{path}: is neither a file of reports nor a tally")
             if first.endswith(b"\r\n"):
                 raise InputError(
-                    f"{path}: its lines end in CRLF, and were changed on the way; send it as it was written"
+                    f"{path}: its lines end in CRLF, so a program changed the file; send the file as it was written"
                 )
             if first != header(plan):
                 raise InputError(f"{path}: its reports were made by another plan")
@@ -86,7 +86,12 @@ def each_once(paths: Sequence[Path]) -> Sequence[Path]:
 
 
 def total(tallies: Iterable[NDArray[np.int64]], mechanism: Mechanism) -> NDArray[np.int64]:
-    """Return the sum of tallies; without tallies, that of no reports."""
+    """Return the sum of tallies; without tallies, that of no reports.
+
+    Args:
+        tallies: Tallies of several files of reports, int64[outcomes] each.
+        mechanism: The plan's mechanism, which sets the length of a tally.
+    """
     sums = mechanism.tally(np.zeros((0, mechanism.width), dtype=np.uint8))
     for tally in tallies:
         sums = sums + tally
@@ -94,7 +99,12 @@ def total(tallies: Iterable[NDArray[np.int64]], mechanism: Mechanism) -> NDArray
 
 
 def tally_document(plan: LocalPlan, tally: NDArray[np.int64]) -> str:
-    """Return a tally as JSON."""
+    """Return a tally as JSON.
+
+    Args:
+        plan: Plan of the reports; its digest is part of the document.
+        tally: Sum of the reports, int64[outcomes].
+    """
     return dump({"plan": plan.digest(), "question": plan.question, "tally": tally.tolist()}) + "\n"
 
 
@@ -102,7 +112,7 @@ def candidates(path: Path) -> tuple[str, ...]:
     """Read candidate texts, one a line, without empty lines and repetitions."""
     texts = tuple(dict.fromkeys(line.strip() for line in files.read_text(path).splitlines() if line.strip()))
     if not texts:
-        raise InputError(f"{path}: it has no candidates; write one a line")
+        raise InputError(f"{path}: has no candidates; write one candidate on each line")
     return texts
 
 

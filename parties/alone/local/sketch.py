@@ -64,7 +64,15 @@ class CountMeanSketch(GroupedBits):
         return (absent(1 - self._flip / ONE, self._flip / ONE) + meets) * (self.bits / (self.bits - 1)) ** 2
 
     def report(self, values: Any, coins: Coins) -> Reports:
-        """Return a report of each text."""
+        """Return a report of each text.
+
+        Args:
+            values: Each person's true text, list of length rows.
+            coins: Source of the device's random bits.
+
+        Returns:
+            One report for each text, uint8[rows, width].
+        """
         digests = digests_of(values)
         drawn = coins.lasting("row", None, 2)
         row = below(drawn[:, 0], drawn[:, 1], self.rows)
@@ -73,7 +81,12 @@ class CountMeanSketch(GroupedBits):
         return np.concatenate([to_bytes(row, GROUP_BYTES), pack(bits)], axis=1)
 
     def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
-        """Return the estimated share of each candidate."""
+        """Return the estimated share of each candidate.
+
+        Args:
+            tally: Sum of the reports' tallies, int64[outcomes].
+            candidates: Texts whose shares are estimated.
+        """
         table = tally.reshape(self.rows, self.bits + 1)
         reports = table[:, -1]
         positions = all_places(candidates, self.rows, 1, self.bits)[:, :, 0]

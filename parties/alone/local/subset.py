@@ -68,7 +68,15 @@ class SubsetSelection(Mechanism):
         return -(-len(self.names) // 8)
 
     def report(self, values: Any, coins: Coins) -> Reports:
-        """Return a report of each category, int64[rows]."""
+        """Return a report of each category, int64[rows].
+
+        Args:
+            values: Category index of each person's true answer, int64[rows].
+            coins: Source of the device's random bits.
+
+        Returns:
+            One report for each value, uint8[rows, width].
+        """
         count, rows = len(self.names), np.arange(len(values))
         words = coins.lasting("subset", values.astype(np.uint64), 1 + 2 * count)
         ranks = words[:, 1 : 1 + count].astype(np.uint64) << np.uint64(WORD_BITS) | words[:, 1 + count :]
@@ -97,6 +105,11 @@ class SubsetSelection(Mechanism):
         return bool((tally[:-1] <= tally[-1]).all() and tally[:-1].sum() == self.size * tally[-1])
 
     def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
-        """Return the estimated share of each category."""
+        """Return the estimated share of each category.
+
+        Args:
+            tally: Sum of the reports' tallies, int64[outcomes].
+            candidates: Not used; the plan lists the categories.
+        """
         del candidates
         return binomial(self.names, tally[:-1], np.full(len(self.names), tally[-1]), *self._chances)

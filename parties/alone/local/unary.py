@@ -59,7 +59,15 @@ class UnaryEncoding(Mechanism):
         return -(-len(self.names) // 8)
 
     def report(self, values: Any, coins: Coins) -> Reports:
-        """Return a report of each category, int64[rows]."""
+        """Return a report of each category, int64[rows].
+
+        Args:
+            values: Category index of each person's true answer, int64[rows].
+            coins: Source of the device's random bits.
+
+        Returns:
+            One report for each value, uint8[rows, width].
+        """
         words = coins.lasting("unary", values.astype(np.uint64), len(self.names))
         if_set, if_unset = self._thresholds
         bits = falls(words, if_unset)
@@ -81,7 +89,12 @@ class UnaryEncoding(Mechanism):
         return bool((tally[:-1] <= tally[-1]).all())
 
     def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
-        """Return the estimated share of each category."""
+        """Return the estimated share of each category.
+
+        Args:
+            tally: Sum of the reports' tallies, int64[outcomes].
+            candidates: Not used; the plan lists the categories.
+        """
         del candidates
         if_set, if_unset = self._thresholds
         return binomial(self.names, tally[:-1], np.full(len(tally) - 1, tally[-1]), if_set / ONE, if_unset / ONE)

@@ -14,7 +14,12 @@ from smc.errors import InputError
 
 
 def fit(table: TableProfile, schema: Schema) -> TableProposal:
-    """Return the schema as it is and this table's mapping to it. `InputError` if no attribute has a column."""
+    """Return the mapping of a table to an existing schema.
+
+    Args:
+        table: Profile of the raw table.
+        schema: The schema, which stays unchanged.
+    """
     by_name = {column.name: column for column in table.columns}
     alike = unique(by_name, named_alike)
     proposals, mapping, lacking = [], {}, []
@@ -30,7 +35,7 @@ def fit(table: TableProfile, schema: Schema) -> TableProposal:
         proposals.append(ColumnProposal(name, holds(by_name[name]), categories, remarks=tuple(remarks)))
     if not proposals:
         raise InputError(
-            f"{table.place.label}: no column is called like an attribute of the schema; it has "
+            f"{table.place.label}: no column has the name of an attribute of the schema; the table has "
             f"{listed(by_name)}, and the schema {listed(schema.attributes)}"
         )
     used = {proposal.name for proposal in proposals}
@@ -46,7 +51,13 @@ def fit(table: TableProfile, schema: Schema) -> TableProposal:
 
 
 def misfits(column: ColumnProfile, table: TableProfile, categories: tuple[str, ...]) -> list[str]:
-    """Return what no mapping can help."""
+    """Return the problems of a column that no mapping can solve, one line each.
+
+    Args:
+        column: Profile of the raw column.
+        table: Profile of the raw table.
+        categories: Values of the attribute in the schema.
+    """
     kind, remarks = type_of(categories), [*column.remarks]
     reads = "number" if column.reads in NUMBERS else column.reads
     if isinstance(kind, OrderedType) and kind.reads != reads:

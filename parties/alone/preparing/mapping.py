@@ -19,10 +19,16 @@ NUMBERS = ("integer", "real")
 def column_settings(
     column: ColumnProfile, table: TableProfile, attribute: str, categories: tuple[str, ...]
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return what `columns.ATTRIBUTE` says of a column, and what its operator should see to.
+    """Return the settings `columns.ATTRIBUTE` that map a raw column to an attribute, and remarks for the operator.
 
-    Days have a form of their own; words among numbers or days mean no value; of values, other capitals and accents are
-    another spelling.
+    The settings name the format of days, words that count as missing values, and values that differ in capitals and
+    accents.
+
+    Args:
+        column: Profile of the raw column.
+        table: Profile of the raw table.
+        attribute: Name of the attribute in the schema.
+        categories: Values of the attribute in the schema.
     """
     settings: dict[str, Any] = {} if column.name == attribute else {"column": column.name}
     remarks = []
@@ -56,7 +62,12 @@ def column_settings(
 
 
 def spelled(column: ColumnProfile, table: TableProfile) -> dict[str, Any]:
-    """Return the spelling of a column's cells, where it is not the table's."""
+    """Return the format settings in which a column differs from its table.
+
+    Args:
+        column: Profile of the raw column.
+        table: Profile of the raw table.
+    """
     keys: tuple[str, ...] = ()
     if column.reads == "date" and column.form:
         keys = ("dates", "last_year") if "%y" in column.form else ("dates",)
@@ -72,7 +83,12 @@ def spelled(column: ColumnProfile, table: TableProfile) -> dict[str, Any]:
 
 
 def unique(texts: Iterable[str], key: Callable[[str], str]) -> dict[str, str]:
-    """Return texts by a key, but for those that share it."""
+    """Return a mapping from keys to texts, without keys that several texts share.
+
+    Args:
+        texts: The texts.
+        key: Function from a text to its key.
+    """
     by_key: dict[str, list[str]] = {}
     for text in texts:
         by_key.setdefault(key(text), []).append(text)

@@ -10,7 +10,15 @@ from typing import Any, TypeAlias
 from parties.alone.preparing.fitting import misfits
 from parties.alone.preparing.mapping import column_settings
 from parties.alone.preparing.profile import TableProfile
-from parties.alone.preparing.proposing import AGES, RARE, ColumnProposal, TableProposal, as_category, lacks_some
+from parties.alone.preparing.proposing import (
+    AGES,
+    FREE_TEXT,
+    RARE,
+    ColumnProposal,
+    TableProposal,
+    as_category,
+    lacks_some,
+)
 from parties.base.text import quoted
 from parties.tables.schema import Schema
 from parties.tables.spellings import composed
@@ -67,7 +75,13 @@ Reading: TypeAlias = Callable[[Wish, ColumnType | None], dict[str, Any]]  # of t
 
 
 def overruled(table: TableProfile, proposal: TableProposal, wishes: Mapping[str, Wish]) -> TableProposal:
-    """Return the proposal for a table with the columns as wished. `InputError` names the column that cannot be so."""
+    """Return a proposal with the changes that the operator requested.
+
+    Args:
+        table: Profile of the raw table.
+        proposal: The proposal before the changes.
+        wishes: Requested changes by column name.
+    """
     looks = {column.name: column for column in table.columns}
     mapping, columns, target = dict(proposal.mapping), [], proposal.schema.target
     for before in proposal.columns:
@@ -82,7 +96,7 @@ def overruled(table: TableProfile, proposal: TableProposal, wishes: Mapping[str,
     if target is not None and target not in attributes:
         raise InputError(f"{target}: the target cannot be left out")
     if not attributes:
-        raise InputError("no column is left: take one back")
+        raise InputError("every column is left out; include at least one")
     keys = tuple(column.name for column in columns if column.domain is not None and not column.domain)
     mapping = {name: spelling for name, spelling in mapping.items() if name in attributes and spelling}
     return replace(proposal, schema=Schema(attributes, target, keys), columns=tuple(columns), mapping=mapping)
@@ -90,7 +104,7 @@ def overruled(table: TableProfile, proposal: TableProposal, wishes: Mapping[str,
 
 def _column(table: TableProfile, column: ColumnProposal, wish: Wish, is_target: bool) -> ColumnProposal:
     if wish.type in (OUT, "text"):
-        aside = "left out by its operator" if wish.type == OUT else "free text: group it, or leave it"
+        aside = "left out by its operator" if wish.type == OUT else FREE_TEXT
         return replace(column, domain=None, aside=aside, remarks=())
     if wish.type == "key":
         return replace(column, domain=Domain(KeyType()), aside="", remarks=())
@@ -189,7 +203,7 @@ def _only(wish: Wish, *keys: str) -> None:
     """`InputError` for a field that such a column has not."""
     for key in ("low", "high", "width", "values"):
         if getattr(wish, key) and key not in keys:
-            raise InputError(f"{key}: has no meaning for this type: leave it empty, or choose another")
+            raise InputError(f"{key}: does not apply to this type; leave it empty, or choose another type")
 
 
 def _bounded(fields: Mapping[str, object]) -> None:

@@ -154,7 +154,14 @@ def _with_spelling(place: PlaceSettings, choices: Choices) -> tuple[PlaceSetting
 
 
 def profile_rows(rows: RowQuery, target: str | None, place: PlaceSettings, choices: Choices = REFUSE) -> TableProfile:
-    """Look at all columns of rows, see `profile`; `place` says how they are spelled, and bounds the memory."""
+    """Return the profile of all columns of some rows, as `profile` does for a table.
+
+    Args:
+        rows: The rows.
+        target: Name of the class column; None for no target.
+        place: Format of the cells, and memory limit.
+        choices: Decides between several readings of a column.
+    """
     label = rows.engine.place
     choices.check(label, [*rows.types])
     unfit = {name: str(why) for name in rows.types if name and (why := rows.unfit(name)) is not None}
@@ -168,11 +175,12 @@ def profile_rows(rows: RowQuery, target: str | None, place: PlaceSettings, choic
         if len(rows.types) == 1:
             only = quoted(next(iter(rows.types)))
             raise InputError(
-                f"{label}: there is no column {quoted(target)}, and {only} is the only one: is it a table?"
+                f"{label}: there is no column {quoted(target)}, and {only} is the only column; check that the file "
+                f"is a table"
             )
         raise InputError(f"{label}: there is no column {quoted(target)}{instead(target, names)}")
     if not names:
-        raise InputError(f"{label}: there is no column that could be an attribute")
+        raise InputError(f"{label}: no column can be an attribute; give a table with other columns")
     with ExitStack() as stack:
         engine = rows.engine
         if not isinstance(engine, Scratch):

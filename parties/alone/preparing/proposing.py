@@ -51,6 +51,7 @@ RARE = 10  # rows: what fewer rows say is not told
 RANGES = 6  # about as many a column of numbers has
 LONG = 30  # letters: longer texts on average are free text
 LONGEST = 200  # letters: a longer text is no public value
+FREE_TEXT = "free text: group its values, or leave the column out"
 OTHER = "other"
 KEY = "nearly one value a row"
 # Up to so many days are counted by a period, and their bounds are those of a wider one.
@@ -93,9 +94,13 @@ class TableProposal:
 def propose(
     table: TableProfile, target: str | None = None, exclude: Sequence[str] = (), today: date | None = None
 ) -> TableProposal:
-    """Return a schema for a raw table, ages as of the first day of this year, or of that of `today`.
+    """Return a proposed schema for a raw table.
 
-    `InputError` if no column is left, or if the target is none that is counted.
+    Args:
+        table: Profile of the raw table.
+        target: Name of the class column; None for no target.
+        exclude: Names of columns to leave out.
+        today: Date whose year sets the reference day of ages, 1 January. None: the present date.
     """
     year = (today or date.today()).year
     proposals = [
@@ -112,7 +117,7 @@ def propose(
         why = next(p.aside for p in proposals if p.name == named)
         raise InputError(f"{table.place.label}: column {quoted(target)} cannot be the target: {why}")
     if not attributes:
-        raise InputError(f"{table.place.label}: no column is left that could be an attribute")
+        raise InputError(f"{table.place.label}: no remaining column can be an attribute")
     schema = Schema(attributes, target, keys)
     mapping = {
         name: column_settings(c, table, name, attributes[name])[0]
@@ -245,7 +250,12 @@ def _fields(column: ColumnProfile, table: TableProfile, is_target: bool, year: i
 
 
 def lacks_some(column: ColumnProfile, table: TableProfile) -> bool:
-    """Return whether some rows have no value there."""
+    """Return whether some rows have no value in a column.
+
+    Args:
+        column: Profile of the raw column.
+        table: Profile of the raw table.
+    """
     return column.rows < table.rows or bool(column.odd) or not _codes(table).isdisjoint(column.counts)
 
 
@@ -255,11 +265,21 @@ def _codes(table: TableProfile) -> set[str]:
 
 
 def as_category(column: ColumnProfile, table: TableProfile, is_target: bool) -> tuple[dict[str, Any], list[str]]:
-    """Return the values that occur often enough to be told; of many, their first letters; else it is free text."""
+    """Return the type of a column of categories, and remarks for the operator.
+
+    The type lists the values of 10 or more rows. If there are many values, it lists their first letters instead.
+
+    Args:
+        column: Profile of the raw column.
+        table: Profile of the raw table.
+        is_target: Whether the column is the target, whose values are all listed.
+    """
     if column.length > LONG and not column.counts:
-        raise InputError("free text: group it, or leave it")
+        raise InputError(FREE_TEXT)
     if not column.counts:
-        raise InputError(f"about {column.distinct:,} different texts, more than {MOST_VALUES}: group them, or leave it")
+        raise InputError(
+            f"about {column.distinct:,} different texts, more than {MOST_VALUES}: group them, or leave the column out"
+        )
     codes = _codes(table) - ({"-"} if "+" in column.counts else set())
     rows = {value: sum(of.values()) for value, of in column.counts.items() if value not in codes}
     words = [value for value in column.counts if value in codes - {"", MISSING}]
@@ -274,7 +294,7 @@ def as_category(column: ColumnProfile, table: TableProfile, is_target: bool) -> 
     rows = dict(by_spelling)
     often = {value for value, number in rows.items() if number >= RARE or is_target}
     if max(map(len, often), default=0) > LONGEST:
-        raise InputError(f"texts of more than {LONGEST} letters: group them, or leave it")
+        raise InputError(f"texts of more than {LONGEST} letters: group them, or leave the column out")
     if problems := [value for value in often if unusable(value)]:
         raise InputError(f"the value {quoted(problems[0])} {unusable(problems[0])}")
     fields: dict[str, Any] = {"type": "category", "values": sorted(often, key=value_order)}
@@ -313,7 +333,7 @@ def _beginnings(rows: dict[str, int]) -> tuple[int, dict[str, int]]:
             short[start] = short.get(start, 0) + number
         if 1 < len(short) <= MOST_VALUES:
             return length, short
-    raise InputError(f"{len(rows)} different values, more than {MOST_VALUES}: group them, or leave it")
+    raise InputError(f"{len(rows)} different values, more than {MOST_VALUES}: group them, or leave the column out")
 
 
 def _date(column: ColumnProfile, year: int) -> tuple[dict[str, Any], list[str]]:
@@ -370,7 +390,10 @@ def _number(column: ColumnProfile) -> tuple[dict[str, Any], list[str]]:
 
 
 def like_codes(column: ColumnProfile) -> list[str]:
-    """Return which whole numbers at the end of a range may mean no value: 95 to 99, 995 to 999, after a gap."""
+    """Return notes on numbers that may be codes for a missing value: the last five of a power of ten, after a gap.
+
+    Examples are 95 to 99 and 995 to 999, if the next smaller number of the column is far away.
+    """
     numbers = sorted(_whole_numbers(column))
     if len(numbers) < 3 or numbers[-1] < 96 or (end := 10 ** len(str(numbers[-1]))) - numbers[-1] > 4:
         return []
@@ -402,9 +425,14 @@ def _whole_numbers(column: ColumnProfile) -> Counter[int]:
 
 
 def round_out(low: float, high: float, smallest: Fraction) -> tuple[Fraction, Fraction]:
-    """Return bounds beyond these numbers, multiples of a round step, so that they do not tell the rows' extremes.
+    """Return public bounds of a column of numbers, rounded outwards to multiples of a round step.
 
-    A round extreme is no bound either; but where no number is below 0, or above it, no bound is.
+    A bound equals the extreme value only if that is 0. If no number is below 0, no bound is below 0; likewise above 0.
+
+    Args:
+        low: Smallest number of the column.
+        high: Largest number of the column.
+        smallest: Smallest possible step of the bounds.
     """
     first, last = exactly(low), exactly(high)
     step = max(nice(max(last - first, smallest) / 10), smallest)

@@ -52,6 +52,10 @@ def spelling_of(place: PlaceSettings, choices: Choices) -> tuple[FormatSettings,
 
     Anything else has the usual spelling.
 
+    Args:
+        place: The table, with settings that are already known.
+        choices: Decides between several possible encodings.
+
     Raises:
         InputError: the file cannot be read, or its encoding must be chosen.
     """

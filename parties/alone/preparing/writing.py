@@ -32,12 +32,12 @@ TELLS = (
 
 
 def party_text(name: str, table: TableProfile, folder: Path, person: Mapping[str, Any] | None = None) -> str:
-    """Return where the table is, for a `party.toml` in a folder.
+    """Return the settings of a table's source, as TOML for a `party.toml`.
 
     Args:
-        name: The table's name.
-        table: Its profile.
-        folder: The folder of `party.toml`.
+        name: Name of the table in `party.toml`.
+        table: Profile of the raw table.
+        folder: Directory of the `party.toml`, to which paths are relative.
         person: `person` and `at_most` of the table. None: a column that seems to name people is a comment.
     """
     place = table.place.model_dump(exclude_unset=True, exclude={"schema_file", "format", "columns"}, mode="json")
@@ -51,7 +51,13 @@ def party_text(name: str, table: TableProfile, folder: Path, person: Mapping[str
 
 
 def mapping_text(name: str, table: TableProfile, proposal: TableProposal) -> str:
-    """Return how the table's cells are spelled, and the mapping of its columns."""
+    """Return the settings of a table's cell formats and column mapping, as TOML.
+
+    Args:
+        name: Name of the table in `party.toml`.
+        table: Profile of the raw table.
+        proposal: The proposed schema and mapping.
+    """
     head = f"tables.{toml_key(name)}"
     spelling = table.spelling.model_dump(exclude_defaults=True)
     parts = {f"{head}.format": spelling, f"{head}.columns": proposal.mapping}
@@ -108,7 +114,12 @@ def lines(proposal: TableProposal) -> Iterator[tuple[str, str, str, str]]:
 
 
 def to_json(table: TableProfile, proposal: TableProposal) -> dict[str, Any]:
-    """Return the proposal as a JSON object."""
+    """Return the proposal as a JSON object.
+
+    Args:
+        table: Profile of the raw table.
+        proposal: The proposed schema and mapping.
+    """
     return {
         "rows": table.rows,
         "format": table.spelling.model_dump(),
@@ -127,7 +138,13 @@ def _template() -> Any:
 
 
 def to_html(name: str, table: TableProfile, proposal: TableProposal) -> str:
-    """Return the proposal as an HTML page: private, for it says what the rows hold."""
+    """Return the proposal as an HTML page. The page is private, because it describes the rows.
+
+    Args:
+        name: Name of the table, for the title.
+        table: Profile of the raw table.
+        proposal: The proposed schema and mapping.
+    """
     page: str = _template().render(
         name=visible(name),
         rows=table.rows,

@@ -48,13 +48,14 @@ def apply(
     """
     if (row := recoding.history) is not None and (history is None or history.column != row):
         raise InputError(
-            f"every publication of this recoding is put down: give --history, the file of its plan, and --row {row}"
+            f"each publication of this recoding must be in a history; give --history, the history file of its plan, "
+            f"and --row {row}"
         )
     models = recoding.made()
     if public is None and any(model.needs_public for model in models):
         descriptions = ", ".join(model.words for model in models if model.needs_public)
         raise InputError(
-            f"{descriptions}: checked against a public table of all who could be in this one: give --public"
+            f"{descriptions}: this model needs the public table of all people who may be in this one; give --public"
         )
     quasi, sensitive = recoding.named("quasi-identifier"), recoding.named("sensitive")
     with ExitStack() as opened:
@@ -83,8 +84,8 @@ def apply(
             failing = [model.words for model in models if not fitting(classes, [model]).all()]
             why = f"they do not satisfy {', '.join(failing)}" if failing else "they are in no class of the recoding"
             raise InputError(
-                f"{rows.engine.place}: {partition.suppressed} of {cells.rows} rows would have to be left out ({why}), "
-                f"and at most a share of {most:.4g} may be; nothing was written"
+                f"{rows.engine.place}: {partition.suppressed} of {cells.rows} rows would be left out ({why}), more "
+                f"than the allowed share of {most:.4g}; nothing was written; raise --max-suppressed"
             )
         plans = recoding.plans()
         summary = report(cells, partition, models)

@@ -103,7 +103,7 @@ def propose(
     profile = exp.Select().select(_number(), *columns).from_(distinct_rows.subquery("t"))
     total, lines, *distinct = rows.engine.counts(profile)[0].tolist()
     if total < K:
-        raise InputError(f"{rows.engine.place}: {total} rows are too few to be published: {K} must look alike")
+        raise InputError(f"{rows.engine.place}: {total} rows are too few to publish; a class needs {K}")
     doing("looking for rules")
     sample = _sampled(rows, distinct_rows, len(names), lines)
     rules, misfits = _rules(rows, distinct_rows, sample, distinct)
@@ -148,11 +148,11 @@ def _usable(rows: RowQuery) -> tuple[list[str], set[str]]:
     if not rows.engine.cased:
         lower = [name.lower() for name in rows.types]
         if twins := [name for name in rows.types if lower.count(name.lower()) > 1]:
-            raise InputError(f"{place}: rename {listed(twins)}: they differ only in case")
+            raise InputError(f"{place}: rename {listed(twins)}: these names differ only in case")
     left_out = {name for name in rows.types if rows.unfit(name) is not None}
     if names := [name for name in rows.types if name not in left_out]:
         return names, left_out
-    raise InputError(f"{place}: no column holds anything that could be generalised")
+    raise InputError(f"{place}: no column has values that can be generalised")
 
 
 def _column(i: int) -> exp.Column:

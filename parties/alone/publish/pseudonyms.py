@@ -101,7 +101,7 @@ class Pseudonyms:
         if len(columns) > len(self._keys):
             subject_names, subject_codes = encode(columns[-1])
             if None in subject_names or MISSING in subject_names:
-                raise InputError(f"{place}: a row has nothing in the column {quoted(str(self._subject))}: its subject")
+                raise InputError(f"{place}: a row is empty in the column {quoted(str(self._subject))}: its subject")
             known = self._ring.subjects(subject_names)
             subjects = [known[subject_names[code]] for code in subject_codes]
         return {
@@ -276,6 +276,6 @@ def restored(keys: Mapping[int, ColumnKey], column: Any, ring: Keyring, place: s
         try:
             values.append(None if text is None or text == MISSING else value_of(keys, text, ring))
         except ValueError:
-            raise InputError(f"{place}: {quoted(text, 24)} is no pseudonym that this key made") from None
+            raise InputError(f"{place}: {quoted(text, 24)} is not a pseudonym of this key") from None
     lost = np.array([v is None and t not in (None, MISSING) for v, t in zip(values, texts, strict=True)], dtype=bool)
     return pa.array(values, pa.string()).take(pa.array(codes)), int(lost[codes].sum())

@@ -101,9 +101,14 @@ def encode(column: pa.ChunkedArray) -> tuple[list[Any], ValueCodes]:
 
 
 def cell_of(rows: RowQuery, name: str) -> exp.Expr:
-    """Return the expression of a column that `spelled` turns into text.
+    """Return the SQL expression of a column for grouping. Dates and floats become text; texts and integers stay
+    unchanged.
 
-    Texts and integers stay as they are: `spelled` is then applied to distinct values, not in the query to every row.
+    `spelled` turns the distinct texts and integers into text after the query, which is faster than for every row.
+
+    Args:
+        rows: The table.
+        name: Name of the column.
     """
     require(rows, [name])
     dtype = rows.types[name]
@@ -144,7 +149,12 @@ def _plain(cell: exp.Expr, spelling: FormatSettings) -> exp.Expr:
 
 
 def text_of(rows: RowQuery, name: str) -> exp.Expr:
-    """Return the expression of a column's text, `?` for a missing value."""
+    """Return the expression of a column's text, `?` for a missing value.
+
+    Args:
+        rows: The table.
+        name: Name of the column.
+    """
     require(rows, [name])
     try:
         cell = Cell(ColumnRule(name, name), rows.types[name], rows.engine.lists)
@@ -160,7 +170,12 @@ def text_of(rows: RowQuery, name: str) -> exp.Expr:
 
 
 def require(rows: RowQuery, names: Sequence[str]) -> None:
-    """Raise InputError if one of the columns does not exist."""
+    """Raise InputError if one of the columns does not exist.
+
+    Args:
+        rows: The table.
+        names: Names of the required columns.
+    """
     for name in names:
         if name not in rows.types:
             there = instead(name, rows.types)
@@ -189,7 +204,12 @@ def in_order(values: Sequence[str]) -> list[str]:
 
 
 def recode(table: Texts, hierarchies: Sequence[Hierarchy]) -> ValueCodes:
-    """Return the codes of the rows in the columns' hierarchies, int[columns, rows]."""
+    """Return the codes of the rows in the columns' hierarchies, int[columns, rows].
+
+    Args:
+        table: Distinct rows as text.
+        hierarchies: One hierarchy for each column.
+    """
     dtype = dtype_of(max((len(h.values) for h in hierarchies), default=0))
     columns: ValueCodes = np.zeros((len(hierarchies), len(table.counts)), dtype=dtype)
     for i, (values, codes, h) in enumerate(zip(table.values, table.codes, hierarchies, strict=True)):

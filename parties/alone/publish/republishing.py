@@ -54,7 +54,10 @@ def publication(plan: PublishPlan, source: RowQuery, history: History, random: n
     changed = sum(known is not None and value not in known for value, known in zip(values, signatures, strict=True))
     location = f"{source.engine.place}, column {quoted(sensitive)}"
     if changed:
-        raise InputError(f"{location}: {changed:,} rows have a new value that is not in their signature")
+        raise InputError(
+            f"{location}: {changed:,} rows have a new sensitive value that is not in the signature of "
+            f"their class; their earlier value must stay"
+        )
     every = sorted({*domain, *values})
     if len(every) < m:
         raise InputError(f"{location}: there are {len(every)} values, and m = {m} takes as many")
@@ -96,17 +99,19 @@ def publication(plan: PublishPlan, source: RowQuery, history: History, random: n
 def _asked_for(plan: PublishPlan) -> tuple[int, list[str], str]:
     """Return m, the quasi-identifiers and the sensitive column; raise InputError if the plan is not suitable."""
     if plan.history is None or plan.history.m is None:
-        raise InputError("history: m-invariance takes [history], with file, row and m")
+        raise InputError("history: m-invariance needs [history] with file, row and m; add them")
     if plan.history.person is not None:
-        raise InputError("history: m-invariance is of people with one row each: leave out person")
+        raise InputError("history: m-invariance needs one row for each person; remove person")
     if plan.models or plan.methods:
-        raise InputError("models: m-invariance is a model of its own: leave out others, and methods")
+        raise InputError("models: m-invariance excludes other models and methods; remove them")
     quasi, sensitive, others = plan.named("quasi-identifier"), plan.named("sensitive"), plan.named("other")
     masked = [name for name, column in plan.columns.items() if column.mask is not None]
     if not quasi or len(sensitive) != 1:
-        raise InputError("columns: m-invariance is of one sensitive column, and of quasi-identifiers")
+        raise InputError("columns: m-invariance needs exactly one sensitive column, and quasi-identifiers")
     if wrong := [*others, *masked]:
-        raise InputError(f"column {quoted(wrong[0])}: no counterfeit could have a value there: leave it out")
+        raise InputError(
+            f"column {quoted(wrong[0])}: a counterfeit row would have no value in this column; leave the column out"
+        )
     if wrong := [name for name in (*quasi, *sensitive) if name in (CLASS, COUNTERFEITS)]:
         raise InputError(f"column {quoted(wrong[0])}: a column of this name is published besides: call it otherwise")
     return plan.history.m, quasi, sensitive[0]
@@ -117,7 +122,9 @@ def _known(history: History, m: int) -> tuple[dict[str, Signature], set[str]]:
     earlier: dict[str, Signature] = {}
     for version in history.versions:
         if not version.signatures:
-            raise InputError(f"{history.path}: a publication there is not m-invariant: begin a history of its own")
+            raise InputError(
+                f"{history.path}: a publication in this history is not m-invariant; begin a new history file"
+            )
         for row, place in zip(version.rows, version.classes, strict=True):
             earlier[row] = tuple(version.signatures[place])
     if least := min((len(known) for known in earlier.values() if len(known) < m), default=0):

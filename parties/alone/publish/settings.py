@@ -89,9 +89,9 @@ class ColumnPlan(Rule):
     @model_validator(mode="after")
     def _pseudonyms_and_masks_fit(self) -> ColumnPlan:
         if self.pseudonym is not None and self.role != "identifier":
-            raise ValueError(f"a pseudonym is for an identifier, and the role is {self.role}")
+            raise ValueError(f"only an identifier can have a pseudonym; the role of this column is {self.role}")
         if self.key is not None and self.pseudonym is None:
-            raise ValueError("a key is for a pseudonym: say whether it is deterministic or randomised")
+            raise ValueError("a key needs a pseudonym; set pseudonym to deterministic or randomised")
         if self.mask is not None and self.pseudonym is not None:
             raise ValueError("a column has a mask or a pseudonym, not both")
         if self.unmask and self.mask is None:
@@ -154,21 +154,26 @@ class PublishPlan(PlaceSettings):
         """Return the models; raise InputError if they do not fit the columns, or there is nothing to generalise."""
         models = [model.made() for model in self.models]
         if self.methods:
-            raise InputError("methods: they are for smc publish protect: make a plan of its own for them")
+            raise InputError("methods: are for smc publish protect; write a separate plan for them")
         if not models:
             raise InputError("models: give at least one, such as k-anonymity")
         if not self.named("quasi-identifier"):
-            raise InputError("columns: none is a quasi-identifier, so there is nothing to generalise")
+            raise InputError(
+                "columns: none is a quasi-identifier, so there is nothing to generalise; give this role to a column"
+            )
         for name, column in self.columns.items():
             if column.mask is not None and column.role in ("quasi-identifier", "sensitive"):
-                raise InputError(f"column {quoted(name)}: it is {column.role}, and what models see cannot be masked")
+                raise InputError(
+                    f"column {quoted(name)}: it is {column.role}, and a column that models use cannot "
+                    f"be masked; remove the mask"
+                )
         for model in models:
             if model.column is not None and model.column not in self.named("sensitive"):
                 known = self.columns.get(model.column)
                 role = "not in the plan" if known is None else f"a column of the role {known.role}"
-                raise InputError(f"models: {model.words}: the column must be sensitive, and it is {role}")
+                raise InputError(f"models: {model.words}: needs a sensitive column, but the named one is {role}")
             if model.needs_public and self.public is None:
-                raise InputError(f"models: {model.words}: needs a public table: say which, under [public]")
+                raise InputError(f"models: {model.words}: needs a public table; name it under [public]")
         return models
 
 
@@ -196,7 +201,7 @@ def unrecorded(path: Path) -> PublishPlan:
     plan = read(path)
     if plan.history is not None:
         raise InputError(
-            f"{path}: history: only what smc publish anonymise, apply and invariant write is put down there: rows "
-            "that are to be published in another way need a plan without it"
+            f"{path}: history: only smc publish anonymise, apply and invariant can publish with a history; for this "
+            f"command, use a plan without [history]"
         )
     return plan

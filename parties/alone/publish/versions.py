@@ -102,7 +102,9 @@ class History:
         data = f"{json.dumps(content, ensure_ascii=False)}\n".encode()
         with files.held(self.path.parent):
             if _digest(self.path) != over:
-                raise InputError(f"{self.path}: another one was put down there meanwhile: publish this one anew")
+                raise InputError(
+                    f"{self.path}: another publication was added to this history meanwhile; run the command again"
+                )
             if versions:
                 files.write_bytes(self.path, data, private=True)
             else:
@@ -206,7 +208,12 @@ def published(
 
 @contextmanager
 def put_down(history: History, version: Version) -> Iterator[None]:
-    """Add a publication to the history around a block that writes its rows; remove it if the block fails."""
+    """Add a publication to the history around a block that writes its rows; remove it if the block fails.
+
+    Args:
+        history: The history file and its columns.
+        version: The publication to add.
+    """
     written = history.write(history.digest, version)
     try:
         yield
@@ -230,9 +237,11 @@ def rows_by_name(history: History, table: Texts, place: str) -> list[str]:
     where = f"{place}, column {quoted(history.column)}"
     names = [table.values[-1][code] for code in table.codes[-1]]
     if MISSING in names:
-        raise InputError(f"{where}: a row has nothing there, and a history must know whose each is")
+        raise InputError(f"{where}: this column is empty in a row; a history needs the owner of each row")
     if len(set(names)) < len(names) or (table.counts > 1).any():
-        raise InputError(f"{where}: two rows say the same, and a history must know each by it")
+        raise InputError(
+            f"{where}: this column has one value in two rows; a history needs a different value for each row"
+        )
     return names
 
 
@@ -258,7 +267,10 @@ def version_of(history: History, rows: RowQuery, cells: Cells, partition: Partit
     names = rows_by_name(history, table, rows.engine.place)
     people = None if history.person is None else [table.values[-2][code] for code in table.codes[-2]]
     if people is not None and MISSING in people:
-        raise InputError(f"{rows.engine.place}, column {quoted(str(history.person))}: a row does not say whose it is")
+        raise InputError(
+            f"{rows.engine.place}, column {quoted(str(history.person))}: this column is empty in a row; "
+            f"name the person of each row"
+        )
     known = slice(len(hierarchies))
     codes = recode(Texts(table.values[known], table.codes[known], table.counts), hierarchies)
     places = Finder(np.concatenate([cells.quasi, cells.sensitive]), [len(h.index) for h in hierarchies]).find(codes)

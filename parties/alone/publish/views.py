@@ -38,8 +38,8 @@ def view(rows: RowQuery, plan: PublishPlan, name: str, role: str | None) -> str:
         raise InputError(f"{rows.engine.place}: views are made for DuckDB files and PostgreSQL")
     if plan.chosen_as is not None and plan.chosen_as.objections is not None:
         raise InputError(
-            f"{rows.engine.place}: a view would name the people who have objected to whoever reads its definition; "
-            "mark them in a column of the table, and name it as `consent`"
+            f"{rows.engine.place}: the definition of a view would name the people who have objected; mark them in a "
+            f"column of the table instead, and name this column as `consent`"
         )
     table = _table(rows)
     roles = {unmasked for column in plan.columns.values() for unmasked in column.unmask}
@@ -83,7 +83,5 @@ def _table(rows: RowQuery) -> exp.Table:
     """Return the table by its name in its own database."""
     tables = list(rows.query.find_all(exp.Table))
     if len(tables) != 1 or (rows.engine.backend.name == "duckdb" and tables[0].catalog != ATTACHED):
-        raise InputError(
-            f"{rows.engine.place}: a view belongs to a database, and this is a file; mask its rows instead"
-        )
+        raise InputError(f"{rows.engine.place}: a file cannot have a view; use smc publish mask")
     return exp.table_(tables[0].name, db=tables[0].db or None, quoted=True)

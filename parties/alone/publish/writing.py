@@ -139,7 +139,11 @@ class _Assigned:
 
 
 class Finder:
-    """Search of columns of codes among distinct ones, which are sorted by a key of at most 62 bits."""
+    """Lookup table: finds the position of each row of value codes in a table of distinct rows.
+
+    Each row of codes becomes one integer key of at most 62 bits. The keys of the distinct rows are sorted, so a lookup
+    is a binary search.
+    """
 
     def __init__(self, known: ValueCodes, sizes: Sequence[int]) -> None:
         self._sizes = sizes

@@ -93,7 +93,12 @@ class Huber(Loss):
 
 
 def loss(name: LossName, h: float) -> Loss:
-    """Return the loss with this name; h is the parameter of Huber's."""
+    """Return the loss function with this name.
+
+    Args:
+        name: logistic or huber.
+        h: Width of the rounded corner of Huber's loss.
+    """
     return Logistic() if name == "logistic" else Huber(h)
 
 

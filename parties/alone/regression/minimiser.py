@@ -69,7 +69,10 @@ def minimise(rows: TrainingRows, loss: Loss, regularisation: float, tilt: Floats
         while size > LEAST_SIZE and value(weights - size * move) > now - 1e-4 * size * fall:
             size /= 2
         weights = weights - (size if size > LEAST_SIZE else 1.0) * move
-    raise InputError(f"lambda: the minimiser was found to a gradient of {norm:.2g} only: take a larger lambda")
+    raise InputError(
+        f"lambda: the search for the minimum ended with a gradient of {norm:.2g}, which is not exact "
+        f"enough; choose a larger lambda"
+    )
 
 
 def check_features(number: int) -> None:

@@ -34,7 +34,13 @@ class RowStream:
     total: int
 
     def slopes(self, loss: Loss, weights: Floats, clip: int) -> Numbers:
-        """Return the sum of all rows' gradients; see `TrainingRows.slopes`."""
+        """Return the sum of the clipped gradients of all rows, as integers.
+
+        Args:
+            loss: Loss function of a row.
+            weights: Weights at which gradients are computed, float64[features].
+            clip: Largest norm of a row's gradient, in units of 2^-28.
+        """
         slopes = np.zeros(self.features.number, dtype=np.int64)
         for rows in self.pieces():
             slopes += rows.slopes(loss, weights, clip)

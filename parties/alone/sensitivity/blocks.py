@@ -41,9 +41,7 @@ def block_table(numbers: NDArray[np.int64], function: Function, blocks: int, low
         InputError: a block would be empty
     """
     if not 1 <= blocks <= len(numbers):
-        raise InputError(
-            f"blocks: {blocks:,} blocks of {len(numbers):,} rows: there must be from 1 block to as many as rows"
-        )
+        raise InputError(f"blocks: {blocks:,} blocks of {len(numbers):,} rows: choose from 1 to the number of rows")
     order = np.argsort(np.frombuffer(os.urandom(8 * len(numbers)), dtype=np.uint64), kind="stable")
     block_numbers = [_number(function, numbers[part], low, high) for part in np.array_split(order, blocks)]
     return Table(block_numbers, low, high)

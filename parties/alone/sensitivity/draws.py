@@ -26,7 +26,12 @@ def drawn(engine: Engine, law: Law, number: int) -> NDArray[np.int64]:
 
 
 def private(law: Law, number: int) -> NDArray[np.int64]:
-    """Draw samples with system randomness, int64[number]."""
+    """Draw samples with system randomness, int64[number].
+
+    Args:
+        law: Distribution of the samples.
+        number: Number of samples.
+    """
 
     def program(session: Session) -> NDArray[np.int64]:
         return drawn(make_engine(session, "clear"), law, number)

@@ -152,7 +152,13 @@ def by_smooth(table: Table, epsilon: Fraction, delta: Fraction, draw: Draw, copi
 
 
 def smooth_scale(table: Table, epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Return 2 SS / epsilon, the scale of `by_smooth`."""
+    """Return the scale of the noise in `by_smooth`: 2 SS / epsilon, with SS the smooth sensitivity.
+
+    Args:
+        table: The numbers and their bounds.
+        epsilon: Privacy loss.
+        delta: Probability that epsilon fails.
+    """
     beta = math.log1p(float(epsilon) / (2 * math.log(2 / float(delta)))) - SLACK
     return 2 * Fraction(max(table.smooth(beta) * (1 + SLACK), LEAST_SMOOTH)) / epsilon
 

@@ -194,7 +194,14 @@ class Graphical:
     def generate(
         self, domain: Mapping[str, int], measurements: Sequence[Measurement], rows: int, seed: int
     ) -> dict[str, NDArray[np.int64]]:
-        """Draw synthetic rows; see `Generator.generate`."""
+        """Draw synthetic rows from a graphical model of the measurements.
+
+        Args:
+            domain: Number of categories of each column.
+            measurements: Noisy marginals.
+            rows: Number of rows to draw.
+            seed: Seed of the draw; equal seeds give equal rows.
+        """
         targets, total = targets_of(list(domain), measurements)
         model = fit(list(domain.values()), targets, total, start_of(targets), self.steps)
         drawn = model.rows(rows, seed)

@@ -89,7 +89,12 @@ def cliques_of(domains: Sequence[int], sets: Iterable[Set]) -> list[Set]:
 
 
 def size(domains: Sequence[int], cliques: Iterable[Set]) -> int:
-    """Return the number of cells of all cliques together."""
+    """Return the number of cells of all cliques together.
+
+    Args:
+        domains: Number of categories of each column.
+        cliques: Sets of column indices.
+    """
     return sum(_cells(domains, clique) for clique in cliques)
 
 
@@ -113,7 +118,12 @@ def tree_of(cliques: Sequence[Set]) -> JunctionTree:
 
 
 def junction_tree(domains: Sequence[int], sets: Sequence[Set]) -> JunctionTree:
-    """Return the tree of some sets; a column in no set is a clique by itself."""
+    """Return the tree of some sets; a column in no set is a clique by itself.
+
+    Args:
+        domains: Number of categories of each column.
+        sets: Sets of columns that are measured together.
+    """
     return tree_of(cliques_of(domains, [*sets, *((column,) for column in range(len(domains)))]))
 
 

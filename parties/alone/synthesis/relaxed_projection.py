@@ -38,7 +38,14 @@ class RelaxedProjection:
     def generate(
         self, domain: Mapping[str, int], measurements: Sequence[Measurement], rows: int, seed: int
     ) -> dict[str, Codes]:
-        """Draw synthetic rows; a column without a measurement is uniform."""
+        """Draw synthetic rows; a column without a measurement is uniform.
+
+        Args:
+            domain: Number of categories of each column.
+            measurements: Noisy marginals.
+            rows: Number of rows to draw.
+            seed: Seed of the draw; equal seeds give equal rows.
+        """
         rng = np.random.default_rng(seed)
         table = self.fit(domain, measurements, rng)
         return draw(table, rows, rng)

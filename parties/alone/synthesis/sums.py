@@ -25,6 +25,10 @@ def ordered(columns: Iterable[int], domains: Sequence[int]) -> Set:
     """Return the columns in the order of their axes here.
 
     Columns with the fewest values come first, so that sums run along long axes.
+
+    Args:
+        columns: Indices of the columns.
+        domains: Number of categories of each column.
     """
     return tuple(sorted(columns, key=lambda column: (domains[column], column)))
 

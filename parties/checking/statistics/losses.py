@@ -77,7 +77,14 @@ def guess(says_first: Said, says_first_too: Said, allowed: float, error: float) 
 
 
 def guessing_limit(epsilon: float, delta: float = 0.0) -> float:
-    """Return the upper bound of p + q, by p <= e^epsilon (1 - q) + delta and its mirror image."""
+    """Return the largest p + q of an attacker that (epsilon, delta)-privacy permits.
+
+    It follows from p <= e^epsilon (1 - q) + delta and the same with p and q exchanged.
+
+    Args:
+        epsilon: Privacy loss.
+        delta: Probability that epsilon fails.
+    """
     return 2 * (1 + delta * math.exp(-epsilon)) / (1 + math.exp(-epsilon))
 
 

@@ -86,8 +86,8 @@ class Column:
 def _few(name: str, places: tuple[int, ...]) -> tuple[int, ...]:
     if max(places, default=0) >= MOST_BINS:
         raise InputError(
-            f"columns: {quoted(name)} has {len(places):,} values, at most {MOST_BINS} are asked: group them in the "
-            "schema, give it edges, or leave it out"
+            f"columns: {quoted(name)} has {len(places):,} values, more than {MOST_BINS}; group them in the schema, "
+            f"give the column edges, or leave it out"
         )
     return places
 
@@ -111,8 +111,8 @@ class Features:
         features = cls(tuple(Column.of(name, schema.attributes[name], name in numeric, bins) for name in names))
         if not 1 <= len(features.candidates) <= MOST_SPLITS:
             raise InputError(
-                f"columns: they make {len(features.candidates):,} splits to compare, not 1 to {MOST_SPLITS:,}: "
-                "take other columns, or bins"
+                f"columns: they make {len(features.candidates):,} splits to compare, not 1 to {MOST_SPLITS:,}; "
+                f"choose other columns, or other edges"
             )
         return features
 

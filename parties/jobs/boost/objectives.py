@@ -35,7 +35,13 @@ class Logistic(Objective):
     most = 3.0
 
     def slopes(self, margins: Floats, target: Floats) -> tuple[Floats, Floats]:
-        """Return p - y and p (1 - p)."""
+        """Return the first and second derivative of the loss for each row: p - y and p (1 - p), with p the predicted
+        probability.
+
+        Args:
+            margins: Sums of the trees' leaf values for each row, float64[rows] or float64[rows, classes].
+            target: True value of each row.
+        """
         chances = 1 / (1 + np.exp(-np.clip(margins, -30, 30)))
         return chances - target, chances * (1 - chances)
 
@@ -50,7 +56,12 @@ class Softmax(Objective):
     most = 3.0
 
     def slopes(self, margins: Floats, target: Floats) -> tuple[Floats, Floats]:
-        """Return p - y and 2 p (1 - p) for each class."""
+        """Return the first derivative p - y and the bound 2 p (1 - p) on the second, for each row and class.
+
+        Args:
+            margins: Sums of the trees' leaf values for each row, float64[rows] or float64[rows, classes].
+            target: True value of each row.
+        """
         powers = np.exp(margins - margins.max(axis=0))
         chances = powers / powers.sum(axis=0)
         return chances - (np.arange(len(margins))[:, None] == target), 2 * chances * (1 - chances)
@@ -67,7 +78,12 @@ class Squared(Objective):
     most = 1.0
 
     def slopes(self, margins: Floats, target: Floats) -> tuple[Floats, Floats]:
-        """Return the clipped error, and curvature 1."""
+        """Return the clipped error of each row, and 1 as its second derivative.
+
+        Args:
+            margins: Sums of the trees' leaf values for each row, float64[rows] or float64[rows, classes].
+            target: True value of each row.
+        """
         return np.clip(margins - target, -1, 1), np.ones(margins.shape)
 
     def squared(self, trees: int) -> Fraction:

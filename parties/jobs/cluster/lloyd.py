@@ -64,7 +64,12 @@ def ends(parts: Sequence[Part]) -> list[int]:
 
 
 def split(state: Sequence[int], parts: Sequence[Part]) -> Rounds:
-    """Return the opened numbers of each round."""
+    """Return the opened numbers of each round.
+
+    Args:
+        state: All opened numbers of the finished rounds, in order.
+        parts: Sizes of the rounds.
+    """
     return tuple(tuple(state[start:end]) for start, end in pairwise(ends(parts)) if end <= len(state))
 
 

@@ -47,8 +47,8 @@ class Axis:
         for category in categories:
             if category != MISSING and decimal(category) is None:
                 raise InputError(
-                    f"columns: the values that the schema gives {quoted(column)} must be numbers, and "
-                    f"{quoted(category)} is none"
+                    f"columns: the values that the schema gives {quoted(column)} must be numbers, but "
+                    f"{quoted(category)} is not; choose another column"
                 )
         low, _, high = bounds.partition(":")
         ends = decimal(low.strip()), decimal(high.strip())
@@ -56,7 +56,9 @@ class Axis:
             raise InputError(f"bounds: {quoted(bounds)} must be LOW:HIGH with LOW < HIGH, such as 0:100")
         numbers = tuple(decimal(category) if category in wanted else None for category in categories)
         if all(number is None for number in numbers):
-            raise InputError(f"columns: no number of {quoted(column)} is left")
+            raise InputError(
+                f"columns: where leaves no number of {quoted(column)}; change where, or leave the column out"
+            )
         return cls(column, numbers, ends[0], ends[1])
 
     @cached_property
@@ -98,10 +100,17 @@ class Grid:
 
     @classmethod
     def over(cls, axes: Sequence[Axis], parts: int) -> Grid:
-        """Return equal parts of each axis. Raise InputError if there are too many cells."""
+        """Return a grid that divides each axis into equal parts. Raise InputError if it has too many cells.
+
+        Args:
+            axes: The columns.
+            parts: Number of parts of each axis.
+        """
         grid = tuple(tuple(map(tuple, axis.cells(parts))) for axis in axes)
         if (cells := math.prod(map(len, grid))) > MOST_CELLS:
-            raise InputError(f"parts: the grid would have {cells:,} cells, at most {MOST_CELLS:,} are counted")
+            raise InputError(
+                f"parts: the grid would have {cells:,} cells, more than {MOST_CELLS:,}; choose fewer parts or columns"
+            )
         return cls(grid)
 
     @property

@@ -60,7 +60,7 @@ def check(model: Model, schema: Schema, positive: str) -> None:
         raise InputError("model: it predicts numbers; give a model that predicts classes")
     classes = model.classes if not isinstance(model, TreeFile) else None
     if classes is not None and positive not in classes:
-        raise InputError(f"model: {ANOTHER}: it knows no class {quoted(positive)}")
+        raise InputError(f"model: {ANOTHER}: it has no class {quoted(positive)}")
     codes = {name: np.arange(len(schema.attributes[name])) for name in columns_of(model)}
     for name in codes:  # try every value of each column, wherever a model uses it
         longest = {other: codes[name] * 0 if other != name else codes[name] for other in codes}

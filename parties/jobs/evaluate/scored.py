@@ -122,7 +122,10 @@ class Scoring(Release):
         if settings.model_file is not None:
             text = files.read_text(settings.model_file)
             if len(text) > MOST_MODEL:
-                raise InputError(f"{settings.model_file}: a model of more than {MOST_MODEL:,} letters is not judged")
+                raise InputError(
+                    f"{settings.model_file}: a model file may have at most {MOST_MODEL:,} characters; "
+                    f"give a smaller model"
+                )
             settings = settings.model_copy(update={"model_file": None, "classifier": text})
         return super().planned(settings)
 
@@ -136,7 +139,9 @@ class Scoring(Release):
             model = _model(settings.classifier)
             target = settings.target or model.target
             if target != model.target:
-                raise InputError(f"target: the model's is {quoted(model.target)}, not {quoted(target)}")
+                raise InputError(
+                    f"target: the model predicts {quoted(model.target)}, not {quoted(target)}; remove target"
+                )
             for name in (target, *columns_of(model)):
                 if name not in schema.attributes:
                     raise InputError(f"model: {models.ANOTHER}: there is no column {quoted(name)}")
@@ -187,13 +192,16 @@ class Scoring(Release):
         """
         target = self.settings.target
         if target is None:
-            raise InputError(f"{self.name}.target: is missing: name the column that the scores should tell")
+            raise InputError(f"{self.name}.target: is missing; name the column that the scores predict")
         names = [name for name in (target, column, by) if name]
         if len(set(names)) < len(names):
             raise InputError("target, scores and groups: name each column once")
         values = self.schema.attributes[target]
         if target in self.where.columns:
-            raise InputError("where: the target is not restricted: who is judged has either value")
+            raise InputError(
+                "where: must not restrict the target, since rows of all its classes are needed; remove "
+                "the target from where"
+            )
         labels = two_values("target", target, values, self.settings.target_value, "a target")
         positive = values[labels[1]]
         places: tuple[int, ...] = ()

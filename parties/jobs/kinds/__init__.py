@@ -100,15 +100,12 @@ def find(name: str) -> type[Kind]:
 
 
 def checked(kind: object, name: str, place: str) -> type[Kind]:
-    """Return an object as a kind.
+    """Return an object as a kind of job. Raise InputError with the missing methods if it is not one.
 
     Args:
-        kind: The object that a package offers.
-        name: Name of the entry point.
-        place: Origin of the object, for the error.
-
-    Raises:
-        InputError: The object is not a kind; the message names the missing part.
+        kind: The loaded object.
+        name: Name under which it is registered.
+        place: Module and class, for messages.
     """
     return plugins.checked(kind, name, place, _base(), WHAT)
 

@@ -84,19 +84,24 @@ class Boost(BySchema):
 
     @classmethod
     def canonical(cls, settings: Any, schema: Schema) -> Boost:
-        """Return the task of these settings, with columns in the schema's order and defaults filled in."""
+        """Return the task with complete settings: columns in the schema's order and all defaults filled in.
+
+        Args:
+            settings: The settings as given, some perhaps missing.
+            schema: The agreed schema; it may have more columns.
+        """
         if settings.exact == (settings.epsilon is not None):
             raise InputError(
                 "epsilon: is missing: the leaves' weights are numbers: give a privacy loss, 1 for example, or exact"
                 if not settings.exact
-                else "exact: without noise there is no epsilon: give one or the other"
+                else "exact: excludes epsilon, because there is no noise; remove one of them"
             )
         target = schema.choose_target(settings.target)
         known = schema.features(target)
         check_names("columns", settings.columns or (), known)
         names = known if settings.columns is None else tuple(name for name in known if name in settings.columns)
         if not names:
-            raise InputError("columns: name one at least besides the target")
+            raise InputError("columns: name at least one besides the target")
         check_names("numeric", settings.numeric or (), [*names, target])
         numeric = {*(settings.numeric or ()), *(name for name in (*names, target) if _is_plain(schema, name))}
         if settings.objective == "squared" and isinstance(type_of(schema.attributes[target]), NumberType):
@@ -110,7 +115,7 @@ class Boost(BySchema):
             "objective": _objective(settings.objective, used, target, target in numeric),
         }
         if settings.exact and settings.delta is not None:
-            raise InputError("exact: without noise there is no delta: give one or the other")
+            raise InputError("exact: excludes delta, because there is no noise; remove one of them")
         if not settings.exact:
             more["delta"] = settings.delta or default_delta(settings.max_rows)
             check_delta(more["delta"], 2 * settings.max_rows)
@@ -493,7 +498,9 @@ def _objective(wanted: str, schema: Schema, target: str, is_number: bool) -> str
         wanted = "squared" if is_number else "logistic" if classes == 2 else "softmax"
     if wanted == "squared":
         if not is_number:
-            raise InputError(f"target: {quoted(target)} is not of numbers: name it in numeric if its values are")
+            raise InputError(
+                f"target: {quoted(target)} is not a column of numbers; if its values are numbers, name it in numeric"
+            )
     elif classes < 2 or (wanted == "logistic" and classes != 2) or classes > MOST_CLASSES:
         most = "two" if wanted == "logistic" else f"2 to {MOST_CLASSES}"
         has = "class" if classes == 1 else "classes"

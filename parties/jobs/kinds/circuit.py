@@ -88,7 +88,7 @@ class Circuit(Batched):
     def agreed(cls, specification: Mapping[str, Any]) -> Circuit:
         digest = specification.get("circuit")
         if not isinstance(digest, str) or not re.fullmatch("[0-9a-f]{64}", digest):
-            raise ValueError("the circuit is not named by its digest")
+            raise ValueError("circuit: the job must name the circuit by its digest; propose the job with smc submit")
         return cls(cls._settings_in({name: v for name, v in specification.items() if name != "circuit"}), digest)
 
     @classmethod
@@ -134,7 +134,8 @@ class Circuit(Batched):
             loaded = [netlist for netlist in map(_load, inputs.circuits.values()) if netlist.digest() == self._digest]
             if not loaded:
                 raise InputError(
-                    f"the circuit {self._digest[:16]} is not here: name its file under [circuits] in party.toml"
+                    f"the circuit {self._digest[:16]} is unknown to this node; name its file under [circuits] in "
+                    f"party.toml"
                 )
             self._netlist = loaded[0]
         return self._netlist
@@ -213,7 +214,13 @@ def _load(path: Path) -> Netlist:
 
 
 def parse_bits(text: str | None, widths: tuple[int, ...], party: int) -> BitMatrix | None:
-    """Return a party's input uint8[width, 1] from 0xHEX or binary digits; None if the circuit has no input for it."""
+    """Return a party's input uint8[width, 1] from 0xHEX or binary digits; None if the circuit has no input for it.
+
+    Args:
+        text: Binary digits, or 0x and a hexadecimal number.
+        widths: Bits of each party's input.
+        party: Number of the party, 0 or 1.
+    """
     from smc.primitives import bits as bitpack
 
     if len(widths) > 2:

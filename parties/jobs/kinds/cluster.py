@@ -100,11 +100,14 @@ class Cluster(Release):
         if self.begins_on_grid:
             for key in ("iterations", "shares"):
                 if getattr(self.settings, key) is not None:
-                    raise InputError(f"{key}: is for the method in-process; a grid has no such rounds")
+                    raise InputError(f"{key}: applies to method in-process only; remove it")
             if self.settings.k is not None and self.k > self.grid.cells:
-                raise InputError(f"k: {self.k} clusters are more than the {self.grid.cells} cells of the grid")
+                raise InputError(
+                    f"k: {self.k} clusters, but the grid has only {self.grid.cells} cells; choose fewer "
+                    f"clusters or more parts"
+                )
         elif self.settings.parts is not None:
-            raise InputError("parts: is for the method grid")
+            raise InputError("parts: applies to method grid only; remove it")
         for part in self.rounds:
             part.check()
         size = 1 + len(self.axes)

@@ -79,7 +79,9 @@ class Majority(Batched):
             return cls.agreed(cls(settings).specification())
         target = inputs.schema.choose_target(settings.target)
         if settings.classes is not None:
-            raise InputError("classes: they are those of the target column; give one or the other")
+            raise InputError(
+                "classes: cannot be combined with target, whose values are the classes; remove one of them"
+            )
         chosen = {"target": target, "classes": inputs.schema.attributes[target]}
         return cls(merge(settings, chosen))
 
@@ -91,7 +93,7 @@ class Majority(Batched):
         if classes is None:
             raise InputError("classes: is missing: name them, with commas between them")
         if len(classes) < 2:
-            raise InputError("classes: there must be two at least")
+            raise InputError("classes: name at least two")
         if len(set(classes)) < len(classes):
             raise InputError("classes: name each class once")
         if task.settings.target is not None:

@@ -71,9 +71,9 @@ class Rank(Release):
         self.cells()
         classes = self.where.values(target, self.schema)
         if len(classes) < 2:
-            raise InputError(f"target: no two values of {target!r} are left to tell apart")
+            raise InputError(f"target: no two values of {target!r} remain to compare; change where or the schema")
         if measure == "iv" and len(classes) > 2:
-            raise InputError(f"measure: information value is of two classes, and {target!r} has {len(classes)}: use mi")
+            raise InputError(f"measure: information value needs two classes, but {target!r} has {len(classes)}; use mi")
         sizes = [len(self.where.values(column, self.schema)) * len(classes) for column in columns]
         first, bound = min(self.settings.first, len(columns)), self.settings.max_rows
 

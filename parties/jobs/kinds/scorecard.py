@@ -65,7 +65,7 @@ class Scorecard(NaiveBayes):
         question, good = super().ask(), self.settings.good
         classes = self.where.values(self.settings.target, self.schema)
         if len(classes) != 2:
-            raise InputError(f"target: a scorecard is of two classes, not {len(classes)}: say which in where")
+            raise InputError(f"target: a scorecard needs two classes, not {len(classes)}; choose two with where")
         if good is not None and good not in classes:
             raise InputError(f"good: {good!r} is not a class of {self.settings.target!r}")
         counted = question.show

@@ -64,7 +64,9 @@ class NoisyTable(TableForm):
     @override
     def cost(self, hidden: int) -> Counted:
         if hidden:
-            raise InputError("--hidden: with epsilon a hidden cell costs what others do: leave it out")
+            raise InputError(
+                "--hidden: does not apply with epsilon, where hidden cells do not change the cost; remove it"
+            )
         zeros = np.zeros((2, self.cells), dtype=np.int64)
         return Counted(lambda engine: self._computed(engine, zeros))
 

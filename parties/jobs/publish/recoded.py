@@ -90,7 +90,10 @@ class Recoded(BySchema):
             check_names(key, names, schema.attributes)
         for key, names in (("keep", keep), ("sensitive", sensitive)):
             if overlap := [name for name in names if name in recode]:
-                raise InputError(f"{key}: {quoted(overlap[0])} is recoded; it cannot be published as it is, too")
+                raise InputError(
+                    f"{key}: {quoted(overlap[0])} is recoded, so it cannot also be kept unchanged; "
+                    f"remove it from one of them"
+                )
         if sensitive and sensitive[0] in keep:
             raise InputError(
                 f"keep: {quoted(sensitive[0])} is the sensitive column, which is always kept; remove it from keep"

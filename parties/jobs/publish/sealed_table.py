@@ -89,7 +89,7 @@ class SealedTable(TableForm):
         from protocols.publish.small_cells import cell_states, chosen
 
         if hidden >= self.cells:
-            raise InputError(f"--hidden: the table has {self.cells} cells, totals too; some must be left")
+            raise InputError(f"--hidden: the table has {self.cells} cells with totals; at least one must stay visible")
         hidden_cells, zeros = np.arange(self.cells) < hidden, np.zeros((2, self.cells), dtype=np.int64)
 
         def program(engine: Engine) -> object:
@@ -116,7 +116,9 @@ class SealedTable(TableForm):
             pattern = hide_by_pattern(table, threshold, self._shows_zeros).reshape(-1)
         hidden = chosen(engine, states, pattern)
         if hidden.all():
-            raise JointRefusalError("every cell would be hidden: nothing can be published; take coarser columns")
+            raise JointRefusalError(
+                "every cell would be hidden, so nothing can be published; choose columns with fewer values"
+            )
         return self._leave(engine, data[1], hidden)
 
     def _leave(self, engine: Engine, our_numbers: Numbers, hidden: NDArray[np.bool_]) -> State:

@@ -43,7 +43,10 @@ class Layout:
             raise InputError(f"a table of {self.problem.cells} cells is too large: at most {MOST_CELLS}, totals too")
         for column in self.axes:
             if TOTAL in self.schema.attributes[column]:
-                raise InputError(f"{quoted(column)} has the value {quoted(TOTAL)}, which is the name of the totals")
+                raise InputError(
+                    f"{quoted(column)} has the value {quoted(TOTAL)}, which is also the name of the "
+                    f"totals; rename the value"
+                )
         self.counted.check()
         if min(self.whole) < 0:
             raise InputError(f"sum: {quoted(str(self.settings.summed))} has negative values: the rules need 0 and more")

@@ -112,5 +112,5 @@ class Gradient(Stepwise):
 
     @override
     def spread(self, opened: Opened) -> float:
-        """Return an upper bound."""
+        """Return an upper bound on the standard deviation of the noise in a weight."""
         return self.problem.spread(opened) * self.space.unit / self.features.unit

@@ -129,7 +129,7 @@ class OpenedOnce(Method):
 
     @cached_property
     def noise(self) -> Noise:
-        """Noise on each integer."""
+        """Noise that is added to each opened integer."""
         return self._gauss(1, self.squared)
 
     @property

@@ -52,7 +52,7 @@ def features_of(
         check_names(key, names, predictors)
     chosen = predictors if columns is None else tuple(name for name in predictors if name in columns)
     if not chosen:
-        raise InputError("columns: name one at least besides the target")
+        raise InputError("columns: name at least one besides the target")
     for name in numeric or ():
         if name not in chosen:
             raise InputError(f"numeric: {quoted(name)} is not one of the columns to predict from")
@@ -61,16 +61,25 @@ def features_of(
     features = Features(tuple(_column(schema, name, name in (numeric or ())) for name in chosen))
     if features.number > MOST_FEATURES:
         raise InputError(
-            f"columns: they make {features.number:,} features, at most {MOST_FEATURES:,} are learnt from (--columns)"
+            f"columns: they make {features.number:,} features, more than {MOST_FEATURES:,}; name fewer columns "
+            f"(--columns)"
         )
     return features, Schema(schema.only([*chosen, target]).attributes)
 
 
 def classes_of(schema: Schema, target: str) -> tuple[str, str]:
-    """Return the two classes, the negative one first. Raise InputError if there are not two."""
+    """Return the two classes, the negative one first. Raise InputError if there are not two.
+
+    Args:
+        schema: The agreed schema.
+        target: Name of the class column.
+    """
     classes = schema.attributes[target]
     if len(classes) != 2:
-        raise InputError(f"target: {quoted(target)} has {len(classes)} classes; a linear classifier tells two apart")
+        raise InputError(
+            f"target: {quoted(target)} has {len(classes)} classes, but a linear classifier needs two; "
+            f"choose two with where"
+        )
     return classes[0], classes[1]
 
 
@@ -89,6 +98,10 @@ def target_of(schema: Schema, target: str) -> tuple[Column, tuple[bool, ...]]:
     """Return a numeric target, and whether each of its values is a number.
 
     Raise InputError unless all values are numbers or missing.
+
+    Args:
+        schema: The agreed schema.
+        target: Name of the column of numbers.
     """
     column = _column(schema, target, True, "target")
     numbers = values.read(target, column.values, "a number", "target").numbers
@@ -104,12 +117,22 @@ class OwnMoments:
 
 
 def moments_of(source: Source, moments: Moments) -> OwnMoments:
-    """Return the moments of a party's rows; `source` has the features' columns in order, then the target."""
+    """Return the second moments of a party's rows.
+
+    Args:
+        source: The rows: the features' columns in order, then the target.
+        moments: Features, target and units of the moments.
+    """
     return OwnMoments(*moments.sums(source.batches()))
 
 
 def stream_of(source: Source, features: Features) -> RowStream:
-    """Return a party's rows in pieces; `source` has the features' columns in order."""
+    """Return a party's rows as feature vectors, in pieces.
+
+    Args:
+        source: The rows: the features' columns in order, then the target.
+        features: Map from values to features.
+    """
     total = sum(int(lines[:, -1].sum()) for lines in source.batches())
     return RowStream(features, lambda: (_rows(lines, features) for lines in source.batches()), total)
 

@@ -106,7 +106,7 @@ def completed(settings: RegressSettings, features: Features) -> RegressSettings:
     if settings.epsilon is None:
         raise InputError("epsilon: is missing: give the privacy loss, 1 for example")
     if settings.least_rows is not None and settings.least_rows > settings.max_rows:
-        raise InputError("least_rows: no more than max_rows")
+        raise InputError("least_rows: is more than max_rows; choose a smaller number")
     least = {"lambda": (settings.regularisation, LEAST_LAMBDA), "huber": (settings.huber, LEAST_HUBER)}
     for key, (value, bound) in least.items():
         if value is not None and value < bound:

@@ -34,7 +34,12 @@ class SetSettings(GaussianSettings):
 
 def ordered(chosen: Columns | None, schema: Schema) -> tuple[str, ...]:
     """Return the columns in the schema's order; all if none are given. Raise InputError for a missing or repeated
-    one."""
+    one.
+
+    Args:
+        chosen: Names of the columns; None or empty for all.
+        schema: The agreed schema.
+    """
     if chosen is None:
         return tuple(schema.attributes)
     check_names("columns", chosen, schema.attributes)
@@ -42,7 +47,12 @@ def ordered(chosen: Columns | None, schema: Schema) -> tuple[str, ...]:
 
 
 def subsets(columns: Sequence[str], ways: int) -> list[tuple[str, ...]]:
-    """Return all combinations of `ways` columns, in order. Raise InputError if there are fewer columns."""
+    """Return all combinations of `ways` columns, in order. Raise InputError if there are fewer columns.
+
+    Args:
+        columns: Names of the columns.
+        ways: Number of columns in each combination.
+    """
     if len(columns) < ways:
         raise InputError(f"ways: {len(columns)} columns cannot be counted {ways} together")
     return list(combinations(columns, ways))
@@ -60,8 +70,8 @@ def check_cells(sets: Sequence[tuple[str, ...]], where: Predicate, schema: Schem
     largest = max(sizes, key=sizes.__getitem__)
     if sizes[largest] > MAX_CELLS:
         raise InputError(
-            f"the marginal of {listed(largest)} has {sizes[largest]:,} cells, at most {MAX_CELLS:,} are counted: "
-            "leave a column out, or map its values to fewer in the schema"
+            f"the marginal of {listed(largest)} has {sizes[largest]:,} cells, more than {MAX_CELLS:,}; leave a "
+            f"column out, or map its values to fewer in the schema"
         )
     if (cells := sum(sizes.values())) > MAX_ALL_CELLS:
         raise InputError(

@@ -70,11 +70,15 @@ class Release(BySchema, RunsAlone):
 
     @classmethod
     def canonical(cls, settings: Any, schema: Schema) -> Self:
-        """Return the task of these settings, by a schema that may have more columns. Raise InputError if they are
-        invalid."""
+        """Return the task with complete settings. Raise InputError if a setting is invalid.
+
+        Args:
+            settings: The settings as given, some perhaps missing.
+            schema: The agreed schema; it may have more columns.
+        """
         predicates = parse(settings.where or "", schema)
         if len(predicates) > 1 and not cls.counts_several:
-            raise InputError("where: one predicate only; several at once are for release count")
+            raise InputError("where: give one predicate; only release count takes several")
         check_privacy(settings)
         schema = schema.numeric(cls.numbered(settings))
         check_columns(settings, schema)
@@ -119,7 +123,12 @@ class Release(BySchema, RunsAlone):
 
     @classmethod
     def asked_columns(cls, settings: Any, schema: Schema) -> tuple[str, ...]:
-        """Return the columns of `named` and those of expressions; expressions need the schema."""
+        """Return the columns that the job reads: those of its settings and those in expressions.
+
+        Args:
+            settings: The settings.
+            schema: The agreed schema, which names the columns in expressions.
+        """
         return cls.named(settings)
 
     @classmethod

@@ -33,16 +33,16 @@ def two_values(key: str, column: str, values: Sequence[str], wanted: str | None,
         counted = "1 value" if len(two) == 1 else f"{len(two)} values"
         raise InputError(
             f"{key}: {quoted(column)} has {counted} ({listed(two[:5])}{', ...' * (len(two) > 5)}), {what} "
-            "has two: yes, or no; --where leaves others out"
+            "needs two values, yes and no; leave other values out with --where"
         )
     if wanted is None:
         yes = [value for value in two if value.lower() in FLAGS["yes"]]
         no = [value for value in two if value.lower() in FLAGS["no"]]
         if not (yes and no):
-            raise InputError(f"{key}_value: say which value of {quoted(column)} means yes: {listed(two, 2)}")
+            raise InputError(f"{key}_value: name the value of {quoted(column)} that means yes: {listed(two, 2)}")
         wanted = yes[0]
     elif wanted not in two:
-        raise InputError(f"{key}_value: {quoted(wanted)} is no value of {quoted(column)}: {listed(two, 2)}")
+        raise InputError(f"{key}_value: {quoted(wanted)} is not a value of {quoted(column)}: {listed(two, 2)}")
     return values.index(two[1 - two.index(wanted)]), values.index(wanted)
 
 
@@ -62,8 +62,8 @@ def ordered_bins(key: str, name: str, values: Sequence[str]) -> tuple[tuple[int,
     indices, edges, unit = _ordered(key, name, values)
     if len(indices) > MOST_BINS:
         raise InputError(
-            f"{key}: {quoted(name)} has {len(indices)} bins, at most {MOST_BINS} are counted: give it edges or a width "
-            "in the schema"
+            f"{key}: {quoted(name)} has {len(indices)} bins, more than {MOST_BINS}; give the column edges or a wider "
+            f"width in the schema"
         )
     return indices, edges, unit
 

@@ -38,7 +38,12 @@ class Predicate:
         return tuple(column for column, _ in self.wanted)
 
     def values(self, column: str, schema: Schema) -> tuple[str, ...]:
-        """Return the selected values of a column; all of them if it has no condition."""
+        """Return the selected values of a column; all of them if it has no condition.
+
+        Args:
+            column: Name of the column.
+            schema: The agreed schema.
+        """
         return dict(self.wanted).get(column, schema.attributes[column])
 
     def excludes(self, other: Predicate) -> bool:
@@ -57,7 +62,12 @@ class Predicate:
 
 def parse(text: str, schema: Schema) -> tuple[Predicate, ...]:
     """Return the predicates in a text; an empty text is one predicate without a condition. Raise InputError if it is
-    invalid."""
+    invalid.
+
+    Args:
+        text: Predicates, separated by semicolons, such as 'age = old; sex = male'.
+        schema: The agreed schema.
+    """
     if len(text) > MAX_TEXT:
         raise InputError(f"where: it has {len(text)} characters, at most {MAX_TEXT} are read")
     parts: list[list[_Token]] = [[]]
@@ -122,7 +132,9 @@ class _Reader:
             column, values = self._read_condition()
             wanted[column] = wanted.get(column, set(self._schema.attributes[column])) & values
             if not wanted[column]:
-                raise InputError(f"where: no row can be such: no value of {quoted(column)} is left")
+                raise InputError(
+                    f"where: no row can fit, because the conditions exclude every value of {quoted(column)}"
+                )
             if self._place == len(self._tokens):
                 break
             self._expect_keyword("and")
@@ -169,9 +181,9 @@ class _Reader:
     def _read_list(self, column: str) -> set[str]:
         bracket = self._next("a list in brackets behind 'in'")
         if not bracket.is_sign("["):
-            raise InputError(f"where: behind 'in' must stand a list in brackets, as in {column} in [a, b]")
+            raise InputError(f"where: after 'in', write a list in brackets, such as {column} in [a, b]")
         if self._follows("]"):
-            raise InputError(f"where: the list behind '{_word(column)} in' is empty: no row can be such")
+            raise InputError(f"where: the list behind '{_word(column)} in' is empty, so no row fits; add a value")
         values = {self._read_value(column)}
         unclosed = f"']' (the list behind '{_word(column)} in' begins with '[')"
         while not (sign := self._next(unclosed)).is_sign("]"):
@@ -197,7 +209,9 @@ class _Reader:
     def _read_word(self, what: str) -> str:
         token = self._next(what)
         if token.kind == "sign" or any(map(token.is_keyword, _KEYWORDS)):
-            raise InputError(f"where: {what} is expected where {quoted(token.text)} stands; put a value in quotes")
+            raise InputError(
+                f"where: {what} is expected instead of {quoted(token.text)}; if this is a value, put it in quotes"
+            )
         return token.text
 
     def _expect_keyword(self, keyword: str) -> None:
@@ -210,8 +224,8 @@ class _Reader:
             )
         if not token.is_keyword(keyword):
             raise InputError(
-                f"where: {quoted(keyword)} must stand where {quoted(token.text)} is; "
-                "a word with a space or a sign in it is written in quotes"
+                f"where: {quoted(keyword)} is expected instead of {quoted(token.text)}; if a value has a space or a "
+                f"sign, put it in quotes"
             )
 
     def _follows(self, sign: str) -> bool:
@@ -219,7 +233,7 @@ class _Reader:
 
     def _next(self, what: str) -> _Token:
         if self._place == len(self._tokens):
-            raise InputError(f"where: it ends where {what} must stand")
+            raise InputError(f"where: ends too early; {what} is expected")
         self._place += 1
         return self._tokens[self._place - 1]
 

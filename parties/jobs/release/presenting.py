@@ -78,7 +78,12 @@ def label(answer: Document) -> str:
 
 
 def shown(text: str, limit: int = 200) -> str:
-    """Return a word of the schema on one line, shortened to `limit` characters."""
+    """Return a word of the schema on one line, shortened to `limit` characters.
+
+    Args:
+        text: Name or value of the schema.
+        limit: Largest number of characters.
+    """
     text = visible(text)
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
@@ -186,7 +191,12 @@ def _interval(answer: Document) -> str:
 
 
 def aligned(lines: Iterable[Sequence[str]], left: int) -> list[str]:
-    """Return aligned lines: the first `left` columns flush left, the others flush right."""
+    """Return aligned lines: the first `left` columns flush left, the others flush right.
+
+    Args:
+        lines: Cells of each line.
+        left: Number of columns that are flush left.
+    """
     table = list(lines)
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     return [

@@ -54,7 +54,12 @@ class Part:
             raise InputError(f"a sum could take {width} bits, at most {MOST_BITS} are opened: lower max_rows")
 
     def opened(self, engine: Engine, numbers: Numbers) -> list[int]:
-        """Return the sums of both parties' own numbers, int64[numbers], opened with their noise."""
+        """Open the sums of both parties' numbers, with noise.
+
+        Args:
+            engine: The engine of the session.
+            numbers: This party's numbers, int64[numbers].
+        """
         from protocols.release.exact import exact_sums
         from protocols.release.numbers import noisy_sums
 

@@ -65,8 +65,7 @@ class Cells:
         cells = math.prod(len(self.where.values(column, self.schema)) for column in columns)
         if cells > MAX_CELLS:
             raise InputError(
-                f"the question tells {cells} cells apart, at most {MAX_CELLS} are counted: "
-                "name fewer columns, or fewer values in where"
+                f"the question needs {cells} cells, more than {MAX_CELLS}; name fewer columns, or fewer values in where"
             )
 
     def count(self, counts: Counts, target: str) -> Indices:
@@ -105,9 +104,7 @@ class Cells:
     def check_groups(self) -> None:
         """Raise InputError if there are too many groups. The number of summed values is not limited."""
         if self.groups.number > MAX_CELLS:
-            raise InputError(
-                f"by: makes {self.groups.number} groups, at most {MAX_CELLS} are summed: name fewer columns"
-            )
+            raise InputError(f"by: makes {self.groups.number} groups, more than {MAX_CELLS}; name fewer columns")
 
     def sums(self, rows: Rows, *vectors: Indices) -> Indices:
         """Return the sums over own rows of numbers for each value of the last column, int64[vectors, groups].

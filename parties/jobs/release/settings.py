@@ -102,14 +102,14 @@ def check_privacy(settings: Any) -> None:
     """Raise InputError unless the answer is either exact or noisy by an epsilon, or if delta is too large."""
     is_exact = isinstance(settings, ReleaseSettings) and settings.exact
     if is_exact and settings.epsilon is not None:
-        raise InputError("exact: without noise there is no epsilon: give one or the other")
+        raise InputError("exact: excludes epsilon, because there is no noise; remove one of them")
     if isinstance(settings, NoisySettings) and not is_exact and settings.epsilon is None:
         other = ", or exact, for no noise at all" if isinstance(settings, ReleaseSettings) else ""
         raise InputError(f"epsilon: is missing: give the privacy loss, 1 for example{other}")
     if not (delta := getattr(settings, "delta", None)):
         return
     if is_exact:
-        raise InputError("exact: without noise there is no delta: give one or the other")
+        raise InputError("exact: excludes delta, because there is no noise; remove one of them")
     if not settings.gives_no_row_away:
         check_delta(delta, 2 * settings.max_rows)
 
@@ -120,7 +120,12 @@ def default_delta(max_rows: int) -> float:
 
 
 def check_columns(settings: Any, schema: Schema) -> None:
-    """Raise InputError for a column that the schema lacks, or that one setting names twice."""
+    """Raise InputError for a column that the schema lacks, or that one setting names twice.
+
+    Args:
+        settings: The settings.
+        schema: The agreed schema.
+    """
     named = {key: names_in(getattr(settings, key, None)) for key in ("by", "column", "columns", "numeric", "target")}
     for key, columns in named.items():
         check_names(key, columns, schema.attributes)
@@ -135,11 +140,16 @@ def names_in(value: str | tuple[str, ...] | None) -> tuple[str, ...]:
 
 def with_features(settings: Any, schema: Schema) -> Any:
     """Return the settings with target and columns filled in, in the schema's order. Raise InputError if no column is
-    left."""
+    left.
+
+    Args:
+        settings: The settings.
+        schema: The agreed schema.
+    """
     target = schema.choose_target(settings.target)
     chosen = schema.features(target) if settings.columns is None else settings.columns
     if target in chosen or not chosen:
-        raise InputError("columns: name one at least, and not the target")
+        raise InputError("columns: name at least one, and not the target")
     order = list(schema.attributes)
     ordered = sorted(chosen, key=lambda name: order.index(name) if name in order else -1)
     return settings.model_copy(update={"target": target, "columns": tuple(ordered)})

@@ -143,13 +143,17 @@ def read(column: str, categories: tuple[str, ...], what: str, key: str = "column
     for category, number in zip(categories, values.numbers, strict=True):
         if number is None and category != MISSING:
             raise InputError(
-                f"{key}: {what} needs bounds, which are public: the values that the schema gives {quoted(column)} must "
-                f"be numbers, and {quoted(category)} is none"
+                f"{key}: {what} needs bounds, which are public: the values that the schema gives {quoted(column)} "
+                f"must be numbers, but {quoted(category)} is not; choose another column"
             )
     if not values.present:
-        raise InputError(f"{key}: {what} needs bounds: the schema gives {quoted(column)} no number")
+        raise InputError(
+            f"{key}: {what} needs bounds: the schema lists no number for {quoted(column)}; list numbers "
+            f"there, or choose another column"
+        )
     if max(map(abs, (*values.whole, *values.from_zero.whole))) > MAX_UNITS:
         raise InputError(
-            f"{key}: the values of {quoted(column)} are too many units of {float(values.unit):g}: round them"
+            f"{key}: the values of {quoted(column)} have too many digits for exact sums in steps of "
+            f"{float(values.unit):g}; round them in the schema"
         )
     return values

@@ -51,9 +51,12 @@ class RulesOfBoth(BySchema):
         if (key := settings.transaction) in schema.attributes:
             raise InputError(f"transaction: {quoted(key)} is an attribute of the schema: give it the type key there")
         if key is None and len(names) < 2:
-            raise InputError("columns: rules need two columns, or baskets (--transaction)")
+            raise InputError("columns: name at least two, or give --transaction for baskets")
         if unclear := [name for name in names if "=" in name]:
-            raise InputError(f"columns: {quoted(unclear[0])} has a =, and rules say column=value: give it another name")
+            raise InputError(
+                f"columns: {quoted(unclear[0])} has an = in its name, which rules use as column=value; "
+                f"rename the column"
+            )
         used_schema = schema.only([name for name in schema.attributes if name in names])
         task = cls.of(settings.model_copy(update={"columns": tuple(used_schema.attributes)}), used_schema)
         task.check()
@@ -61,7 +64,12 @@ class RulesOfBoth(BySchema):
 
     @classmethod
     def of(cls, settings: RulesSettings, schema: Schema) -> RulesOfBoth:
-        """Return the task of these settings."""
+        """Return the task of these settings.
+
+        Args:
+            settings: Complete settings.
+            schema: The agreed schema.
+        """
         return cls(settings, schema)
 
     def check(self) -> None:

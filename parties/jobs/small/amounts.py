@@ -66,7 +66,12 @@ class Batched(Kind):
 
     @abstractmethod
     def batch_program(self, batch: int, inputs: Inputs) -> Program:
-        """Return the program of `batch` questions at once."""
+        """Return the program that answers several questions at once.
+
+        Args:
+            batch: Number of questions.
+            inputs: This party's inputs for all questions.
+        """
 
     @override
     def cost(self, inputs: Inputs, extra: Any = None) -> Counted:

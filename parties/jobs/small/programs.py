@@ -82,7 +82,7 @@ def check_arguments(function: ProgramFunction, values: Sequence[Any]) -> None:
             kind = signature.parameters[name].kind
             if kind not in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
                 raise InputError(
-                    f"argument {name}: {value!r} is one value, and the program takes a list: give {value},"
+                    f"argument {name}: {value!r} is one value, but the program takes a list; add a comma: {value},"
                 )
 
 

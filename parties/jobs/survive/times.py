@@ -66,7 +66,10 @@ def times(task: Release) -> Times:
         raise InputError(f"time, event and arm: name each column once, not {listed(columns)}")
     cells = task.cells(*columns)
     if time in cells.where.columns:
-        raise InputError("where: the column of time is not restricted: who is at risk follows from all times")
+        raise InputError(
+            "where: must not restrict the column of time, since all times are needed to count the rows "
+            "at risk; remove this column from where"
+        )
     *arm_values, event_values, _ = cells.domains
     values = cells.schema.attributes[time]
     order, edges, unit = ordered_bins("time", time, values)

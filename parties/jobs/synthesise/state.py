@@ -105,7 +105,12 @@ class GraphicalModel:
         self._last: graphical.MarkovRandomField | None = None
 
     def sizes(self, measured: Sequence[Set], more: Sequence[Set]) -> list[int]:
-        """Return the cells of the model with each further set, see `MarginalModel.sizes`."""
+        """Return for each further set of columns the number of cells of the model that includes it.
+
+        Args:
+            measured: Sets of columns that are already measured.
+            more: Candidates for the next measurement.
+        """
         return self._trees.sizes(measured, more)
 
     def estimate(self, measured: Sequence[Measured]) -> list[NDArray[np.float64]]:

@@ -289,5 +289,5 @@ class ExactTree(JointTree, StoppingKind):
     @override
     def state_of_trees(self, tree_file: TreeFile) -> State:
         if tree_file.noise is not None:
-            raise InputError("the tree was made with noise: give epsilon")
+            raise InputError("the tree was made with noise; add epsilon")
         return indexed(tree_file.tree, self.schema, self.target, self.questions)

@@ -329,5 +329,5 @@ def _of_columns(settings: ExactSettings, schema: Schema, target: str) -> Schema:
     if columns is None:
         return schema
     if set(columns) <= {target} or len(set(columns)) < len(columns):
-        raise InputError("columns: name each column once, and one at least besides the target")
+        raise InputError("columns: name each column once, and at least one besides the target")
     return schema.only([*columns, target])

@@ -37,7 +37,12 @@ def may_speak_of_one(settings: ExactSettings) -> bool:
 
 
 def promises(settings: ExactSettings, peer: str) -> list[str]:
-    """Return the promises of the rules as sentences, or the consequence of having none."""
+    """Return the promises of the rules as sentences, or the consequence of having none.
+
+    Args:
+        settings: Settings of the tree with its rules.
+        peer: Name of the peer.
+    """
     rules = rules_of(settings)
     if rules.against == "peer":
         whose, other = f"of {peer} or of us alone", "all rows of that party"

@@ -22,13 +22,23 @@ Splits = Literal["multiway", "binary", "ordered"]
 
 
 def criterion(default: Criterion, when: str = "") -> AnyField:
-    """Return the field `criterion`; `when` precedes its help."""
+    """Return the field `criterion`; `when` precedes its help.
+
+    Args:
+        default: Default of the setting.
+        when: Beginning of the help text: the condition under which the setting applies.
+    """
     help_text = "Split criterion: conditional entropy, Gini impurity, or C4.5's gain ratio"
     return public(default, "Criterion", when + help_text, advanced=True)
 
 
 def splits(default: Splits | None, left_out: str = "") -> AnyField:
-    """Return the field `splits`; `left_out` is the effect of omission."""
+    """Return the field `splits`; `left_out` is the effect of omission.
+
+    Args:
+        default: Default of the setting.
+        left_out: Help text on the effect if the setting is omitted.
+    """
     return public(
         default,
         "Splits",

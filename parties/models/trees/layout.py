@@ -42,7 +42,12 @@ class Picture:
 
 
 def arrange(nodes: Sequence[Place], measure: Measure) -> Picture:
-    """Return the layout: hanging from the root if that fits the page, else growing from left to right."""
+    """Return the positions of the tree's nodes in a drawing: top-down if the tree fits the page, else left to right.
+
+    Args:
+        nodes: The nodes with their texts.
+        measure: Function from a text to its width.
+    """
     across = tidy(nodes)
     widths = [measure(caption(place.node), NODE_POINTS) + 2 * PADDING for place in nodes]
     values = [0.0 if place.value is None else measure(shown(place.value), VALUE_POINTS) for place in nodes]

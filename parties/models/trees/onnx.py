@@ -52,7 +52,12 @@ class Graph:
         self._texts: dict[str, str] = {}
 
     def constant(self, values: Any, dtype: Any = np.int64) -> str:
-        """Return a constant; texts have dtype object."""
+        """Add a constant to the graph, and return its name.
+
+        Args:
+            values: The values.
+            dtype: Type of the values; object for texts.
+        """
         from onnx import numpy_helper
 
         self._constants.append(numpy_helper.from_array(np.array(values, dtype=dtype), f"c{len(self._constants)}"))
@@ -73,7 +78,12 @@ class Graph:
         return self._texts[name]
 
     def category(self, name: str, values: Sequence[str]) -> str:
-        """Return the codes of a column's cells among the values, int64[rows, 1]."""
+        """Add the value index of each cell of a column, int64[rows, 1], and return its name.
+
+        Args:
+            name: Name of the column.
+            values: Values in the order of their indices.
+        """
         keys: dict[str, Any] = {"keys_strings": list(values), "values_int64s": list(range(len(values)))}
         return self.step("LabelEncoder", self.text(name), domain="ai.onnx.ml", default_int64=UNKNOWN, **keys)
 
@@ -116,7 +126,12 @@ class Graph:
         return self.step("Where", is_text, meaning, among)
 
     def filled(self, values: Any, dtype: Any) -> str:
-        """Return a constant repeated for every row, [rows, ...]."""
+        """Add a constant that is repeated for every row, and return its name.
+
+        Args:
+            values: The values for one row.
+            dtype: Type of the values.
+        """
         rows = self.step("Shape", "X", start=0, end=1)
         array = np.array(values, dtype=dtype)
         return self.step(
@@ -124,7 +139,12 @@ class Graph:
         )
 
     def leaves(self, features: Sequence[str], trees: Sequence[Sequence[Step]]) -> str:
-        """Return the leaf that each tree assigns to a row, int64[rows, trees]."""
+        """Add the number of the leaf that each tree assigns to a row, int64[rows, trees], and return its name.
+
+        Args:
+            features: Names of the graph's inputs for the features.
+            trees: Nodes of each tree.
+        """
         from onnx import TensorProto
 
         # a tree of a single leaf needs some feature: zeros

@@ -53,9 +53,11 @@ class Predicted:
 
 
 def predict(tree: Node, rows: Columns) -> list[str]:
-    """Return the class of every row. Only the tree's columns are needed, and only the values on a row's path.
+    """Return the class of every row. Raise InputError if a column is missing, or if the tree has no branch for a value.
 
-    Raise InputError if a column is missing, or, with the line, if the tree has no branch for a value.
+    Args:
+        tree: Root of the tree.
+        rows: Rows with at least the columns that the tree tests.
     """
     values_of = domains([tree])
     rows.require(list(values_of))
@@ -74,9 +76,13 @@ def predict(tree: Node, rows: Columns) -> list[str]:
 
 
 def vote(trees: Sequence[Node], rows: Columns) -> list[str]:
-    """Return the class with most votes for every row; a tie goes to the class that the earliest tree votes for.
+    """Return for every row the class with most votes; a tie goes to the class that the earliest tree votes for.
 
     Raise InputError as `predict` does.
+
+    Args:
+        trees: Roots of the trees.
+        rows: Rows with at least the columns that the trees test.
     """
     ballots = zip(*(predict(tree, rows) for tree in trees), strict=True)
     return [Counter(votes).most_common(1)[0][0] for votes in ballots]  # in a tie, the first that occurred

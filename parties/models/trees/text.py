@@ -15,7 +15,12 @@ def to_text(tree: Node) -> str:
 
 
 def to_dot(tree: Node, target: str) -> str:
-    """Return a tree in Graphviz's DOT language."""
+    """Return a tree in Graphviz's DOT language.
+
+    Args:
+        tree: Root of the tree.
+        target: Name of the target column, for the title.
+    """
     import graphviz  # imported here, because most runs draw nothing
 
     dot = graphviz.Digraph("tree", comment=printable(f"Decision tree for {target}"))

@@ -45,7 +45,7 @@ class Decisions:
         record = self._jobs.find(beginning)
         terms, who = record.ours.proposal, self._jobs.who(record)
         if asked(terms.task):
-            raise InputError(f"job {record.id[:8]} asks for something to be typed: propose it by smc submit")
+            raise InputError(f"job {record.id[:8]} needs a typed input; propose it with smc submit")
         if misfit := self._gate.misfit(terms, record.party):
             raise InputError(f"job {record.id[:8]} cannot be proposed as it was: {misfit}")
         copy = proposal.repeated(terms, record.party)
@@ -127,7 +127,7 @@ class Decisions:
             if record.ours.verdict == "approved":
                 return self._typed_again(record, typed), True
         elif typed:
-            raise InputError(f"job {record.id[:8]} asks for nothing to be typed")
+            raise InputError(f"job {record.id[:8]} needs no typed input; remove it")
         if self._jobs.state(record) != "waiting" or record.ours.verdict != "waiting":
             raise InputError(f"job {record.id[:8]} does not wait for our consent: it is {self._described(record)}")
         misfit = self._gate.misfit(record.ours.proposal, record.party) or ""
@@ -242,11 +242,13 @@ class Decisions:
         name, earlier = acting.get(), () if record is None else record.people
         if record is not None and self._gate.approvals > 1:
             if not name:
-                raise InputError(f"approvals = {self._gate.approvals}: it needs people with names; smc operator add")
+                raise InputError(
+                    f"approvals = {self._gate.approvals}: needs operators with names; add them with smc operator add"
+                )
             if name in earlier:
                 first = record.proposed_by == "us" and name == earlier[0]
                 action = "proposed" if first else "approved"
-                raise InputError(f"{name} has {action} job {record.id[:8]}: somebody else must approve it now")
+                raise InputError(f"{name} has {action} job {record.id[:8]}: another operator must approve it")
         return tuple(dict.fromkeys((*earlier, name) if name else earlier))
 
     def _typed_again(self, record: Record, typed: Mapping[str, Any]) -> Record:

@@ -29,7 +29,7 @@ def _several(value: object) -> object:
     if not isinstance(values, list | tuple) or not all(isinstance(item, str) for item in values):
         raise ValueError("must be text in quotes, or a list of texts")
     if not values or "" in values:
-        raise ValueError("must not be empty: remove the condition if it does not matter")
+        raise ValueError("must not be empty; add a value, or remove the condition")
     return tuple(values)
 
 

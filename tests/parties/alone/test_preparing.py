@@ -141,7 +141,7 @@ def test_another_table_is_mapped_to_a_schema_that_exists(tmp_path: Path) -> None
     remarks = {column.name: " ".join(column.remarks) for column in fitted.columns}
     assert "'99999': not in the schema" in remarks["plz"]
     assert any("'Gewicht'" in remark for remark in fitted.remarks)
-    with pytest.raises(InputError, match="no column is called like an attribute"):
+    with pytest.raises(InputError, match="no column has the name of an attribute"):
         fit(table, schemas.Schema({"zzz": ("a",)}))
 
 
@@ -218,11 +218,11 @@ def test_ages_are_at_a_day_that_is_public(tmp_path: Path, newest: int) -> None:
     [
         ("", [], "the file is empty"),
         ("a,b\n1,2\n1\n", [], "x.csv"),
-        ("a,a\n1,2\n", [], "stands twice"),
+        ("a,a\n1,2\n", [], "occurs twice"),
         ("a,b\n1,x\n2,y\n", ["--target", "c"], "there is no column 'c'"),
-        ("<!doctype html>\n<p>\n", ["--target", "c"], "'<!doctype html>' is the only one: is it a table?"),
+        ("<!doctype html>\n<p>\n", ["--target", "c"], "'<!doctype html>' is the only column"),
         ("a,b\n1,x\n2,y\n", ["--exclude", "z"], "--exclude: there is no column 'z'"),
-        ("a\nx\n", [], "no column is left"),
+        ("a\nx\n", [], "no remaining column"),
     ],
 )
 def test_what_cannot_be_prepared_is_refused_in_a_line(

@@ -334,7 +334,7 @@ def test_the_bounds_of_presence(capsys: pytest.CaptureFixture[str]) -> None:
         ),
         ("infer --published noisy.csv --known empty.csv --columns age --sensitive disease", "there are no rows"),
         ("infer --published noisy.csv --known people.csv --columns age --sensitive ill", "lacks the column 'ill'"),
-        ("reconstruct --table a*b people.csv", "this is no table of a and b"),
+        ("reconstruct --table a*b people.csv", "not a table of a and b"),
         (
             "shadows --data rows.csv --schema schema.toml --model weights --epsilon 1",
             "--epsilon goes with --model tree or forest or naive-bayes or",
@@ -348,7 +348,7 @@ def test_the_bounds_of_presence(capsys: pytest.CaptureFixture[str]) -> None:
             "membership --members rows.csv --others fresh.csv --model t.json --columns a",
             "--columns goes with --synthetic",
         ),
-        ("membership --members rows.csv --others empty.csv --synthetic rows.csv", "at least two rows of either"),
+        ("membership --members rows.csv --others empty.csv --synthetic rows.csv", "at least two rows of members"),
         ("presence --rate 0.01 --share 0.04 --worth 10 --cost 1", "is more than the rate"),
         ("presence --rate 1 --share 1 --worth 1 --cost 1", "everybody has the property"),
     ],

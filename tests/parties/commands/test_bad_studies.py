@@ -36,18 +36,21 @@ BAD = [
     ("boost --bins 300 --epsilon 1", "--bins: must be <= 256, not 300"),
     (
         "survive curve --time fine --event ill --epsilon 1",
-        "--time: 'fine' has 1000 bins, at most 256 are counted: give it",
+        "--time: 'fine' has 1000 bins, more than 256; give the column",
     ),
     ("survive compare --time score --event stage --arm arm", "--event: 'stage' has 3 values ('1', '2', '3'), an event"),
     ("id3 --target same", "--target: 'same' has one value, 'x': there is nothing to learn"),
     ("forest --target same", "--target: 'same' has one value, 'x': there is nothing to learn"),
     ("boost --target same --epsilon 1", "--target: 'same' has 1 class; softmax is for 2 to 64"),
-    ("rank --target same", "--target: no two values of 'same' are left to tell apart"),
-    ("scorecard --target same --epsilon 1", "--target: no two classes of 'same' are left to tell apart"),
-    ("test trend --target same --by arm", "--target: two values at least are needed"),
+    ("rank --target same", "--target: no two values of 'same' remain to compare; change where or the schema"),
+    (
+        "scorecard --target same --epsilon 1",
+        "--target: no two classes of 'same' remain to compare; change where or the schema",
+    ),
+    ("test trend --target same --by arm", "--target: needs at least two values"),
     (
         "evaluate report --scores score --target same --epsilon 1",
-        "--target: 'same' has 1 value ('x'), a target has two: yes, or no",
+        "--target: 'same' has 1 value ('x'), a target needs two values, yes and no",
     ),
     (
         "evaluate report --scores logit --target ill --epsilon 1",

@@ -127,11 +127,11 @@ def test_one_column_can_be_attacked_and_none_cannot(place: Path, capsys: pytest.
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (("high = 100, privacy = 0.5", "high = 50, privacy = 0.5"), "is not between 0 and 50, as the plan says"),
+        (("high = 100, privacy = 0.5", "high = 50, privacy = 0.5"), "is not between 0 and 50, the bounds of the plan"),
         (("privacy = 0.5", "privacy = 0"), "column 'salary': privacy must be over 0, not 0"),
         (("low = 0, high = 50", "high = 50"), "column 'bonus': noise gaussian needs low, high and privacy"),
         (('"Trent", ', ""), "column 'city': 'Trent' is not among the plan's values 'Padua', 'Verona'"),
-        (('"Trent"', '"Padua"'), "values: one stands twice"),
+        (('"Trent"', '"Padua"'), "values: one value is listed twice; remove it"),
         (("keep = 0.6", "keep = 1.6"), "keep must be between 0 and 1, not 1.6"),
         (("salary", "salry"), "there is no column 'salry' (did you mean 'salary'?)"),
         (

@@ -172,7 +172,7 @@ def test_a_circuit_is_estimated(capsys: pytest.CaptureFixture[str], tmp_path: Pa
         (("id3", "--schema", DEMO.schema, "--tree", DEMO.schema), "this is a schema, not a tree: give"),
         (
             ("run", "protocols.equality:equal", "5"),
-            "argument values: 5 is one value, and the program takes a list: give 5,",
+            "argument values: 5 is one value, but the program takes a list; add a comma: 5,",
         ),
         (("run", "protocols.equality:equall", "5"), "did you mean 'equal'"),
     ],

@@ -176,7 +176,7 @@ def test_a_total_for_all_answers(
     )
     before = Path("one.key.account").read_bytes()
     for refused, message in (
-        ((*words, "Trent"), "would spend epsilon 2, and 1 of 5 is left"),
+        ((*words, "Trent"), "would spend epsilon 2, and 1 of 5 remains"),
         ((*words, "Rome"), "not among the plan's values"),
         (("report", "--plan", "mean.toml", "--key", "one.key", "--value", "40"), "the plan allows 1 reports"),
         (
@@ -217,7 +217,7 @@ def test_answers_with_a_delta(place: Path, capsys: pytest.CaptureFixture[str]) -
     assert shown["delta"] == shown["lasting_delta"] <= 1e-6
     assert "a report: epsilon 4, delta 9.99" in smc(capsys, *decode)[1]
     code, _, told = smc(capsys, *decode, "--shuffled", "1e-6")
-    assert (code, "for answers without a delta of their own" in told) == (2, True)
+    assert (code, "have a delta; remove --shuffled" in told) == (2, True)
 
 
 def test_advice_before_a_plan(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -235,7 +235,7 @@ def test_rows_of_nobody(capsys: Any) -> None:
     plan('subject = "mail"')
     capsys.readouterr()
     assert smc("pseudonyms", "--plan", "publish.toml", *KEYS, "--out", "out.csv") == 2
-    assert "a row has nothing in the column 'mail': its subject" in complaint(capsys)
+    assert "a row is empty in the column 'mail': its subject" in complaint(capsys)
     assert not Path("out.csv").exists()
     with closing(sqlite3.connect("keys.db")) as connection:
         assert connection.execute("SELECT count(*) FROM subjects").fetchone() == (0,)
@@ -323,7 +323,7 @@ def test_what_is_refused(capsys: Any) -> None:
     refused("not a file that smc publish keys wrote", "records", "--master", "master.key", "--keys", "master.key")
     refused("cannot read nothing.db", "records", "--master", "master.key", "--keys", "nothing.db")
     back = ["restore", *KEYS, "--out", "back.csv", "--column", "patient"]
-    refused("'ann lee' is no pseudonym that this key made", *back, "--purpose", "x", "--data", "visits.csv")
+    refused("'ann lee' is not a pseudonym of this key", *back, "--purpose", "x", "--data", "visits.csv")
     refused("--purpose: is empty", *back, "--purpose", " ", "--data", "out.csv")
     refused("--out: out.csv is an input", *back, "--purpose", "x", "--data", "out.csv", "--out", "out.csv")
     with closing(sqlite3.connect("keys.db", isolation_level=None)) as other:
@@ -339,9 +339,9 @@ def test_what_is_refused(capsys: Any) -> None:
     [
         (
             'role = "sensitive", pseudonym = "deterministic"',
-            "a pseudonym is for an identifier, and the role is sensitive",
+            "only an identifier can have a pseudonym; the role of this column is sensitive",
         ),
-        ('role = "identifier", key = "x"', "a key is for a pseudonym"),
+        ('role = "identifier", key = "x"', "a key needs a pseudonym"),
         ('role = "identifier", pseudonym = "deterministc"', "did you mean 'deterministic'?"),
         ('role = "identifier"', "no column becomes a pseudonym"),
     ],

@@ -25,20 +25,20 @@ WRONG = [
     ("count --epsilon 1e-7", "--epsilon: must be >= 2^-20 (about 1e-06)"),
     ("count --epsilon 17", "--epsilon: must be <= 16, not 17"),
     ("count --epsilon one", "Invalid value for '--epsilon'"),
-    ("count --epsilon 1 --exact", "--exact: without noise there is no epsilon"),
-    ("count --epsilon 1 --delta 0.1", "--delta: must be less than one over the greatest number of rows, 1 / 131070"),
+    ("count --epsilon 1 --exact", "--exact: excludes epsilon"),
+    ("count --epsilon 1 --delta 0.1", "--delta: 0.1 is too large, since it would permit the publication of whole rows"),
     (
         "count --epsilon 1 --max-rows 4 --delta 0.125",
-        "--delta: must be less than one over the greatest number of rows, 1 / 8",
+        "far less than 1 / 8",
     ),
     ("count --epsilon 1 --delta 0", "--delta: must be > 0, not 0"),
-    ("count --exact --delta 1e-9", "--exact: without noise there is no delta"),
+    ("count --exact --delta 1e-9", "--exact: excludes delta"),
     ("count --epsilon 1 --adjacency other", "Invalid value for '--adjacency'"),
-    ("count --epsilon 1 --where age", "--where: it ends where"),
+    ("count --epsilon 1 --where age", "--where: ends too early"),
     ("count --epsilon 1 --where aeg=old", "--where: 'aeg' is not an attribute of the schema (did you mean 'age'?)"),
     ("histogram --epsilon 1", "--by is missing: give the flag, or set by under [release.histogram]"),
     ("histogram --epsilon 1 --by town", "--by: 'town' is not an attribute of the schema"),
-    ("histogram --epsilon 1 --by age --where age=old;age=young", "--where: one predicate only"),
+    ("histogram --epsilon 1 --by age --where age=old;age=young", "--where: give one predicate"),
     ("table --epsilon 1 --by age,age", "--by: name each column once"),
     ("sum --epsilon 1", "--column is missing"),
     (
@@ -51,11 +51,11 @@ WRONG = [
     ("top --epsilon 1 --column age --first 4", "--first: there are 3 values of 'age' only"),
     ("top --epsilon 1 --column age --first 0", "--first: must be >= 1, not 0"),
     ("naive-bayes --epsilon 1", "no target: give --target COLUMN"),
-    ("naive-bayes --epsilon 1 --target age --columns age", "--columns: name one at least, and not the target"),
+    ("naive-bayes --epsilon 1 --target age --columns age", "--columns: name at least one, and not the target"),
     ("naive-bayes --epsilon 1 --target age --columns aeg", "--columns: 'aeg' is not an attribute"),
     ("triangles --epsilon 1", "--columns is missing"),
-    ("triangles --epsilon 1 --columns age,visits --delta 0.1", "--delta: must be less than one over"),
-    ("triangles --epsilon 1 --columns age --delta 1e-9", "--columns: name the two that say which vertices"),
+    ("triangles --epsilon 1 --columns age,visits --delta 0.1", "is too large, since it would permit"),
+    ("triangles --epsilon 1 --columns age --delta 1e-9", "--columns: name two, the vertices of each row's edge"),
     ("count --epsilon 1 --data no.csv", "no.csv"),
     ("coun --epsilon 1", "there is no command 'coun' (did you mean 'count'?)"),
 ]
@@ -135,7 +135,7 @@ def test_alone_on_a_table_of_people(tmp_path: Path, capsys: pytest.CaptureFixtur
     named.write_text(f'[link]\nidentity = "anna.key"\n{table}')
     words = ["release", "count", "--alone", "--json", "--table", "days", "--epsilon", "5"]
     assert cli.run([*words, "--config", str(typed)]) == 2
-    assert "name it as link.identity in party.toml; smc identity create makes one" in capsys.readouterr().err
+    assert "name the key as link.identity in party.toml; smc identity create makes one" in capsys.readouterr().err
     key = ["--identity", str(tmp_path / "anna.key")]
     for given in ([str(named)], [str(typed), *key], [str(named), *key]):
         assert cli.run([*words, "--config", *given]) == 0

@@ -76,7 +76,7 @@ WRONG = [
     (f"{BOUNDS} --epsilon nan", "--epsilon: must be a number, not nan"),
     (f"{BOUNDS} --epsilon 1 --way smooth", "delta: is missing; the way smooth needs it"),
     (f"{BOUNDS} --epsilon 1 --delta 1e-6", "delta: the way choice does not use it"),
-    (f"{BOUNDS} --epsilon 1 --way smooth --delta 0.002", "less than one over the greatest number of rows, 1 / 501"),
+    (f"{BOUNDS} --epsilon 1 --way smooth --delta 0.002", "choose far less than 1 / 501"),
     (f"{BOUNDS} --epsilon 1 --way smooth --delta nan", "--delta: must be a number, not nan"),
     (f"{BOUNDS} --epsilon 1 --way smooth --delta inf", "'--delta': inf is not in the range 0<x<1"),
     (f"{BOUNDS} --epsilon 1 --way propose --delta 1e-6", "bound: is missing"),

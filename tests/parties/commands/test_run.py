@@ -180,10 +180,10 @@ def test_which_arguments_are_public() -> None:
             ["mine:hinted", "5,", "6", "7"],
             "too many positional arguments; it takes values margin",
         ),
-        (["mine:hinted", "5", "6"], "argument values: 5 is one value, and the program takes a list: give 5,"),
+        (["mine:hinted", "5", "6"], "argument values: 5 is one value, but the program takes a list; add a comma: 5,"),
         (
             ["protocols.equality:equal", "-5", "8"],
-            "argument values: -5 is one value, and the program takes a list: give -5,",
+            "argument values: -5 is one value, but the program takes a list; add a comma: -5,",
         ),
         (["mine:listed", "--engine", "none"], "Invalid value for '--engine'"),
         (["mine:listed", "--engine", "auto", "--ot", "ferret"], "engine auto chooses ot"),

@@ -111,7 +111,7 @@ def test_a_ray_that_is_of_no_use_is_told_before_anybody_is_dialled(
     for words, why in (
         ([*job, "--ray", "auto"], "--ray: goes with shards; add --shards N"),
         ([*job, "--shards", "2", "--ray", "nonsense"], "--ray: must be auto or HOST:PORT: "),
-        ([*job, "--shards", "2", "--ray", "auto"], "--ray: whoever reaches its ports"),
+        ([*job, "--shards", "2", "--ray", "auto"], "--ray: anybody who can connect"),
         (["run", "protocols.equality:equal", "5", *way[2:], "--ray", "auto"], "--ray: goes with shards"),
     ):
         assert run(words) == 2, capsys.readouterr().err

@@ -189,7 +189,7 @@ def test_what_lightgbm_cannot_hold_is_refused(fields: dict[str, Any], line: str)
 def test_other_models_and_raw_cells_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     deployed.configured(tmp_path)
     for kind, more, line in [
-        ("linear", [], "is for boosted trees"),
+        ("linear", [], "works only for boosted trees"),
         ("boosted", ["--schema", str(tmp_path / "schema.toml")], "remove --schema and --config"),
     ]:
         model, _ = deployed.written(tmp_path, deployed.typed_model(kind), deployed.typed_rows(1))

@@ -58,7 +58,7 @@ def test_a_door_says_where_a_shard_is(host: Any, port: int) -> None:
 
 
 def _refused(where: Door, shards_at: Sequence[str] = ()) -> bool:
-    with pytest.raises(MachineError, match=r"^link\.shards_at: the peer's shard is said to be met at"):
+    with pytest.raises(MachineError, match=r"^link\.shards_at: the peer's shard has the address"):
         met_at(where, SESSION, shards_at)
     return True
 
@@ -78,7 +78,7 @@ def test_a_peer_says_hosts_that_our_operator_has_named(host: str, monkeypatch: p
     for met in ("10.0.0.7", "8.8.8.8", "peer.example"):
         session = Address(met, 7000)
         for shards_at in ((), ("10.0.0.9", "10.1.0.0/16", "fd01::/16")):
-            with pytest.raises(MachineError, match="the peer's shard is said to be met at"):
+            with pytest.raises(MachineError, match="the peer's shard has the address"):
                 met_at(where, session, shards_at)
         for named in (host, f"{host}/{32 if '.' in host else 128}", "two.example", *EVERYWHERE):
             if (":" in named) == (":" in host) or named == "two.example":

@@ -123,7 +123,7 @@ def test_what_the_peers_shard_is_met_at(options: LinkOptions) -> None:
     assert isinstance(answer, Failed)
     assert str(answer.error) == "the peer's could not be begun"
     for host in ("127.0.0.1", "192.0.2.8", "198.51.100.1"):
-        with pytest.raises(MachineError, match=f"said to be met at {host}, which is not its session's host"):
+        with pytest.raises(MachineError, match=f"has the address {host}, which is not the host of the session"):
             shards._calling(2, door(Address(host, 80)))
     assert shards.orders == []
     shards._options = replace(shards._options, shards_at=("192.0.2.0/29",))

@@ -191,8 +191,8 @@ def test_a_peer_has_us_dial_no_host_but_its_own_and_those_we_name(
     assert bool(came) == dialled
     if not dialled:
         assert str(ours) == (
-            "link.shards_at: the peer's shard is said to be met at 127.0.0.3, which is not its session's host: not "
-            "dialled; name that host or its network there if it is the peer's"
+            "link.shards_at: the peer's shard has the address 127.0.0.3, which is not the host of the session, so it "
+            "was not dialled; if this host is the peer's, add the host or its network to link.shards_at"
         )
         assert type(ours) is MachineError
         assert "127.0.0.3" not in str(theirs)

@@ -235,7 +235,7 @@ def test_dialler_that_the_listener_does_not_trust_is_told_so(parties, enough):
     assert f"does not trust our certificate mallory {own}; it must be given as --peer there, or as a peer" in str(error)
     refusal = listening.outcome()
     assert isinstance(refusal, LinkError)
-    assert f"expecting certificate bob {expected}; a peer that dials with another" in str(refusal)
+    assert f"expecting certificate bob {expected}; a peer with another certificate" in str(refusal)
 
 
 @pytest.mark.parametrize("impostor", ["alice", "mallory"])
@@ -341,8 +341,8 @@ def serve_once(answer: bytes) -> tuple[str, socket.socket]:
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "does not speak TLS"),
-        (b"SSH-2.0-server\r\n", "does not speak TLS"),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "does not use TLS"),
+        (b"SSH-2.0-server\r\n", "does not use TLS"),
         (b"", "no answer from alice"),
     ],
 )

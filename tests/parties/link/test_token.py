@@ -130,5 +130,5 @@ def test_python_s_own_tls_takes_no_token(hsm: SoftHsm, tmp_path: Path) -> None:
 
 
 def test_who_listens_needs_a_file(both: Parties) -> None:
-    with pytest.raises(InputError, match=r"bob: a party that listens needs its key in a file, since gRPC signs"):
+    with pytest.raises(InputError, match=r"bob: the key of a listening party must be in a file"):
         both.options("bob", "alice", listen="127.0.0.1:0")

@@ -107,11 +107,11 @@ def test_two_must_approve_and_one_is_not_two(tmp_path: Path, identities: dict[st
         )
         assert bob.said == []
         for _ in range(2):  # by another session of hers, or after a restart
-            with pytest.raises(InputError, match=r"anna has approved job .*: somebody else must"):
+            with pytest.raises(InputError, match=r"anna has approved job .*: another operator must"):
                 bobs(pair, "anna").approve(job)
             bob.crash()
             need(pair, 2)
-        with pytest.raises(InputError, match="approvals = 2: it needs people with names"):
+        with pytest.raises(InputError, match="approvals = 2: needs operators with names"):
             as_person(desk(bob), UNNAMED).approve(job)
         assert bobs(pair, "bert").approve(job).ours.by == "operator anna, bert"
         assert entries(pair, job) == [("approved", "anna"), ("decided", "bert")]
@@ -130,7 +130,7 @@ def test_what_is_typed_is_of_one_who_stands_behind_the_job(tmp_path: Path, ident
 
         bobs(pair, "anna").approve(job, {"value": 7})
         bob.ledger.decisions._inputs.forget(job)  # as a restart does
-        with pytest.raises(InputError, match="somebody else must"):
+        with pytest.raises(InputError, match="another operator must"):
             bobs(pair, "anna").approve(job, {"value": 99})
         assert kept() == {}  # it is not what bert approves without having seen it
         bobs(pair, "bert").approve(job, {"value": 8})
@@ -188,7 +188,7 @@ def test_who_proposes_does_not_approve_and_the_peer_hears_nothing(
         bob, alice = pair.parties[1], pair.parties[0]
         job = bobs(pair, "anna").submit(PLAIN)
         assert (job.state, job.ours.by) == ("waiting", "1 of 2: anna")
-        with pytest.raises(InputError, match=r"anna has proposed job .*: somebody else must"):
+        with pytest.raises(InputError, match=r"anna has proposed job .*: another operator must"):
             bobs(pair, "anna").approve(job.id)
         stopped = bobs(pair, "anna").submit(PLAIN)
         bobs(pair, "bert").refuse(stopped.id, "not that")

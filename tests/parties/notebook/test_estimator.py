@@ -319,7 +319,7 @@ def test_a_source_of_counts_is_as_good_as_its_rows() -> None:
     counts = RowCounts((2, 2), 2, np.array([[0, 0], [0, 1], [1, 0]]), np.array([0, 1, 1]))
     classifier = JointID3Classifier(schema, plain=True).fit(counts)
     assert classifier.predict(pl.DataFrame({"b": ["x", "y"], "a": ["x", "x"]})).tolist() == ["no", "yes"]
-    with pytest.raises(InputError, match="a source of counts comes with its schema"):
+    with pytest.raises(InputError, match="a source of counts needs its own schema"):
         JointID3Classifier(plain=True).fit(counts)
 
 

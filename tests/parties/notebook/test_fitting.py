@@ -239,7 +239,7 @@ def test_the_schema_checks_the_tree_of_a_node_and_orders_its_classes() -> None:
     assert classifier.schema_ is not None
     assert list(classifier.schema_.attributes) == ["outlook", "wind", "play"]
     other = Schema({"outlook": ("a",), "wind": ("weak",), "play": ("yes", "no")}, "play")
-    with pytest.raises(InputError, match="was made for another schema than the one given"):
+    with pytest.raises(InputError, match="has another schema than the given one"):
         JointID3Classifier(other, peer=node, plain=True).fit(table="patients")
 
 

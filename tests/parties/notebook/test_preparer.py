@@ -86,13 +86,13 @@ def test_a_frame_is_mapped_to_a_schema_that_exists(raw: pd.DataFrame) -> None:
     strange = other.assign(SEX=["x", *other["SEX"][1:]])
     with pytest.raises(InputError, match=r"row 0 \(the first is 0\), column 'SEX': 'x' is not in the schema"):
         preparer.transform(strange)
-    with pytest.raises(InputError, match="give no target and no exclude"):
+    with pytest.raises(InputError, match="remove target and exclude"):
         Preparer("outcome", schema=schema).fit(raw)
     with pytest.raises(InputError, match="there is no column 'outcom'"):
         Preparer("outcom").fit(raw)
     with pytest.raises(InputError, match="exclude: there is no column 'x'"):
         Preparer(exclude=["x"]).fit(raw)
-    with pytest.raises(InputError, match="no column is called like an attribute"):
+    with pytest.raises(InputError, match="no column has the name of an attribute"):
         Preparer(schema=Schema({"z": ("1",)})).fit(raw)
 
 

@@ -213,8 +213,8 @@ def test_blank_lines_of_a_single_column_are_no_rows(tmp_path: Path) -> None:
     [
         (b"", "the file is empty"),
         (b",\n1,2\n", "the file is empty"),
-        (b"A,b,a\n1,x,2\n", "column 'a': rename 'A', 'a': they differ only in case"),
-        (b"a,b,a\n", "the column 'a' stands twice in the header"),
+        (b"A,b,a\n1,x,2\n", "column 'a': rename 'A', 'a': these names differ only in case"),
+        (b"a,b,a\n", "the column 'a' occurs twice in the header; rename one"),
         (b"a,bb\n1,x\n", r"column 'b': there is no such column \(did you mean 'bb'\?\)"),
         (b"a,b\n1,x\n2\n", r"line 3: (.*Columns: 2 Found: 1|1 fields, but the header has 2)"),
         (b"a,b\n1,x,3\n", r"line 2: (.*Columns: 2 Found: 3|3 fields, but the header has 2)"),
@@ -339,7 +339,7 @@ def test_tables_that_are_not_there(tmp_path: Path) -> None:
         database.execute("CREATE TABLE visits (a INT); CREATE SCHEMA s; CREATE TABLE s.stays (a INT)")
     with pytest.raises(InputError, match=r"table 'visit': there is no such table \(did you mean 'visits'\?\)"):
         opened(path, SMALL, "b", table="visit")
-    with pytest.raises(InputError, match=r"several tables: say which is the `table` \('visits', 's.stays'\)"):
+    with pytest.raises(InputError, match=r"several tables; name one as `table` \('visits', 's.stays'\)"):
         opened(path, SMALL, "b")
     with pytest.raises(InputError, match=r"column 'b': there is no such column.*there are 'a'"):
         opened(path, SMALL, "b", table="s.stays")

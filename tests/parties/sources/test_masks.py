@@ -238,12 +238,12 @@ def test_views_that_are_refused(capsys: Any) -> None:
     duckdb.sql("COPY (SELECT 'a@b' AS mail) TO 'cards.parquet'")
     for path in ("cards.csv", "cards.parquet"):
         Path("publish.toml").write_text(f'source = "{path}"\n[columns.mail]\nrole = "identifier"\nmask = "email"\n')
-        refused("a view belongs to a database, and this is a file", *view)
+        refused("a file cannot have a view", *view)
     Path("publish.toml").write_text(
         'source = "cards.csv"\nmodels = [{ model = "k-anonymity", k = 2 }]\n'
         '[columns.mail]\nrole = "quasi-identifier"\nmask = "email"\n'
     )
-    refused("what models see cannot be masked", "anonymise", "--plan", "publish.toml", "--out", "out.csv")
+    refused("a column that models use cannot be masked", "anonymise", "--plan", "publish.toml", "--out", "out.csv")
 
 
 def one_line(capsys: Any) -> str:

@@ -243,7 +243,7 @@ def test_what_is_wrong_is_one_line_without_the_password(
             "typed",
             "the server gave a connection without it",
         ),
-        (good, None, "say which `table`"),
+        (good, None, "name the `table`"),
         (good, "type", "there is no such table (did you mean 'typed'?)"),
         (good, "typed", "column 'y': there is no such column"),
         (good, "secret", "there is no such table"),

@@ -82,7 +82,7 @@ def test_an_objection_acts_when_the_table_is_next_opened_and_is_another_version(
 
 def test_a_list_that_cannot_be_is_told_in_a_line(tmp_path: Path) -> None:
     of = table(tmp_path, "\n".join(map(str, range(MOST_OBJECTIONS + 1))))
-    with pytest.raises(InputError, match=r"10,001 people, more than the 10,000.*name it as `consent`"):
+    with pytest.raises(InputError, match=r"10,001 people, more than the 10,000.*name the column as `consent`"):
         counted(of)
     (tmp_path / "objections.txt").unlink()
     with pytest.raises(InputError, match=r"objections\.txt: there is no such file; make an empty one .*touch"):

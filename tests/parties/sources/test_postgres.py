@@ -182,7 +182,7 @@ def test_what_is_wrong_is_one_line_without_the_password(server: Server) -> None:
         (server.url("reader", ENCODED, database="nowhere"), "typed", "does not exist"),
         (f"postgresql://reader:{ENCODED}@127.0.0.1:1/postgres", "typed", "127.0.0.1"),
         (f"postgresql://reader:{PASSWORD}@127.0.0.1:1/postgres", "typed", "not a valid URL"),
-        (good, None, "say which `table`"),
+        (good, None, "name the `table`"),
         (good, "type", "there is no such table (did you mean 'typed'?)"),
         (good, "typed", "column 'y': there is no such column"),
         (good, "secret", "column 'y'"),

@@ -245,7 +245,7 @@ def test_a_table_of_ones_own_gets_its_mapping_where_it_stands(
     [
         (["--out", "x"], "give either RAW, a file or the URL of a database, or --config"),
         (["a.csv", "--config", "party.toml", "--out", "x"], "give either RAW"),
-        (["postgresql://h/d", "--out", "x"], "say which `table`"),
+        (["postgresql://h/d", "--out", "x"], "name the `table`"),
         (["mongodb://h/d", "--table", "a", "--out", "x"], "cannot read from mongodb://"),
         (["a.csv"], "--out is missing"),
         (["nowhere.csv", "--out", "x"], "there is no such file"),

@@ -160,7 +160,7 @@ def test_what_is_wrong_is_one_line(files: Any) -> None:
     assert "query: two columns are 'Sex'" in refused(files=files, query="SELECT sex, 1 AS Sex FROM people")
     assert "query: not valid SQL in line 2" in refused(files=files, query="SELECT *\nFROM visits WHERE (year = 1")
     assert "where: Binder Error" in refused(files=files, query=JOIN, where="nothing = 1")
-    assert "where: no SELECT may stand" in refused(files=files, query=JOIN, where="year IN (SELECT 1)")
+    assert "where: a condition must not contain SELECT" in refused(files=files, query=JOIN, where="year IN (SELECT 1)")
     assert "consent: there is no column 'agred' (did you mean 'agreed'?)" in refused(
         files=files, query=JOIN, consent="agred"
     )
@@ -170,14 +170,14 @@ def test_what_is_wrong_is_one_line(files: Any) -> None:
 @pytest.mark.parametrize(
     ("given", "complaint"),
     [
-        ({}, "source: say where the rows are"),
+        ({}, "source: is missing; name a file or the URL of a database"),
         ({"files": {"a": "x"}}, "write one"),
-        ({"files": {"a": "x"}, "query": "SELECT 1", "source": "y"}, "there is a `source` already"),
+        ({"files": {"a": "x"}, "query": "SELECT 1", "source": "y"}, "cannot be combined with `source`"),
         ({"files": {"a b": "x"}, "query": "SELECT 1"}, "a name of letters"),
         ({"files": {"a": "x", "A": "x"}, "query": "SELECT 1"}, "differ only in case"),
         ({"files": {"a": "postgresql://x/y"}, "query": "SELECT 1"}, "not a URL"),
-        ({"source": "x", "table": "t", "query": "SELECT 1"}, "the query says which tables"),
-        ({"source": "x", "consent": {"column": "a", "yes": ["?"]}}, "no consent"),
+        ({"source": "x", "table": "t", "query": "SELECT 1"}, "cannot be combined with `query`"),
+        ({"source": "x", "consent": {"column": "a", "yes": ["?"]}}, "never a consent"),
         ({"source": "x", "consent": {"column": "a", "yes": []}}, "at least 1"),
     ],
 )

@@ -90,7 +90,7 @@ def test_many_attributes_and_levels(spark: Any, tmp_path: Path) -> None:
 
 def test_what_is_wrong_is_one_line(spark: Any, parquet: Path) -> None:
     cases = [
-        ("spark://local", None, "say which `table` it is"),
+        ("spark://local", None, "name the `table`"),
         ("spark://local", "visits", "there is no such table"),
         ("spark://local", "/nowhere/at/all", "PATH_NOT_FOUND"),
         ("spark://127.0.0.1:1", "visits", "cannot reach the master: Connection refused"),

@@ -90,7 +90,9 @@ def test_names_that_differ_in_capitals_only_are_told_with_what_to_do() -> None:
     pairs = "'Length' (ours) and 'LENGTH' (theirs), 'Sex' (ours) and 'sex' (theirs) differ in capitals only"
     assert [*one.summary()][-1] == f"{pairs}: {way} the other's schema"
     for target in (None, "Sex", "sex"):
-        with pytest.raises(InputError, match=r"^the target .*: 'Sex' \(ours\) and 'sex' \(theirs\) differ .* --force"):
+        with pytest.raises(
+            InputError, match=r"^the two targets .*: 'Sex' \(ours\) and 'sex' \(theirs\) differ .* --force"
+        ):
             merge(ours if target else Schema(ours.attributes, "Sex"), Schema(theirs.attributes, "sex"), target)
     with pytest.raises(InputError, match=r"no column in common: ours has 'Sex'; 'Sex' .* --force"):
         merge(Schema({"Sex": ("F",)}), Schema({"sex": ("F",)}))
@@ -162,7 +164,7 @@ def test_the_command_on_typed_proposals(
         digests.append(shown.out.split()[-1])
         assert "bounds differ: the wider ones are taken: columns 'age', 'kg', 'seen'" in shown.err
         assert "column 'age': high" not in shown.err
-        assert "write one into both, and merge again" in shown.err
+        assert "write one type into both schemas, and merge again" in shown.err
     assert digests[0] == digests[1]
     assert Path("ours-merged.toml").read_bytes() == Path("theirs-merged.toml").read_bytes()
     merged = schema.load(Path("ours-merged.toml"))

@@ -112,16 +112,16 @@ def test_ranges_are_those_of_pandas(edges: list[int], x: int) -> None:
         ({"type": "integer", "low": 2, "high": 2}, "low must be below high"),
         ({"type": "integer", "low": 0, "high": 10**9}, "more than 65536 categories"),
         ({"type": "real", "low": -1e9, "high": 1e9, "width": 1}, "more than 65536 categories"),
-        ({**AGE, "width": 3}, "edges and width are two ways to count"),
+        ({**AGE, "width": 3}, "edges and width exclude each other"),
         ({**AGE, "edges": [40, 18]}, "edges: must increase, but 18 follows 40"),
         ({**AGE, "edges": [111]}, "edges must lie between 0 and 110"),
         ({"type": "date", "low": "1.1.2024", "high": "2024-01-01"}, "low: must be a day such as 2026-01-31"),
         ({"type": "date", "low": "1001-01-01", "high": "8999-12-31", "granularity": "day"}, "more than 65536"),
-        ({"type": "date", "age_at": "2024-01-01"}, "age_at needs edges or a width"),
+        ({"type": "date", "age_at": "2024-01-01"}, "age_at needs either edges or a width"),
         ({"type": "date", "age_at": "2024-01-01", "edges": [500]}, "ages are from 1 to 129"),
         ({"type": "time", "edges": ["25:00"]}, 'must be a time such as "06:30"'),
         ({"type": "category"}, "a category needs values, or groups"),
-        ({"type": "category", "values": ["a", "a"]}, "stands twice"),
+        ({"type": "category", "values": ["a", "a"]}, "is listed twice"),
         ({"type": "category", "values": ["abc"], "prefix": 2}, "longer than the 2 letters"),
         ({"type": "category", "values": ["a"], "groups": {"b": ["a"]}}, "'a' is in two groups"),
         ({"type": "flag", "values": ["a"]}, "values: unknown key"),
@@ -197,7 +197,7 @@ def test_merging_knows_types() -> None:
     assert merged.schema.keys == ("id",)
     assert "day" not in merged.schema.attributes
     texts = [note.text for note in merged.notes]
-    assert any("ours says 'category', theirs" in text or "ours says 'integer', theirs" in text for text in texts)
+    assert any("our schema has type 'category'" in text or "our schema has type 'integer'" in text for text in texts)
     assert merged.schema.digest() == merge(theirs, ours).schema.digest()
 
 

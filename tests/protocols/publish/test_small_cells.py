@@ -152,7 +152,7 @@ def test_noisy_cells_are_hidden_by_their_noisy_rows_alone(profile: Profile, nois
 def test_what_does_not_fit_is_refused() -> None:
     assert CellProblem(1, 2, 4, "public").cells == 1
     for fields, words in (
-        ({"threshold": 2}, "at least 3, or a hidden cell would tell its count"),
+        ({"threshold": 2}, "at least 3, or a hidden cell would disclose its count"),
         ({"threshold": 10}, "at most 9 rows of a party"),
         ({"threshold": 19, "against": "public"}, "at most 18 rows in all"),
         ({"cells": 0}, "a cell"),

@@ -406,7 +406,7 @@ def test_what_cannot_be_is_refused(change: dict[str, Any], why: str) -> None:
 def test_no_table_is_dealt_that_is_too_large() -> None:
     counts = RowCounts((2,), 2, np.array([[0]]), np.array([1]))
     counts.distinct = lambda: np.array([[0, 1, 1 << 25]])  # type: ignore[method-assign]
-    with pytest.raises(InputError, match="too many to be dealt"):
+    with pytest.raises(InputError, match="too many for several trees"):
         Partitioned((2,), 2, counts, 2, b"key")
 
 

@@ -65,7 +65,7 @@ class CellRules:
         if self.threshold is not None and self.threshold < 2:
             raise InputError(f"the threshold must be at least 2, not {self.threshold}")
         if not sums and (self.dominance is not None or self.p_percent is not None):
-            raise InputError("dominance and p-percent are about sums: say which column is summed")
+            raise InputError("dominance and p-percent are rules for sums; name the column to sum")
         if self.dominance is not None:
             n, k = self.dominance
             if not 1 <= n <= 100 or not 0 < k < 100:

@@ -157,8 +157,8 @@ def _change(tables: Linked, price: Floats, cell: int, direction: int, distance: 
     )
     if solution.x is None:
         raise InputError(
-            "a sensitive cell cannot be left in the doubt that the rules ask for, even if every cell is hidden: "
-            "ask for less, or make larger cells"
+            "even with every cell hidden, a sensitive cell could be computed more exactly than the rules allow; "
+            "weaken the rules, or make larger cells"
         )
     return np.asarray(solution.x[:size] - solution.x[size:])
 
@@ -205,10 +205,15 @@ def axes_of(text: str) -> Axes:
     """Return the columns of a table from its name, `county` or `county*benefit`; raise InputError for other forms."""
     names = [name.strip() for name in text.split("*")]
     if not 1 <= len(names) <= 2 or not all(names) or len(set(names)) < len(names):
-        raise InputError(f"{quoted(text)} is no table: write one column, or two as county*benefit")
+        raise InputError(f"{quoted(text)} is not a table; write one column, or two as county*benefit")
     return names[0], names[1] if len(names) == 2 else None
 
 
 def masks(tables: Linked, hidden: Mask) -> list[NDArray[np.bool_]]:
-    """Return the hidden cells of each table, bool[rows, columns]."""
+    """Return the hidden cells of each table, bool[rows, columns].
+
+    Args:
+        tables: The linked tables.
+        hidden: Which cells of the common system are hidden, bool[cells].
+    """
     return [hidden[indices] for indices in tables.places]

@@ -12,7 +12,12 @@ HIDDEN = "x"
 
 
 def spelled(units: int, digits: int) -> str:
-    """Return a number in units of 10^-digits, with that many digits after the point."""
+    """Return a fixed-point number as text, with all its decimals.
+
+    Args:
+        units: The number in units of 10^-digits.
+        digits: Number of digits after the point.
+    """
     whole, rest = divmod(units, 10**digits)
     return f"{whole}.{rest:0{digits}}" if digits else str(whole)
 

@@ -89,7 +89,10 @@ def tabulate(rows: RowQuery, by: str, across: str | None, summed: str | None = N
     for name, values, places in zip(names, table.values, table.codes, strict=False):
         axis = in_order(values)
         if TOTAL in axis:
-            raise InputError(f"{rows.engine.place}, column {quoted(name)}: {quoted(TOTAL)} is the name of the totals")
+            raise InputError(
+                f"{rows.engine.place}, column {quoted(name)}: {quoted(TOTAL)} is a value of the column "
+                f"and the name of the totals; rename the value"
+            )
         order = {value: i for i, value in enumerate(axis)}
         axes.append(axis)
         codes.append(np.array([order[value] for value in values], dtype=np.int64)[places])
@@ -99,7 +102,7 @@ def tabulate(rows: RowQuery, by: str, across: str | None, summed: str | None = N
     if (shape[0] + 1) * (shape[1] + 1) > MOST_CELLS:
         raise InputError(f"a table of {shape[0]} x {shape[1]} cells is too large: at most {MOST_CELLS}, totals too")
     if across is not None and shape[1] == 1:
-        raise InputError(f"{rows.engine.place}, column {quoted(across)}: it has one value only: leave it out")
+        raise InputError(f"{rows.engine.place}, column {quoted(across)}: has only one value; leave this column out")
     counts = with_totals(_summed(codes, table.counts, shape))
     titles = [*axes[0], TOTAL], [*axes[1], TOTAL] if across is not None else [TOTAL]
     if summed is None:
@@ -132,7 +135,10 @@ def _numbers(values: list[str], place: str) -> tuple[Counts, int]:
         if not number.is_finite():
             raise InputError(f"{place}: {quoted(text)} is not a number")
         if number < 0:
-            raise InputError(f"{place}: {quoted(text)} is negative; the rules are about contributions of 0 and more")
+            raise InputError(
+                f"{place}: {quoted(text)} is negative; the rules need numbers of 0 or more; leave out "
+                f"--dominance and --p-percent, or correct the number"
+            )
         if number >= LARGEST:
             raise InputError(f"{place}: {quoted(text)} is too large")
         parsed.append(number.normalize())

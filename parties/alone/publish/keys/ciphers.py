@@ -64,7 +64,12 @@ class Deterministic(CellCipher):
         self._cipher = AESSIV(key)
 
     def seal(self, plain: bytes, associated: bytes) -> bytes:
-        """Return the synthetic initialisation vector, 16 bytes, and a ciphertext of the length of `plain`."""
+        """Return the synthetic initialisation vector, 16 bytes, and a ciphertext of the length of `plain`.
+
+        Args:
+            plain: Text to encrypt.
+            associated: Data that are authenticated but not encrypted.
+        """
         return self._cipher.encrypt(plain, [associated])
 
     @override
@@ -82,7 +87,13 @@ class Randomised(CellCipher):
         self._cipher = AESGCMSIV(key)
 
     def seal(self, plain: bytes, associated: bytes, nonce: bytes | None = None) -> bytes:
-        """Return the nonce of 12 bytes (default: random), a ciphertext as long as `plain`, and a tag of 16 bytes."""
+        """Return the nonce of 12 bytes (default: random), a ciphertext as long as `plain`, and a tag of 16 bytes.
+
+        Args:
+            plain: Text to encrypt.
+            associated: Data that are authenticated but not encrypted.
+            nonce: 12 bytes for a test vector; None draws a random one.
+        """
         nonce = secrets.token_bytes(NONCE_BYTES) if nonce is None else nonce
         return nonce + self._cipher.encrypt(nonce, plain, associated)
 

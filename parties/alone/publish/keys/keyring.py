@@ -251,7 +251,12 @@ def read_master(path: Path) -> bytes:
 
 
 def make_keyring(path: Path, master: bytes) -> None:
-    """Create a key file without keys of columns; never overwrite a file."""
+    """Create a key file without keys of columns; never overwrite a file.
+
+    Args:
+        path: File to create; an existing file is refused.
+        master: Master key, 32 bytes, that wraps the keys.
+    """
     refuse_existing(path)
     files.create_private(path, b"")
     try:

@@ -40,7 +40,7 @@ class Layout:
                 return slice(start, start + len(hierarchy.values))
             start += len(hierarchy.values)
         names = listed(h.column for h in self.sensitive) or "none"
-        raise InputError(f"{quoted(column)} is not a sensitive column of the plan; there is {names}")
+        raise InputError(f"{quoted(column)} is not a sensitive column of the plan; the sensitive columns are: {names}")
 
     def hierarchy(self, column: str) -> Hierarchy:
         """Return the hierarchy of a sensitive column."""

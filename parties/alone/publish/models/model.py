@@ -94,7 +94,12 @@ class KAnonymity(PrivacyModel):
 
 
 def fitting(classes: Classes, models: Sequence[PrivacyModel]) -> Fits:
-    """Return whether each class fits all models, bool[classes]."""
+    """Return whether each class fits all models, bool[classes].
+
+    Args:
+        classes: Counts of each class.
+        models: Privacy models of the plan.
+    """
     fits = np.ones(len(classes), dtype=bool)
     for model in models:
         fits &= model.fits(classes)

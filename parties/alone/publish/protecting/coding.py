@@ -32,13 +32,21 @@ class TopBottomCoding(Method):
     @model_validator(mode="after")
     def _has_bounds(self) -> TopBottomCoding:
         if (self.share is None) == (self.top is None and self.bottom is None):
-            raise ValueError("give top, bottom or both, or share")
+            raise ValueError("top-bottom-coding needs top, bottom or both, or share; give one of these")
         if self.top is not None and self.bottom is not None and self.bottom >= self.top:
             raise ValueError(f"bottom must be below top, and {self.bottom:g} is not below {self.top:g}")
         return self
 
     def run(self, rows: Rows, random: np.random.Generator) -> tuple[Rows, dict[str, Any]]:
-        """Return the rows with values within the bounds; raise InputError for a mean of fewer than three values."""
+        """Return the rows with values within the bounds; raise InputError for a mean of fewer than three values.
+
+        Args:
+            rows: The rows after the methods before.
+            random: Random generator of the method.
+
+        Returns:
+            The changed rows, and fields for the report.
+        """
         del random
         changed, figures = {}, {}
         for name in self.columns:

@@ -35,7 +35,15 @@ class LevelOfDetail(Method):
         return self
 
     def run(self, rows: Rows, random: np.random.Generator) -> tuple[Rows, dict[str, Any]]:
-        """Return the rows with small categories merged; raise InputError if the population lacks a value."""
+        """Return the rows with small categories merged; raise InputError if the population lacks a value.
+
+        Args:
+            rows: The rows after the methods before.
+            random: Random generator of the method.
+
+        Returns:
+            The changed rows, and fields for the report.
+        """
         del random
         changed, figures = {}, {}
         for name in self.columns:
@@ -47,7 +55,9 @@ class LevelOfDetail(Method):
             )
             joined = too_small(sizes, self.least)
             if joined.any() and self.other in values[~joined]:
-                raise InputError(f"column {quoted(name)}: {quoted(self.other)} is a category: give another other")
+                raise InputError(
+                    f"column {quoted(name)}: {quoted(self.other)} is already a category; set other to another name"
+                )
             column[present] = np.where(joined[codes], self.other, values[codes]).astype(object)
             changed[name] = column
             figures[name] = {"categories": len(values), "joined": int(joined.sum())}

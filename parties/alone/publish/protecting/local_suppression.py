@@ -45,15 +45,27 @@ class LocalSuppression(Method):
         return self
 
     def run(self, rows: Rows, random: np.random.Generator) -> tuple[Rows, dict[str, Any]]:
-        """Return the rows with `*` in some cells; raise InputError for fewer than k rows, or too many columns."""
+        """Return the rows with `*` in some cells; raise InputError for fewer than k rows, or too many columns.
+
+        Args:
+            rows: The rows after the methods before.
+            random: Random generator of the method.
+
+        Returns:
+            The changed rows, and fields for the report.
+        """
         del random
         names = self.columns or rows.quasi
         if not names:
-            raise InputError("columns: none is a quasi-identifier: name those that are to be alike")
+            raise InputError(
+                "columns: none is a quasi-identifier; give this role to the columns in which k rows must be alike"
+            )
         if len(names) > MOST_COLUMNS:
             raise InputError(f"columns: at most {MOST_COLUMNS}, not {len(names)}")
         if len(rows) < self.k:
-            raise InputError(f"{rows.place}: {len(rows)} rows, and {self.k} must be alike")
+            raise InputError(
+                f"{rows.place}: {len(rows)} rows, but k = {self.k} rows must be alike; give more rows or a smaller k"
+            )
         codes = np.stack([rows.codes([name]) for name in names], axis=1)
         hidden = suppressed(codes, self.k, [1 + self.importance.get(name, 0) for name in names])
         changed, counts = {}, {}

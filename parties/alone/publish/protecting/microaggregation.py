@@ -31,11 +31,22 @@ class Microaggregation(Method):
     by: Literal["mdav", "univariate"] = "mdav"
 
     def run(self, rows: Rows, random: np.random.Generator) -> tuple[Rows, dict[str, Any]]:
-        """Return the rows with the columns replaced by means; raise InputError for fewer than k rows."""
+        """Return the rows with the columns replaced by means; raise InputError for fewer than k rows.
+
+        Args:
+            rows: The rows after the methods before.
+            random: Random generator of the method.
+
+        Returns:
+            The changed rows, and fields for the report.
+        """
         del random
         values = rows.matrix(self.columns)
         if len(rows) < self.aggr:
-            raise InputError(f"{rows.place}: {len(rows)} rows, and a group needs {self.aggr}")
+            raise InputError(
+                f"{rows.place}: {len(rows)} rows, but a group needs aggr = {self.aggr}; give more rows "
+                f"or a smaller aggr"
+            )
         if self.by == "mdav":
             if len(rows) > MOST_ROWS:
                 raise InputError(f"{rows.place}: mdav takes at most {MOST_ROWS:,} rows, not {len(rows):,}")

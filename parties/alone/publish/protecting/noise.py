@@ -34,10 +34,18 @@ class Noise(Method):
         return self
 
     def run(self, rows: Rows, random: np.random.Generator) -> tuple[Rows, dict[str, Any]]:
-        """Return the rows with noise, rounded to the column's decimals; raise InputError for fewer than two rows."""
+        """Return the rows with noise, rounded to the column's decimals; raise InputError for fewer than two rows.
+
+        Args:
+            rows: The rows after the methods before.
+            random: Random generator of the method.
+
+        Returns:
+            The changed rows, and fields for the report.
+        """
         values = rows.matrix(self.columns)
         if len(values) < 2:
-            raise InputError(f"{rows.place}: noise needs two rows, to know how far they differ")
+            raise InputError(f"{rows.place}: noise needs at least two rows, to measure their variance")
         noisy = added(values, self.d, self.by == "correlated", self.transformed, random)
         changed = {
             name: spelled(np.round(column, _decimals(rows, name)))

@@ -41,11 +41,19 @@ class Pram(Method):
                     f"matrix: the probabilities of {quoted(value)} add up to {sum(line.values()):g}, not 1"
                 )
         if self.matrix is not None and self.model_fields_set & {"pd", "invariant"}:
-            raise ValueError("matrix says all: leave pd and invariant out")
+            raise ValueError("matrix already sets all probabilities; remove pd and invariant")
         return self
 
     def run(self, rows: Rows, random: np.random.Generator) -> tuple[Rows, dict[str, Any]]:
-        """Return the rows with redrawn values, missing ones unchanged; raise InputError if the matrix lacks a value."""
+        """Return the rows with redrawn values, missing ones unchanged; raise InputError if the matrix lacks a value.
+
+        Args:
+            rows: The rows after the methods before.
+            random: Random generator of the method.
+
+        Returns:
+            The changed rows, and fields for the report.
+        """
         changed, figures = {}, {}
         for name in self.columns:
             column = rows.column(name).copy()

@@ -53,12 +53,14 @@ NUMERIC = (Microaggregation, RankSwapping, TopBottomCoding, Noise)
 def methods_of(plan: PublishPlan) -> list[Method]:
     """Return the plan's methods in their order; raise InputError without methods, or with other measures."""
     if plan.models:
-        raise InputError("models: they are for smc publish anonymise: make a plan of its own with [[methods]]")
+        raise InputError("models: are for smc publish anonymise; write a separate plan with [[methods]]")
     if not plan.methods:
         raise InputError("methods: give at least one, such as local-suppression")
     for name, column in plan.columns.items():
         if any(getattr(column, rule) is not None for rule in (*Rule.model_fields, "mask")):
-            raise InputError(f"column {quoted(name)}: methods recode and mask nothing: leave out its rule or mask")
+            raise InputError(
+                f"column {quoted(name)}: methods use neither rules nor masks; remove them from this column"
+            )
     methods = []
     for settings in plan.methods:
         if settings.method not in METHODS:
@@ -70,10 +72,17 @@ def methods_of(plan: PublishPlan) -> list[Method]:
 
 
 def read(rows: RowQuery, plan: PublishPlan) -> Rows:
-    """Return all rows of a plan's columns, without identifiers; raise InputError without rows or a column."""
+    """Return all rows of a plan's columns, without identifiers; raise InputError without rows or a column.
+
+    Args:
+        rows: The source table.
+        plan: Names the columns to read.
+    """
     names = [name for name, column in plan.columns.items() if column.role != "identifier"]
     if not names:
-        raise InputError("columns: all are identifiers, so there is nothing to publish")
+        raise InputError(
+            "columns: every column is an identifier, so there is nothing to publish; give another role to a column"
+        )
     cells = [cell_of(rows, name).as_(f"c{i}") for i, name in enumerate(names)]
     pieces: list[list[Any]] = [[] for _ in names]
     for batch in rows.engine.batches(exp.Select().select(*cells).from_(rows.query.subquery("t"))):
@@ -88,7 +97,12 @@ def read(rows: RowQuery, plan: PublishPlan) -> Rows:
 
 
 def protect(source: Rows, plan: PublishPlan) -> tuple[Rows, dict[str, Any]]:
-    """Return the rows after all methods, and the report, ready for JSON; the InputError names the failing method."""
+    """Return the rows after all methods, and the report, ready for JSON; the InputError names the failing method.
+
+    Args:
+        source: The rows before all methods.
+        plan: Lists the methods in their order.
+    """
     random = private()
     methods, rows, steps = methods_of(plan), source, []
     numeric: list[str] = []

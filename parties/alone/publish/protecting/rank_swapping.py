@@ -23,7 +23,15 @@ class RankSwapping(Method):
     p: Annotated[float, Field(strict=True, gt=0, le=100)] = 5.0
 
     def run(self, rows: Rows, random: np.random.Generator) -> tuple[Rows, dict[str, Any]]:
-        """Return the rows with each column's values exchanged; missing values stay."""
+        """Return the rows with each column's values exchanged; missing values stay.
+
+        Args:
+            rows: The rows after the methods before.
+            random: Random generator of the method.
+
+        Returns:
+            The changed rows, and fields for the report.
+        """
         changed, not_swapped = {}, {}
         for name in self.columns:
             numbers = rows.numbers(name)

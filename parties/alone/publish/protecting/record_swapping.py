@@ -29,7 +29,15 @@ class RecordSwapping(Method):
     k: AtLeastTwo = 3
 
     def run(self, rows: Rows, random: np.random.Generator) -> tuple[Rows, dict[str, Any]]:
-        """Return the rows with areas exchanged; raise InputError if there is only one area."""
+        """Return the rows with areas exchanged; raise InputError if there is only one area.
+
+        Args:
+            rows: The rows after the methods before.
+            random: Random generator of the method.
+
+        Returns:
+            The changed rows, and fields for the report.
+        """
         at_risk = rows.class_sizes(rows.quasi) < self.k
         mixed = random.permutation(len(rows))
         wanted = mixed[np.argsort(~at_risk[mixed], kind="stable")]
@@ -45,7 +53,15 @@ class ConfidentialityEdit(Method):
     rate: Share = 0.05
 
     def run(self, rows: Rows, random: np.random.Generator) -> tuple[Rows, dict[str, Any]]:
-        """Return the rows with areas exchanged; raise InputError if there is only one area."""
+        """Return the rows with areas exchanged; raise InputError if there is only one area.
+
+        Args:
+            rows: The rows after the methods before.
+            random: Random generator of the method.
+
+        Returns:
+            The changed rows, and fields for the report.
+        """
         sizes = rows.class_sizes([self.column])
         areas = (1 / sizes).sum()
         probability = np.minimum(1.0, self.rate * len(rows) / areas / sizes)
@@ -77,7 +93,7 @@ def swapped(
         InputError: `similar` has the area, or there is only one area
     """
     if name in similar:
-        raise InputError("similar: must not have the column that is swapped")
+        raise InputError("similar: contains the swapped column; remove it")
     column = rows.column(name)
     areas = np.unique(column.astype(str), return_inverse=True)[1]
     if not len(areas) or areas.max() == 0:

@@ -25,9 +25,17 @@ class Sampling(Method):
     weight: Name = "weight"
 
     def run(self, rows: Rows, random: np.random.Generator) -> tuple[Rows, dict[str, Any]]:
-        """Return the sample; raise InputError if the column of weights exists already."""
+        """Return the sample; raise InputError if the column of weights exists already.
+
+        Args:
+            rows: The rows after the methods before.
+            random: Random generator of the method.
+
+        Returns:
+            The changed rows, and fields for the report.
+        """
         if self.weight in rows.columns:
-            raise InputError(f"weight: there is a column {quoted(self.weight)} already: give another name")
+            raise InputError(f"weight: there is a column {quoted(self.weight)} already; set weight to another name")
         strata = rows.codes(self.strata)
         mixed = random.permutation(len(rows))
         order = mixed[np.argsort(strata[mixed], kind="stable")]

@@ -56,7 +56,12 @@ def of_numbers(before: Floats, source: Floats, after: Floats) -> dict[str, Any]:
 
 
 def correlations_differ(source: Floats, after: Floats) -> float:
-    """Return the largest change of a correlation, for float[rows, columns] without missing values."""
+    """Return the largest change of a correlation, for float[rows, columns] without missing values.
+
+    Args:
+        source: Numbers before the methods, float64[rows, columns].
+        after: Numbers after the methods, in the same shape.
+    """
     if min(len(source), len(after)) < 2:
         return 0.0
     with np.errstate(invalid="ignore", divide="ignore"):

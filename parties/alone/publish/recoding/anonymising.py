@@ -45,7 +45,12 @@ class Outcome:
 
 
 def algorithm_of(cells: Cells, plan: PublishPlan) -> Algorithm:
-    """Return the plan's algorithm; by default flash, or mondrian if the lattice is too large."""
+    """Return the plan's algorithm; by default flash, or mondrian if the lattice is too large.
+
+    Args:
+        cells: Distinct rows of the table, coded.
+        plan: The plan, which may name an algorithm.
+    """
     if plan.algorithm is not None:
         return plan.algorithm
     return "flash" if plan.local or searchable(cells) else "mondrian"
@@ -219,13 +224,18 @@ def _refuse_identifiers(rows: RowQuery, others: Sequence[str], number: int) -> N
     for name, count in zip(others, counts, strict=True):
         if count == number:
             raise InputError(
-                f"column {quoted(name)} has another value in each of the {number} rows, so it identifies them: "
-                "give it the role identifier, or quasi-identifier"
+                f"column {quoted(name)} has a different value in each of the {number} rows, so it identifies them; "
+                f"set its role to identifier or quasi-identifier"
             )
 
 
 def order_of(columns: Mapping[str, ColumnPlan], rows: RowQuery) -> list[str]:
-    """Return the published columns, in the order of the table: identifiers only if they are masked."""
+    """Return the published columns, in the order of the table: identifiers only if they are masked.
+
+    Args:
+        columns: Plans of the columns by name.
+        rows: The table.
+    """
     published = {name for name, column in columns.items() if column.shown}
     return [
         *(name for name in rows.types if name in published),

@@ -90,10 +90,14 @@ def counted_among(
 
 
 def spans_of(hierarchy: Hierarchy, labels: Sequence[str]) -> list[Span]:
-    """Return the spans of published labels of a column.
+    """Return for each published label of a column the set of values that it covers.
 
-    If one level has all labels, the spans are of the lowest such level. Otherwise each is of the highest level that has
-    its label.
+    If one level of the hierarchy has all labels, the lowest such level is used. Otherwise each label is looked up at
+    the highest level that has it.
+
+    Args:
+        hierarchy: Hierarchy of the column.
+        labels: Published labels.
     """
     known = [set(names) for names in hierarchy.labels]
     common = next((level for level, names in enumerate(known) if names.issuperset(labels)), None)

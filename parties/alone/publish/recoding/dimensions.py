@@ -56,7 +56,12 @@ def curve(
 
 
 def first(cells: Cells, number: int) -> Cells:
-    """Return the table with only its first quasi-identifiers."""
+    """Return the table with only its first quasi-identifiers.
+
+    Args:
+        cells: Distinct rows of the table, coded.
+        number: Number of quasi-identifiers to keep.
+    """
     columns, counts = reduced(np.concatenate([cells.quasi[:number], cells.sensitive]), cells.counts)
     public = None if cells.public is None else reduced(cells.public[0][:number], cells.public[1])
     return Cells(

@@ -155,6 +155,6 @@ def unreachable(whole: Classes, models: Sequence[PrivacyModel], most: int) -> In
     reached = failing.reached(whole)
     nearest = " to ".join(f"{x:.6g}" for x in reached) if isinstance(reached, list) else f"{reached:.6g}"
     return InputError(
-        f"{failing.words} cannot be reached with at most {most} rows suppressed: all {rows} rows as one class reach "
-        f"{nearest}, the nearest that works"
+        f"{failing.words} is impossible with at most {most} suppressed rows: even all {rows} rows as one class reach "
+        f"only {nearest}; ask for that"
     )

@@ -48,7 +48,9 @@ def mondrian(
     if not cells.rows:
         raise InputError("the table has no rows")
     if relaxed and any(model.name == "presence" for model in models):
-        raise InputError("presence needs classes that do not overlap: use mondrian, or an algorithm on the lattice")
+        raise InputError(
+            "presence needs classes that do not overlap; set algorithm to mondrian, flash, samarati or incognito"
+        )
     space = Space(cells, models, numeric or [False] * len(cells.hierarchies))
     members, counts = space.whole
     whole = space.classes(members, counts, np.zeros(len(members), dtype=np.int64), 1)

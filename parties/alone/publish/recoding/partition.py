@@ -141,9 +141,11 @@ def at_node(cells: Cells, rollup: Rollup, node: Node, fits: Fits) -> Partition:
 
 
 def tightened(cells: Cells, partition: Partition) -> Partition:
-    """Return the same classes with the smallest box around the rows of each: local recoding.
+    """Return the same classes with local recoding: each class gets the smallest box that contains its rows.
 
-    Raise InputError with a public table: local recoding would disclose that its other people are absent.
+    Args:
+        cells: Distinct rows of the table, coded.
+        partition: The classes before.
     """
     if cells.public is not None:
         raise InputError("local recoding discloses who is absent, so presence cannot be bounded: set local = false")
@@ -178,13 +180,23 @@ def around(cells: Cells, members: Counts, numbers: Sequence[np.ndarray | None]) 
 
 
 def range_of(low: float, high: float) -> Span:
-    """Return the span of a range of numbers."""
+    """Return the span of a range of numbers.
+
+    Args:
+        low: Smallest number of the range.
+        high: Largest number of the range.
+    """
     label = f"{low:.12g}" if low == high else f"[{low:.12g}, {high:.12g}]"
     return Span(label, 0, low, high, True)
 
 
 def numbers_of(cells: Cells, wanted: Sequence[bool]) -> list[np.ndarray | None]:
-    """Return the values of each wanted column as numbers, float64[values]; None if some are not numbers."""
+    """Return the values of each wanted column as numbers, float64[values]; None if some are not numbers.
+
+    Args:
+        cells: Distinct rows of the table, coded.
+        wanted: For each column whether it is wanted.
+    """
     numbers: list[np.ndarray | None] = []
     for hierarchy, want in zip(cells.hierarchies, wanted, strict=True):
         values = [number(value) for value in hierarchy.values] if want else [None]
@@ -193,7 +205,12 @@ def numbers_of(cells: Cells, wanted: Sequence[bool]) -> list[np.ndarray | None]:
 
 
 def certainty(cells: Cells, partition: Partition) -> dict[str, float]:
-    """Return the average normalised certainty penalty of each column, from 0 to 1; a suppressed row costs 1."""
+    """Return the average normalised certainty penalty of each column, from 0 to 1; a suppressed row costs 1.
+
+    Args:
+        cells: Distinct rows of the table, coded.
+        partition: The classes and their boxes.
+    """
     sizes = np.bincount(partition.classes + 1, weights=partition.counts, minlength=len(partition.boxes) + 1)
     penalties_by_column = {}
     columns = list(zip(*partition.boxes, strict=True)) or [()] * len(cells.hierarchies)

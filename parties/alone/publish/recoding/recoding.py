@@ -99,7 +99,12 @@ class Recoding:
         }
 
     def hierarchy(self, name: str, values: Sequence[str]) -> Hierarchy:
-        """Return a column's hierarchy for these values; raise InputError if one does not fit its tree or rule."""
+        """Return a column's hierarchy for these values; raise InputError if one does not fit its tree or rule.
+
+        Args:
+            name: Name of the column.
+            values: Distinct values of the column as text.
+        """
         column = dict(self.columns[name])
         paths = column.pop("paths", None)
         if paths is None:

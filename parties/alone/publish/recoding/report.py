@@ -55,7 +55,12 @@ def report_of(data: Mapping[str, Any]) -> Report:
 
 
 def to_html(data: Mapping[str, Any], name: str) -> str:
-    """Return the report on the rows called `name` as an HTML document."""
+    """Return the report as an HTML document.
+
+    Args:
+        data: The report.
+        name: Name of the table, for the title.
+    """
     page, levels = Report(data), data.get("levels", {})
     page.section("models", key="models")
     rows = [(m["model"], "holds" if m["holds"] else "fails", figure(m["reached"])) for m in data["models"]]

@@ -23,11 +23,19 @@ ROUNDS = 3  # of the search for two distant rows, each time the farthest from th
 
 
 def topdown(cells: Cells, models: Sequence[PrivacyModel], numeric: Sequence[bool] = ()) -> Partition:
-    """Return the partition; for `numeric` and errors see `mondrian`."""
+    """Return the classes of the top-down algorithm. Raise InputError as `mondrian` does.
+
+    Args:
+        cells: Distinct rows of the table, coded.
+        models: Privacy models that each class must satisfy.
+        numeric: For each column whether it is cut as numbers.
+    """
     if not cells.rows:
         raise InputError("the table has no rows")
     if any(model.name == "presence" for model in models):
-        raise InputError("presence needs classes that do not overlap: use mondrian, or an algorithm on the lattice")
+        raise InputError(
+            "presence needs classes that do not overlap; set algorithm to mondrian, flash, samarati or incognito"
+        )
     space = Space(cells, models, numeric or [False] * len(cells.hierarchies))
     k = max([model.k for model in models if isinstance(model, KAnonymity)], default=1)
     whole = space.of_parts([space.whole])

@@ -61,7 +61,14 @@ class Discernibility(Utility):
         return float((classes.sizes.astype(np.float64) ** 2).sum())
 
     def loss(self, node: Node, groups: ValueCodes, classes: Classes, fits: Fits) -> float:
-        """Return the sum of squares, and all rows for each suppressed row."""
+        """Return the sum of the squared class sizes; a suppressed row counts as many rows as the table has.
+
+        Args:
+            node: Level of each column.
+            groups: Class of each distinct row.
+            classes: Counts of each class.
+            fits: Which classes satisfy the models.
+        """
         sizes = classes.sizes.astype(np.float64)
         return float((sizes[fits] ** 2).sum() + sizes[~fits].sum() * self.rows)
 
@@ -76,7 +83,14 @@ class AverageClass(Utility):
         return (self.rows - self.most) / max(len(classes), 1)
 
     def loss(self, node: Node, groups: ValueCodes, classes: Classes, fits: Fits) -> float:
-        """Return the rows for each class; all rows if none is published."""
+        """Return the average size of a published class; the number of all rows if no class is published.
+
+        Args:
+            node: Level of each column.
+            groups: Class of each distinct row.
+            classes: Counts of each class.
+            fits: Which classes satisfy the models.
+        """
         fits = fits & (classes.sizes > 0)
         return float(classes.sizes[fits].sum() / fits.sum()) if fits.any() else float(self.rows)
 
@@ -143,7 +157,13 @@ class Entropy(_ByCell):
 
     @staticmethod
     def prices(hierarchy: Hierarchy, codes: ValueCodes, cells: Cells) -> list[Floats]:
-        """Return the entropy of the values in each group."""
+        """Return the entropy of the values in each group.
+
+        Args:
+            hierarchy: Hierarchy of the column.
+            codes: Codes of the distinct rows.
+            cells: Distinct rows of the table with their numbers of rows.
+        """
         rows = np.bincount(codes, weights=cells.counts, minlength=len(hierarchy.values))
         bits = np.where(rows > 0, rows * np.log2(np.where(rows > 0, rows, 1)), 0.0)
         prices = []
@@ -160,7 +180,13 @@ UTILITIES: dict[str, type[Utility]] = {
 
 
 def utility_of(name: str, cells: Cells, most: int) -> Utility:
-    """Return the measure of this name; raise InputError for another name."""
+    """Return the measure of this name; raise InputError for another name.
+
+    Args:
+        name: Name in the plan, such as ncp.
+        cells: Distinct rows of the table, coded.
+        most: Largest allowed number of suppressed rows.
+    """
     if name not in UTILITIES:
         hint = instead(name, UTILITIES)
         raise InputError(f"{quoted(name)} is not a measure of utility{hint}")

@@ -95,7 +95,12 @@ def packed(bits: BitMatrix) -> bytes:
 
 
 def packed_bytes(width: int, numbers: int) -> int:
-    """Return the length of a packed bit matrix in bytes."""
+    """Return the length of a packed bit matrix in bytes.
+
+    Args:
+        width: Bits of a number.
+        numbers: Number of numbers.
+    """
     return (width * numbers + 7) // 8
 
 

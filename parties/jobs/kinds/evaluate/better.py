@@ -49,7 +49,7 @@ class Better(Scoring):
         rows, than = self.settings.max_rows, required(self.settings.than, "evaluate better.than")
         judging.check_rows(rows)
         if than == self.settings.scores:
-            raise InputError("than: name another column than that of scores")
+            raise InputError("than: is also the column of scores; name another column")
         first, second = self.scored(self.settings.scores), self.scored(than)
         numbers = 2 * (len(first.edges) - 1)
 

@@ -56,7 +56,9 @@ class Drift(Release):
         sizes = [len(self.where.values(column, self.schema)) for column in columns]
         for column, size in zip(columns, sizes, strict=True):
             if size < 2:
-                raise InputError(f"columns: {quoted(column)} has one value only: nothing can differ")
+                raise InputError(
+                    f"columns: {quoted(column)} has only one value, so the tables cannot differ; leave the column out"
+                )
         if sum(sizes) > MOST_VALUES:
             raise InputError(f"columns: they have {sum(sizes):,} values, at most {MOST_VALUES:,} are compared")
         ends = np.cumsum(sizes)[:-1]

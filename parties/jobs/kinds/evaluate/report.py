@@ -81,7 +81,13 @@ class Report(Scoring):
         )
 
     def shown(self, state: Sequence[int], known: Scored, noise: Noise | None) -> Mapping[str, Any]:
-        """Return the result."""
+        """Return the result: areas, curves and tables that follow from the opened numbers.
+
+        Args:
+            state: The opened numbers, in the order of the cells.
+            known: Bins of the scores and the groups.
+            noise: Noise on each number; None if the numbers are exact.
+        """
         variance = 0.0 if noise is None else noise.variance
         noisy = np.array(state, dtype=np.int64).reshape(max(1, len(known.groups)), 2, -1)
         counts = consistent(noisy, 2 * self.settings.max_rows).astype(np.float64)

@@ -55,10 +55,11 @@ class PublishJoint(Recoded, StoppingKind):
 
     @classmethod
     def canonical(cls, settings: JointSettings, schema: Schema) -> PublishJoint:
-        """Return the task of these settings, with columns in the schema's order.
+        """Return the task with columns in the schema's order. Raise InputError if a setting is invalid.
 
-        Raises:
-            InputError: A setting does not fit the schema; the message names it.
+        Args:
+            settings: The settings as given, some perhaps missing.
+            schema: The agreed schema; it may have more columns.
         """
         task = cls(*cls.ordered(settings, schema))
         task.problem  # noqa: B018 (its checks)

@@ -73,7 +73,7 @@ class JointTable(BySchema):
         if party == 0 and (lacking := task.form.lacking):
             raise InputError(lacking)
         if task.form.lacks_file():
-            raise InputError("--out is missing: the sealed table is a file, to be given to who can open it")
+            raise InputError("--out is missing; name a file for the sealed table, which you then send to the analyst")
         counts, _ = task.rows_in_file(task.schema, task.layout.target)
         return task, task.layout.own_numbers(counts), list(task.form.remarks)
 
@@ -84,10 +84,11 @@ class JointTable(BySchema):
 
     @classmethod
     def canonical(cls, settings: JointTableSettings, schema: Schema) -> JointTable:
-        """Return the task of these settings. The schema may have more columns.
+        """Return the task with columns in the schema's order. Raise InputError if a setting is invalid.
 
-        Raises:
-            InputError: A setting does not fit the schema; the message names it.
+        Args:
+            settings: The settings as given, some perhaps missing.
+            schema: The agreed schema; it may have more columns.
         """
         named = {"by": required(settings.by, f"{cls.name}.by"), "across": settings.across, "sum": settings.summed}
         columns = {key: column for key, column in named.items() if column is not None}
@@ -95,13 +96,13 @@ class JointTable(BySchema):
         for key, column in columns.items():
             check_names(key, [column], schema.attributes)
             if key != "sum" and len(schema.attributes[column]) < 2:
-                raise InputError(f"{key}: {quoted(column)} has one value only: leave it out")
+                raise InputError(f"{key}: {quoted(column)} has only one value; leave the column out")
         if len(set(columns.values())) < len(columns):
             raise InputError("a column can be used once: by, across, or sum")
         if (settings.analyst is None) == (settings.epsilon is None):
             raise InputError(
-                "give epsilon, and both learn the numbers with noise, or the certificate that they are sealed to "
-                "(--to, analyst in a job): without either there is no table, with both there would be two"
+                "give either epsilon, for numbers with noise, or --to (analyst in a job), the certificate to which "
+                "the numbers are sealed; not both"
             )
         if settings.analyst is not None:
             settings = settings.model_copy(update={"analyst": analyst.canonical_text(settings.analyst)})
@@ -110,7 +111,8 @@ class JointTable(BySchema):
             for key, only in noisy.items():
                 if key in settings.model_fields_set and getattr(settings, key) != only:
                     raise InputError(
-                        f"{key}: with epsilon cells are shown or hidden by the noisy rows of both: leave it out"
+                        f"{key}: does not apply with epsilon, where noisy row counts decide which cells are hidden; "
+                        f"remove it"
                     )
             settings = settings.model_copy(update=noisy)
         task = cls(settings, Schema(schema.only(list(columns.values())).attributes))

@@ -85,17 +85,18 @@ class PublishLattice(Recoded):
 
     @classmethod
     def canonical(cls, settings: LatticeSettings, schema: Schema) -> PublishLattice:
-        """Return the task of these settings, with columns and rules in the schema's order.
+        """Return the task with columns and rules in the schema's order. Raise InputError if a setting is invalid.
 
-        Raises:
-            InputError: A setting does not fit the schema; the message names it.
+        Args:
+            settings: The settings as given, some perhaps missing.
+            schema: The agreed schema; it may have more columns.
         """
         from parties.alone.publish import rule_text
 
         ordered, used = cls.ordered(settings, schema)
         rules = {} if ordered.rules is None else rule_text.parse(ordered.rules)
         if more := [name for name in rules if name not in ordered.recode]:
-            raise InputError(f"rules: {quoted(more[0])} is no column to recode; these are {listed(ordered.recode)}")
+            raise InputError(f"rules: {quoted(more[0])} is not a column to recode; these are {listed(ordered.recode)}")
         values = used.attributes
         wanted = {}
         for name in ordered.recode:

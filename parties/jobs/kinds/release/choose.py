@@ -87,11 +87,15 @@ class Choose(Release):
         if settings.utility is None:
             return super().asked_columns(settings, schema)
         if settings.column is not None:
-            raise InputError("column: a utility names its columns itself: leave it out")
+            raise InputError("column: cannot be combined with utility, which names its own columns; remove column")
         if not (columns := parsed(settings.utility).columns(schema)):
-            raise InputError("utility: depends on no column: it is known without any row")
+            raise InputError(
+                "utility: depends on no column, so the answer is the same for any rows; name a column in it"
+            )
         if both := [column for column in columns if column in (settings.by or ())]:
-            raise InputError(f"by: the utility asks {quoted(both[0])}, so it makes no groups")
+            raise InputError(
+                f"by: {quoted(both[0])} is already in utility and cannot form groups; remove it from one of them"
+            )
         return (*(settings.by or ()), *columns)
 
     @classmethod
@@ -151,7 +155,7 @@ class Choose(Release):
         """
         table, prices, utility = self.settings.scores, self.settings.prices, self.settings.utility
         if [table, prices, utility].count(None) != 2:
-            raise InputError("scores: give either scores of candidates, or prices, or a utility")
+            raise InputError("scores: give one of scores, prices and utility")
         column, values = columns[-1], cells.domains[-1]
         if utility is not None:
             expressions = parsed(utility)
@@ -172,7 +176,7 @@ class Choose(Release):
             raise InputError(f"{key}: name 2 to {MOST_CANDIDATES} candidates, none twice")
         whole = Values(tuple(score for row in rows for score in row)).whole
         if max(map(abs, whole)) > MAX_UNITS:
-            raise InputError("scores: are too many units of their finest decimal: round them")
+            raise InputError("scores: have too many digits for exact sums; round them")
         return names, np.array(whole, dtype=np.int64).reshape(len(names), -1)
 
 

@@ -69,7 +69,7 @@ class Correlation(Release):
     def ask(self) -> Question:
         named = required(self.settings.numeric, "release correlation.numeric")
         if len(named) != 2:
-            raise InputError(f"numeric: a correlation is of two columns, {len(named)} are named")
+            raise InputError(f"numeric: a correlation needs two columns, not {len(named)}")
         cells = self.summed(*(self.settings.by or ()), *named)
         first, second = (self._values(column) for column in named)
         noise = self.noise(first.span**2 * second.span**2 * (2 if self.replaced else 1))
@@ -135,10 +135,17 @@ class _Range:
 
 
 def correlations(state: Sequence[int], first: Values, second: Values, noise: Noise | None) -> list[Mapping[str, Any]]:
-    """Return the correlation of each group; with noise also its least and greatest possible value.
+    """Return Pearson's correlation of each group; with noise also the smallest and largest possible correlation.
 
-    `state` has the nine sums for all groups, sum by sum, in units of both spans squared. A group has no value without
-    rows, or if all numbers of a column are equal.
+    Args:
+        state: The opened sums: nine numbers for each group, as an array of shape (9, groups), flattened. A row adds at
+            most span(first)^2 * span(second)^2 to all nine sums of its group.
+        first: Public bounds and numbers of the first column.
+        second: Public bounds and numbers of the second column.
+        noise: Noise on each sum; None if the sums are exact.
+
+    Returns:
+        One result for each group. `value` is None if the group has no rows, or if a column has only one value there.
     """
     unit = first.span**2 * second.span**2
     answers: list[Mapping[str, Any]] = []

@@ -41,7 +41,7 @@ class Count(Release):
     def ask(self) -> Question:
         predicates, rows, target = self.predicates, self.settings.max_rows, self.columns[0]
         if len(predicates) > MOST_PREDICATES:
-            raise InputError(f"where: {len(predicates)} predicates, at most {MOST_PREDICATES} are counted at once")
+            raise InputError(f"where: {len(predicates)} predicates, more than {MOST_PREDICATES}; ask in several jobs")
         counted = [Cells(self.schema, predicate) for predicate in predicates]
         for cells in counted:
             cells.check()

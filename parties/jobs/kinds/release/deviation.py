@@ -68,9 +68,15 @@ class Deviation(Release):
 
 
 def deviations(state: Sequence[int], values: Values, noise: Noise | None) -> list[Mapping[str, Any]]:
-    """Return deviation, variance and mean of each group; with noise also the least and greatest deviation.
+    """Return standard deviation, variance and mean of each group; with noise also the range of the deviation.
 
-    `state` has the three sums for all groups, sum by sum, in units squared. A group without rows has no value.
+    Args:
+        state: The opened sums: three for each group, as an array of shape (3, groups), flattened, in squared units.
+        values: Public bounds and numbers of the column.
+        noise: Noise on each sum; None if the sums are exact.
+
+    Returns:
+        One result for each group; its values are None if the group has no rows.
     """
     span = values.span
     wide = span * values.from_zero.unit  # b - a

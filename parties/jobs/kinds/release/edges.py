@@ -133,9 +133,13 @@ class Edges(Release):
 
 
 def cut(numbers: Numbers, parts: int) -> list[int]:
-    """Return the first group below which lie at least k / parts of all rows, for k = 1, ..., parts - 1.
+    """Return the groups at which edges divide the rows into equal parts.
 
-    The rows below a group are sums of noisy numbers. They are made monotone, and are at most all rows.
+    The k-th edge is the lowest group with at least k / parts of all rows below it, for k = 1, ..., parts - 1.
+
+    Args:
+        numbers: Noisy number of rows of each group, int64[groups].
+        parts: Number of equal parts.
     """
     below = np.concatenate([[0], np.maximum.accumulate(np.maximum(numbers.cumsum(), 0))])
     return [int(np.argmax(parts * below >= k * below[-1])) for k in range(1, parts)]

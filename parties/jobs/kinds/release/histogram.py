@@ -55,7 +55,13 @@ class Histogram(Release):
         )
 
     def shown(self, state: Sequence[int], cells: Cells, noise: Noise | None) -> Mapping[str, Any]:
-        """Return the result: every number clipped to its bounds, and their sum."""
+        """Return the result: each number with its interval, and their sum.
+
+        Args:
+            state: The opened numbers, in the order of the cells.
+            known: The cells and their values.
+            noise: Noise on each number; None if the numbers are exact.
+        """
         most = Fraction(2 * self.settings.max_rows)
         reach, reach_of_all = (None, None) if noise is None else (noise.reach(), noise.reach(cells.number))
         noisy = np.array(state, dtype=np.int64)

@@ -121,7 +121,7 @@ def _read(text: str) -> list[tuple[str, ...]]:
     sets = [tuple(name.strip() for name in part.split(",") if name.strip()) for part in text.split(";") if part.strip()]
     for names in sets:
         if not 1 <= len(names) <= MOST_WAYS:
-            raise InputError(f"sets: 1 to {MOST_WAYS} columns are counted together, not {len(names)}")
+            raise InputError(f"sets: 1 to {MOST_WAYS} columns can be counted together, not {len(names)}")
     if not sets:
         raise InputError("sets: name the columns that are counted together")
     return sets

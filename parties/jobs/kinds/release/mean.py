@@ -61,10 +61,16 @@ class Mean(Release):
 
 
 def means(state: Sequence[int], values: Values, noise: Noise | None) -> list[Mapping[str, Any]]:
-    """Return the mean of each group; with noise also its least and greatest possible value.
+    """Return the mean of each group; with noise also the smallest and largest possible mean.
 
-    `state` has the sums of x - a for all groups, in units, and then the sums of b - x. A group without rows has no
-    value.
+    Args:
+        state: The opened sums in units: for each group the excess above the lower bound, then for each group the
+            shortfall below the upper bound.
+        values: Public bounds and numbers of the column.
+        noise: Noise on each sum; None if the sums are exact.
+
+    Returns:
+        One result for each group; the mean is None if the group has no rows.
     """
     unit, span = values.from_zero.unit, values.span
 

@@ -97,7 +97,7 @@ class NaiveBayes(Release):
         classes = where.values(target, schema)
         if len(classes) < 2:
             what = "where" if len(schema.attributes[target]) > 1 else "target"
-            raise InputError(f"{what}: no two classes of {target!r} are left to tell apart")
+            raise InputError(f"{what}: no two classes of {target!r} remain to compare; change where or the schema")
         values = {column: where.values(column, schema) for column in columns}
         sizes = [len(wanted) for wanted in values.values()]
         noise = self.noise(len(columns) * (2 if self.replaced else 1))

@@ -50,7 +50,7 @@ class Table(Histogram):
     def ask(self) -> Question:
         for column in self.settings.within or ():
             if column not in (self.settings.by or ()):
-                raise InputError(f"within: {quoted(column)} is none of the columns of by")
+                raise InputError(f"within: {quoted(column)} is not one of the columns of by")
         return super().ask()
 
     @override

@@ -180,7 +180,7 @@ class Triangles(Release):
         """Return the two columns that hold an edge's vertices."""
         columns = self.named(self.settings)
         if len(columns) != 2:
-            raise InputError(f"columns: name the two that say which vertices a row joins, not {len(columns)}")
+            raise InputError(f"columns: name two, the vertices of each row's edge, not {len(columns)}")
         return columns[0], columns[1]
 
     @override

@@ -61,7 +61,13 @@ class Curve(Release):
         )
 
     def shown(self, state: Sequence[int], known: Times, noise: Noise | None) -> Mapping[str, Any]:
-        """Return the result: a curve for each arm, and the test if there are several."""
+        """Return the result: a survival curve for each arm, and a log-rank test if there are several arms.
+
+        Args:
+            state: The opened numbers, in the order of the cells.
+            known: Bins of time and the arms.
+            noise: Noise on each number; None if the numbers are exact.
+        """
         variance = 0.0 if noise is None else noise.variance
         noisy = np.array(state, dtype=np.int64).reshape(len(known.arms), 2, -1)
         counts = consistent(noisy, 2 * self.settings.max_rows).astype(np.float64)

@@ -46,7 +46,10 @@ class Chi2(Significance):
         if min(rows, across) < 2:
             raise InputError("columns: each must have two values at least")
         if rows * across > MOST_CELLS:
-            raise InputError(f"columns: {rows * across} combinations of values, at most {MOST_CELLS} are tested")
+            raise InputError(
+                f"columns: {rows * across} combinations of values, more than {MOST_CELLS}; choose "
+                f"columns with fewer values"
+            )
         bound = self.settings.max_rows
         learnt = f"whether {columns[0]} and {columns[1]} depend on each other in the rows of both tables"
         learnt += f"{self.rows_in_words} (chi-square, level {self.settings.level:g})"

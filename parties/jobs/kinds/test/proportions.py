@@ -23,5 +23,7 @@ class Proportions(Trend):
     @override
     def _scores(self, groups: tuple[str, ...]) -> list[int]:
         if len(groups) != 2:
-            raise InputError(f"by: two groups are compared, not {len(groups)}: say which in where, or use test trend")
+            raise InputError(
+                f"by: two groups are compared, not {len(groups)}: choose two with where, or use test trend"
+            )
         return [0, 1]

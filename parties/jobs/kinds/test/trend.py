@@ -106,9 +106,9 @@ class Trend(Significance):
     def _value(self, values: tuple[str, ...]) -> str:
         value: str | None = self.settings.value
         if len(values) < 2:
-            raise InputError("target: two values at least are needed")
+            raise InputError("target: needs at least two values")
         if value is None and len(values) != 2:
-            raise InputError(f"value: the outcome has {len(values)} values: name the one whose share is meant")
+            raise InputError(f"value: the outcome has {len(values)} values: name the value whose share is tested")
         if value is not None and value not in values:
             raise InputError(f"value: {quoted(value)} is not one of the outcome's values")
         return values[-1] if value is None else value
@@ -116,7 +116,7 @@ class Trend(Significance):
     def _scores(self, groups: tuple[str, ...]) -> list[int]:
         """Return the scores of the groups as integers from 0. A linear change of scores keeps the statistic."""
         if len(groups) < 2:
-            raise InputError("by: two groups at least are needed")
+            raise InputError("by: needs at least two groups")
         numbers = [decimal(group) for group in groups]
         if None in numbers:
             return list(range(len(groups)))

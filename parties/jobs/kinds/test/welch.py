@@ -57,7 +57,7 @@ class Welch(Significance):
             raise InputError("by: name another column than the one of numbers")
         cells = self.cells(by, column)
         if len(cells.domains[0]) != 2:
-            raise InputError(f"by: two groups are compared, not {len(cells.domains[0])}: say which in where")
+            raise InputError(f"by: two groups are compared, not {len(cells.domains[0])}; choose two with where")
         values = read(column, cells.domains[1], "a mean").from_zero
         bound, greatest = self.settings.max_rows, max(values.whole)
         if (bound * greatest**2).bit_length() > MOST_WIDTH:

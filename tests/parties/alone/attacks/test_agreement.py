@@ -51,6 +51,6 @@ def test_how_many_rows_agree() -> None:
 
 def test_too_many_values(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_PAIRS", 5)
-    with pytest.raises(InputError, match="'age': 3 values against 2 are too many"):
+    with pytest.raises(InputError, match="'age': 3 values times 2 of the other column are too"):
         agreement("age", ["1", "2", "3"], ["1", "2"])
     assert np.shape(agreement("age", ["1", "2"], ["1", "2"]).similar) == (2, 2)

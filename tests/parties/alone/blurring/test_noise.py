@@ -86,9 +86,9 @@ def test_private_noise_is_new_each_time() -> None:
         ((0.5, 1, 1), "low end below its high end, not 1 to 1"),
         ((0.5, 0, 1, 1.0), "confidence must be over 0 and below 1"),
         ((0.5, -1e200, 1e200), "a range must lie between -1e\\+100 and 1e\\+100"),
-        ((1e308, 0, 100), "privacy 1e\\+308 at confidence 0.95: choose numbers nearer to 1"),
-        ((1e-300, 0, 100), "choose numbers nearer to 1"),
-        ((0.5, 0, 1, 1e-300), "choose numbers nearer to 1"),
+        ((1e308, 0, 100), "privacy 1e\\+308 at confidence 0.95: the noise would be too large"),
+        ((1e-300, 0, 100), "choose privacy near 1 and confidence near 0.95"),
+        ((0.5, 0, 1, 1e-300), "choose privacy near 1 and confidence near 0.95"),
     ],
 )
 def test_numbers_that_make_no_sense(numbers: tuple[float, ...], words: str) -> None:

@@ -149,9 +149,9 @@ def test_behind_blurred_rows_are_the_true_rules(capsys: pytest.CaptureFixture[st
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (["--columns", "a,n"], "--columns: 'n' is blurred as a number, and rules are of categories"),
+        (["--columns", "a,n"], "--columns: 'n' is blurred as a number, but rules need categories; remove it"),
         (["--columns", "a,d"], "--columns: the plan has no column 'd'"),
-        (["--columns", "a"], "rules are of two columns of categories at least"),
+        (["--columns", "a"], "rules need at least two columns of categories"),
         (["--support", "0"], "0"),
         (["--support", "1.5"], "1.5"),
         (["--plan", "none.toml"], "none.toml"),

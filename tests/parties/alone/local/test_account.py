@@ -90,7 +90,7 @@ def test_what_is_told_again_costs_nothing_and_what_is_new_costs(place: Path) -> 
     other, same_way = planned(TOWN, question="other town")
     before = account.place(KEY).read_bytes()
     for refused in ((plan, mechanism, "Verona"), (other, same_way, "Padua")):
-        with pytest.raises(InputError, match=r"would spend epsilon 1, and 0.5 of 2.5 is left; no report was made"):
+        with pytest.raises(InputError, match=r"would spend epsilon 1, and 0.5 of 2.5 remains; no report was made"):
             account.charge(KEY, made, *refused)
     assert account.place(KEY).read_bytes() == before
     assert account.charge(KEY, made, plan, mechanism, "Trent").spent == 2 * one
@@ -115,7 +115,7 @@ def test_a_plan_bounds_its_reports(place: Path) -> None:
         charged = account.charge(KEY, made, plan, mechanism, value)
     assert charged.spent == 3 * Fraction(repr(mechanism.epsilon))
     assert len(charged.entries) == 1  # values that are drawn afresh are not told apart, and not marked
-    with pytest.raises(InputError, match="the plan allows 3 reports"):
+    with pytest.raises(InputError, match="all 3 reports that the plan allows"):
         account.charge(KEY, made, plan, mechanism, "40.0")
 
 
@@ -213,7 +213,7 @@ def test_deltas_add_up_and_have_a_total_of_their_own(place: Path) -> None:
     assert [one.spent_delta for one in charged] == [each, each, 2 * each]
     assert [one.spent for one in charged] == [1, 1, 2]
     before = account.place(KEY).read_bytes()
-    with pytest.raises(InputError, match=r"would spend delta 9\.9\d*e-07, and 5\.\d*e-07 of 2\.5e-06 is left"):
+    with pytest.raises(InputError, match=r"would spend delta 9\.9\d*e-07, and 5\.\d*e-07 of 2\.5e-06 remains"):
         account.charge(KEY, made, plan, mechanism, "14.0")
     assert account.place(KEY).read_bytes() == before
     assert account.charge(KEY, made, *planned(TOWN), "Padua").spent_delta == 2 * each  # which has none
@@ -241,7 +241,7 @@ def test_answers_drawn_afresh_have_a_delta_each(place: Path) -> None:
 def test_a_total_without_a_delta_has_none(place: Path) -> None:
     """Neither a key of before totals of delta, nor an account of before: its entries have none."""
     made, (plan, mechanism) = holder(2.0), planned(VISITS)
-    with pytest.raises(InputError, match=r"would spend delta 9\.9\d*e-07, and 0 of 0 is left"):
+    with pytest.raises(InputError, match=r"would spend delta 9\.9\d*e-07, and 0 of 0 remains"):
         account.charge(KEY, made, plan, mechanism, "12.0")
     account.charge(KEY, made, *planned(TOWN), "Padua")
     path = account.place(KEY)

@@ -51,5 +51,5 @@ def test_of_many_values_most_of_the_error_goes() -> None:
 def test_shares_that_need_not_add_up_are_not_projected() -> None:
     plan = LocalPlan(question="q", mechanism="mean", low=0.0, high=1.0, epsilon=1.0)
     made = plan.made()
-    with pytest.raises(InputError, match="--projected is for shares that add up to 1"):
+    with pytest.raises(InputError, match="need not add up to 1; remove --projected"):
         document(plan, made, made.estimate(np.array([3, 9])), 9, projected=True)

@@ -229,7 +229,8 @@ def test_a_table_that_grows_and_shrinks(capsys: Any) -> None:
     assert all(len(known) == 1 for known in signatures.values())
     people([(*PEOPLE[0][:3], "measles")])
     assert published() == 2
-    assert "1 rows have a new value that is not in their signature" in capsys.readouterr().err
+    refusal = "1 rows have a new sensitive value that is not in the signature of their class; their earlier value must"
+    assert refusal in capsys.readouterr().err
     assert Path("people.history").read_text() == before
 
 
@@ -237,12 +238,12 @@ def test_a_table_that_grows_and_shrinks(capsys: Any) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("m = 2\n", "", "history: m-invariance takes [history], with file, row and m"),
+        ("m = 2\n", "", "history: m-invariance needs [history] with file, row and m; add them"),
         ("m = 2\n", "m = 4\n", "column 'disease': there are 3 values, and m = 4 takes as many"),
-        ('role = "identifier"', 'role = "other"', "column 'name': no counterfeit could have a value there"),
-        ('role = "sensitive"', 'role = "quasi-identifier"', "of one sensitive column"),
-        ("[history]", '[[models]]\nmodel = "k-anonymity"\nk = 2\n[history]', "leave out others"),
-        ('row = "name"', 'row = "zip"', "column 'zip': two rows say the same"),
+        ('role = "identifier"', 'role = "other"', "column 'name': a counterfeit row would have no value"),
+        ('role = "sensitive"', 'role = "quasi-identifier"', "needs exactly one sensitive column"),
+        ("[history]", '[[models]]\nmodel = "k-anonymity"\nk = 2\n[history]', "excludes other models and methods"),
+        ('row = "name"', 'row = "zip"', "column 'zip': this column has one value in two rows"),
     ],
 )
 def test_one_line_for_what_is_wrong(old: str, new: str, message: str, capsys: Any) -> None:
@@ -267,4 +268,4 @@ def test_histories_do_not_mix(capsys: Any) -> None:
     assert smc("anonymise", "--plan", "plan.toml", "--out", "out.csv", "--force") == 0
     Path("growing.toml").write_text(PLAN)
     assert published() == 2
-    assert "is not m-invariant: begin a history of its own" in capsys.readouterr().err
+    assert "is not m-invariant; begin a new history file" in capsys.readouterr().err

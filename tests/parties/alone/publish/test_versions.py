@@ -62,7 +62,7 @@ def test_two_at_once_are_not_put_down_unseen_by_each_other(tmp_path: Path) -> No
 
     for before in (0, 1):
         first, second = load(path, "who"), load(path, "who")
-        with put_down(first, one), pytest.raises(InputError, match="publish this one anew"), put_down(second, one):
+        with put_down(first, one), pytest.raises(InputError, match="run the command again"), put_down(second, one):
             raise AssertionError
         assert known() == before + 1
     with pytest.raises(OSError, match="full"), put_down(load(path, "who"), one):
@@ -224,8 +224,8 @@ def test_who_comes_or_goes_alone(capsys: Any) -> None:
 @pytest.mark.parametrize(
     ("rows", "more", "message"),
     [
-        ([*PEOPLE, ("ann", "1", "30")], [], "column 'name': two rows say the same"),
-        ([*PEOPLE, ("", "1", "30")], [], "column 'name': a row has nothing there"),
+        ([*PEOPLE, ("ann", "1", "30")], [], "column 'name': this column has one value in two rows"),
+        ([*PEOPLE, ("", "1", "30")], [], "column 'name': this column is empty in a row"),
         (PEOPLE, ["--row", "nmae"], "there is no column 'nmae'"),
         (PEOPLE, ["--history", "zip.toml"], "chmod 600 zip.toml"),
     ],
@@ -288,7 +288,7 @@ def test_a_plan_can_require_a_history(capsys: Any) -> None:
     for known in ([], ["--history", "history.json", "--row", "age"]):
         assert smc(*later, *known) == 2
         shown = capsys.readouterr().err
-        assert "give --history, the file of its plan, and --row name" in shown
+        assert "give --history, the history file of its plan, and --row name" in shown
         assert shown.count("\n") == 1
     assert smc(*later, "--history", "mistyped.json", "--row", "name") == 2
     assert (
@@ -300,7 +300,7 @@ def test_a_plan_can_require_a_history(capsys: Any) -> None:
     for command in ("mask", "protect"):
         assert smc(command, "--plan", "zip.toml", "--out", "new.csv") == 2
         assert (
-            "zip.toml: history: only what smc publish anonymise, apply and invariant write" in capsys.readouterr().err
+            "zip.toml: history: only smc publish anonymise, apply and invariant can publish" in capsys.readouterr().err
         )
     assert not Path("new.csv").exists()
     assert smc(*later, "--history", "history.json", "--row", "name") == 0
@@ -330,4 +330,4 @@ def test_a_class_of_one_persons_rows(capsys: Any) -> None:
     assert "history.json: was begun with --person" in capsys.readouterr().err
     visits("ab?b")
     assert anonymise("zip.toml", *known) == 2
-    assert "column 'who': a row does not say whose it is" in capsys.readouterr().err
+    assert "column 'who': this column is empty in a row; name the person of each row" in capsys.readouterr().err

@@ -264,14 +264,14 @@ WRONG = [
     ({"bounds": ("0:1",)}, "bounds: there are 1 for 2 columns"),
     ({"bounds": ("1:1", "0:1")}, "bounds: '1:1' must be LOW:HIGH"),
     ({"bounds": ("0:inf", "0:1")}, "bounds: '0:inf' must be LOW:HIGH"),
-    ({"columns": ("x", "sex")}, "columns: the values that the schema gives 'sex' must be numbers, and 'male' is none"),
+    ({"columns": ("x", "sex")}, "columns: the values that the schema gives 'sex' must be numbers, but 'male' is not"),
     ({"columns": ("x", "z")}, "columns: 'z' is not an attribute of the schema"),
-    ({"where": "x = '?'"}, "columns: no number of 'x' is left"),
+    ({"where": "x = '?'"}, "columns: where leaves no number of 'x'"),
     ({"k": None, "method": "hybrid"}, "k: is missing; give it, or the method grid"),
-    ({"k": 5, "parts": 2}, "k: 5 clusters are more than the 4 cells of the grid"),
-    ({"iterations": 3}, "iterations: is for the method in-process"),
-    ({"shares": "even"}, "shares: is for the method in-process"),
-    ({"parts": 3, "method": "in-process"}, "parts: is for the method grid"),
+    ({"k": 5, "parts": 2}, "k: 5 clusters, but the grid has only 4 cells"),
+    ({"iterations": 3}, "iterations: applies to method in-process only"),
+    ({"shares": "even"}, "shares: applies to method in-process only"),
+    ({"parts": 3, "method": "in-process"}, "parts: applies to method grid only; remove it"),
 ]
 
 
@@ -309,7 +309,8 @@ def test_a_grid_has_a_million_cells_at_most() -> None:
     axes = [Axis.read(name, numbers, set(numbers), f"0:{2 * UNIT}") for name in "ab"]
     assert Grid.over(axes, 1000).cells == 10**6
     with pytest.raises(
-        InputError, match=r"^parts: the grid would have 1,002,001 cells, at most 1,000,000 are counted$"
+        InputError,
+        match=r"^parts: the grid would have 1,002,001 cells, more than 1,000,000; choose fewer parts or columns$",
     ):
         Grid.over(axes, 1001)
 

@@ -274,21 +274,21 @@ def of_model(fields: dict[str, Any]) -> dict[str, Any]:
         ({"scores": "logit"}, "scores: 'logit' goes from -3 to 8 in the schema, scores are from 0 to 1"),
         ({"scores": "sex"}, "scores: an order needs bounds"),
         ({"target": "stage"}, "target: 'stage' has 3 values"),
-        ({"target": "sex"}, "target_value: say which value of 'sex' means yes"),
+        ({"target": "sex"}, "target_value: name the value of 'sex' that means yes"),
         ({"target": None}, "target: is missing"),
         ({"scores": None}, "scores: name the column of scores, or give a model"),
         ({"scores": "sick"}, "name each column once"),
-        ({"where": "sick = yes"}, "where: the target is not restricted"),
+        ({"where": "sick = yes"}, "where: must not restrict the target"),
         ({"bins": 300}, "bins"),
         ({"classifier": "[]", "scores": None}, "model: not a tree, linear or naive Bayes model"),
         (of_model({**LINEAR, "target": "flu"}), "model: the model is for another schema: there is no column 'flu'"),
         (of_model({**BAYES, "columns": {"sex": {"m": [7, 1]}}}), "'sex': the model does not know 'f'"),
         (of_model({**BAYES, "columns": {"hair": {"m": [7, 1]}}}), "there is no column 'hair'"),
         (of_model({**TREE, "tree": {"attribute": "sex", "branches": {"m": {"class": "yes"}}}}), "no branch for 'f'"),
-        (of_model({**BOOSTED, "classes": ["ill", "well"]}), "it knows no class 'yes'"),
+        (of_model({**BOOSTED, "classes": ["ill", "well"]}), "it has no class 'yes'"),
         (of_model({**BOOSTED, "classes": None, "least": 0, "greatest": 9}), "it predicts numbers; give a model"),
         (of_model({**BOOSTED, "columns": {**ASKED, "sex": {"values": ["m", "x"]}}}), "'sex': the model does not know"),
-        (of_model({**BAYES, "classes": {"ill": 9, "well": 5}}), "it knows no class 'yes'"),
+        (of_model({**BAYES, "classes": {"ill": 9, "well": 5}}), "it has no class 'yes'"),
     ],
 )  # fmt: skip
 def test_what_makes_no_sense_is_refused(fields: dict[str, Any], message: str) -> None:
@@ -301,7 +301,7 @@ def test_what_makes_no_sense_is_refused(fields: dict[str, Any], message: str) ->
 
 def test_too_many_bins_are_refused() -> None:
     fine = Schema({**SCHEMA.attributes, "score": Domain(RealType(low=0, high=1, step=0.001))})
-    with pytest.raises(InputError, match="1001 bins, at most 256"):
+    with pytest.raises(InputError, match="1001 bins, more than 256"):
         report(fine)
 
 

@@ -149,8 +149,8 @@ def test_cost_is_counted_ahead(measure: str) -> None:
 @pytest.mark.parametrize(
     ("said", "why"),
     [
-        ({"columns": ("y",)}, "columns: name one at least"),
-        ({"target": "x1", "measure": "iv"}, "measure: information value is of two classes"),
+        ({"columns": ("y",)}, "columns: name at least one"),
+        ({"target": "x1", "measure": "iv"}, "measure: information value needs two classes"),
         ({"where": "y = 0"}, "target: no two values"),
     ],
 )

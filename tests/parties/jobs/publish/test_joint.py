@@ -62,7 +62,7 @@ def test_the_result_is_a_recoding_file(tmp_path: Path, against: str) -> None:
     assert classes["30", "mid"] == ("[20, 30]", "{mid, south}")
     assert cuts_in(file, found.schema, ("age", "town")) == CUTS
     for schema, recode in ((SCHEMA.only(["age", "town"]), ("age", "town")), (SCHEMA, ("end", "town"))):
-        with pytest.raises(InputError, match="for other columns than these, or for another schema"):
+        with pytest.raises(InputError, match="has different columns, or another schema"):
             cuts_in(file, schema, recode)
     file.write_text("{}")
     with pytest.raises(InputError, match="not a recoding that smc publish joint wrote"):
@@ -100,7 +100,7 @@ def test_the_recoding_carries_what_its_classes_keep(
     rows = [("20", "good", "north")] * 5 + [("40", "bad", "south"), ("40", "good", "mid")] * 2
     (tmp_path / "rows.csv").write_text("age,end,town\n" + "".join(",".join(row) + "\n" for row in rows))
     if against == "peer" and fields:  # the first class has one value only
-        with pytest.raises(InputError, match=r"[59] of 9 rows would have to be left out \(they do not satisfy .*end"):
+        with pytest.raises(InputError, match=r"[59] of 9 rows would be left out \(they do not satisfy .*end"):
             apply(recoding, PlaceSettings(source=str(tmp_path / "rows.csv")), tmp_path / "out.csv")
         return
     report = apply(recoding, PlaceSettings(source=str(tmp_path / "rows.csv")), tmp_path / "out.csv")
@@ -143,7 +143,10 @@ WRONG = [
     ("--k 4", "--recode is missing"),
     ("--recode aeg --k 4", "recode: 'aeg' is not an attribute of the schema (did you mean 'age'?)"),
     ("--recode age,age --k 4", "recode: name each column once"),
-    ("--recode age --keep age --k 4", "keep: 'age' is recoded; it cannot be published as it is, too"),
+    (
+        "--recode age --keep age --k 4",
+        "keep: 'age' is recoded, so it cannot also be kept unchanged; remove it from one of them",
+    ),
     ("--recode age --keep name --k 4", "keep: 'name' is not an attribute of the schema"),
     ("--recode age --k 0", "--k: must be >= 1"),
     ("--recode age --k 9 --max-rows 8", "k is 9, but there are at most 8 rows of a party"),
@@ -156,8 +159,8 @@ WRONG = [
     ("--recode age --k 4 --sensitive age --l 2", "sensitive: 'age' is recoded"),
     ("--recode age --k 4 --keep end --sensitive end --l 2", "is always kept; remove it from keep"),
     ("--recode age --k 4 --sensitive end --l 3", "l is 3, but"),
-    ("--recode age --k 4 --sensitive end --l 1.5", "it must be whole"),
-    ("--recode age --k 4 --sensitive end --t 0.2 --diversity entropy", "it needs an l above 1"),
+    ("--recode age --k 4 --sensitive end --l 1.5", "must be a whole number"),
+    ("--recode age --k 4 --sensitive end --t 0.2 --diversity entropy", "give an l above 1"),
     ("--recode age --k 4 --data no.csv", "no.csv"),
     ("--recode age --k 4 --out mine.csv", "mine.csv"),
 ]

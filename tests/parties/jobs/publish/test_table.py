@@ -235,7 +235,7 @@ def test_the_estimate_is_what_is_measured(profile: str, way: str, certificate: s
             cost, said = meters[party].total.as_dict(), counted.meters[party].total.as_dict()
             assert {**cost, "seconds": 0} == {**said, "seconds": 0}
         assert sum(made.disclosure.opened(result).values()) == 2 * 35 - hidden
-        with pytest.raises(InputError, match="leave it out"):
+        with pytest.raises(InputError, match="does not apply with epsilon"):
             made.cost(Inputs(), JointTableExtra(hidden=1))
         return
     assert hidden > 5
@@ -248,7 +248,7 @@ def test_the_estimate_is_what_is_measured(profile: str, way: str, certificate: s
     assert forecast(made.cost(Inputs()).program, Profile(profile)).bytes > counted.bytes
     assert sum(made.disclosure.opened(result).values()) == 2 * 35 + 35 - hidden
     assert made.disclosure.opened(None) == dict.fromkeys(made.disclosure.opened(result), 0)
-    with pytest.raises(InputError, match="some must be left"):
+    with pytest.raises(InputError, match="at least one must stay visible"):
         made.cost(Inputs(), JointTableExtra(hidden=35))
 
 
@@ -305,7 +305,7 @@ def test_noise_decides_which_cells_are_few(counts: list[list[int]], noise: int, 
 
 @pytest.mark.parametrize(("key", "value"), [("against", "peer"), ("zeros", "shown")])
 def test_noise_has_no_exact_rule(key: str, value: str) -> None:
-    with pytest.raises(InputError, match=f"{key}: with epsilon cells are shown or hidden by the noisy rows"):
+    with pytest.raises(InputError, match=f"{key}: does not apply with epsilon"):
         task(epsilon=1.0, **{key: value})
 
 
@@ -398,13 +398,13 @@ def test_what_is_said_of_it(certificate: str) -> None:
 
 
 WRONG: list[tuple[str, str]] = [
-    ("--by county", "give epsilon, and both learn the numbers with noise, or the certificate"),
-    ("--by county --epsilon 1 --to analyst.crt", "give epsilon, and both learn the numbers with noise"),
+    ("--by county", "give either epsilon, for numbers with noise, or --to"),
+    ("--by county --epsilon 1 --to analyst.crt", "give either epsilon, for numbers with noise"),
     ("--epsilon 1", "--by is missing"),
     ("--by town --epsilon 1", "by: 'town' is not an attribute of the schema"),
     ("--by county --across county --epsilon 1", "a column can be used once"),
     ("--by county --sum county --epsilon 1", "a column can be used once"),
-    ("--by county --across alone --epsilon 1", "across: 'alone' has one value only"),
+    ("--by county --across alone --epsilon 1", "across: 'alone' has only one value"),
     ("--by county --sum benefit --epsilon 1", "must be numbers"),
     ("--by county --sum sign --epsilon 1", "'sign' has negative values"),
     ("--by county --threshold 2 --epsilon 1", "--threshold: must be >= 3"),
@@ -414,7 +414,7 @@ WRONG: list[tuple[str, str]] = [
     ("--by county --to mine.csv", "no readable certificate"),
     ("--by county --to no.crt", "no.crt: there is no such file"),
     ("--by county --to analyst.crt --out analyst.crt", "analyst.crt"),
-    ("--by county --to analyst.crt", "--out is missing: the sealed table is a file"),
+    ("--by county --to analyst.crt", "--out is missing; name a file for the sealed table"),
 ]
 
 

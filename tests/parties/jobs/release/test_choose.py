@@ -147,8 +147,8 @@ def test_exact_choices_are_the_best(seed: int) -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({}, "scores: give either scores of candidates, or prices"),
-        ({"prices": "1,2", "scores": "a: 0=1; b: 1=1"}, "scores: give either"),
+        ({}, "scores: give one of scores, prices and utility"),
+        ({"prices": "1,2", "scores": "a: 0=1; b: 1=1"}, "scores: give one of"),
         ({"prices": "1"}, "prices: name 2 to 1000 candidates"),
         ({"prices": "1,1"}, "prices: name 2 to 1000 candidates, none twice"),
         ({"prices": "1,x"}, "prices: 'x' is not a decimal number"),

@@ -78,7 +78,7 @@ def test_where_nothing_is_known() -> None:
 @pytest.mark.parametrize(
     ("numeric", "message"),
     [
-        (("visits",), "numeric: a correlation is of two columns, 1 are named"),
+        (("visits",), "numeric: a correlation needs two columns, not 1"),
         (("visits", "age"), "numeric: a correlation needs bounds"),
         (("visits", "weight"), "weight"),
     ],

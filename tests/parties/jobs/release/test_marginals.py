@@ -86,7 +86,7 @@ def test_a_specification_means_the_same_at_the_peer() -> None:
         ({"sets": "; ,"}, "1 to 3 columns"),
         ({"sets": ";"}, "name the columns"),
         ({"sets": "age", "ways": 2}, "name the marginals, or"),
-        ({"delta": 0.001}, "less than one over the greatest number of rows"),
+        ({"delta": 0.001}, "is too large, since it would permit"),
     ],
     ids=str,
 )

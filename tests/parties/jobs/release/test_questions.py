@@ -346,5 +346,5 @@ def test_percentages_within_a_column_add_up_to_100_there() -> None:
     margins = {next(iter(one["cell"].values())): one["percent"] for one in document["margins"]}
     assert margins["male"] == pytest.approx(100 * 60 / 64, abs=1e-5)  # of all
     assert "percentages of the rows of each sex" in task.text(document, 0)
-    with pytest.raises(InputError, match="within: 'outcome' is none of the columns of by"):
+    with pytest.raises(InputError, match="within: 'outcome' is not one of the columns of by"):
         asked("table", by=("sex", "age"), within=("outcome",))

@@ -136,10 +136,10 @@ def test_the_delta_of_the_notes_is_answered_with_a_warning() -> None:
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [
-    ({"columns": ("from",)}, "name the two"),
-    ({"columns": ("from", "to", "kind")}, "name the two"),
+    ({"columns": ("from",)}, "name two, the vertices"),
+    ({"columns": ("from", "to", "kind")}, "name two, the vertices"),
     ({"columns": ("from", "t")}, "'t' is not an attribute"),
-    ({"exact": True}, "without noise there is no delta"),
+    ({"exact": True}, "exact: excludes delta"),
 ]
 
 

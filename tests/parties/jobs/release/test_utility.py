@@ -77,9 +77,9 @@ def test_rows_that_are_not_meant_need_no_noise() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"utility": TEXT, "column": "visits"}, "column: a utility names its columns itself"),
-        ({"utility": TEXT, "prices": "1,2"}, "scores: give either scores of candidates, or prices, or a utility"),
-        ({"utility": TEXT, "by": ("age",)}, "by: the utility asks 'age'"),
+        ({"utility": TEXT, "column": "visits"}, "column: cannot be combined with utility"),
+        ({"utility": TEXT, "prices": "1,2"}, "scores: give one of scores, prices and utility"),
+        ({"utility": TEXT, "by": ("age",)}, "by: 'age' is already in utility"),
         ({"utility": "a: 1 | b: 2"}, "utility: depends on no column"),
         ({"utility": "a: 1 if age = young"}, "utility: name 2 to 1000 candidates"),
         ({"utility": "a: 1 if age = young | 2"}, "utility: '2' must be 'candidate: term; term'"),

@@ -188,7 +188,7 @@ def test_noise_hides_a_basket_or_a_person(adjacency: str, people: int | None, no
     ("said", "why"),
     [
         ({"transaction": "shop"}, "transaction: 'shop' is an attribute of the schema: give it the type key"),
-        ({"transaction": None, "columns": ("item",)}, r"rules need two columns, or baskets \(--transaction\)"),
+        ({"transaction": None, "columns": ("item",)}, r"name at least two, or give --transaction"),
         ({"transaction": ""}, "transaction"),
     ],
 )
@@ -215,10 +215,10 @@ def test_a_notebook_has_them_and_rows_are_not_judged_by_them(
     made.fit(frame_of(lines))
     only = [{item for item in basket if item.startswith("item=")} for basket in baskets_of(lines)]
     assert told(made.document_) == by_mlxtend(only, 0.2, 0.3, 0)
-    with pytest.raises(InputError, match="these rules are of baskets"):
+    with pytest.raises(InputError, match="these rules are for baskets"):
         made.transform(frame_of(lines))
     Path("rules.json").write_text(json.dumps(made.document_))
     frame_of(lines).to_csv("rows.csv", index=False)
     assert cli.run(["predict", "--rules", "rules.json", "--data", "rows.csv"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert "these rules are of baskets, and a row is only a part of one" in line
+    assert "these rules are for baskets of several rows" in line

@@ -35,5 +35,5 @@ def test_classes_must_be_named_once(classes: tuple[str, ...] | None) -> None:
 
 
 def test_one_class_is_no_question() -> None:
-    with pytest.raises(InputError, match="classes: there must be two at least"):
+    with pytest.raises(InputError, match="classes: name at least two"):
         Majority.proposed(MajoritySettings(classes=("yes",)), Inputs())

@@ -224,13 +224,13 @@ def test_arms_alike_are_told_to_differ_by_chance_only() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"event": "stage"}, "event: 'stage' has 3 values ('1', '2', '3'), an event has two"),
-        ({"event": "status"}, "event_value: say which value of 'status' means yes: '1', '2'"),
-        ({"event": "status", "event_value": "3"}, "event_value: '3' is no value of 'status'"),
+        ({"event": "stage"}, "event: 'stage' has 3 values ('1', '2', '3'), an event needs two values"),
+        ({"event": "status"}, "event_value: name the value of 'status' that means yes: '1', '2'"),
+        ({"event": "status", "event_value": "3"}, "event_value: '3' is not a value of 'status'"),
         ({"time": "site"}, "time: an order needs bounds"),
         ({"time": "sex"}, "time: 'sex' is a flag"),
         ({"time": "weeks"}, "'weeks'"),
-        ({"where": "days = 'under 30'"}, "where: the column of time is not restricted"),
+        ({"where": "days = 'under 30'"}, "where: must not restrict the column of time"),
         ({"event": None}, "survive"),
         ({"time": "arm", "arm": "arm"}, "name each column once"),
     ],
@@ -245,7 +245,7 @@ def test_what_makes_no_sense_is_refused(fields: dict[str, Any], message: str) ->
 
 def test_too_many_bins_or_arms_are_refused() -> None:
     fine = Schema({**SCHEMA.attributes, "days": Domain(IntegerType(low=0, high=1800))})
-    with pytest.raises(InputError, match="1801 bins, at most 256"):
+    with pytest.raises(InputError, match="1801 bins, more than 256"):
         curve_task(fine, arm=None)
     with pytest.raises(InputError, match=r"3 values .*two arms are compared: --where 'stage in"):
         compare_task(arm="stage")

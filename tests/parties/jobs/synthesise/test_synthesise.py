@@ -128,7 +128,7 @@ def test_all_of_rho_is_charged() -> None:
     ("given", "said"),
     [
         ({"delta": None}, "delta: is missing"),
-        ({"delta": 0.001}, "less than one over the greatest number of rows, 1 / 2000"),
+        ({"delta": 0.001}, "choose far less than 1 / 2000"),
         ({"epsilon": None}, "epsilon: is missing"),
         ({"columns": ("a", "e")}, "columns: 'e' is not an attribute"),
         ({"columns": ("a", "a")}, "each column once"),

@@ -221,7 +221,7 @@ def test_a_delta_that_would_publish_rows(delta: float, rows: int, good: bool) ->
     if good:
         assert TableSettings.model_validate(fields).budget is not None
         return
-    with pytest.raises(ValidationError, match=r"budget\.delta: must be less than one over the greatest number of rows"):
+    with pytest.raises(ValidationError, match=r"budget\.delta: .* is too large"):
         TableSettings.model_validate(fields)
 
 

@@ -283,7 +283,7 @@ SUM = ["patients.csv", "--by", "sex", "--sum", "cost"]
     ("arguments", "message"),
     [
         ([*BY, "--threshold", "1"], "the threshold must be at least 2, not 1"),
-        ([*BY, "--dominance", "1", "80"], "dominance and p-percent are about sums: say which column is summed"),
+        ([*BY, "--dominance", "1", "80"], "dominance and p-percent are rules for sums; name the column to sum"),
         ([*SUM, "--dominance", "0", "80"], "dominance: n must be 1 to 100 and k between 0 and 100, not 0,80"),
         ([*SUM, "--p-percent", "0"], "p-percent must be above 0 and at most 100, not 0"),
         ([*SUM, "--margin", "nan"], "the margin must be above 0 and at most 100, not nan"),
@@ -296,11 +296,14 @@ SUM = ["patients.csv", "--by", "sex", "--sum", "cost"]
         ([*BY, "--across", "benefits"], "people.csv: there is no column 'benefits' (did you mean 'benefit'?)"),
         ([*BY, "--sum", "benefit"], "people.csv, column 'benefit': '$"),
         (["x.csv", "--by", "a"], "cannot read x.csv"),
-        (["negative.csv", "--by", "a", "--sum", "b"], "'-1' is negative; the rules are about contributions of 0"),
-        (["negative.csv", "--by", "c"], "negative.csv, column 'c': 'Total' is the name of the totals"),
+        (["negative.csv", "--by", "a", "--sum", "b"], "'-1' is negative; the rules need numbers of 0 or more"),
+        (
+            ["negative.csv", "--by", "c"],
+            "negative.csv, column 'c': 'Total' is a value of the column and the name of the totals; rename the value",
+        ),
         (
             ["negative.csv", "--by", "a", "--across", "d"],
-            "negative.csv, column 'd': it has one value only: leave it out",
+            "negative.csv, column 'd': has only one value; leave this column out",
         ),
         (["negative.csv", "--by", "a", "--sum", "e"], "column 'e': '1e9999999' is too large"),
         (["negative.csv", "--by", "a", "--sum", "f"], "the numbers are too large, or too fine, to add"),
