@@ -46,7 +46,7 @@ def cells_at(
     `opened` opens the rows, if it is done in another way than by `open_rows`.
     """
     path = Path(place.source)
-    plain = place.chosen_as is None and (opened is None or place.spelling == PLAIN)
+    plain = place.chosen_as is None and not place.derives and (opened is None or place.spelling == PLAIN)
     if "://" not in place.source and plain and format_of(path, place.table) == "csv":
         return csv_columns(path, place.spelling, max_rows)
     from parties.sources.opening import open_rows
