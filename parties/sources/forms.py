@@ -129,7 +129,7 @@ def _constant(form: str, kind: str, value: Argument) -> Argument:
         if number is None or not abs(number) < VAST or (kind == "count" and not (number % 1 == 0 < number <= 1000)):
             wanted = "a whole number from 1 to 1,000" if kind == "count" else "a number"
             raise ValueError(f"{form}: must be {wanted}, not {quoted(text)}")
-        return int(number) if kind == "count" else number
+        return int(number) if number % 1 == 0 and abs(number) < 2**53 else number
     if kind == "separator" and isinstance(value, str) and not unusable(f"a{value}a"):
         return value
     if kind == "word" and is_text and text != MISSING:

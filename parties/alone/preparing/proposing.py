@@ -10,13 +10,14 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from fractions import Fraction
 from itertools import pairwise
 from statistics import median
 from typing import Any
 
+from parties.alone.preparing.deriving import BIRTH, offers
 from parties.alone.preparing.leaks import leak
 from parties.alone.preparing.mapping import column_settings
 from parties.alone.preparing.profile import ColumnProfile, TableProfile
@@ -103,6 +104,11 @@ def propose(
         if column.name in exclude
         else _propose(column, table, target, year)
         for column in table.columns
+    ]
+    offered = offers(table)
+    proposals = [
+        replace(p, remarks=(*p.remarks, offered[p.name])) if p.name in offered and p.name not in exclude else p
+        for p in proposals
     ]
     proposals += [ColumnProposal(name, "-", aside=why) for name, why in table.unfit.items()]
     attributes: dict[str, tuple[str, ...]] = {composed(p.name): p.domain for p in proposals if p.domain}
@@ -328,7 +334,7 @@ def _date(column: ColumnProfile, year: int) -> tuple[dict[str, Any], list[str]]:
         [] if (first, last) == (column.low, column.high) else ["some days are of other centuries: are they codes?"]
     )
     low, high = (EPOCH + timedelta(days=int(day)) for day in (first, last))
-    if last - first > 50 * 365 and re.search(r"geb|birth|born|dob|nasc", column.name, re.IGNORECASE):
+    if last - first > 50 * 365 and BIRTH.search(column.name):
         at = date(year, 1, 1)  # public: it must not follow from the newest birth
         return {"type": "date", "age_at": at, "edges": list(AGES)}, [*remarks, f"ages at {at}"]
     granularity, wider = next(steps for most, *steps in PERIODS if last - first <= most)
@@ -426,7 +432,7 @@ def _twins(table: TableProfile, attributes: dict[str, tuple[str, ...]]) -> Itera
     """Yield which columns have the same counts by class, value for value: they may say the same."""
     seen: dict[tuple[Any, ...], str] = {}
     for column in table.columns:
-        if column.name not in attributes or len(column.counts) < 2:
+        if column.name not in attributes or column.name in table.derived or len(column.counts) < 2:
             continue
         shape = tuple(sorted(tuple(sorted(of.items())) for of in column.counts.values()))
         if shape in seen:

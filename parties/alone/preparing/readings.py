@@ -104,6 +104,18 @@ class Choices:
             raise InputError(f"{question.text}: '{unfit[0]}' does not fit all cells; give {flags}")
         return named[0] if named else self.ask(question)
 
+    def remembered(self) -> Choices:
+        """Return choices that ask each question once."""
+        answers: dict[tuple[str, ...], str] = {}
+
+        def ask(question: Question) -> str:
+            key = question.place, question.column, *question.options
+            if key not in answers:
+                answers[key] = self.ask(question)
+            return answers[key]
+
+        return Choices(self.given, ask)
+
     def _orders(self, column: str) -> list[str]:
         """Return the forms of numbers and days that are given for this column alone."""
         return [name for name in self.given.get(column, ()) if name in FORMS]

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from parties.alone.preparing.deriving import derived_text
 from parties.alone.preparing.profile import TableProfile
 from parties.alone.preparing.proposing import ColumnProposal, TableProposal, nice
 from parties.base import files
@@ -33,7 +34,9 @@ TELLS = (
 
 def party_text(name: str, table: TableProfile, folder: Path) -> str:
     """Return where the table is, for a `party.toml` in a folder."""
-    place = table.place.model_dump(exclude_unset=True, exclude={"schema_file", "format", "columns"}, mode="json")
+    place = table.place.model_dump(
+        exclude_unset=True, exclude={"schema_file", "format", "columns", "derived"}, mode="json"
+    )
     fields = {"source": _from(folder, place.pop("source", "")), **place, "schema": "schema.toml"}
     fields.setdefault("max_rows", row_bound(table.rows))
     if "files" in place:
@@ -47,7 +50,8 @@ def mapping_text(name: str, table: TableProfile, proposal: TableProposal) -> str
     head = f"tables.{toml_key(name)}"
     spelling = table.spelling.model_dump(exclude_defaults=True)
     parts = {f"{head}.format": spelling, f"{head}.columns": proposal.mapping}
-    return "".join(f"\n[{key}]\n{toml_lines(fields)}" for key, fields in parts.items() if fields)
+    mapped = "".join(f"\n[{key}]\n{toml_lines(fields)}" for key, fields in parts.items() if fields)
+    return mapped + derived_text(head, table.derived)
 
 
 def _from(folder: Path, source: str) -> str:
