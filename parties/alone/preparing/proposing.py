@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -53,6 +54,7 @@ RANGES = 6  # about as many a column of numbers has
 LONG = 30  # letters: longer texts on average are free text
 LONGEST = 200  # letters: a longer text is no public value
 OTHER = "other"
+LONG_CODE = 100_000  # a number of six digits or more may name a row
 KEY = "nearly one value a row"
 # Up to so many days are counted by a period, and their bounds are those of a wider one.
 PERIODS: tuple[tuple[float, Granularity, Granularity], ...] = (
@@ -68,6 +70,13 @@ CODE = re.compile(  # whole numbers called so name a place or a thing: their sum
     r"(^|[_\W])((zip|post|postal|plz|fips|icd)([_\W]?code)?|postleitzahl|zipcode|code)$|(Code|Plz|PLZ|Zip)$",
     re.IGNORECASE,
 )
+
+PERSON = re.compile(
+    r"((patient|person|subject|member|customer|client|user|insured|household|kunde)(e?n|s)?[\W_]*"
+    r"(id|key|nr|no|num|number|nummer|code|hash|pseudonym)?|^pid)$",
+    re.IGNORECASE,
+)
+FEWEST, MOST = 20, 20  # people that a column must name, and rows of each on average that are no mere category's
 
 
 @dataclass(frozen=True)
@@ -105,7 +114,7 @@ def propose(
         else _propose(column, table, target, year)
         for column in table.columns
     ]
-    offered = offers(table)
+    offered = offers(table) | {column.name: _doubled(column) for column in table.columns if names_people(column)}
     proposals = [
         replace(p, remarks=(*p.remarks, offered[p.name])) if p.name in offered and p.name not in exclude else p
         for p in proposals
@@ -145,7 +154,7 @@ def _propose(column: ColumnProfile, table: TableProfile, target: str | None, yea
     if is_key(column) and not is_target:
         undo = "" if column.reads == "text" else "; if it measures something, give it low, high and edges"
         doubled = column.rows - column.distinct
-        twice = (f"{doubled:,} rows repeat a value: are they rows of one person?",) if doubled else ()
+        twice = (_doubled(column),) if doubled else ()
         return ColumnProposal(
             column.name, text, Domain(KeyType()), remarks=(*column.remarks, f"{KEY}: taken for a key{undo}", *twice)
         )
@@ -156,6 +165,8 @@ def _propose(column: ColumnProfile, table: TableProfile, target: str | None, yea
         domain = _domain(fields | ({"missing": True} if missing else {}))
     except InputError as error:
         return ColumnProposal(column.name, text, aside=str(error))
+    if not is_target and column.reads == "integer" and column.rows > 50 and column.distinct >= 0.9 * column.rows:
+        remarks = [*remarks, f"{KEY}: if it names rows, --exclude leaves it out"]
     if is_target and is_key(column):
         remarks = [*remarks, f"{KEY}: is it an identifier, and no target?"]
     if is_target:
@@ -218,10 +229,35 @@ def _short(number: float) -> str:
 
 
 def is_key(column: ColumnProfile) -> bool:
-    """Return whether nearly all cells differ, and are short texts or whole numbers."""
+    """Return whether nearly all cells differ, and are short texts or whole numbers that count or name rows.
+
+    Numbers name rows if the column is called so, if nearly each number of a range occurs, or if all are long.
+    """
     if column.reads not in ("text", "integer") or column.distinct < 0.9 * column.rows or column.rows <= 50:
         return False
-    return column.reads == "integer" or column.length <= LONG
+    if column.reads == "text":
+        return column.length <= LONG
+    is_dense = column.high - column.low < 1.5 * column.distinct
+    return (
+        is_dense
+        or column.low >= LONG_CODE
+        or IDENTIFIER.search(column.name) is not None
+        or PERSON.search(column.name) is not None
+    )
+
+
+def names_people(column: ColumnProfile) -> bool:
+    """Return whether a column seems to name the person of a row, of whom there may be several rows."""
+    is_name = PERSON.search(column.name) is not None and column.reads in ("text", "integer")
+    return is_name and max(FEWEST, column.rows / MOST) < column.distinct < 0.9 * column.rows
+
+
+def _doubled(column: ColumnProfile) -> str:
+    """Return a remark on rows that repeat a value of a key."""
+    return (
+        f"{column.rows - column.distinct:,} rows repeat a value of {quoted(column.name)}: if it names people, "
+        f"give --person {shlex.quote(f'{column.name}=1')}"
+    )
 
 
 def _fields(column: ColumnProfile, table: TableProfile, is_target: bool, year: int) -> tuple[dict[str, Any], list[str]]:

@@ -62,8 +62,8 @@ class Question:
 
     @property
     def where(self) -> str:
-        """The file, or the column of a table."""
-        return self.place if self.column == "*" else f"{self.place}, column {quoted(self.column)}"
+        """The encoding of a file, or the column of a table."""
+        return f"{self.place}, encoding" if self.column == "*" else f"{self.place}, column {quoted(self.column)}"
 
     @property
     def text(self) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache
@@ -11,19 +10,13 @@ from typing import Any
 
 from parties.alone.preparing.deriving import derived_text
 from parties.alone.preparing.profile import TableProfile
-from parties.alone.preparing.proposing import ColumnProposal, TableProposal, nice
+from parties.alone.preparing.proposing import ColumnProposal, TableProposal, names_people, nice
 from parties.base import files
 from parties.base.templates import environment
 from parties.base.text import visible
 from parties.tables.toml_text import toml_key, toml_lines
 from parties.tables.types import type_of
 
-PERSON = re.compile(
-    r"((patient|person|subject|member|customer|client|user|insured|household|kunde)(e?n|s)?[\W_]*"
-    r"(id|key|nr|no|num|number|nummer|code|hash|pseudonym)?|^pid)$",
-    re.IGNORECASE,
-)
-FEWEST, MOST = 20, 20  # people that a column must name, and rows of each on average that are no mere category's
 SHOWN = 6  # categories of a column, in a line
 TELLS = (
     "The schema tells the peer: the names of your columns, which values occur in at least 10 rows (the target's: "
@@ -68,13 +61,7 @@ def _without_nothing(value: Any) -> Any:
 
 def _person(table: TableProfile) -> str:
     """Return the lines by which noise would hide people, commented out, if a column seems to name them."""
-    named = [
-        c.name
-        for c in table.columns
-        if PERSON.search(c.name)
-        and c.reads in ("text", "integer")
-        and max(FEWEST, c.rows / MOST) < c.distinct < 0.9 * c.rows
-    ]
+    named = [column.name for column in table.columns if names_people(column)]
     if not named:
         return ""
     lines = toml_lines({"person": named[0], "at_most": 1}).splitlines()
