@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from parties.alone.preparing.profile import TableProfile
+from parties.alone.preparing.columns import TableProfile
 from parties.alone.preparing.proposing import TableProposal
 from parties.base.settings import validated
 from parties.sources.opening import open_table

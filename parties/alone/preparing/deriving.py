@@ -7,15 +7,13 @@ import shlex
 from collections.abc import Mapping
 from datetime import date
 from itertools import chain, count, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from parties.alone.preparing.columns import ColumnProfile, TableProfile
 from parties.base.text import quoted
 from parties.sources.settings import SPELLED, DerivedSettings, FormatSettings, SourceSettings
 from parties.tables.toml_text import toml_lines
 from smc.errors import InputError
-
-if TYPE_CHECKING:
-    from parties.alone.preparing.profile import ColumnProfile, TableProfile
 
 BIRTH = re.compile(r"geb|birth|born|dob|nasc|naiss", re.IGNORECASE)  # names of columns whose days are past
 READS = {"date": ("date",), "number": ("integer", "real")}  # what a column must hold for each kind

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from parties.alone.preparing.columns import ColumnProfile, TableProfile
 from parties.alone.preparing.mapping import NUMBERS, column_settings, named_alike, unique
-from parties.alone.preparing.profile import ColumnProfile, TableProfile
 from parties.alone.preparing.proposing import KEY, ColumnProposal, TableProposal, holds, is_key, like_codes
 from parties.base.text import listed, quoted
 from parties.tables.delimited import MISSING

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from parties.alone.preparing.profile import ColumnProfile, TableProfile
+from parties.alone.preparing.columns import ColumnProfile, TableProfile
 from parties.base.text import listed
 from parties.tables.delimited import MISSING
 from parties.tables.spellings import canonical, readings

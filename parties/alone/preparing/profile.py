@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import cache
 from itertools import combinations
@@ -21,6 +21,7 @@ from typing import Any
 import ibis.expr.datatypes as dt
 import sqlglot.expressions as exp
 
+from parties.alone.preparing.columns import ColumnProfile, TableProfile
 from parties.alone.preparing.deriving import BIRTH, declaration, spelled_briefly, spelled_out
 from parties.alone.preparing.readings import (
     COMPACT,
@@ -61,37 +62,6 @@ VAST = 1e100  # numbers beyond stand for something else
 
 
 @dataclass(frozen=True)
-class ColumnProfile:
-    """What a column holds. `reads` is "text", "integer", "real", "date" or "time"; `form` is that of its dates.
-
-    `rows` have a value, of about `distinct` ones; `frequent` are the most frequent. Ordered columns lie from `low` to
-    `high`, the middle 98 % from `inner[0]` to `inner[1]`, as numbers of `parties.tables.types`; `odd` are their texts
-    that are none. `parted` if thousands have a mark, `is_marked` if any number has one. `spelling` is that of its
-    cells. `codes` are numbers that mean no value. `remarks` say how cells were read where there was a choice. `counts`
-    are rows by value and class of the target, of columns with few values.
-    """
-
-    name: str
-    reads: str
-    rows: int
-    distinct: int
-    frequent: tuple[str, ...] = ()
-    length: float = 0.0
-    form: str = ""
-    low: float = 0.0
-    high: float = 0.0
-    inner: tuple[float, float] = (0.0, 0.0)
-    decimals: int = 0
-    odd: tuple[str, ...] = ()
-    parted: bool = False
-    spelling: FormatSettings = field(default_factory=FormatSettings)
-    remarks: tuple[str, ...] = ()
-    codes: tuple[str, ...] = ()
-    is_marked: bool = False
-    counts: dict[str, dict[str, int]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
 class _Cell:
     """A column of the table `raw` in SQL. `text` is NULL of an empty cell; `value` tells as many values apart.
 
@@ -104,19 +74,6 @@ class _Cell:
     declared: str = ""
     number: str = ""
     place: int | None = None
-
-
-@dataclass(frozen=True)
-class TableProfile:
-    """A table's columns, how its cells are spelled, and its number of rows."""
-
-    place: PlaceSettings
-    spelling: FormatSettings
-    rows: int
-    columns: tuple[ColumnProfile, ...]
-    unfit: dict[str, str]
-    remarks: tuple[str, ...] = ()
-    derived: Mapping[str, DerivedSettings] = field(default_factory=dict)
 
 
 def profile(

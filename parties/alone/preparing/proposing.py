@@ -18,10 +18,10 @@ from itertools import pairwise
 from statistics import median
 from typing import Any
 
+from parties.alone.preparing.columns import ColumnProfile, TableProfile
 from parties.alone.preparing.deriving import BIRTH, offers
 from parties.alone.preparing.leaks import leak
 from parties.alone.preparing.mapping import column_settings
-from parties.alone.preparing.profile import ColumnProfile, TableProfile
 from parties.alone.preparing.spellings import NO_VALUE
 from parties.base.text import listed, quoted
 from parties.sources.mapping import number_of

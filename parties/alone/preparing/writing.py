@@ -8,8 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from parties.alone.preparing.columns import TableProfile
 from parties.alone.preparing.deriving import derived_text
-from parties.alone.preparing.profile import TableProfile
 from parties.alone.preparing.proposing import ColumnProposal, TableProposal, names_people, nice
 from parties.base import files
 from parties.base.templates import environment

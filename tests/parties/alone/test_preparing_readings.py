@@ -13,7 +13,8 @@ import pytest
 import sqlglot.expressions as exp
 
 from parties.alone.preparing.checking import checked
-from parties.alone.preparing.profile import ColumnProfile, TableProfile, profile
+from parties.alone.preparing.columns import ColumnProfile, TableProfile
+from parties.alone.preparing.profile import profile
 from parties.alone.preparing.proposing import TableProposal, propose
 from parties.alone.preparing.readings import GUESS, REFUSE, Choices, given, readings
 from parties.alone.preparing.spellings import DAYS, NO_VALUE, NUMBERS, Spelling
