@@ -98,6 +98,7 @@ class TableProposal:
     columns: tuple[ColumnProposal, ...]
     remarks: tuple[str, ...] = ()
     mapping: dict[str, dict[str, Any]] = field(default_factory=dict)  # `[tables.NAME.columns]`
+    stubs: tuple[str, ...] = ()  # comments in it: attributes whose column the operator must name
 
 
 def propose(

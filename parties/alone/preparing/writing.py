@@ -42,8 +42,9 @@ def mapping_text(name: str, table: TableProfile, proposal: TableProposal) -> str
     """Return how the table's cells are spelled, and the mapping of its columns."""
     head = f"tables.{toml_key(name)}"
     spelling = table.spelling.model_dump(exclude_defaults=True)
-    parts = {f"{head}.format": spelling, f"{head}.columns": proposal.mapping}
-    mapped = "".join(f"\n[{key}]\n{toml_lines(fields)}" for key, fields in parts.items() if fields)
+    stubs = "".join(f"{line}\n" for line in proposal.stubs)
+    parts = {f"{head}.format": toml_lines(spelling), f"{head}.columns": toml_lines(proposal.mapping) + stubs}
+    mapped = "".join(f"\n[{key}]\n{lines}" for key, lines in parts.items() if lines)
     return mapped + derived_text(head, table.derived)
 
 
