@@ -23,7 +23,7 @@ def answer(table: TableSettings, column: str, person: str) -> tuple[list[str], l
         InputError: the rows cannot be read, or the column does not exist
     """
     whole = table.model_copy(
-        update={"where": None, "consent": None, "objections": None, "person": None, "at_most": None}
+        update={"where": None, "consent": None, "objections": None, "person": None, "at_most": None, "derived": {}}
     )
     with open_rows(whole) as rows:
         names = list(rows.types)

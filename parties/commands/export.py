@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from parties.base import console, files
+from parties.base.text import listed
 from parties.commands.options import TABLE, out_option
 from parties.commands.outputs import FORCE, check_new
 from parties.commands.own_table import chosen
@@ -80,6 +81,10 @@ def export(
 
         types, conditions = None, None
         if mapped is not None:
+            if computed := [ask.rule.column for ask in columns.values() if ask.rule.column in mapped.derived]:
+                raise InputError(
+                    f"--to sql: {listed(computed)} are derived columns, which the database lacks; give --to pmml"
+                )
             from parties.sources import open_rows
             from parties.sources.row_filter import conditions_of
 

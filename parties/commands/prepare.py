@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import re
 import tomllib
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from parties.base import console, files
 from parties.base.report import Report
+from parties.base.settings import validated
 from parties.base.text import listed
 from parties.commands.options import FOLDER, PARTY_FILE, check_proposal
 from parties.commands.outputs import FORCE, check_new
@@ -20,11 +22,13 @@ from parties.commands.rows import paths, place
 from parties.commands.signature import argument, command, option, settings
 from parties.party_file import files_of, load
 from parties.sources.formats import format_of
-from parties.sources.settings import FormatSettings, PlaceSettings, TableSettings
+from parties.sources.forms import in_order, parsed
+from parties.sources.settings import DerivedSettings, FormatSettings, PlaceSettings, TableSettings
 from parties.tables import schema as schemas
 from smc.errors import InputError
 
-WRITTEN = {"columns", "format"}  # keys of a table in party.toml that --force rewrites
+SETTLED = {"columns", "format"}  # keys of a table in party.toml that --force replaces
+WRITTEN = SETTLED | {"derived"}  # keys that are written anew
 
 
 @command("prepare", "smc prepare raw.csv --target outcome --out clinic")
@@ -36,6 +40,7 @@ def prepare(
     exclude: tuple[str, ...] = option("Leave this column out; repeatable.", "COLUMN"),
     table: str | None = option("Table of a database or of --config; for a file, its new name.", "NAME"),
     person: str | None = option("Column that names each row's person, and how many of its rows count.", "COLUMN=ROWS"),
+    derive: tuple[str, ...] = option("Compute a column, such as 'age=age born 2026-01-01'; repeatable.", "NAME=FORM"),
     how: ReadingOptions = settings(ReadingOptions),
     page: Path | None = option("Write the findings as an HTML page. It is private."),
     out: Path | None = option("Directory for schema.toml and party.toml  [directory of --config]", FOLDER),
@@ -51,6 +56,9 @@ def prepare(
     smc init adds the link to the peer. Both files are text: correct them by hand. Or prepare the table again with
     --force, which replaces the schema and the table's spelling and columns.
 
+    --derive computes a column from others, without SQL: 'NAME=FORM COLUMN ...'. Put names with spaces in quotes.
+    docs/tables-schema.md lists the forms.
+
     If all cells of a column can be read in several ways, as 03/04/2024, the command asks at a terminal. Else give
     --reading, or --guess for the first way.
     """
@@ -65,11 +73,12 @@ def prepare(
     out = out or config_file.parent  # type: ignore[union-attr]
     if force and config_file is not None:  # spelling and columns are found out as if nothing were said of them
         rows_at = rows_at.model_copy(update={"format": FormatSettings(), "columns": {}})
-        rows_at.model_fields_set.difference_update(WRITTEN)
+        rows_at.model_fields_set.difference_update(SETTLED)
     if agreed is not None and (target is not None or exclude):
         raise InputError("--schema: already sets the columns; remove --target and --exclude")
     party_file = out / PARTY_FILE
     before, there = _present(party_file, name, rows_at, force)
+    derived = _derived(derive, {} if there is None else there.derived, force)
     schema_file = out / "schema.toml" if there is None else there.schema_file
     people = None if person is None else _people(person, name, there)
     writes_schema = agreed is None or agreed.resolve() != schema_file.resolve()
@@ -81,7 +90,7 @@ def prepare(
     check_new({"--page": page}, inputs, config_file, force)
     known = None if agreed is None else schemas.load(agreed)
     with console.progress(f"reading {rows_at.label}") as status:
-        table_profile = profile(rows_at, target, how.choices(status))
+        table_profile = profile(rows_at, target, how.choices(status), derived)
         columns = [*(column.name for column in table_profile.columns), *table_profile.unfit]
         if people is not None and people["person"] not in columns:
             raise InputError(f"--person: there is no column {people['person']!r}; check the name")
@@ -154,9 +163,9 @@ def _present(party_file: Path, name: str, settings: PlaceSettings, force: bool) 
     rows = [(getattr(table, "query", None), _real(table.source), table.table) for table in (settings, there)]
     if rows[0] != rows[1]:
         raise InputError(f"{party_file}: tables.{name} has other rows; give another --table, or remove that table")
-    if not (settled := WRITTEN & there.model_fields_set):
+    if not WRITTEN & there.model_fields_set:
         return text, there
-    if not force:
+    if (settled := SETTLED & there.model_fields_set) and not force:
         has = " and ".join(sorted(settled))
         raise InputError(f"{party_file}: tables.{name} already has {has}; give --force to replace, or another --out")
     return _without(party_file, text, name), there
@@ -170,6 +179,24 @@ def _people(text: str, name: str, there: TableSettings | None) -> dict[str, Any]
     if there is not None and (there.person, there.at_most) != (column, int(rows)):
         raise InputError(f"--person: tables.{name} is there with others; set person and at_most in its lines by hand")
     return {"person": column, "at_most": int(rows)}
+
+
+def _derived(texts: tuple[str, ...], there: Mapping[str, DerivedSettings], force: bool) -> dict[str, DerivedSettings]:
+    """Return the derived columns of the party's file and those of --derive. `InputError` if a name stands twice."""
+    declared: dict[str, DerivedSettings] = {}
+    for text in texts:
+        name, form = parsed(text)
+        if name in declared or (name in there and not force):
+            raise InputError(f"--derive {text}: {name!r} is declared already; give another name")
+        try:
+            declared[name] = validated(DerivedSettings, form)
+        except InputError as error:
+            raise InputError(f"--derive {text}: {error}") from None
+    try:
+        in_order({name: column.reads for name, column in {**there, **declared}.items()})
+    except ValueError as error:
+        raise InputError(f"--derive: {error}") from None
+    return {**there, **declared}
 
 
 def _require_own(schema_file: Path, party_file: Path, name: str) -> None:

@@ -47,7 +47,7 @@ def cells_at(
     `opened` replaces `open_rows` for opening the rows.
     """
     path = Path(place.source)
-    plain = place.chosen_as is None and (opened is None or place.spelling == PLAIN)
+    plain = place.chosen_as is None and not place.derives and (opened is None or place.spelling == PLAIN)
     if "://" not in place.source and plain and format_of(path, place.table) == "csv":
         return csv_columns(path, place.spelling, max_rows)
     from parties.sources.opening import open_rows

@@ -317,6 +317,7 @@ def one_line(error: Exception, hidden: Sequence[str] = ()) -> str:
     else:
         text = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
         text = next((words for known, words in _WORDS.items() if known in text), text)
+        text = text.removeprefix("Invalid Input Error: ") if ": derived." in text else text  # our own words
     for secret in hidden:
         text = text.replace(secret, "…")
     return printable(text)[:MESSAGE]

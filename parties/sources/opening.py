@@ -74,7 +74,7 @@ def is_plain(table: TableSettings, schema: Schema) -> bool:
     """Return True for a CSV file of moderate size whose cells are the schema's values without a mapping."""
     if table.is_chosen or "://" in table.source or table.table is not None or table.columns:
         return False
-    if table.format != FormatSettings() or schema.has_types:
+    if table.derived or table.format != FormatSettings() or schema.has_types:
         return False
     path = Path(table.source)
     if not path.exists():
@@ -83,20 +83,24 @@ def is_plain(table: TableSettings, schema: Schema) -> bool:
 
 
 def open_rows(settings: PlaceSettings) -> RowQuery:
-    """Return the rows of a place without changes; of a party's table, the rows that its settings choose.
+    """Return the rows of a place; of a party's table, the rows that its settings choose, with its derived columns.
 
     Raises:
         InputError: There is no such place, or it cannot be read.
     """
     if settings.format != settings.spelling:
         settings = settings.model_copy(update={"format": settings.spelling})
-    if (table := settings.chosen_as) is None:
-        return _found(settings)
-    from parties.sources.row_filter import choose
-
     rows = _found(settings)
     try:
-        return choose(rows, table)
+        if (table := settings.chosen_as) is not None:
+            from parties.sources.row_filter import choose
+
+            rows = choose(rows, table)
+        if settings.derives:
+            from parties.sources.derived import with_derived
+
+            rows = with_derived(rows, settings.derives, settings.format)
+        return rows
     except BaseException:
         rows.engine.close()
         raise

@@ -32,6 +32,9 @@
     dates = "%d.%m.%Y"
     missing = ["-", "NA", "unbekannt"]
 
+    [tables.patients.derived]        # columns that are computed from others, see `parties.sources.forms`
+    days_in = { days = ["admitted", "left"] }
+
     [tables.patients.columns.age]    # the schema says: age = ["young", "middle", "old", "?"]
     edges = [40, 65]                 # young: x < 40, middle: 40 <= x < 65, old: 65 <= x
     values = { "999" = "?" }         # codes that are no number to compare
@@ -82,9 +85,10 @@ from parties.base import files
 from parties.base.canonical import job_digest
 from parties.base.settings import AtMost, LocalPath, Settings
 from parties.base.text import canonical_fingerprint, listed, quoted
+from parties.sources.forms import FORMS, checked_form, columns_of, in_order
 from parties.sources.rights import RightsSettings
 from parties.tables.delimited import MISSING
-from parties.tables.types import as_text
+from parties.tables.types import as_text, unusable
 from protocols.release.promise import check_delta
 from smc.errors import InputError
 
@@ -244,7 +248,23 @@ class FormatSettings(Settings):
         return self
 
 
-class ColumnSettings(Settings):
+class SpellingSettings(Settings):
+    """Spelling of one column, where it is not the table's."""
+
+    decimal: DecimalMark | None = None
+    thousands: ThousandsMark | None = None
+    negative: NegativeMark | None = None
+    drop: Dropped | None = None
+    dates: DateForm | None = None
+    last_year: LastYear | None = None
+
+    def spelling(self, table: FormatSettings) -> FormatSettings:
+        """Return the spelling of this column: the table's, with the column's settings."""
+        own = {name: value for name in SPELLED if (value := getattr(self, name)) is not None}
+        return table.model_copy(update=own) if own else table
+
+
+class ColumnSettings(SpellingSettings):
     """Settings of a column that becomes an attribute. The defaults follow from the names in the schema.
 
     `values` maps raw values to categories. Without `edges`, any other value is its own category. With `edges`, the
@@ -256,23 +276,61 @@ class ColumnSettings(Settings):
 
     column: Name | None = None
     values: Annotated[dict[str, Category], AfterValidator(_spellings)] = Field(default_factory=dict)
-    decimal: DecimalMark | None = None
-    thousands: ThousandsMark | None = None
-    negative: NegativeMark | None = None
-    drop: Dropped | None = None
-    dates: DateForm | None = None
-    last_year: LastYear | None = None
     edges: Annotated[tuple[Edge, ...], AfterValidator(_increasing)] | None = None
     missing: Category | None = None
 
-    def spelling(self, table: FormatSettings) -> FormatSettings:
-        """Return the spelling of this column: the table's, with the column's settings."""
-        own = {name: value for name in SPELLED if (value := getattr(self, name)) is not None}
-        return table.model_copy(update=own) if own else table
+
+class SourceSettings(SpellingSettings):
+    """Spelling of a column that a derived column reads. `missing` are further texts that mean no value."""
+
+    missing: tuple[str, ...] = ()
+
+
+class DerivedSettings(Settings):
+    """A column that is computed from others: a form with its arguments, see `parties.sources.forms`.
+
+    In the file the form is the key: `age = ["born", 2026-01-01]`. `columns` spell the columns that it reads.
+    """
+
+    form: str
+    arguments: tuple[Any, ...]
+    columns: dict[str, SourceSettings] = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _form_is_a_key(cls, fields: Any) -> Any:
+        if not isinstance(fields, Mapping) or {"form", "arguments"} <= fields.keys():
+            return fields
+        named = [key for key in fields if key != "columns"]
+        if len(named) != 1:
+            raise ValueError(f"must have one form, such as age; the forms are {', '.join(FORMS)}")
+        value = fields[named[0]]
+        arguments = checked_form(named[0], value if isinstance(value, list | tuple) else [value])
+        return {"form": named[0], "arguments": arguments, "columns": fields.get("columns", {})}
+
+    @model_validator(mode="after")
+    def _columns_are_read(self) -> DerivedSettings:
+        if other := next((name for name in self.columns if name not in self.reads), None):
+            raise ValueError(f"columns: {quoted(other)} is not a column that {self.form} reads; remove it")
+        return self
+
+    @property
+    def reads(self) -> dict[str, str]:
+        """The columns that it reads, each with its kind: "date", "number" or "text"."""
+        return columns_of(self.form, self.arguments)
 
 
 SPELLED = ("decimal", "thousands", "negative", "drop", "dates", "last_year")  # settings that a table and a column share
 Sql: TypeAlias = Annotated[str, StringConstraints(min_length=1, max_length=MOST_SQL)]
+
+
+def _derived(derived: dict[str, DerivedSettings]) -> dict[str, DerivedSettings]:
+    """Return a check that names can be columns, and that no column is computed from itself."""
+    for name in derived:
+        if problem := unusable(name):
+            raise ValueError(f"{quoted(name)}: the name {problem}")
+    in_order({name: column.reads for name, column in derived.items()})
+    return derived
 
 
 class BudgetSettings(Settings):
@@ -386,6 +444,11 @@ class PlaceSettings(Settings):
         return self._party_table
 
     @property
+    def derives(self) -> Mapping[str, DerivedSettings]:
+        """The derived columns of the party's table at this place, by name."""
+        return {} if self._party_table is None else self._party_table.derived
+
+    @property
     def chosen_as(self) -> TableSettings | None:
         """Settings that leave rows out: those of this table, or of a party's table at this place."""
         return self._party_table if self._party_table is not None and self._party_table.is_chosen else None
@@ -433,6 +496,7 @@ class TableSettings(PlaceSettings):
     tries: Annotated[int, Field(strict=True, ge=1, le=1000)] = MOST_TRIES
     version: Annotated[str, StringConstraints(max_length=100)] = ""
     columns: dict[str, ColumnSettings] = Field(default_factory=dict)
+    derived: Annotated[dict[str, DerivedSettings], AfterValidator(_derived)] = Field(default_factory=dict)
     budget: BudgetSettings | None = None
     same_rows_as: Name | None = None
     lookups: tuple[Name, ...] = ()
@@ -457,12 +521,17 @@ class TableSettings(PlaceSettings):
     @property
     def state(self) -> str:
         """Version of the rows and of their counting, for this party alone; empty without `version`."""
-        keys = {"query", "files", "where", "consent", "objections", "columns", "format", "person", "at_most"}
+        keys = {"query", "files", "where", "consent", "objections", "columns", "format", "person", "at_most", "derived"}
         chosen = self.model_dump(mode="json", include=keys, exclude_defaults=True)
         if self.objections is not None:
             with suppress(InputError):  # opening the table reports a missing list
                 chosen["objected"] = self.objections.people()
         return f"{self.version} {job_digest(chosen)}" if self.version and chosen else self.version
+
+    @property
+    @override
+    def derives(self) -> Mapping[str, DerivedSettings]:
+        return self.derived
 
     @property
     @override

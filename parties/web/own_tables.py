@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from parties.alone.preparing.profile import TableProfile, profile
+from parties.alone.preparing.columns import TableProfile
+from parties.alone.preparing.profile import profile
 from parties.alone.preparing.readings import GUESS, Choices, Question, given
 from parties.base import files
 from parties.sources.settings import TableSettings

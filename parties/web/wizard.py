@@ -6,8 +6,8 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from parties.alone.preparing import writing
+from parties.alone.preparing.columns import TableProfile
 from parties.alone.preparing.overruling import MEANS, TYPES, Wish, overruled
-from parties.alone.preparing.profile import TableProfile
 from parties.alone.preparing.proposing import TableProposal, propose
 from parties.base.text import listed
 from parties.web.own_tables import OwnTables, UndecidedError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from parties.alone.preparing.profile import TableProfile
+from parties.alone.preparing.columns import TableProfile
 from parties.alone.preparing.proposing import TableProposal
 from parties.base.settings import validated
 from parties.sources.opening import open_table
@@ -64,7 +64,7 @@ def _fault(table: TableProfile, proposal: TableProposal, there: TableSettings | 
         fields = table.place.model_dump(exclude_unset=True, exclude={"format"}) | {"schema": "schema.toml"}
         there = TableSettings.model_validate(fields, context={"directory": Path()})
     settings = there.bounded_by(max(there.max_rows, table.rows))
-    settings = settings.model_copy(update={"format": table.spelling, "columns": columns})
+    settings = settings.model_copy(update={"format": table.spelling, "columns": columns, "derived": table.derived})
     schema = proposal.schema
     try:
         with open_table(settings, schema, schema.target or next(iter(schema.attributes))) as source:

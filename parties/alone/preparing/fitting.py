@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from parties.alone.preparing.mapping import NUMBERS, column_settings, named_alike, unique
-from parties.alone.preparing.profile import ColumnProfile, TableProfile
+from collections import Counter
+from collections.abc import Mapping
+
+from parties.alone.preparing.columns import ColumnProfile, TableProfile
+from parties.alone.preparing.mapping import NUMBERS, column_settings, named_alike, spelled_alike, unique
+from parties.alone.preparing.profile import FEW
 from parties.alone.preparing.proposing import KEY, ColumnProposal, TableProposal, holds, is_key, like_codes
 from parties.base.text import listed, quoted
 from parties.tables.delimited import MISSING
 from parties.tables.schema import Schema
-from parties.tables.toml_text import toml_key
-from parties.tables.types import NumberType, OrderedType, type_of
+from parties.tables.spellings import look_alike
+from parties.tables.toml_text import toml_key, toml_lines
+from parties.tables.types import CategoryType, NumberType, OrderedType, type_of
 from smc.errors import InputError
 
 
@@ -22,13 +27,22 @@ def fit(table: TableProfile, schema: Schema) -> TableProposal:
     """
     by_name = {column.name: column for column in table.columns}
     alike = unique(by_name, named_alike)
-    proposals, mapping, lacking = [], {}, []
+    named = {name: name if name in by_name else alike.get(named_alike(name)) for name in schema.attributes}
+    free = {name: column for name, column in by_name.items() if name not in named.values()}
+    lacking = {name: schema.attributes[name] for name, column in named.items() if column is None}
+    likely = _likely(lacking, free)
+    proposals, mapping, stubs = [], {}, []
     for attribute, categories in schema.attributes.items():
-        name = attribute if attribute in by_name else alike.get(named_alike(attribute))
+        name = named[attribute] or likely.get(attribute)
         if name is None:
-            lacking.append(attribute)
+            fits = [c.name for c in free.values() if c.name not in likely.values() and _is_of(c, categories)]
+            example = toml_lines({attribute: {"column": (fits or ["NAME"])[0]}}).strip()
+            more = f"  # or {listed(fits[1:])}" if fits[1:] else ""
+            stubs.append(f"# {example}{more}")
             continue
         settings, remarks = column_settings(by_name[name], table, attribute, categories)
+        if attribute in likely:
+            remarks = [f"taken for {quoted(attribute)}: correct columns.{toml_key(attribute)}.column if not", *remarks]
         if settings:
             mapping[attribute] = settings
         remarks += misfits(by_name[name], table, categories)
@@ -45,9 +59,41 @@ def fit(table: TableProfile, schema: Schema) -> TableProposal:
         if c.name not in used
     ]
     remarks = [
-        f"no column is called {quoted(name)}: say which it is, as columns.{toml_key(name)}.column" for name in lacking
+        f"no column is called {quoted(name)}: say which it is, as columns.{toml_key(name)}.column"
+        for name in lacking
+        if name not in likely
     ]
-    return TableProposal(schema, (*proposals, *asides), (*table.remarks, *remarks), mapping)
+    return TableProposal(schema, (*proposals, *asides), (*table.remarks, *remarks), mapping, tuple(stubs))
+
+
+def _likely(lacking: Mapping[str, tuple[str, ...]], free: Mapping[str, ColumnProfile]) -> dict[str, str]:
+    """Return the column that each attribute may be, by its name or its values, of the kind of the attribute."""
+    pairs = [pair for pair in look_alike(lacking, free) if _is_of(free[pair[1]], lacking[pair[0]])]
+    pairs += [
+        (attribute, name)
+        for attribute, categories in lacking.items()
+        for name, column in free.items()
+        if _share_values(column, categories)
+    ]
+    pairs = [*dict.fromkeys(pairs)]
+    firsts, seconds = Counter(attribute for attribute, _ in pairs), Counter(name for _, name in pairs)
+    return {attribute: name for attribute, name in pairs if firsts[attribute] == seconds[name] == 1}
+
+
+def _is_of(column: ColumnProfile, categories: tuple[str, ...]) -> bool:
+    """Return whether a column holds what an attribute takes: numbers, days, times or texts."""
+    kind = type_of(categories)
+    reads = "number" if column.reads in NUMBERS else column.reads
+    return reads == kind.reads if isinstance(kind, OrderedType) else column.distinct <= FEW
+
+
+def _share_values(column: ColumnProfile, categories: tuple[str, ...]) -> bool:
+    """Return whether most values of a column of texts are those of an attribute, but for capitals and accents."""
+    kind = type_of(categories)
+    known = [*kind.texts] if isinstance(kind, CategoryType) else [*categories] if kind is None else []
+    theirs = {spelled_alike(text) for text in known if text != MISSING}
+    ours = {spelled_alike(text) for text in column.counts if text not in ("", MISSING)}
+    return column.reads == "text" and len(ours & theirs) > max(1, len(ours | theirs) / 2)
 
 
 def misfits(column: ColumnProfile, table: TableProfile, categories: tuple[str, ...]) -> list[str]:

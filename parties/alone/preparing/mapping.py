@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from parties.alone.preparing.profile import ColumnProfile, TableProfile
+from parties.alone.preparing.columns import ColumnProfile, TableProfile
 from parties.base.text import listed
 from parties.tables.delimited import MISSING
-from parties.tables.spellings import canonical, readings
+from parties.tables.spellings import canonical, look_alike, readings
 from parties.tables.toml_text import toml_key
 from parties.tables.types import CategoryType, FlagType, OrderedType, type_of, unusable
 
@@ -51,14 +51,45 @@ def column_settings(
     folded = unique(known, spelled_alike)
     values = {text: known[meant[text]] for text in unknown if meant[text] in known}
     values = {text: known[folded[key]] for text in unknown if (key := spelled_alike(text)) in folded} | values
+    unknown = [text for text in unknown if text not in values]
+    has_other = isinstance(kind, CategoryType) and kind.other is not None
+    if likely := {} if has_other else likely_pairs(unknown, [text for text in known if text not in seen]):
+        pairs = listed([f"{text} = {known[meant]}" for text, meant in likely.items()])
+        remarks.append(f"{pairs}: taken for the same; correct columns.{toml_key(attribute)}.values if not")
+        values |= {text: known[meant] for text, meant in likely.items()}
+        unknown = [text for text in unknown if text not in likely]
     if values:
         settings["values"] = values
-    unknown = [text for text in unknown if text not in values]
-    if unknown and not (isinstance(kind, CategoryType) and kind.other is not None):
+    if unknown and not has_other:
         remarks.append(
             f"{listed(unknown, 5)}: not in the schema; say what is meant, as columns.{toml_key(attribute)}.values"
         )
     return settings, remarks
+
+
+def likely_pairs(ours: Sequence[str], theirs: Sequence[str]) -> dict[str, str]:
+    """Return texts of ours that may be texts of theirs: nearly equal, the first letter, or the only ones that remain.
+
+    Args:
+        ours: The texts of one side, without a pair.
+        theirs: Those of the other.
+    """
+    pairs = dict(look_alike(ours, theirs))
+    for one in ours:
+        starts = [other for other in theirs if _begins(one, other)]
+        again = [text for text in ours if starts and _begins(text, starts[0])]
+        if one not in pairs and len(starts) == len(again) == 1 and starts[0] not in pairs.values():
+            pairs[one] = starts[0]
+    rest = [text for text in ours if text not in pairs], [text for text in theirs if text not in pairs.values()]
+    if pairs and len(rest[0]) == len(rest[1]) == 1:
+        pairs[rest[0][0]] = rest[1][0]
+    return pairs
+
+
+def _begins(one: str, other: str) -> bool:
+    """Return whether one text is a single letter with which the other begins."""
+    short, long = sorted((spelled_alike(one), spelled_alike(other)), key=len)
+    return len(short) == 1 < len(long) and short.isalpha() and long.startswith(short)
 
 
 def spelled(column: ColumnProfile, table: TableProfile) -> dict[str, Any]:

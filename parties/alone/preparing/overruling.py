@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any, TypeAlias
 
+from parties.alone.preparing.columns import TableProfile
 from parties.alone.preparing.fitting import misfits
 from parties.alone.preparing.mapping import column_settings
-from parties.alone.preparing.profile import TableProfile
 from parties.alone.preparing.proposing import (
     AGES,
     FREE_TEXT,

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import cache
 from itertools import combinations
@@ -21,6 +21,8 @@ from typing import Any
 import ibis.expr.datatypes as dt
 import sqlglot.expressions as exp
 
+from parties.alone.preparing.columns import ColumnProfile, TableProfile
+from parties.alone.preparing.deriving import BIRTH, declaration, spelled_briefly, spelled_out
 from parties.alone.preparing.readings import (
     COMPACT,
     MOST,
@@ -35,11 +37,12 @@ from parties.alone.preparing.spellings import NO_VALUE
 from parties.base.text import instead, listed, quoted
 from parties.sources.databases import Scratch
 from parties.sources.delimited import sql_literal
+from parties.sources.derived import with_derived
 from parties.sources.expressions import Cell, days_in, number_in, seconds_in
 from parties.sources.mapping import ColumnRule
 from parties.sources.opened import RowQuery
 from parties.sources.opening import open_rows
-from parties.sources.settings import SPELLED, FormatSettings, PlaceSettings, TableSettings
+from parties.sources.settings import SPELLED, DerivedSettings, FormatSettings, PlaceSettings, TableSettings
 from parties.tables.delimited import MISSING
 from parties.tables.spellings import composed
 from parties.tables.types import EPOCH, days_of
@@ -54,40 +57,8 @@ SAMPLED = 1 << 20  # rows: of more, the middle of a column is that of about so m
 FINEST = 12  # decimals: more say no more of a column
 AT_ONCE = 32  # expressions of a query: the time that DuckDB takes to plan more grows with their square
 EXAMPLES = 3  # cells in a question
-BIRTH = re.compile(r"geb|birth|born|dob|nasc|naiss", re.IGNORECASE)  # names of columns whose days are past
 SENTINEL = re.compile(r"-(9+|8+|7+)|(9{3,}|8{3,}|7{3,})")  # numbers that often stand for no value
 VAST = 1e100  # numbers beyond stand for something else
-
-
-@dataclass(frozen=True)
-class ColumnProfile:
-    """What a column holds. `reads` is "text", "integer", "real", "date" or "time"; `form` is that of its dates.
-
-    `rows` have a value, of about `distinct` ones; `frequent` are the most frequent. Ordered columns lie from `low` to
-    `high`, the middle 98 % from `inner[0]` to `inner[1]`, as numbers of `parties.tables.types`; `odd` are their texts
-    that are none. `parted` if thousands have a mark, `is_marked` if any number has one. `spelling` is that of its
-    cells. `codes` are numbers that mean no value. `remarks` say how cells were read where there was a choice. `counts`
-    are rows by value and class of the target, of columns with few values.
-    """
-
-    name: str
-    reads: str
-    rows: int
-    distinct: int
-    frequent: tuple[str, ...] = ()
-    length: float = 0.0
-    form: str = ""
-    low: float = 0.0
-    high: float = 0.0
-    inner: tuple[float, float] = (0.0, 0.0)
-    decimals: int = 0
-    odd: tuple[str, ...] = ()
-    parted: bool = False
-    spelling: FormatSettings = field(default_factory=FormatSettings)
-    remarks: tuple[str, ...] = ()
-    codes: tuple[str, ...] = ()
-    is_marked: bool = False
-    counts: dict[str, dict[str, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -105,33 +76,47 @@ class _Cell:
     place: int | None = None
 
 
-@dataclass(frozen=True)
-class TableProfile:
-    """A table's columns, how its cells are spelled, and its number of rows."""
-
-    place: PlaceSettings
-    spelling: FormatSettings
-    rows: int
-    columns: tuple[ColumnProfile, ...]
-    unfit: dict[str, str]
-    remarks: tuple[str, ...] = ()
-
-
-def profile(place: PlaceSettings, target: str | None = None, choices: Choices = REFUSE) -> TableProfile:
+def profile(
+    place: PlaceSettings,
+    target: str | None = None,
+    choices: Choices = REFUSE,
+    derived: Mapping[str, DerivedSettings] | None = None,
+) -> TableProfile:
     """Look at all columns of a place, or of a party's table as it chooses its rows.
 
     Args:
         place: the rows.
         target: the class column, if there is one.
         choices: who decides if all cells of a column can be read in several ways.
+        derived: columns to compute, instead of those of a party's table.
 
     Raises:
         InputError: it cannot be read, has no rows, lacks the target, or can be read in several ways.
     """
+    choices = choices.remembered()
+    derived = place.derives if derived is None else derived
     spelled, remarks = _with_spelling(place, choices)
+    spelled = spelled.model_copy(update={"derived": {}}) if place.derives else spelled
+    if not derived:
+        with open_rows(spelled) as rows:
+            table = profile_rows(rows, target, spelled, choices)
+        return replace(table, remarks=(*remarks, *table.remarks))
+    with open_rows(spelled) as rows:  # how the columns are spelled that others are computed from
+        source = profile_rows(rows, None, spelled, choices)
+    form = spelled.format.model_copy(update={"drop_rows": source.spelling.drop_rows})
+    spelled = spelled.model_copy(update={"format": form})
     with open_rows(spelled) as rows:
-        table = profile_rows(rows, target, spelled, choices)
-    return replace(table, remarks=(*remarks, *table.remarks))
+        added = with_derived(rows, spelled_out(derived, source), form)
+        table = profile_rows(added, target, spelled, choices)
+    return replace(
+        table,
+        columns=tuple(
+            replace(c, remarks=(f"computed: {declaration(derived[c.name])}", *c.remarks)) if c.name in derived else c
+            for c in table.columns
+        ),
+        remarks=(*remarks, *source.remarks),
+        derived=spelled_briefly(spelled_out(derived, source), table.spelling),
+    )
 
 
 def _with_spelling(place: PlaceSettings, choices: Choices) -> tuple[PlaceSettings, list[str]]:
@@ -190,7 +175,8 @@ def profile_rows(rows: RowQuery, target: str | None, place: PlaceSettings, choic
         ask = engine.backend.raw_sql
         days = {i for i, name in enumerate(names) if rows.engine.lists or not rows.types[name].is_string()}
         with engine.reporting():
-            dropped, remarks = beside(ask, [*rows.types], names, place) if engine is rows.engine else ((), ())
+            is_raw = engine is rows.engine and all(rows.types[name].is_string() for name in names)
+            dropped, remarks = beside(ask, [*rows.types], names, place) if is_raw else ((), ())
             look = _Looker(place, ask, names, cells, days, choices)
             table = look.table(None if target is None else names.index(target), unfit)
         if dropped:
@@ -228,7 +214,7 @@ def _take(rows: RowQuery, names: Sequence[str], engine: Scratch) -> list[_Cell]:
     ask = engine.backend.raw_sql
     if ours:
         with engine.reporting():
-            kind = "TABLE" if all(texts) else "VIEW"
+            kind = "TABLE" if all(texts) or engine.reads_slowly else "VIEW"
             ask(f"CREATE TEMPORARY {kind} raw AS SELECT {', '.join(columns)} FROM ({engine.sql(query)})")
         return cells
     with engine.reporting():

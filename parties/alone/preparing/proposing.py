@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import math
 import re
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from fractions import Fraction
 from itertools import pairwise
 from statistics import median
 from typing import Any
 
+from parties.alone.preparing.columns import ColumnProfile, TableProfile
+from parties.alone.preparing.deriving import BIRTH, offers
 from parties.alone.preparing.leaks import leak
 from parties.alone.preparing.mapping import column_settings
-from parties.alone.preparing.profile import ColumnProfile, TableProfile
 from parties.alone.preparing.spellings import NO_VALUE
 from parties.base.text import listed, quoted
 from parties.sources.mapping import number_of
@@ -53,6 +55,7 @@ LONG = 30  # letters: longer texts on average are free text
 LONGEST = 200  # letters: a longer text is no public value
 FREE_TEXT = "free text: group its values, or leave the column out"
 OTHER = "other"
+LONG_CODE = 100_000  # a number of six digits or more may name a row
 KEY = "nearly one value a row"
 # Up to so many days are counted by a period, and their bounds are those of a wider one.
 PERIODS: tuple[tuple[float, Granularity, Granularity], ...] = (
@@ -68,6 +71,13 @@ CODE = re.compile(  # whole numbers called so name a place or a thing: their sum
     r"(^|[_\W])((zip|post|postal|plz|fips|icd)([_\W]?code)?|postleitzahl|zipcode|code)$|(Code|Plz|PLZ|Zip)$",
     re.IGNORECASE,
 )
+
+PERSON = re.compile(
+    r"((patient|person|subject|member|customer|client|user|insured|household|kunde)(e?n|s)?[\W_]*"
+    r"(id|key|nr|no|num|number|nummer|code|hash|pseudonym)?|^pid)$",
+    re.IGNORECASE,
+)
+FEWEST, MOST = 20, 20  # people that a column must name, and rows of each on average that are no mere category's
 
 
 @dataclass(frozen=True)
@@ -89,6 +99,7 @@ class TableProposal:
     columns: tuple[ColumnProposal, ...]
     remarks: tuple[str, ...] = ()
     mapping: dict[str, dict[str, Any]] = field(default_factory=dict)  # `[tables.NAME.columns]`
+    stubs: tuple[str, ...] = ()  # comments in it: attributes whose column the operator must name
 
 
 def propose(
@@ -108,6 +119,11 @@ def propose(
         if column.name in exclude
         else _propose(column, table, target, year)
         for column in table.columns
+    ]
+    offered = offers(table) | {column.name: _doubled(column) for column in table.columns if names_people(column)}
+    proposals = [
+        replace(p, remarks=(*p.remarks, offered[p.name])) if p.name in offered and p.name not in exclude else p
+        for p in proposals
     ]
     proposals += [ColumnProposal(name, "-", aside=why) for name, why in table.unfit.items()]
     attributes: dict[str, tuple[str, ...]] = {composed(p.name): p.domain for p in proposals if p.domain}
@@ -144,7 +160,7 @@ def _propose(column: ColumnProfile, table: TableProfile, target: str | None, yea
     if is_key(column) and not is_target:
         undo = "" if column.reads == "text" else "; if it measures something, give it low, high and edges"
         doubled = column.rows - column.distinct
-        twice = (f"{doubled:,} rows repeat a value: are they rows of one person?",) if doubled else ()
+        twice = (_doubled(column),) if doubled else ()
         return ColumnProposal(
             column.name, text, Domain(KeyType()), remarks=(*column.remarks, f"{KEY}: taken for a key{undo}", *twice)
         )
@@ -155,6 +171,8 @@ def _propose(column: ColumnProfile, table: TableProfile, target: str | None, yea
         domain = _domain(fields | ({"missing": True} if missing else {}))
     except InputError as error:
         return ColumnProposal(column.name, text, aside=str(error))
+    if not is_target and column.reads == "integer" and column.rows > 50 and column.distinct >= 0.9 * column.rows:
+        remarks = [*remarks, f"{KEY}: if it names rows, --exclude leaves it out"]
     if is_target and is_key(column):
         remarks = [*remarks, f"{KEY}: is it an identifier, and no target?"]
     if is_target:
@@ -217,10 +235,35 @@ def _short(number: float) -> str:
 
 
 def is_key(column: ColumnProfile) -> bool:
-    """Return whether nearly all cells differ, and are short texts or whole numbers."""
+    """Return whether nearly all cells differ, and are short texts or whole numbers that count or name rows.
+
+    Numbers name rows if the column is called so, if nearly each number of a range occurs, or if all are long.
+    """
     if column.reads not in ("text", "integer") or column.distinct < 0.9 * column.rows or column.rows <= 50:
         return False
-    return column.reads == "integer" or column.length <= LONG
+    if column.reads == "text":
+        return column.length <= LONG
+    is_dense = column.high - column.low < 1.5 * column.distinct
+    return (
+        is_dense
+        or column.low >= LONG_CODE
+        or IDENTIFIER.search(column.name) is not None
+        or PERSON.search(column.name) is not None
+    )
+
+
+def names_people(column: ColumnProfile) -> bool:
+    """Return whether a column seems to name the person of a row, of whom there may be several rows."""
+    is_name = PERSON.search(column.name) is not None and column.reads in ("text", "integer")
+    return is_name and max(FEWEST, column.rows / MOST) < column.distinct < 0.9 * column.rows
+
+
+def _doubled(column: ColumnProfile) -> str:
+    """Return a remark on rows that repeat a value of a key."""
+    return (
+        f"{column.rows - column.distinct:,} rows repeat a value of {quoted(column.name)}: if it names people, "
+        f"give --person {shlex.quote(f'{column.name}=1')}"
+    )
 
 
 def _fields(column: ColumnProfile, table: TableProfile, is_target: bool, year: int) -> tuple[dict[str, Any], list[str]]:
@@ -348,7 +391,7 @@ def _date(column: ColumnProfile, year: int) -> tuple[dict[str, Any], list[str]]:
         [] if (first, last) == (column.low, column.high) else ["some days are of other centuries: are they codes?"]
     )
     low, high = (EPOCH + timedelta(days=int(day)) for day in (first, last))
-    if last - first > 50 * 365 and re.search(r"geb|birth|born|dob|nasc", column.name, re.IGNORECASE):
+    if last - first > 50 * 365 and BIRTH.search(column.name):
         at = date(year, 1, 1)  # public: it must not follow from the newest birth
         return {"type": "date", "age_at": at, "edges": list(AGES)}, [*remarks, f"ages at {at}"]
     granularity, wider = next(steps for most, *steps in PERIODS if last - first <= most)
@@ -454,7 +497,7 @@ def _twins(table: TableProfile, attributes: dict[str, tuple[str, ...]]) -> Itera
     """Yield which columns have the same counts by class, value for value: they may say the same."""
     seen: dict[tuple[Any, ...], str] = {}
     for column in table.columns:
-        if column.name not in attributes or len(column.counts) < 2:
+        if column.name not in attributes or column.name in table.derived or len(column.counts) < 2:
             continue
         shape = tuple(sorted(tuple(sorted(of.items())) for of in column.counts.values()))
         if shape in seen:

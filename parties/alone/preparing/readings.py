@@ -62,8 +62,8 @@ class Question:
 
     @property
     def where(self) -> str:
-        """The file, or the column of a table."""
-        return self.place if self.column == "*" else f"{self.place}, column {quoted(self.column)}"
+        """The encoding of a file, or the column of a table."""
+        return f"{self.place}, encoding" if self.column == "*" else f"{self.place}, column {quoted(self.column)}"
 
     @property
     def text(self) -> str:
@@ -103,6 +103,18 @@ class Choices:
             flags = " or ".join(f"--reading '{question.column}={name}'" for name in question.options)
             raise InputError(f"{question.text}: '{unfit[0]}' does not fit all cells; give {flags}")
         return named[0] if named else self.ask(question)
+
+    def remembered(self) -> Choices:
+        """Return choices that ask each question once."""
+        answers: dict[tuple[str, ...], str] = {}
+
+        def ask(question: Question) -> str:
+            key = question.place, question.column, *question.options
+            if key not in answers:
+                answers[key] = self.ask(question)
+            return answers[key]
+
+        return Choices(self.given, ask)
 
     def _orders(self, column: str) -> list[str]:
         """Return the forms of numbers and days that are given for this column alone."""

@@ -74,10 +74,16 @@ def spelling_of(place: PlaceSettings, choices: Choices) -> tuple[FormatSettings,
         raise InputError(f"{path}: a NUL byte; this is not a text file")
     if not any(line.strip() for line in lines):
         raise InputError(f"{path}: the file is empty; the first line must name the columns")
+    written = [line for line in lines if line.strip()]
+    if len(written) == 1 and not any(mark in written[0] for mark in SEPARATORS):
+        raise InputError(
+            f"{path}: the file is one line, {quoted(written[0].strip())}, without rows; give a table with a header"
+        )
     fields: dict[str, Any] = {"encoding": encoding}
     if (said := re.fullmatch(r"sep=([;\t|,])\s*", lines[0])) is not None:
         separator, quote = _marks([line for line in lines[1:] if line.strip()], said[1])
         fields |= {"separator": separator, "quote": quote, "skip": 1}
+        remarks.append(f"the first line, {quoted(lines[0].strip())}, names the separator: left out")
     else:
         separator, quote = _marks([line for line in lines if line.strip()])
         skip = _titles(lines, separator, quote)

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from parties.alone.preparing.profile import TableProfile
-from parties.alone.preparing.proposing import ColumnProposal, TableProposal, nice
+from parties.alone.preparing.columns import TableProfile
+from parties.alone.preparing.deriving import derived_text
+from parties.alone.preparing.proposing import ColumnProposal, TableProposal, names_people, nice
 from parties.base import files
 from parties.base.templates import environment
 from parties.base.text import visible
 from parties.tables.toml_text import toml_key, toml_lines
 from parties.tables.types import type_of
 
-PERSON = re.compile(
-    r"((patient|person|subject|member|customer|client|user|insured|household|kunde)(e?n|s)?[\W_]*"
-    r"(id|key|nr|no|num|number|nummer|code|hash|pseudonym)?|^pid)$",
-    re.IGNORECASE,
-)
-FEWEST, MOST = 20, 20  # people that a column must name, and rows of each on average that are no mere category's
 SHOWN = 6  # categories of a column, in a line
 TELLS = (
     "The schema tells the peer: the names of your columns, which values occur in at least 10 rows (the target's: "
@@ -40,7 +34,9 @@ def party_text(name: str, table: TableProfile, folder: Path, person: Mapping[str
         folder: Directory of the `party.toml`, to which paths are relative.
         person: `person` and `at_most` of the table. None: a column that seems to name people is a comment.
     """
-    place = table.place.model_dump(exclude_unset=True, exclude={"schema_file", "format", "columns"}, mode="json")
+    place = table.place.model_dump(
+        exclude_unset=True, exclude={"schema_file", "format", "columns", "derived"}, mode="json"
+    )
     fields = {"source": _from(folder, place.pop("source", "")), **place, "schema": "schema.toml"}
     fields.setdefault("max_rows", row_bound(table.rows))
     if "files" in place:
@@ -60,8 +56,10 @@ def mapping_text(name: str, table: TableProfile, proposal: TableProposal) -> str
     """
     head = f"tables.{toml_key(name)}"
     spelling = table.spelling.model_dump(exclude_defaults=True)
-    parts = {f"{head}.format": spelling, f"{head}.columns": proposal.mapping}
-    return "".join(f"\n[{key}]\n{toml_lines(fields)}" for key, fields in parts.items() if fields)
+    stubs = "".join(f"{line}\n" for line in proposal.stubs)
+    parts = {f"{head}.format": toml_lines(spelling), f"{head}.columns": toml_lines(proposal.mapping) + stubs}
+    mapped = "".join(f"\n[{key}]\n{lines}" for key, lines in parts.items() if lines)
+    return mapped + derived_text(head, table.derived)
 
 
 def _from(folder: Path, source: str) -> str:
@@ -78,13 +76,7 @@ def _without_nothing(value: Any) -> Any:
 
 def _person(table: TableProfile) -> str:
     """Return the lines by which noise would hide people, commented out, if a column seems to name them."""
-    named = [
-        c.name
-        for c in table.columns
-        if PERSON.search(c.name)
-        and c.reads in ("text", "integer")
-        and max(FEWEST, c.rows / MOST) < c.distinct < 0.9 * c.rows
-    ]
+    named = [column.name for column in table.columns if names_people(column)]
     if not named:
         return ""
     lines = toml_lines({"person": named[0], "at_most": 1}).splitlines()

@@ -59,7 +59,7 @@ def view(rows: RowQuery, plan: PublishPlan, name: str, role: str | None) -> str:
     if not columns:
         raise InputError("the view would show nothing: the plan drops all columns")
     is_chosen = plan.chosen_as is not None
-    select = exp.Select().select(*columns).from_(_chosen(rows, table) if is_chosen else table)
+    select = exp.Select().select(*columns).from_(_chosen(rows, table) if is_chosen or plan.derives else table)
     create = exp.Create(this=exp.to_identifier(name, quoted=True), kind="VIEW", expression=select)
     if is_chosen and dialect == "postgres":  # without it, a function in a query on the view may see excluded rows
         barrier = exp.Property(this=exp.var("security_barrier"), value=exp.true())

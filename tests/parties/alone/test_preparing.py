@@ -703,4 +703,4 @@ def test_doubled_keys_are_named(tmp_path: Path) -> None:
     keys = [f"K{i}" for i in range(200)]
     (tmp_path / "a.csv").write_text("id,y\n" + "".join(f"{key},{key[-1] > '4'}\n" for key in [*keys, *keys[:12]]))
     (key, _) = look(tmp_path / "a.csv", "y").columns
-    assert "12 rows repeat a value: are they rows of one person?" in key.remarks
+    assert "12 rows repeat a value of 'id': if it names people, give --person id=1" in key.remarks

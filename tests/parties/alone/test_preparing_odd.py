@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from parties.alone.preparing.checking import checked
-from parties.alone.preparing.profile import ColumnProfile, TableProfile, profile
+from parties.alone.preparing.columns import ColumnProfile, TableProfile
+from parties.alone.preparing.profile import profile
 from parties.alone.preparing.proposing import TableProposal, propose
 from parties.sources.settings import PlaceSettings
 from parties.tables.types import days_of

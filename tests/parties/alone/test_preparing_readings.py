@@ -13,7 +13,8 @@ import pytest
 import sqlglot.expressions as exp
 
 from parties.alone.preparing.checking import checked
-from parties.alone.preparing.profile import ColumnProfile, TableProfile, profile
+from parties.alone.preparing.columns import ColumnProfile, TableProfile
+from parties.alone.preparing.profile import profile
 from parties.alone.preparing.proposing import TableProposal, propose
 from parties.alone.preparing.readings import GUESS, REFUSE, Choices, given, readings
 from parties.alone.preparing.spellings import DAYS, NO_VALUE, NUMBERS, Spelling
@@ -244,8 +245,8 @@ TABLE = "age;town;ill\n" + BODY
 @pytest.mark.parametrize(
     ("content", "remark"),
     [
-        ("sep=;\n" + TABLE, ""),
-        ("\ufeffsep=;\r\n" + TABLE.replace("\n", "\r\n"), ""),
+        ("sep=;\n" + TABLE, "names the separator: left out"),
+        ("\ufeffsep=;\r\n" + TABLE.replace("\n", "\r\n"), "names the separator: left out"),
         ("Patients of ward 7\nexported 2026-01-02\n\n" + TABLE, "3 lines before the header: left out"),
         (TABLE + TABLE, "1 row with the header again: left out"),
         (TABLE + "Total;;120\n", "a row 'Total' with gaps: left out as a total"),

@@ -1,0 +1,145 @@
+"""Derived columns of a raw table: the spelling of the columns that they read, and their text in `party.toml`."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping
+from datetime import date
+from itertools import chain, count, pairwise
+from typing import Any
+
+from parties.alone.preparing.columns import ColumnProfile, TableProfile
+from parties.base.text import quoted
+from parties.sources.settings import SPELLED, DerivedSettings, FormatSettings, SourceSettings
+from parties.tables.toml_text import toml_lines
+from smc.errors import InputError
+
+BIRTH = re.compile(r"geb|birth|born|dob|nasc|naiss", re.IGNORECASE)  # names of columns whose days are past
+READS = {"date": ("date",), "number": ("integer", "real")}  # what a column must hold for each kind
+SPELLED_KEYS = {"date": ("dates", "last_year"), "number": ("decimal", "thousands", "negative", "drop")}
+
+
+def spelled_out(derived: Mapping[str, DerivedSettings], source: TableProfile) -> dict[str, DerivedSettings]:
+    """Return the declarations with the whole spelling of the columns that they read, as the table was found to have it.
+
+    Args:
+        derived: The declarations; spellings in them stay.
+        source: The table without derived columns.
+
+    Raises:
+        InputError: A column holds something else than a form takes.
+    """
+    found = {column.name: column for column in source.columns}
+    spelled = {}
+    for name, settings in derived.items():
+        columns = dict(settings.columns)
+        for column, kind in settings.reads.items():
+            if column in found and column not in columns:
+                _require(name, kind, found[column], source)
+                columns[column] = _spelling(found[column], source)
+        spelled[name] = settings.model_copy(update={"columns": columns})
+    return spelled
+
+
+def _require(name: str, kind: str, column: ColumnProfile, source: TableProfile) -> None:
+    if column.distinct and column.reads not in READS.get(kind, (column.reads,)):
+        raise InputError(
+            f"{source.place.label}: derived.{name}: column {quoted(column.name)} holds {column.reads}, "
+            f"not {kind}s; name a column of {kind}s"
+        )
+
+
+def _spelling(column: ColumnProfile, source: TableProfile) -> SourceSettings:
+    own = column.spelling.model_dump(include={*SPELLED})
+    own["dates"] = column.form or source.spelling.dates
+    own["thousands"] = column.spelling.thousands if column.parted else ""
+    return SourceSettings(**own, missing=(*dict.fromkeys((*column.odd, *source.spelling.missing)),))
+
+
+def spelled_briefly(derived: Mapping[str, DerivedSettings], table: FormatSettings) -> dict[str, DerivedSettings]:
+    """Return the declarations without spellings that are the table's.
+
+    Args:
+        derived: The declarations, spelled out.
+        table: The table's spelling.
+    """
+    brief = {}
+    for name, settings in derived.items():
+        columns = {}
+        for column, kind in settings.reads.items():
+            if (own := settings.columns.get(column)) is None:
+                continue
+            keys = {"date": ("dates", "last_year"), "number": ("decimal", "thousands", "negative", "drop")}.get(
+                kind, ()
+            )
+            fields = {key: value for key in keys if (value := getattr(own, key)) not in (None, getattr(table, key))}
+            if missing := tuple(text for text in own.missing if text not in table.missing):
+                fields["missing"] = missing
+            if fields:
+                columns[column] = SourceSettings(**fields)
+        brief[name] = settings.model_copy(update={"columns": columns})
+    return brief
+
+
+def offers(table: TableProfile) -> dict[str, str]:
+    """Return by column a remark with the `--derive` that makes an age or a duration of its days."""
+    days = sorted((c for c in table.columns if c.reads == "date" and c.rows), key=lambda column: column.inner)
+    births = [column for column in days if is_birth(column)]
+    others = [column for column in days if not is_birth(column)]
+    read = {column for settings in table.derived.values() for column in settings.reads}
+    remarks = {}
+    for column in births:
+        if column.name not in read:
+            name, at = ("age", others[0].name) if others else ("age", f"{date.today().year}-01-01")
+            remarks[column.name] = f"ages as numbers: {option_text(_free(name, table), 'age', column.name, at)}"
+    for first, last in pairwise(others):
+        if last.name not in read:
+            name = _free(f"{first.name}_to_{last.name}", table)
+            remarks[last.name] = f"days between: {option_text(name, 'days', first.name, last.name)}"
+    return remarks
+
+
+def is_birth(column: ColumnProfile) -> bool:
+    """Return whether days seem to be days of birth, by the column's name and span."""
+    return column.reads == "date" and column.high - column.low > 50 * 365 and BIRTH.search(column.name) is not None
+
+
+def _free(name: str, table: TableProfile) -> str:
+    """Return a name that no column has."""
+    name, taken = re.sub(r"\W+", "_", name), {column.name.casefold() for column in table.columns}
+    names = chain([name], (f"{name}_{i}" for i in count(2)))
+    return next(free for free in names if free.casefold() not in taken)
+
+
+def declaration(settings: DerivedSettings) -> str:
+    """Return a form and its arguments as `--derive` has them."""
+    return shlex.join([settings.form, *map(str, settings.arguments)])
+
+
+def derived_text(head: str, derived: Mapping[str, DerivedSettings]) -> str:
+    """Return the declarations for a `party.toml`.
+
+    Args:
+        head: The table's key, `tables.NAME`.
+        derived: The declarations.
+    """
+    if not derived:
+        return ""
+    fields: dict[str, Any] = {}
+    for name, settings in derived.items():
+        values = settings.arguments
+        fields[name] = {settings.form: values[0] if len(values) == 1 else [*values]}
+        columns = {column: of.model_dump(exclude_unset=True) for column, of in settings.columns.items()}
+        fields[name] |= {"columns": columns} if columns else {}
+    return f"\n[{head}.derived]\n{toml_lines(fields)}"
+
+
+def option_text(name: str, *words: str) -> str:
+    """Return a `--derive` as it is typed at a shell.
+
+    Args:
+        name: The name of the column.
+        words: The form and its arguments.
+    """
+    return f"--derive {shlex.quote(f'{name}={shlex.join(words)}')}"
