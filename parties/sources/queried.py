@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import secrets
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
+from typing import Any
 
 import ibis.expr.datatypes as dt
 import numpy as np
@@ -24,6 +27,9 @@ from smc.errors import InputError
 PIECE = 1 << 14  # streamed rows at a time: so many fit a processor's cache
 HEAD = 1 << 16  # rows by which it is guessed whether rows repeat
 REPEATED = 8  # rows of each kind, from which on they are counted before they are placed
+WIDE = 128  # columns: of more, a few are asked at a time
+AT_ONCE = 32  # of them: the time to plan a statement grows with the square of its expressions
+CELL = f"cell_{secrets.token_hex(8)}"  # the name of a column in a text for several; no value has it
 FEW = 1 << 20  # combinations of all columns' values, up to which equal rows are worth being counted first
 
 
@@ -57,7 +63,9 @@ class QueriedSource(Source):
         self._table = table
         self._left_out = left_out
         self._types = types
+        self._folded = Counter() if engine.cased else Counter(map(str.lower, types))
         self._cells = [self._cell(rule, types) for rule in rules]
+        self._texts: dict[tuple[Any, ...], str] = {}  # indices in SQL, by what they mean
         self._names = [*(f"c{i}" for i in range(len(self._domains))), "y"]
         self._sizes = [*self._domains, self._classes]
         self._streamed = streamed and math.prod(self._sizes) > FEW
@@ -89,12 +97,44 @@ class QueriedSource(Source):
         return total, (least >= 0).tolist()
 
     def _checked_counts(self) -> tuple[int, Sequence[bool]]:
-        """Return the same by a query."""
+        """Return the same by a query; of a wide table by several."""
+        if self._kept is None and len(self._names) > WIDE and self._engine.lists:
+            return self._checked_parts()
         rows = exp.cast(exp.Coalesce(this=exp.Sum(this=exp.column("n")), expressions=[exp.convert(0)]), "BIGINT")
         known = [exp.Count(this=exp.column(name)) for name in self._names]
         query = exp.Select().select(rows, exp.Count(this=exp.Star()), *known).from_(self._rows().subquery("t"))
         total, lines, *with_index = self._engine.counts(query)[0]
         return int(total), [count == lines for count in with_index]
+
+    def _checked_parts(self) -> tuple[int, Sequence[bool]]:
+        """Return the same by queries of a few columns each."""
+        rows, cells = self._taken()
+        count = exp.Select().select(exp.Count(this=exp.Star()), copy=False).from_(rows)
+        total = int(self._engine.counts(count)[0, 0])
+        known: list[bool] = []
+        for start in range(0, len(cells), AT_ONCE):
+            counts = [exp.Count(this=self._index_of(cell.known)) for cell in cells[start : start + AT_ONCE]]
+            known += (self._engine.counts(exp.Select().select(*counts, copy=False).from_(rows))[0] == total).tolist()
+        return total, known
+
+    def _taken(self) -> tuple[exp.Expr, list[Cell]]:
+        """Return where the rows are for many queries, and their cells there: text is read once."""
+        if not self._engine.reads_slowly:
+            return self._table.subquery("t"), self._cells
+        cells = [cell.named(name) for cell, name in zip(self._cells, self._names, strict=True)]
+        columns = [
+            exp.alias_(exp.column(rule.column, quoted=True), name, copy=False)
+            for rule, name in zip(self._rules, self._names, strict=True)
+        ]
+        rows = exp.Select().select(*columns, copy=False).from_(self._table.subquery("t"), copy=False)
+        return self._engine.keep(rows, "taken").subquery("t"), cells
+
+    def _index_of(self, cell: Cell) -> exp.Expr:
+        """Return a cell's index as SQL that is written once for all columns of one meaning."""
+        meaning = cell.meaning
+        if (text := self._texts.get(meaning)) is None:
+            text = self._texts[meaning] = self._engine.sql(cell.named(CELL).index)
+        return exp.var(text.replace(f'"{CELL}"', self._engine.sql(cell.column)))
 
     @override
     def level(self, tree: Tree, attributes: bool) -> LevelCounts:
@@ -231,7 +271,8 @@ class QueriedSource(Source):
 
     def _cell(self, rule: ColumnRule, types: Mapping[str, dt.DataType]) -> Cell:
         self._require(rule, types)
-        if not self._engine.cased and (twins := [n for n in types if n.lower() == rule.column.lower()])[1:]:
+        if self._folded[rule.column.lower()] > 1:
+            twins = [name for name in types if name.lower() == rule.column.lower()]
             raise InputError(f"{self._where(rule)}: rename {listed(twins)}: they differ only in case")
         try:
             return Cell(rule, types[rule.column], self._engine.lists)

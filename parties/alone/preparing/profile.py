@@ -15,7 +15,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from functools import cache
-from itertools import combinations
+from itertools import combinations, groupby
 from typing import Any
 
 import ibis.expr.datatypes as dt
@@ -53,6 +53,7 @@ HEAD = 10_000  # rows of which declared columns' texts are looked at
 SAMPLED = 1 << 20  # rows: of more, the middle of a column is that of about so many
 FINEST = 12  # decimals: more say no more of a column
 AT_ONCE = 32  # expressions of a query: the time that DuckDB takes to plan more grows with their square
+PIECE = 256  # columns of a table in DuckDB: each statement looks at the names of all
 EXAMPLES = 3  # cells in a question
 BIRTH = re.compile(r"geb|birth|born|dob|nasc|naiss", re.IGNORECASE)  # names of columns whose days are past
 SENTINEL = re.compile(r"-(9+|8+|7+)|(9{3,}|8{3,}|7{3,})")  # numbers that often stand for no value
@@ -183,8 +184,10 @@ def profile_rows(rows: RowQuery, target: str | None, place: PlaceSettings, choic
         days = {i for i, name in enumerate(names) if rows.engine.lists or not rows.types[name].is_string()}
         with engine.reporting():
             dropped, remarks = beside(ask, [*rows.types], names, place) if engine is rows.engine else ((), ())
-            look = _Looker(place, ask, names, cells, days, choices)
-            table = look.table(None if target is None else names.index(target), unfit)
+            chosen = None if target is None else names.index(target)
+            total = ask("SELECT COUNT(*) FROM raw").fetchone()[0]
+            _cut(ask, len(names), chosen)
+            table = _Looker(place, ask, names, cells, days, choices).table(chosen, unfit, total)
         if dropped:
             table = replace(table, spelling=table.spelling.model_copy(update={"drop_rows": dropped}))
         return replace(table, remarks=(*remarks, *table.remarks))
@@ -233,6 +236,19 @@ def _take(rows: RowQuery, names: Sequence[str], engine: Scratch) -> list[_Cell]:
     return cells
 
 
+def _cut(ask: Callable[[str], Any], width: int, target: int | None) -> None:
+    """Make pieces of `raw`: `raw0` has the columns c0 to c255, and so on, and each the target."""
+    for piece, first in enumerate(range(0, width, PIECE)):
+        places = dict.fromkeys([*range(first, min(first + PIECE, width)), *([] if target is None else [target])])
+        columns = ", ".join(f"c{place}" for place in places)
+        ask(f"CREATE TEMPORARY {'TABLE' if width > PIECE else 'VIEW'} raw{piece} AS SELECT {columns} FROM raw")
+    if width > PIECE:
+        ask("DROP " + ("TABLE" if ask(_IS_TABLE).fetchone() else "VIEW") + " raw")
+
+
+_IS_TABLE = "SELECT 1 FROM duckdb_tables() WHERE table_name = 'raw'"
+
+
 def _kept_as(dtype: dt.DataType) -> str:
     """Return DuckDB's type for what is declared."""
     if dtype.is_date() or dtype.is_timestamp():
@@ -279,10 +295,9 @@ class _Looker:
         self._choices = choices
         self._today = days_of(date.today())
 
-    def table(self, target: int | None, unfit: dict[str, str]) -> TableProfile:
-        """Return what the columns hold."""
+    def table(self, target: int | None, unfit: dict[str, str], total: int) -> TableProfile:
+        """Return what the columns hold; `total` is the number of rows."""
         ask, cells = self._ask, self._cells
-        total = ask("SELECT COUNT(*) FROM raw").fetchone()[0]
         first = self._first()
         samples = [
             [text for text in column.frequent if text not in (*NO_VALUE, MISSING)] if column.reads == "text" else []
@@ -307,11 +322,15 @@ class _Looker:
         cells = self._cells
         sizes = _one(
             self._ask,
-            [part for c in cells for part in (f"approx_count_distinct({c.value})", f"COUNT({c.value})")],
+            [
+                (i, part)
+                for i, c in enumerate(cells)
+                for part in (f"approx_count_distinct({c.value})", f"COUNT({c.value})")
+            ],
         )
-        head = f"(SELECT * FROM raw LIMIT {HEAD})"
+        head = f"(SELECT * FROM {RAW} LIMIT {HEAD})"
         looked_at = [
-            iter(_one(self._ask, _samples(cells, declared=declared), head if declared else "raw"))
+            iter(_one(self._ask, _samples(cells, declared=declared), head if declared else RAW))
             for declared in (False, True)
         ]
         return [
@@ -366,8 +385,8 @@ class _Looker:
         for place, of in several.items():
             text = self._cells[place].text
             numbers = [_number(reading.kind, reading.spelling, text) for reading in of]
-            parts += [f"COUNT({x})" for x in numbers]
-            parts += [f"COALESCE(BOOL_OR({x} <> {y}), FALSE)" for x, y in combinations(numbers, 2)]
+            parts += [(place, f"COUNT({x})") for x in numbers]
+            parts += [(place, f"COALESCE(BOOL_OR({x} <> {y}), FALSE)") for x, y in combinations(numbers, 2)]
         facts = iter(_one(self._ask, parts))
         for place, of in several.items():
             counts = [next(facts) for _ in of]
@@ -526,22 +545,31 @@ def _common(columns: Sequence[ColumnProfile], given: FormatSettings) -> FormatSe
     return given.model_copy(update=fields)
 
 
-def _one(ask: Callable[[str], Any], expressions: Sequence[str], rows: str = "raw") -> Sequence[Any]:
-    """Return the one line that these are, nothing of none, by queries of a few."""
-    return [fact for some in _batches(expressions) for fact in ask(f"SELECT {', '.join(some)} FROM {rows}").fetchone()]
+RAW = "{raw}"  # where the name of a piece of `raw` stands in SQL
 
 
-def _batches(expressions: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Yield a few expressions at a time."""
-    for start in range(0, len(expressions), AT_ONCE):
-        yield expressions[start : start + AT_ONCE]
+def _one(ask: Callable[[str], Any], parts: Sequence[tuple[int, str]], rows: str = RAW) -> Sequence[Any]:
+    """Return what these expressions are, each of a column by its place, by queries of a few."""
+    return [
+        fact
+        for raw, some in _batches(parts)
+        for fact in ask(f"SELECT {', '.join(some)} FROM {rows.replace(RAW, raw)}").fetchone()
+    ]
 
 
-def _samples(cells: Sequence[_Cell], declared: bool) -> list[str]:
+def _batches(parts: Sequence[tuple[int, str]]) -> Iterator[tuple[str, list[str]]]:
+    """Yield a few expressions at a time, and the name of the piece that has their columns."""
+    for piece, of in groupby(parts, lambda part: part[0] // PIECE):
+        texts = [text for _, text in of]
+        for start in range(0, len(texts), AT_ONCE):
+            yield f"raw{piece}", texts[start : start + AT_ONCE]
+
+
+def _samples(cells: Sequence[_Cell], declared: bool) -> list[tuple[int, str]]:
     """Return what is asked of the columns that are declared, or of the others, about their texts."""
     return [
-        part
-        for cell in cells
+        (i, part)
+        for i, cell in enumerate(cells)
         if bool(cell.declared) == declared
         for part in (
             f"approx_top_k({cell.text}, {FREQUENT})",
@@ -569,10 +597,10 @@ def _measured(
     """Return the columns with the bounds of those that have an order; numbers without decimals become integers."""
     places = [place for place, column in enumerate(columns) if column.reads != "text"]
     numbers = {place: _number_of(columns[place], cells[place]) for place in places}
-    asked = [part for place in places for part in _measure(columns[place], cells[place], numbers[place])]
+    asked = [(i, part) for i in places for part in _measure(columns[i], cells[i], numbers[i])]
     facts = _one(ask, asked)
-    sample = f"raw USING SAMPLE {100 * SAMPLED / total} PERCENT (bernoulli, 1)" if total > SAMPLED else "raw"
-    middles = _one(ask, [f"quantile_cont({x}, [0.01, 0.99])" for x in numbers.values()], sample)
+    sample = f"{RAW} USING SAMPLE {100 * SAMPLED / total} PERCENT (bernoulli, 1)" if total > SAMPLED else RAW
+    middles = _one(ask, [(i, f"quantile_cont({x}, [0.01, 0.99])") for i, x in numbers.items()], sample)
     measured = list(columns)
     for number, place in enumerate(places):
         low, high, decimals, odd, count, parted, marked = facts[7 * number : 7 * number + 7]
@@ -664,11 +692,16 @@ def _counted(ask: Any, columns: list[ColumnProfile], cells: list[_Cell], target:
     label = cells[target].text if target is not None and target in few else "''"
     counts: dict[int, dict[str, dict[str, int]]] = {place: {} for place in few}
     queries = [
-        f"SELECT {place}, COALESCE({cells[place].text}, ''), COALESCE(y, ''), n "
-        f"FROM (SELECT c{place}, {label} AS y, COUNT(*) AS n FROM raw GROUP BY ALL)"
+        (
+            place,
+            f"SELECT {place}, COALESCE({cells[place].text}, ''), COALESCE(y, ''), n "
+            f"FROM (SELECT c{place}, {label} AS y, COUNT(*) AS n FROM {RAW} GROUP BY ALL)",
+        )
         for place in few
     ]
-    counted = [line for some in _batches(queries) for line in ask(" UNION ALL ".join(some)).fetchall()]
+    counted = [
+        line for raw, some in _batches(queries) for line in ask(" UNION ALL ".join(some).replace(RAW, raw)).fetchall()
+    ]
     for place, text, of, rows in sorted(counted):
         classes = counts[place].setdefault(text, {})
         classes[of] = classes.get(of, 0) + rows
@@ -687,12 +720,12 @@ def _told_apart(ask: Any, columns: list[ColumnProfile], cells: list[_Cell]) -> l
         replace(
             column,
             distinct=ask(
-                f"SELECT COUNT(*) FROM (SELECT DISTINCT {c.value} AS c FROM raw) WHERE c IS NOT NULL"
+                f"SELECT COUNT(*) FROM (SELECT DISTINCT {c.value} AS c FROM raw{i // PIECE}) WHERE c IS NOT NULL"
             ).fetchone()[0],
         )
         if column.reads in ("text", "integer") and not column.counts and column.distinct > KEYLIKE * column.rows
         else column
-        for column, c in zip(columns, cells, strict=True)
+        for i, (column, c) in enumerate(zip(columns, cells, strict=True))
     ]
 
 
