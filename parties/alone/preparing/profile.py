@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
@@ -53,6 +53,7 @@ HEAD = 10_000  # rows of which declared columns' texts are looked at
 SAMPLED = 1 << 20  # rows: of more, the middle of a column is that of about so many
 FINEST = 12  # decimals: more say no more of a column
 AT_ONCE = 32  # expressions of a query: the time that DuckDB takes to plan more grows with their square
+COLUMNS = 8  # of numbers, in a query
 PIECE = 256  # columns of a table in DuckDB: each statement looks at the names of all
 EXAMPLES = 3  # cells in a question
 BIRTH = re.compile(r"geb|birth|born|dob|nasc|naiss", re.IGNORECASE)  # names of columns whose days are past
@@ -377,17 +378,15 @@ class _Looker:
         self, columns: list[ColumnProfile], options: dict[int, list[Reading]], samples: Sequence[Sequence[str]]
     ) -> dict[int, list[Reading]]:
         """Return the readings of each column that fit the most cells; of those that agree on all cells, the first."""
-        parts = []
         fitting = {place: _agreeing(of, samples[place]) for place, of in options.items()}
         several = {  # beyond the sample there may be cells that decide
             place: of for place, of in options.items() if len(of) > 1 and columns[place].distinct > FREQUENT / 2
         }
-        for place, of in several.items():
-            text = self._cells[place].text
-            numbers = [_number(reading.kind, reading.spelling, text) for reading in of]
-            parts += [(place, f"COUNT({x})") for x in numbers]
-            parts += [(place, f"COALESCE(BOOL_OR({x} <> {y}), FALSE)") for x, y in combinations(numbers, 2)]
-        facts = iter(_one(self._ask, parts))
+        numbers = {
+            place: [_number(reading.kind, reading.spelling, self._cells[place].text) for reading in of]
+            for place, of in several.items()
+        }
+        facts = iter(_of_numbers(self._ask, numbers, _compared))
         for place, of in several.items():
             counts = [next(facts) for _ in of]
             differs = {pair: next(facts) for pair in combinations(range(len(of)), 2)}
@@ -469,6 +468,12 @@ class _Looker:
         present = [text for text in codes if text not in column.odd]
         remark = f"{listed(codes)}: read as a missing value"
         return replace(column, codes=tuple(present), remarks=(*column.remarks, remark))
+
+
+def _compared(_: int, numbers: Sequence[str]) -> list[str]:
+    """Return the SQL for how many cells each reading fits, and for which of them differ."""
+    counts = [f"COUNT({x})" for x in numbers]
+    return [*counts, *(f"COALESCE(BOOL_OR({x} <> {y}), FALSE)" for x, y in combinations(numbers, 2))]
 
 
 def _agreeing(of: Sequence[Reading], texts: Sequence[str]) -> list[Reading]:
@@ -557,6 +562,23 @@ def _one(ask: Callable[[str], Any], parts: Sequence[tuple[int, str]], rows: str 
     ]
 
 
+def _of_numbers(
+    ask: Callable[[str], Any], numbers: Mapping[int, Sequence[str]], part: Callable[[int, Sequence[str]], Sequence[str]]
+) -> list[Any]:
+    """Return what some expressions of numbers are, which SQL gives for a column by its place: each written once."""
+    facts: list[Any] = []
+    for piece, of in groupby(numbers, lambda place: place // PIECE):
+        places = [*of]
+        for start in range(0, len(places), COLUMNS):
+            some = places[start : start + COLUMNS]
+            names = {place: [f"x{place}_{i}" for i in range(len(numbers[place]))] for place in some}
+            inner = [f"{x} AS {name}" for p in some for x, name in zip(numbers[p], names[p], strict=True)]
+            parts = [text for place in some for text in part(place, names[place])]
+            rows = f"(SELECT *, {', '.join(inner)} FROM raw{piece})"
+            facts += ask(f"SELECT {', '.join(parts)} FROM {rows}").fetchone()
+    return facts
+
+
 def _batches(parts: Sequence[tuple[int, str]]) -> Iterator[tuple[str, list[str]]]:
     """Yield a few expressions at a time, and the name of the piece that has their columns."""
     for piece, of in groupby(parts, lambda part: part[0] // PIECE):
@@ -597,8 +619,7 @@ def _measured(
     """Return the columns with the bounds of those that have an order; numbers without decimals become integers."""
     places = [place for place, column in enumerate(columns) if column.reads != "text"]
     numbers = {place: _number_of(columns[place], cells[place]) for place in places}
-    asked = [(i, part) for i in places for part in _measure(columns[i], cells[i], numbers[i])]
-    facts = _one(ask, asked)
+    facts = _of_numbers(ask, {i: [x] for i, x in numbers.items()}, lambda i, x: _measure(columns[i], cells[i], x[0]))
     sample = f"{RAW} USING SAMPLE {100 * SAMPLED / total} PERCENT (bernoulli, 1)" if total > SAMPLED else RAW
     middles = _one(ask, [(i, f"quantile_cont({x}, [0.01, 0.99])") for i, x in numbers.items()], sample)
     measured = list(columns)
