@@ -134,7 +134,7 @@ class QueriedSource(Source):
         meaning = cell.meaning
         if (text := self._texts.get(meaning)) is None:
             text = self._texts[meaning] = self._engine.sql(cell.named(CELL).index)
-        return exp.var(text.replace(f'"{CELL}"', self._engine.sql(cell.column)))
+        return exp.var(text.replace(f'"{CELL}"', _quoted(cell.column.name)))
 
     @override
     def level(self, tree: Tree, attributes: bool) -> LevelCounts:
@@ -283,6 +283,11 @@ class QueriedSource(Source):
 def _index(cell: Cell, size: int) -> exp.Expr:
     """Return the index of a cell's category among so many."""
     return exp.cast(cell.index, "SMALLINT" if size < 1 << 15 else "INT")
+
+
+def _quoted(name: str) -> str:
+    """Return the name of a column in DuckDB's SQL."""
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _placed(cell: Cell) -> exp.Coalesce:

@@ -265,7 +265,7 @@ def _cell(i: int, dtype: dt.DataType, ours: bool) -> _Cell:
     Of the databases of others days are texts, which may be later than Python knows.
     """
     c = f"c{i}"
-    text = Cell(ColumnRule(c, c), dtype, lists=True).text.sql("duckdb")
+    text = _text_template(dtype).replace(CELL, c)
     if dtype.is_floating():
         # Floats of 32 bits are the decimal numbers that they are written as.
         number = f"CAST(CAST({c} AS VARCHAR) AS DOUBLE)" if dtype.is_float32() else c
@@ -701,6 +701,12 @@ def _number_template(kind: str, *spelled: Any) -> str:
         case _:
             number = number_in(cell, spelling)
     return number.sql("duckdb")
+
+
+@cache
+def _text_template(dtype: dt.DataType) -> str:
+    """Return the SQL of the text of a column `CELL`."""
+    return Cell(ColumnRule(CELL, CELL), dtype, lists=True).text.sql("duckdb").replace(f'"{CELL}"', CELL)
 
 
 def _since_epoch(day: str) -> str:
