@@ -69,8 +69,8 @@ class Database(ABC):
         """True if values are found faster in lists than by comparing: in DuckDB."""
         return self.backend.name == "duckdb"
 
-    def keep(self, rows: exp.Select, name: str = "kept") -> exp.Select:
-        """Return a query with the same answer, quick to ask often; `name` is its own."""
+    def keep(self, rows: exp.Select) -> exp.Select:
+        """Return a query with the same answer, quick to ask often."""
         return rows
 
     def counts(self, query: exp.Query) -> Indices:
@@ -171,11 +171,11 @@ class Scratch(DuckDb):
         self.resources.callback(backend.disconnect)
         backend.raw_sql("SET enable_progress_bar = false")
 
-    def keep(self, rows: exp.Select, name: str = "kept") -> exp.Select:
+    def keep(self, rows: exp.Select) -> exp.Select:
         """Return the answer as a table."""
         with self.reporting():
-            self._fetch(self.sql(exp.Create(this=exp.to_table(name), kind="TEMPORARY TABLE", expression=rows)))
-        return exp.Select().select("*").from_(name)
+            self._fetch(self.sql(exp.Create(this=exp.to_table("kept"), kind="TEMPORARY TABLE", expression=rows)))
+        return exp.Select().select("*").from_("kept")
 
     def attach(self, path: str, name: str, writable: bool = False) -> None:
         """Open a DuckDB file, so that its tables are `name`.SCHEMA.TABLE. Unless we write, others may read it too."""
@@ -279,9 +279,9 @@ class Spark(Database):
 
     reads_slowly = True
 
-    def keep(self, rows: exp.Select, name: str = "smc") -> exp.Select:
+    def keep(self, rows: exp.Select) -> exp.Select:
         """Return the answer as a view, computed when it is asked the first time."""
-        name = f"{name}_{secrets.token_hex(8)}"
+        name = f"smc_{secrets.token_hex(8)}"
         with self.reporting():
             cached = self.backend.raw_sql(self.sql(rows)).cache()
             cached.createTempView(name)

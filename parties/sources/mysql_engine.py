@@ -83,7 +83,7 @@ class MySql(Database):
         return _Written.write(query)
 
     @override
-    def keep(self, rows: exp.Select, name: str = "kept") -> exp.Select:
+    def keep(self, rows: exp.Select) -> exp.Select:
         self._kept = scratch = Scratch(self.place, self._settings.memory, self._settings.threads)
         self.resources.callback(scratch.close)
         names = [column.alias_or_name for column in rows.selects]

@@ -27,8 +27,7 @@ from smc.errors import InputError
 PIECE = 1 << 14  # streamed rows at a time: so many fit a processor's cache
 HEAD = 1 << 16  # rows by which it is guessed whether rows repeat
 REPEATED = 8  # rows of each kind, from which on they are counted before they are placed
-WIDE = 128  # columns: of more, a few are asked at a time
-AT_ONCE = 32  # of them: the time to plan a statement grows with the square of its expressions
+WIDE = 128  # columns that are asked at a time: the time to plan a statement grows with the square of its expressions
 CELL = f"cell_{secrets.token_hex(8)}"  # the name of a column in a text for several; no value has it
 FEW = 1 << 20  # combinations of all columns' values, up to which equal rows are worth being counted first
 
@@ -108,26 +107,16 @@ class QueriedSource(Source):
 
     def _checked_parts(self) -> tuple[int, Sequence[bool]]:
         """Return the same by queries of a few columns each."""
-        rows, cells = self._taken()
-        count = exp.Select().select(exp.Count(this=exp.Star()), copy=False).from_(rows)
-        total = int(self._engine.counts(count)[0, 0])
-        known: list[bool] = []
-        for start in range(0, len(cells), AT_ONCE):
-            counts = [exp.Count(this=self._index_of(cell.known)) for cell in cells[start : start + AT_ONCE]]
-            known += (self._engine.counts(exp.Select().select(*counts, copy=False).from_(rows))[0] == total).tolist()
-        return total, known
-
-    def _taken(self) -> tuple[exp.Expr, list[Cell]]:
-        """Return where the rows are for many queries, and their cells there: text is read once."""
-        if not self._engine.reads_slowly:
-            return self._table.subquery("t"), self._cells
-        cells = [cell.named(name) for cell, name in zip(self._cells, self._names, strict=True)]
-        columns = [
-            exp.alias_(exp.column(rule.column, quoted=True), name, copy=False)
-            for rule, name in zip(self._rules, self._names, strict=True)
-        ]
-        rows = exp.Select().select(*columns, copy=False).from_(self._table.subquery("t"), copy=False)
-        return self._engine.keep(rows, "taken").subquery("t"), cells
+        totals, known = set[int](), list[bool]()
+        for start in range(0, len(self._cells), WIDE):
+            counts = [exp.Count(this=self._index_of(cell.known)) for cell in self._cells[start : start + WIDE]]
+            query = exp.Select().select(exp.Count(this=exp.Star()), *counts, copy=False)
+            total, *values = self._engine.counts(query.from_(self._table.subquery("t", copy=False), copy=False))[0]
+            totals.add(int(total))
+            known += [count == total for count in values]
+        if len(totals) > 1:
+            raise InputError(f"{self._place}: the rows changed while they were counted")
+        return totals.pop(), known
 
     def _index_of(self, cell: Cell) -> exp.Expr:
         """Return a cell's index as SQL that is written once for all columns of one meaning."""

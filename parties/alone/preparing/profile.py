@@ -54,7 +54,7 @@ SAMPLED = 1 << 20  # rows: of more, the middle of a column is that of about so m
 FINEST = 12  # decimals: more say no more of a column
 AT_ONCE = 32  # expressions of a query: the time that DuckDB takes to plan more grows with their square
 COLUMNS = 8  # of numbers, in a query
-PIECE = 256  # columns of a table in DuckDB: each statement looks at the names of all
+PIECE = 512  # columns of a table in DuckDB: each statement looks at the names of all
 EXAMPLES = 3  # cells in a question
 BIRTH = re.compile(r"geb|birth|born|dob|nasc|naiss", re.IGNORECASE)  # names of columns whose days are past
 SENTINEL = re.compile(r"-(9+|8+|7+)|(9{3,}|8{3,}|7{3,})")  # numbers that often stand for no value
@@ -94,7 +94,7 @@ class ColumnProfile:
 
 @dataclass(frozen=True)
 class _Cell:
-    """A column of the table `raw` in SQL. `text` is NULL of an empty cell; `value` tells as many values apart.
+    """A column of a piece in SQL. `text` is NULL of an empty cell; `value` tells as many values apart.
 
     Of a column that is `declared` as "real" or "date", `number` is NULL of what is none, and `place` how many decimals
     its type has, if it says so.
@@ -180,24 +180,25 @@ def profile_rows(rows: RowQuery, target: str | None, place: PlaceSettings, choic
         if not isinstance(engine, Scratch):
             engine = Scratch(label, place.memory, place.threads)
             stack.callback(engine.close)
-        cells = _take(rows, names, engine)
+        chosen = None if target is None else names.index(target)
+        cells, pieces = _take(rows, names, engine, chosen)
         ask = engine.backend.raw_sql
         days = {i for i, name in enumerate(names) if rows.engine.lists or not rows.types[name].is_string()}
         with engine.reporting():
+            pieces.make(0)
             dropped, remarks = beside(ask, [*rows.types], names, place) if engine is rows.engine else ((), ())
-            chosen = None if target is None else names.index(target)
-            total = ask("SELECT COUNT(*) FROM raw").fetchone()[0]
-            _cut(ask, len(names), chosen)
+            total = ask("SELECT COUNT(*) FROM raw0").fetchone()[0]
+            pieces.make_others(dropped, total)
             table = _Looker(place, ask, names, cells, days, choices).table(chosen, unfit, total)
         if dropped:
             table = replace(table, spelling=table.spelling.model_copy(update={"drop_rows": dropped}))
         return replace(table, remarks=(*remarks, *table.remarks))
 
 
-def _take(rows: RowQuery, names: Sequence[str], engine: Scratch) -> list[_Cell]:
-    """Make `raw` with the columns c0, c1, ..., in one query: texts, and numbers and days that are declared.
+def _take(rows: RowQuery, names: Sequence[str], engine: Scratch, target: int | None) -> tuple[list[_Cell], _Pieces]:
+    """Return the columns c0, c1, ..., and how to take them: texts, and numbers and days that are declared.
 
-    It is a table of our own, or a view of files that have types. A moment is the day that it is on.
+    They are in tables of our own, or in a view of files that have types. A moment is the day that it is on.
     """
     ours = engine is rows.engine
     cells = [_cell(i, rows.types[name], ours) for i, name in enumerate(names)]
@@ -223,31 +224,44 @@ def _take(rows: RowQuery, names: Sequence[str], engine: Scratch) -> list[_Cell]:
     ]
     ask = engine.backend.raw_sql
     if ours:
-        with engine.reporting():
-            kind = "TABLE" if all(texts) else "VIEW"
-            ask(f"CREATE TEMPORARY {kind} raw AS SELECT {', '.join(columns)} FROM ({engine.sql(query)})")
-        return cells
+        return cells, _Pieces(engine, f"({engine.sql(query)})", columns, target, "TABLE" if all(texts) else "VIEW")
     with engine.reporting():
-        ask(f"CREATE TEMPORARY TABLE raw ({', '.join(f'c{i} {kind}' for i, kind in enumerate(kinds))})")
+        ask(f"CREATE TEMPORARY TABLE whole ({', '.join(f'c{i} {kind}' for i, kind in enumerate(kinds))})")
     for batch in rows.engine.batches(query):
         with engine.reporting():
             engine.backend.con.register("batch", batch)
-            ask(f"INSERT INTO raw SELECT {', '.join(columns)} FROM batch")
+            ask(f"INSERT INTO whole SELECT {', '.join(columns)} FROM batch")
             engine.backend.con.unregister("batch")
-    return cells
+    return cells, _Pieces(engine, "whole", [f"c{i}" for i in range(len(names))], target, "VIEW")
 
 
-def _cut(ask: Callable[[str], Any], width: int, target: int | None) -> None:
-    """Make pieces of `raw`: `raw0` has the columns c0 to c255, and so on, and each the target."""
-    for piece, first in enumerate(range(0, width, PIECE)):
-        places = dict.fromkeys([*range(first, min(first + PIECE, width)), *([] if target is None else [target])])
-        columns = ", ".join(f"c{place}" for place in places)
-        ask(f"CREATE TEMPORARY {'TABLE' if width > PIECE else 'VIEW'} raw{piece} AS SELECT {columns} FROM raw")
-    if width > PIECE:
-        ask("DROP " + ("TABLE" if ask(_IS_TABLE).fetchone() else "VIEW") + " raw")
+@dataclass(frozen=True)
+class _Pieces:
+    """The tables `raw0`, `raw1`, ... in DuckDB: each has `PIECE` columns, the first one and the target's."""
 
+    engine: Scratch
+    source: str
+    columns: Sequence[str]  # in SQL
+    target: int | None
+    kind: str
 
-_IS_TABLE = "SELECT 1 FROM duckdb_tables() WHERE table_name = 'raw'"
+    def make(self, piece: int, dropped: Sequence[str] = ()) -> int:
+        """Make one, without rows that have one of these texts first; return its rows."""
+        first, wide = piece * PIECE, len(self.columns) > PIECE
+        places = dict.fromkeys([*range(first, min(first + PIECE, len(self.columns)))])
+        places |= dict.fromkeys([0, *([] if self.target is None else [self.target])])
+        sql = f"SELECT {', '.join(self.columns[place] for place in places)} FROM {self.source}"
+        if dropped:
+            sql = f"SELECT * FROM ({sql}) WHERE COALESCE(c0 NOT IN ({', '.join(map(sql_literal, dropped))}), TRUE)"
+        ask = self.engine.backend.raw_sql
+        ask(f"CREATE TEMPORARY {'TABLE' if wide else self.kind} raw{piece} AS {sql}")
+        return int(ask(f"SELECT COUNT(*) FROM raw{piece}").fetchone()[0])
+
+    def make_others(self, dropped: Sequence[str], total: int) -> None:
+        """Make all but the first."""
+        for piece in range(1, -(-len(self.columns) // PIECE)):
+            if self.make(piece, dropped) != total:
+                raise InputError(f"{self.engine.place}: the rows changed while they were read; prepare them again")
 
 
 def _kept_as(dtype: dt.DataType) -> str:
@@ -260,7 +274,7 @@ def _kept_as(dtype: dt.DataType) -> str:
 
 
 def _cell(i: int, dtype: dt.DataType, ours: bool) -> _Cell:
-    """Return how a column of some type stands in `raw`; as text, unless it is declared as something that has an order.
+    """Return how a column of some type stands in a piece; as text, unless its declared type has an order.
 
     Of the databases of others days are texts, which may be later than Python knows.
     """
@@ -281,7 +295,7 @@ def _cell(i: int, dtype: dt.DataType, ours: bool) -> _Cell:
 
 
 class _Looker:
-    """A look at the columns of the table `raw`."""
+    """A look at the columns of the pieces."""
 
     def __init__(
         self,
@@ -550,7 +564,7 @@ def _common(columns: Sequence[ColumnProfile], given: FormatSettings) -> FormatSe
     return given.model_copy(update=fields)
 
 
-RAW = "{raw}"  # where the name of a piece of `raw` stands in SQL
+RAW = "{raw}"  # where the name of a piece stands in SQL
 
 
 def _one(ask: Callable[[str], Any], parts: Sequence[tuple[int, str]], rows: str = RAW) -> Sequence[Any]:
