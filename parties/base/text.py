@@ -86,6 +86,8 @@ def printable(text: str) -> str:
 
     U+FFFE and U+FFFF are escaped too: they are not characters, and XML forbids them.
     """
+    if text.isascii() and text.isprintable():
+        return text
     control = ("Cc", "Cs", "Zl", "Zp")
     return "".join(
         c.encode("unicode_escape").decode() if unicodedata.category(c) in control or c in "\ufffe\uffff" else c
@@ -101,6 +103,8 @@ def visible(text: str) -> str:
     look Latin, mathematical and full-width letters, and marks over a letter that no script combines make one word read
     as another. Unassigned code points are escaped too.
     """
+    if text.isascii() and text.isprintable():
+        return text
     return "".join(map(_seen, _marked(unicodedata.normalize("NFC", text))))
 
 

@@ -28,9 +28,8 @@ from parties.tables.delimited import MISSING, Columns, column_names, in_words, s
 from smc.errors import InputError
 
 if TYPE_CHECKING:
-    import ibis.expr.types as ir
-
     from parties.sources.databases import Scratch
+    from parties.sources.opened import RowQuery
 
 CHUNK = 1 << 20  # bytes that are looked at, or letters that are copied, at a time
 BLOCK = 1 << 14  # rows turned into columns at a time: few enough that the row objects stay in the cache
@@ -221,8 +220,13 @@ def _copy_of(path: Path, resources: ExitStack) -> Path:
     return Path(directory.name) / path.with_suffix(".csv").name
 
 
-def read_csv(engine: Scratch, path: Path, spelling: FormatSettings) -> ir.Table:
-    """Return the file as a table of text, without columns that have no name. Raise as `open_csv`."""
+def read_csv(engine: Scratch, path: Path, spelling: FormatSettings) -> RowQuery:
+    """Return the file as rows of text, without columns that have no name. Raise as `open_csv`."""
+    import ibis.expr.datatypes as dt
+    import sqlglot.expressions as exp
+
+    from parties.sources.opened import RowQuery
+
     file = open_csv(path, spelling, engine.resources)
     view = f"csv {len(engine.reads)}"
     engine.reads.append(str(file.path))
@@ -230,8 +234,10 @@ def read_csv(engine: Scratch, path: Path, spelling: FormatSettings) -> ir.Table:
     engine.backend.raw_sql(f'CREATE TEMPORARY VIEW "{view}" AS {file.rows}')
     if file.has_breaks:
         _compare(path, spelling, file, engine.backend.raw_sql(f"SELECT count(*) {file.rows}").fetchone()[0])
-    table = engine.backend.table(view)
-    return table.select(**{name: table[f"c{i}"] for i, name in enumerate(file.names) if name})
+    named = {name: exp.column(f"c{i}", quoted=True) for i, name in enumerate(file.names) if name}
+    cells = [exp.alias_(cell, name, quoted=True, copy=False) for name, cell in named.items()]
+    query = exp.Select().select(*cells, copy=False).from_(exp.table_(view, quoted=True), copy=False)
+    return RowQuery(engine, query, dict.fromkeys(named, dt.string))
 
 
 def csv_columns(path: Path, spelling: FormatSettings = PLAIN, max_rows: int | None = None) -> Columns:

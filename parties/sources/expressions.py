@@ -26,7 +26,7 @@ from parties.sources.mapping import (
     is_number,
     number_pattern,
 )
-from parties.sources.settings import FormatSettings, day_and_clock
+from parties.sources.settings import SPELLED, FormatSettings, day_and_clock
 from parties.tables.types import DAY
 from smc.errors import InputError
 
@@ -46,7 +46,7 @@ class Cell:
         self._rule = rule
         self._type = dtype
         self._lists = lists
-        self._column = exp.column(rule.column, quoted=True)
+        self.column = exp.column(rule.column, quoted=True)
         if isinstance(dtype, dt.Array | dt.Map | dt.Struct | dt.Binary | dt.JSON | dt.Interval | dt.GeoSpatial):
             raise InputError(f"a column of type {dtype} holds no categories: turn it into text or numbers in a view")
         if rule.ranges is not None:
@@ -69,10 +69,10 @@ class Cell:
     @property
     def text(self) -> exp.Expr:
         """Text of the cell; NULL for NULL."""
-        text = exp.cast(self._column.copy(), "TEXT")
+        text = exp.cast(self.column.copy(), "TEXT")
         if self._type.is_floating() or self._type.is_decimal():
             whole = exp.TryCast if self._lists else exp.Cast  # DuckDB takes a NaN of a Parquet file for a number there
-            number = whole(this=self._column.copy(), to=exp.DataType.build("BIGINT"))
+            number = whole(this=self.column.copy(), to=exp.DataType.build("BIGINT"))
             digits = exp.cast(number, "TEXT")
             return exp.case().when(self._is_whole, digits).else_(text)
         return exp.Trim(this=text, expression=exp.Literal.string(SPACE)) if self._is_text else text
@@ -84,11 +84,29 @@ class Cell:
         return exp.Coalesce(this=parts[0], expressions=parts[1:]) if parts else exp.Null()
 
     @property
+    def known(self) -> Cell:
+        """The cell of a schema of one category: its index is NULL where this one's is."""
+        rule = self._rule
+        ranges = None if rule.ranges is None else Ranges((), (0,), rule.ranges.reads)
+        texts, starts = dict.fromkeys(rule.texts, 0), dict.fromkeys(rule.starts, 0)
+        missing, other = (None if index is None else 0 for index in (rule.missing, rule.other))
+        one = replace(rule, texts=texts, starts=starts, ranges=ranges, missing=missing, other=other)
+        return Cell(one, self._type, self._lists)
+
+    @property
+    def meaning(self) -> tuple[Any, ...]:
+        """All that decides the index but the column's name."""
+        rule = self._rule
+        spelled = tuple(getattr(rule.spelling, name) for name in SPELLED)
+        lookups = tuple(rule.texts.items()), rule.prefix, tuple(rule.starts.items())
+        return self._type, *lookups, rule.ranges, rule.missing, rule.other, spelled, rule.dates
+
+    @property
     def exact(self) -> exp.Expr:
         """The column for DuckDB, with texts compared letter by letter, whatever collation the column has."""
         if not self._type.is_string():
-            return self._column.copy()
-        return exp.Collate(this=exp.cast(self._column.copy(), "TEXT"), expression=exp.to_identifier("C", quoted=True))
+            return self.column.copy()
+        return exp.Collate(this=exp.cast(self.column.copy(), "TEXT"), expression=exp.to_identifier("C", quoted=True))
 
     def named(self, column: str) -> Cell:
         """Return the cell of another column with this name."""
@@ -99,7 +117,7 @@ class Cell:
         """Number of the cell for `ColumnRule.place`; None unless the cell is a number and the rule takes numbers."""
         if not (self._is_number and self._rule.takes_numbers):
             return None
-        return self._column.copy() if self._type.is_floating() else exp.cast(self._column.copy(), "DOUBLE")
+        return self.column.copy() if self._type.is_floating() else exp.cast(self.column.copy(), "DOUBLE")
 
     @property
     def _is_number(self) -> bool:
@@ -112,8 +130,8 @@ class Cell:
     @property
     def _is_whole(self) -> exp.Expr:
         """True if a number is whole and exact. NaN and infinity are not."""
-        small = exp.Between(this=self._column.copy(), low=_number(-_EXACT), high=_number(_EXACT))
-        return small.and_(exp.func("FLOOR", self._column.copy()).eq(self._column.copy()))
+        small = exp.Between(this=self.column.copy(), low=_number(-_EXACT), high=_number(_EXACT))
+        return small.and_(exp.func("FLOOR", self.column.copy()).eq(self.column.copy()))
 
     @property
     def _is_nan(self) -> exp.Expr:
@@ -122,8 +140,8 @@ class Cell:
         DuckDB compares by the bounds of a column in a Parquet file, which omit NaN.
         """
         if self._lists:
-            return exp.IsNan(this=self._column.copy())
-        return self._column.copy().eq(exp.cast(exp.Literal.string("NaN"), "DOUBLE"))
+            return exp.IsNan(this=self.column.copy())
+        return self.column.copy().eq(exp.cast(exp.Literal.string("NaN"), "DOUBLE"))
 
     def _looked_up(self) -> list[exp.Expr]:
         texts = dict(self._rule.texts)
@@ -135,7 +153,7 @@ class Cell:
             return [self._choose(self.text, texts), by_start] if texts else [by_start]
         if self._type.is_integer():  # compared as what they are
             whole = {int(text): i for text, i in texts.items() if re.fullmatch(r"0|-?[1-9][0-9]{0,19}", text)}
-            return [_choose(self._column.copy(), {_number(key): i for key, i in whole.items()})] if whole else []
+            return [_choose(self.column.copy(), {_number(key): i for key, i in whole.items()})] if whole else []
         if self._is_number:  # words are the texts of none
             texts = {text: index for text, index in texts.items() if is_number(text)}
         if not texts:
@@ -143,7 +161,7 @@ class Cell:
         if not self._is_text:
             return [self._choose(self.text, texts)]
         # Few cells have space around them, and dropping it takes longer than all else.
-        return [self._choose(exp.cast(self._column.copy(), "TEXT"), texts), self._choose(self.text, texts)]
+        return [self._choose(exp.cast(self.column.copy(), "TEXT"), texts), self._choose(self.text, texts)]
 
     def _choose(self, text: exp.Expr, indices: Mapping[str, int]) -> exp.Expr:
         """Return the index of a text, or NULL."""
@@ -171,19 +189,19 @@ class Cell:
         if self._type.is_string():
             return number_in(self.text, self._rule.spelling)
         if self._type.is_integer() and ranges.grid is None and all(isinstance(edge, int) for edge in ranges.edges):
-            return self._column
-        return exp.cast(self._column.copy(), "DOUBLE")
+            return self.column
+        return exp.cast(self.column.copy(), "DOUBLE")
 
     def _days(self) -> exp.Expr:
         """Return the cell as days since 1970-01-01, or NULL."""
-        day: exp.Expr = self._column.copy()
+        day: exp.Expr = self.column.copy()
         if self._type.is_string():
             return days_in(self.text, self._rule.dates, self._rule.spelling.last_year)
         return _since_epoch(day)
 
     def _seconds(self) -> exp.Expr:
         """Return the cell as seconds of the day, or NULL."""
-        clock: exp.Expr = self._column.copy()
+        clock: exp.Expr = self.column.copy()
         if self._type.is_string():
             clock = _time_in(self.text)
         return _seconds_of(clock)
@@ -191,7 +209,7 @@ class Cell:
     def _missing(self) -> list[exp.Expr]:
         if self._rule.missing is None:
             return []
-        absent: exp.Condition = self._column.copy().is_(exp.Null())
+        absent: exp.Condition = self.column.copy().is_(exp.Null())
         if self._type.is_floating():
             absent = absent.or_(self._is_nan)
         return [exp.case().when(absent, _number(self._rule.missing))]
@@ -199,7 +217,7 @@ class Cell:
     def _others(self) -> list[exp.Expr]:
         if self._rule.other is None:
             return []
-        present: exp.Condition = self._column.copy().is_(exp.Null()).not_()
+        present: exp.Condition = self.column.copy().is_(exp.Null()).not_()
         if self._is_text:
             present = present.and_(self.text.neq(exp.Literal.string("")))
         return [exp.case().when(present, _number(self._rule.other))]

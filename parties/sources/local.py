@@ -27,7 +27,7 @@ from smc.errors import InputError
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-Reader: TypeAlias = "Callable[[Scratch], ir.Table]"
+Reader: TypeAlias = Callable[[Scratch], RowQuery]
 
 ATTACHED = "source"  # what a DuckDB file is called while it is attached
 ANSWER = "the answer"  # unlike any table that a file is likely to have
@@ -40,11 +40,10 @@ def open_files(settings: PlaceSettings) -> RowQuery:
     engine = Scratch(settings.label, settings.memory, settings.threads)
     try:
         with engine.reporting():
-            table = read(engine)
-            query = engine.backend.compiler.to_sqlglot(table)
+            rows = read(engine)
             if table_of_party is not None and table_of_party.is_chosen:
                 engine.confine()
-        return RowQuery(engine, query, table.schema())
+        return rows
     except BaseException:
         engine.close()
         raise
@@ -61,22 +60,26 @@ def _answer(settings: TableSettings) -> Reader:
     if settings.source and format_of(Path(settings.source), None) != "duckdb":
         raise InputError(f"{settings.label}: a query needs names: give the file one under `files`, without `source`")
 
-    def read(engine: Scratch) -> ir.Table:
+    def read(engine: Scratch) -> RowQuery:
         backend = engine.backend
         known = _attach(engine, settings.source)[1] if settings.source else list(places)
         query = checked_query(text, backend.dialect, engine.place, known)
         if settings.source:
             backend.raw_sql(f"USE {ATTACHED}")
-        rows = {name.lower(): backend.compiler.to_sqlglot(_reader(place)(engine)) for name, place in places.items()}
+        rows = {name.lower(): _reader(place)(engine).query for name, place in places.items()}
         query = with_rows(query, rows)
         with engine.reporting(": query"):
             sql = engine.sql(query)
             columns = backend.raw_sql(f"DESCRIBE {sql}").fetchall()
             distinct_names([(column[0], dt.string) for column in columns], engine)
             backend.raw_sql(f'CREATE TEMPORARY VIEW "{ANSWER}" AS {sql}')
-        return backend.table(ANSWER)
+        return _rows(engine, backend.table(ANSWER))
 
     return read
+
+
+def _rows(engine: Scratch, table: ir.Table) -> RowQuery:
+    return RowQuery(engine, engine.backend.compiler.to_sqlglot(table), table.schema())
 
 
 def _reader(settings: PlaceSettings) -> Reader:
@@ -101,17 +104,17 @@ def _is_finished(file: Path) -> bool:
     return not any(part.startswith(("_", ".")) for part in file.parts)
 
 
-def _parquet(engine: Scratch, path: Path, files: Sequence[Path]) -> ir.Table:
+def _parquet(engine: Scratch, path: Path, files: Sequence[Path]) -> RowQuery:
     if not files:
         raise InputError(f"{path}: there is no Parquet file")
     for file in files:
         require_regular(file)
     names = [glob.escape(str(file)) for file in files]
     engine.reads += map(str, files)
-    return engine.backend.read_parquet(names, hive_types_autocast=False)
+    return _rows(engine, engine.backend.read_parquet(names, hive_types_autocast=False))
 
 
-def _database(engine: Scratch, path: Path, name: str | None) -> ir.Table:
+def _database(engine: Scratch, path: Path, name: str | None) -> RowQuery:
     """Return a table of a DuckDB file. Others may read the file at the same time."""
     backend = engine.backend
     catalog, known = _attach(engine, str(path))
@@ -119,12 +122,13 @@ def _database(engine: Scratch, path: Path, name: str | None) -> ir.Table:
         name, *others = known or [""]
         if others:
             raise InputError(f"{path}: there are several tables; name one as `table` ({listed([name, *others])})")
-    return find_table(
+    table = find_table(
         name,
         engine.place,
         lambda schema, table: backend.table(table, database=(catalog, schema or "main")),
         lambda: known,
     )
+    return _rows(engine, table)
 
 
 def _attach(engine: Scratch, path: str) -> tuple[str, list[str]]:

@@ -62,6 +62,7 @@ _FRACTION = "(?:[.,][0-9]{1,9})?"  # programs leave out one of zeros
 PLAIN = FormatSettings()
 
 
+@cache
 def day_pattern(form: str) -> str:
     """Return the regular expression of a day in a form, with a group for each part: for Python and SQL."""
     day, clock = day_and_clock(form)
@@ -97,9 +98,10 @@ def day_of(text: str, form: str, last_year: int) -> date | None:
     return day if day.year == year else None
 
 
-def day_codes(form: str) -> list[str]:
+@cache
+def day_codes(form: str) -> tuple[str, ...]:
     """Return the codes of the day in a form, in order."""
-    return re.findall("%(.)", day_and_clock(form)[0])
+    return tuple(re.findall("%(.)", day_and_clock(form)[0]))
 
 
 @cache

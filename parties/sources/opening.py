@@ -155,5 +155,5 @@ def _chosen(schema: Schema, target: str, columns: Sequence[str] | None) -> list[
         if name not in schema.attributes:
             there = instead(name, schema.attributes)
             raise InputError(f"{quoted(name)} is not an attribute of the schema{there}")
-    wanted = schema.attributes if columns is None else columns
+    wanted = schema.attributes if columns is None else set(columns)
     return [*(name for name in schema.features(target) if name in wanted), target]

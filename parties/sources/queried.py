@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import secrets
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
+from typing import Any
 
 import ibis.expr.datatypes as dt
 import numpy as np
@@ -24,6 +27,8 @@ from smc.errors import InputError
 PIECE = 1 << 14  # streamed rows at a time: so many fit a processor's cache
 HEAD = 1 << 16  # rows by which it is guessed whether rows repeat
 REPEATED = 8  # rows of each kind, from which on they are counted before they are placed
+WIDE = 128  # columns that are asked at a time: the time to plan a statement grows with the square of its expressions
+CELL = f"cell_{secrets.token_hex(8)}"  # the name of a column in a text for several; no value has it
 FEW = 1 << 20  # combinations of all columns' values, up to which equal rows are worth being counted first
 
 
@@ -58,7 +63,9 @@ class QueriedSource(Source):
         self._table = table
         self._left_out = left_out
         self._types = types
+        self._folded = Counter() if engine.cased else Counter(map(str.lower, types))
         self._cells = [self._cell(rule, types) for rule in rules]
+        self._texts: dict[tuple[Any, ...], str] = {}  # indices in SQL, by what they mean
         self._names = [*(f"c{i}" for i in range(len(self._domains))), "y"]
         self._sizes = [*self._domains, self._classes]
         self._streamed = streamed and math.prod(self._sizes) > FEW
@@ -90,12 +97,37 @@ class QueriedSource(Source):
         return total, (least >= 0).tolist()
 
     def _checked_counts(self) -> tuple[int, Sequence[bool]]:
-        """Return the number of rows, and for each column whether the schema has all values, by a query."""
+        """Return the number of rows, and for each column whether the schema has all values.
+
+        A wide table takes several queries.
+        """
+        if self._kept is None and len(self._names) > WIDE and self._engine.lists:
+            return self._checked_parts()
         rows = exp.cast(exp.Coalesce(this=exp.Sum(this=exp.column("n")), expressions=[exp.convert(0)]), "BIGINT")
         known = [exp.Count(this=exp.column(name)) for name in self._names]
         query = exp.Select().select(rows, exp.Count(this=exp.Star()), *known).from_(self._rows().subquery("t"))
         total, lines, *with_index = self._engine.counts(query)[0]
         return int(total), [count == lines for count in with_index]
+
+    def _checked_parts(self) -> tuple[int, Sequence[bool]]:
+        """Return the same by queries of a few columns each."""
+        totals, known = set[int](), list[bool]()
+        for start in range(0, len(self._cells), WIDE):
+            counts = [exp.Count(this=self._index_of(cell.known)) for cell in self._cells[start : start + WIDE]]
+            query = exp.Select().select(exp.Count(this=exp.Star()), *counts, copy=False)
+            total, *values = self._engine.counts(query.from_(self._table.subquery("t", copy=False), copy=False))[0]
+            totals.add(int(total))
+            known += [count == total for count in values]
+        if len(totals) > 1:
+            raise InputError(f"{self._place}: the rows changed while they were counted")
+        return totals.pop(), known
+
+    def _index_of(self, cell: Cell) -> exp.Expr:
+        """Return a cell's index as SQL that is written once for all columns of one meaning."""
+        meaning = cell.meaning
+        if (text := self._texts.get(meaning)) is None:
+            text = self._texts[meaning] = self._engine.sql(cell.named(CELL).index)
+        return exp.var(text.replace(f'"{CELL}"', _quoted(cell.column.name)))
 
     @override
     def level(self, tree: Tree, attributes: bool) -> LevelCounts:
@@ -231,7 +263,8 @@ class QueriedSource(Source):
 
     def _cell(self, rule: ColumnRule, types: Mapping[str, dt.DataType]) -> Cell:
         self._require(rule, types)
-        if not self._engine.cased and (twins := [n for n in types if n.lower() == rule.column.lower()])[1:]:
+        if self._folded[rule.column.lower()] > 1:
+            twins = [name for name in types if name.lower() == rule.column.lower()]
             raise InputError(f"{self._where(rule)}: rename {listed(twins)}: these names differ only in case")
         try:
             return Cell(rule, types[rule.column], self._engine.lists)
@@ -242,6 +275,11 @@ class QueriedSource(Source):
 def _index(cell: Cell, size: int) -> exp.Expr:
     """Return the index of a cell's category, in a type that fits the number of categories."""
     return exp.cast(cell.index, "SMALLINT" if size < 1 << 15 else "INT")
+
+
+def _quoted(name: str) -> str:
+    """Return the name of a column in DuckDB's SQL."""
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _placed(cell: Cell) -> exp.Coalesce:

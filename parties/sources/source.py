@@ -6,7 +6,7 @@ import hashlib
 import hmac
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from types import TracebackType
 from typing import NamedTuple
 
@@ -203,11 +203,10 @@ class Source(ABC):
         there = where if line is None else where.replace(self._place, f"{self._place}, line {line}", 1)
         return UnfitError(f"{there}: {complaint}", loggable=f"{where}: {kind}")
 
-    def _require(self, rule: ColumnRule, names: Iterable[str]) -> None:
+    def _require(self, rule: ColumnRule, names: Collection[str]) -> None:
         """Raise InputError unless the rule's column is one of these."""
-        known = list(names)
-        if rule.column not in known:
-            raise NoColumnError(f"{self._where(rule)}: there is no such column{instead(rule.column, known)}")
+        if rule.column not in names:
+            raise NoColumnError(f"{self._where(rule)}: there is no such column{instead(rule.column, names)}")
 
     def _where(self, rule: ColumnRule) -> str:
         attribute = "" if rule.column == rule.attribute else f" (attribute {quoted(rule.attribute)})"

@@ -15,7 +15,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import cache
-from itertools import combinations
+from itertools import combinations, groupby
 from typing import Any
 
 import ibis.expr.datatypes as dt
@@ -56,6 +56,8 @@ HEAD = 10_000  # rows of which declared columns' texts are looked at
 SAMPLED = 1 << 20  # rows: of more, the middle of a column is that of about so many
 FINEST = 12  # decimals: more say no more of a column
 AT_ONCE = 32  # expressions of a query: the time that DuckDB takes to plan more grows with their square
+COLUMNS = 8  # of numbers, in a query
+PIECE = 512  # columns of a table in DuckDB: each statement looks at the names of all
 EXAMPLES = 3  # cells in a question
 SENTINEL = re.compile(r"-(9+|8+|7+)|(9{3,}|8{3,}|7{3,})")  # numbers that often stand for no value
 VAST = 1e100  # numbers beyond stand for something else
@@ -63,7 +65,7 @@ VAST = 1e100  # numbers beyond stand for something else
 
 @dataclass(frozen=True)
 class _Cell:
-    """A column of the table `raw` in SQL. `text` is NULL of an empty cell; `value` tells as many values apart.
+    """A column of a piece in SQL. `text` is NULL of an empty cell; `value` tells as many values apart.
 
     Of a column that is `declared` as "real" or "date", `number` is NULL of what is none, and `place` how many decimals
     its type has, if it says so.
@@ -171,23 +173,26 @@ def profile_rows(rows: RowQuery, target: str | None, place: PlaceSettings, choic
         if not isinstance(engine, Scratch):
             engine = Scratch(label, place.memory, place.threads)
             stack.callback(engine.close)
-        cells = _take(rows, names, engine)
+        chosen = None if target is None else names.index(target)
+        cells, pieces = _take(rows, names, engine, chosen)
         ask = engine.backend.raw_sql
         days = {i for i, name in enumerate(names) if rows.engine.lists or not rows.types[name].is_string()}
         with engine.reporting():
+            pieces.make(0)
             is_raw = engine is rows.engine and all(rows.types[name].is_string() for name in names)
             dropped, remarks = beside(ask, [*rows.types], names, place) if is_raw else ((), ())
-            look = _Looker(place, ask, names, cells, days, choices)
-            table = look.table(None if target is None else names.index(target), unfit)
+            total = ask("SELECT COUNT(*) FROM raw0").fetchone()[0]
+            pieces.make_others(dropped, total)
+            table = _Looker(place, ask, names, cells, days, choices).table(chosen, unfit, total)
         if dropped:
             table = replace(table, spelling=table.spelling.model_copy(update={"drop_rows": dropped}))
         return replace(table, remarks=(*remarks, *table.remarks))
 
 
-def _take(rows: RowQuery, names: Sequence[str], engine: Scratch) -> list[_Cell]:
-    """Make `raw` with the columns c0, c1, ..., in one query: texts, and numbers and days that are declared.
+def _take(rows: RowQuery, names: Sequence[str], engine: Scratch, target: int | None) -> tuple[list[_Cell], _Pieces]:
+    """Return the columns c0, c1, ..., and how to take them: texts, and numbers and days that are declared.
 
-    It is a table of our own, or a view of files that have types. A moment is the day that it is on.
+    They are in tables of our own, or in a view of files that have types. A moment is the day that it is on.
     """
     ours = engine is rows.engine
     cells = [_cell(i, rows.types[name], ours) for i, name in enumerate(names)]
@@ -213,18 +218,45 @@ def _take(rows: RowQuery, names: Sequence[str], engine: Scratch) -> list[_Cell]:
     ]
     ask = engine.backend.raw_sql
     if ours:
-        with engine.reporting():
-            kind = "TABLE" if all(texts) or engine.reads_slowly else "VIEW"
-            ask(f"CREATE TEMPORARY {kind} raw AS SELECT {', '.join(columns)} FROM ({engine.sql(query)})")
-        return cells
+        kind = "TABLE" if all(texts) or engine.reads_slowly else "VIEW"
+        return cells, _Pieces(engine, f"({engine.sql(query)})", columns, target, kind)
     with engine.reporting():
-        ask(f"CREATE TEMPORARY TABLE raw ({', '.join(f'c{i} {kind}' for i, kind in enumerate(kinds))})")
+        ask(f"CREATE TEMPORARY TABLE whole ({', '.join(f'c{i} {kind}' for i, kind in enumerate(kinds))})")
     for batch in rows.engine.batches(query):
         with engine.reporting():
             engine.backend.con.register("batch", batch)
-            ask(f"INSERT INTO raw SELECT {', '.join(columns)} FROM batch")
+            ask(f"INSERT INTO whole SELECT {', '.join(columns)} FROM batch")
             engine.backend.con.unregister("batch")
-    return cells
+    return cells, _Pieces(engine, "whole", [f"c{i}" for i in range(len(names))], target, "VIEW")
+
+
+@dataclass(frozen=True)
+class _Pieces:
+    """The tables `raw0`, `raw1`, ... in DuckDB: each has `PIECE` columns, the first one and the target's."""
+
+    engine: Scratch
+    source: str
+    columns: Sequence[str]  # in SQL
+    target: int | None
+    kind: str
+
+    def make(self, piece: int, dropped: Sequence[str] = ()) -> int:
+        """Make one, without rows that have one of these texts first; return its rows."""
+        first, wide = piece * PIECE, len(self.columns) > PIECE
+        places = dict.fromkeys([*range(first, min(first + PIECE, len(self.columns)))])
+        places |= dict.fromkeys([0, *([] if self.target is None else [self.target])])
+        sql = f"SELECT {', '.join(self.columns[place] for place in places)} FROM {self.source}"
+        if dropped:
+            sql = f"SELECT * FROM ({sql}) WHERE COALESCE(c0 NOT IN ({', '.join(map(sql_literal, dropped))}), TRUE)"
+        ask = self.engine.backend.raw_sql
+        ask(f"CREATE TEMPORARY {'TABLE' if wide else self.kind} raw{piece} AS {sql}")
+        return int(ask(f"SELECT COUNT(*) FROM raw{piece}").fetchone()[0])
+
+    def make_others(self, dropped: Sequence[str], total: int) -> None:
+        """Make all but the first."""
+        for piece in range(1, -(-len(self.columns) // PIECE)):
+            if self.make(piece, dropped) != total:
+                raise InputError(f"{self.engine.place}: the rows changed while they were read; prepare them again")
 
 
 def _kept_as(dtype: dt.DataType) -> str:
@@ -237,12 +269,12 @@ def _kept_as(dtype: dt.DataType) -> str:
 
 
 def _cell(i: int, dtype: dt.DataType, ours: bool) -> _Cell:
-    """Return how a column of some type stands in `raw`; as text, unless it is declared as something that has an order.
+    """Return how a column of some type stands in a piece; as text, unless its declared type has an order.
 
     Of the databases of others days are texts, which may be later than Python knows.
     """
     c = f"c{i}"
-    text = Cell(ColumnRule(c, c), dtype, lists=True).text.sql("duckdb")
+    text = _text_template(dtype).replace(CELL, c)
     if dtype.is_floating():
         # Floats of 32 bits are the decimal numbers that they are written as.
         number = f"CAST(CAST({c} AS VARCHAR) AS DOUBLE)" if dtype.is_float32() else c
@@ -258,7 +290,7 @@ def _cell(i: int, dtype: dt.DataType, ours: bool) -> _Cell:
 
 
 class _Looker:
-    """A look at the columns of the table `raw`."""
+    """A look at the columns of the pieces."""
 
     def __init__(
         self,
@@ -273,10 +305,9 @@ class _Looker:
         self._choices = choices
         self._today = days_of(date.today())
 
-    def table(self, target: int | None, unfit: dict[str, str]) -> TableProfile:
-        """Return what the columns hold."""
+    def table(self, target: int | None, unfit: dict[str, str], total: int) -> TableProfile:
+        """Return what the columns hold; `total` is the number of rows."""
         ask, cells = self._ask, self._cells
-        total = ask("SELECT COUNT(*) FROM raw").fetchone()[0]
         first = self._first()
         samples = [
             [text for text in column.frequent if text not in (*NO_VALUE, MISSING)] if column.reads == "text" else []
@@ -301,11 +332,15 @@ class _Looker:
         cells = self._cells
         sizes = _one(
             self._ask,
-            [part for c in cells for part in (f"approx_count_distinct({c.value})", f"COUNT({c.value})")],
+            [
+                (i, part)
+                for i, c in enumerate(cells)
+                for part in (f"approx_count_distinct({c.value})", f"COUNT({c.value})")
+            ],
         )
-        head = f"(SELECT * FROM raw LIMIT {HEAD})"
+        head = f"(SELECT * FROM {RAW} LIMIT {HEAD})"
         looked_at = [
-            iter(_one(self._ask, _samples(cells, declared=declared), head if declared else "raw"))
+            iter(_one(self._ask, _samples(cells, declared=declared), head if declared else RAW))
             for declared in (False, True)
         ]
         return [
@@ -352,17 +387,15 @@ class _Looker:
         self, columns: list[ColumnProfile], options: dict[int, list[Reading]], samples: Sequence[Sequence[str]]
     ) -> dict[int, list[Reading]]:
         """Return the readings of each column that fit the most cells; of those that agree on all cells, the first."""
-        parts = []
         fitting = {place: _agreeing(of, samples[place]) for place, of in options.items()}
         several = {  # beyond the sample there may be cells that decide
             place: of for place, of in options.items() if len(of) > 1 and columns[place].distinct > FREQUENT / 2
         }
-        for place, of in several.items():
-            text = self._cells[place].text
-            numbers = [_number(reading.kind, reading.spelling, text) for reading in of]
-            parts += [f"COUNT({x})" for x in numbers]
-            parts += [f"COALESCE(BOOL_OR({x} <> {y}), FALSE)" for x, y in combinations(numbers, 2)]
-        facts = iter(_one(self._ask, parts))
+        numbers = {
+            place: [_number(reading.kind, reading.spelling, self._cells[place].text) for reading in of]
+            for place, of in several.items()
+        }
+        facts = iter(_of_numbers(self._ask, numbers, _compared))
         for place, of in several.items():
             counts = [next(facts) for _ in of]
             differs = {pair: next(facts) for pair in combinations(range(len(of)), 2)}
@@ -446,6 +479,12 @@ class _Looker:
         return replace(column, codes=tuple(present), remarks=(*column.remarks, remark))
 
 
+def _compared(_: int, numbers: Sequence[str]) -> list[str]:
+    """Return the SQL for how many cells each reading fits, and for which of them differ."""
+    counts = [f"COUNT({x})" for x in numbers]
+    return [*counts, *(f"COALESCE(BOOL_OR({x} <> {y}), FALSE)" for x, y in combinations(numbers, 2))]
+
+
 def _agreeing(of: Sequence[Reading], texts: Sequence[str]) -> list[Reading]:
     """Return the readings that fit the most of these texts; of those that agree on all, the first."""
     values = {tuple(reading.value(text) for text in texts): reading for reading in reversed(of)}
@@ -520,22 +559,48 @@ def _common(columns: Sequence[ColumnProfile], given: FormatSettings) -> FormatSe
     return given.model_copy(update=fields)
 
 
-def _one(ask: Callable[[str], Any], expressions: Sequence[str], rows: str = "raw") -> Sequence[Any]:
-    """Return the one line that these are, nothing of none, by queries of a few."""
-    return [fact for some in _batches(expressions) for fact in ask(f"SELECT {', '.join(some)} FROM {rows}").fetchone()]
+RAW = "{raw}"  # where the name of a piece stands in SQL
 
 
-def _batches(expressions: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Yield a few expressions at a time."""
-    for start in range(0, len(expressions), AT_ONCE):
-        yield expressions[start : start + AT_ONCE]
+def _one(ask: Callable[[str], Any], parts: Sequence[tuple[int, str]], rows: str = RAW) -> Sequence[Any]:
+    """Return what these expressions are, each of a column by its place, by queries of a few."""
+    return [
+        fact
+        for raw, some in _batches(parts)
+        for fact in ask(f"SELECT {', '.join(some)} FROM {rows.replace(RAW, raw)}").fetchone()
+    ]
 
 
-def _samples(cells: Sequence[_Cell], declared: bool) -> list[str]:
+def _of_numbers(
+    ask: Callable[[str], Any], numbers: Mapping[int, Sequence[str]], part: Callable[[int, Sequence[str]], Sequence[str]]
+) -> list[Any]:
+    """Return what some expressions of numbers are, which SQL gives for a column by its place: each written once."""
+    facts: list[Any] = []
+    for piece, of in groupby(numbers, lambda place: place // PIECE):
+        places = [*of]
+        for start in range(0, len(places), COLUMNS):
+            some = places[start : start + COLUMNS]
+            names = {place: [f"x{place}_{i}" for i in range(len(numbers[place]))] for place in some}
+            inner = [f"{x} AS {name}" for p in some for x, name in zip(numbers[p], names[p], strict=True)]
+            parts = [text for place in some for text in part(place, names[place])]
+            rows = f"(SELECT *, {', '.join(inner)} FROM raw{piece})"
+            facts += ask(f"SELECT {', '.join(parts)} FROM {rows}").fetchone()
+    return facts
+
+
+def _batches(parts: Sequence[tuple[int, str]]) -> Iterator[tuple[str, list[str]]]:
+    """Yield a few expressions at a time, and the name of the piece that has their columns."""
+    for piece, of in groupby(parts, lambda part: part[0] // PIECE):
+        texts = [text for _, text in of]
+        for start in range(0, len(texts), AT_ONCE):
+            yield f"raw{piece}", texts[start : start + AT_ONCE]
+
+
+def _samples(cells: Sequence[_Cell], declared: bool) -> list[tuple[int, str]]:
     """Return what is asked of the columns that are declared, or of the others, about their texts."""
     return [
-        part
-        for cell in cells
+        (i, part)
+        for i, cell in enumerate(cells)
         if bool(cell.declared) == declared
         for part in (
             f"approx_top_k({cell.text}, {FREQUENT})",
@@ -563,10 +628,9 @@ def _measured(
     """Return the columns with the bounds of those that have an order; numbers without decimals become integers."""
     places = [place for place, column in enumerate(columns) if column.reads != "text"]
     numbers = {place: _number_of(columns[place], cells[place]) for place in places}
-    asked = [part for place in places for part in _measure(columns[place], cells[place], numbers[place])]
-    facts = _one(ask, asked)
-    sample = f"raw USING SAMPLE {100 * SAMPLED / total} PERCENT (bernoulli, 1)" if total > SAMPLED else "raw"
-    middles = _one(ask, [f"quantile_cont({x}, [0.01, 0.99])" for x in numbers.values()], sample)
+    facts = _of_numbers(ask, {i: [x] for i, x in numbers.items()}, lambda i, x: _measure(columns[i], cells[i], x[0]))
+    sample = f"{RAW} USING SAMPLE {100 * SAMPLED / total} PERCENT (bernoulli, 1)" if total > SAMPLED else RAW
+    middles = _one(ask, [(i, f"quantile_cont({x}, [0.01, 0.99])") for i, x in numbers.items()], sample)
     measured = list(columns)
     for number, place in enumerate(places):
         low, high, decimals, odd, count, parted, marked = facts[7 * number : 7 * number + 7]
@@ -648,6 +712,12 @@ def _number_template(kind: str, *spelled: Any) -> str:
     return number.sql("duckdb")
 
 
+@cache
+def _text_template(dtype: dt.DataType) -> str:
+    """Return the SQL of the text of a column `CELL`."""
+    return Cell(ColumnRule(CELL, CELL), dtype, lists=True).text.sql("duckdb").replace(f'"{CELL}"', CELL)
+
+
 def _since_epoch(day: str) -> str:
     return f"DATE_DIFF('day', DATE '1970-01-01', {day})"
 
@@ -658,11 +728,16 @@ def _counted(ask: Any, columns: list[ColumnProfile], cells: list[_Cell], target:
     label = cells[target].text if target is not None and target in few else "''"
     counts: dict[int, dict[str, dict[str, int]]] = {place: {} for place in few}
     queries = [
-        f"SELECT {place}, COALESCE({cells[place].text}, ''), COALESCE(y, ''), n "
-        f"FROM (SELECT c{place}, {label} AS y, COUNT(*) AS n FROM raw GROUP BY ALL)"
+        (
+            place,
+            f"SELECT {place}, COALESCE({cells[place].text}, ''), COALESCE(y, ''), n "
+            f"FROM (SELECT c{place}, {label} AS y, COUNT(*) AS n FROM {RAW} GROUP BY ALL)",
+        )
         for place in few
     ]
-    counted = [line for some in _batches(queries) for line in ask(" UNION ALL ".join(some)).fetchall()]
+    counted = [
+        line for raw, some in _batches(queries) for line in ask(" UNION ALL ".join(some).replace(RAW, raw)).fetchall()
+    ]
     for place, text, of, rows in sorted(counted):
         classes = counts[place].setdefault(text, {})
         classes[of] = classes.get(of, 0) + rows
@@ -681,12 +756,12 @@ def _told_apart(ask: Any, columns: list[ColumnProfile], cells: list[_Cell]) -> l
         replace(
             column,
             distinct=ask(
-                f"SELECT COUNT(*) FROM (SELECT DISTINCT {c.value} AS c FROM raw) WHERE c IS NOT NULL"
+                f"SELECT COUNT(*) FROM (SELECT DISTINCT {c.value} AS c FROM raw{i // PIECE}) WHERE c IS NOT NULL"
             ).fetchone()[0],
         )
         if column.reads in ("text", "integer") and not column.counts and column.distinct > KEYLIKE * column.rows
         else column
-        for column, c in zip(columns, cells, strict=True)
+        for i, (column, c) in enumerate(zip(columns, cells, strict=True))
     ]
 
 

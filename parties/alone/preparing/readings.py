@@ -15,6 +15,7 @@ from smc.errors import InputError
 
 MOST = 0.8  # of a sample that must be of a kind: the others may be codes for a missing value
 CODE = re.compile(r"0\d{2,}")  # digits that are no number: a postcode, a code of three places
+SIGN = re.compile(r"[(\u2212]|-$")  # of a number below zero, if it is not a `-` before it
 CURRENCY = re.compile(r"[€$£¥₹₽₩%‰]|\b(?:EUR|USD|CHF|GBP|JPY|SEK|NOK|DKK|PLN|CZK)\b")
 SPACES = (" ", "\u00a0", "\u202f", "'", "\u2019")  # between thousands
 DAYLIKE = re.compile(
@@ -181,15 +182,30 @@ def _is_recent(text: str) -> bool:
 
 
 def _fits(reading: Reading, texts: Sequence[str]) -> bool:
-    return sum(reading.value(text) is not None for text in texts) >= MOST * len(texts)
+    needed, fitting = MOST * len(texts), 0
+    for remaining, text in zip(range(len(texts) - 1, -1, -1), texts, strict=True):
+        fitting += reading.value(text) is not None
+        if fitting + remaining < needed:
+            return False
+    return fitting >= needed
 
 
 def _numbers(texts: Sequence[str], table: FormatSettings) -> list[Reading]:
     if any(CODE.fullmatch(text) for text in texts):
         return []
-    negative = next((mark for mark, pattern in _NEGATIVE.items() if any(re.fullmatch(pattern, t) for t in texts)), "-")
+    negative = next(
+        (mark for mark, pattern in _NEGATIVE.items() if any(re.fullmatch(pattern, t) for t in texts if SIGN.search(t))),
+        "-",
+    )
     drop = tuple(sorted({word for text in texts for word in CURRENCY.findall(text)}, key=len, reverse=True))
-    mark = next((space for space in SPACES if any(re.search(rf"\d{space}\d\d\d(?!\d)", text) for text in texts)), "")
+    mark = next(
+        (
+            space
+            for space in SPACES
+            if any(re.search(rf"\d{space}\d\d\d(?!\d)", text) for text in texts if space in text)
+        ),
+        "",
+    )
     found = []
     for decimal, other in ((".", ","), (",", ".")):
         fields: dict[str, Any] = {"decimal": decimal, "thousands": mark or other, "negative": negative, "drop": drop}

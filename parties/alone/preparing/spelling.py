@@ -115,12 +115,12 @@ def _cells(line: str, separator: str, quote: str) -> list[str]:
 def beside(
     ask: Callable[[str], Any], header: Sequence[str], names: Sequence[str], place: PlaceSettings
 ) -> tuple[tuple[str, ...], list[str]]:
-    """Take repeated headers and totals out of the table `raw`. Return their first cells, and remarks.
+    """Take repeated headers and totals out of the table `raw0`. Return their first cells, and remarks.
 
     Args:
         ask: asks DuckDB.
         header: the names of the columns of the file.
-        names: those that are in `raw`, as c0, c1, ...
+        names: those that are in it, the first ones as c0, c1, ...
         place: the file; only a CSV file whose format is not given may have such rows.
     """
     is_csv = "://" not in place.source and place.source and not place.format.drop_rows and names
@@ -130,7 +130,7 @@ def beside(
     first = names[0]
     some = [f"c{i} = {sql_literal(name)}" for i, name in enumerate(names[:8])]
     again, with_name = ask(
-        f"SELECT COUNT(*) FILTER ({' AND '.join(some)}), COUNT(*) FILTER ({some[0]}) FROM raw"
+        f"SELECT COUNT(*) FILTER ({' AND '.join(some)}), COUNT(*) FILTER ({some[0]}) FROM raw0"
     ).fetchone()
     if len(names) > 1 and again and again == with_name:
         dropped.append(first)
@@ -138,14 +138,14 @@ def beside(
     if len(names) > 2:
         gaps = " + ".join(f"CAST(NULLIF(c{i}, '') IS NULL AS INT)" for i in range(1, min(len(names), 8)))
         rows = ask(
-            f"SELECT c0, COUNT(*), BOOL_AND(({gaps}) > 0) FROM raw WHERE LOWER(RTRIM(c0, ': ')) IN "
+            f"SELECT c0, COUNT(*), BOOL_AND(({gaps}) > 0) FROM raw0 WHERE LOWER(RTRIM(c0, ': ')) IN "
             f"({', '.join(map(sql_literal, TOTALS))}) GROUP BY c0"
         ).fetchall()
         if len(rows) == 1 and rows[0][1] == 1 and rows[0][2]:
             dropped.append(rows[0][0])
             remarks.append(f"a row {quoted(rows[0][0])} with gaps: left out as a total")
     for text in dropped:
-        ask(f"DELETE FROM raw WHERE c0 = {sql_literal(text)}")
+        ask(f"DELETE FROM raw0 WHERE c0 = {sql_literal(text)}")
     return tuple(dropped), remarks
 
 
