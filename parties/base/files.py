@@ -90,15 +90,27 @@ def ensure_private(path: Path) -> None:
         raise InputError(f"{path} can be read by other users; run: chmod 600 {path}")
 
 
+OTHER = {  # files that are no table of ours, by their first bytes
+    "a spreadsheet or an archive": rb"PK\x03\x04|\xd0\xcf\x11\xe0",
+    "HTML or XML": rb"(\xef\xbb\xbf)?\s*<(\?xml|!doctype|!--|html|table|stata_dta|rows|root)",
+    "a PDF": rb"%PDF-",
+    "a compressed file": rb"BZh|\xfd7zXZ|\x28\xb5\x2f\xfd|7z\xbc\xaf",
+    "an SQLite database": rb"SQLite format 3",
+    "a file of SPSS": rb"\$FL[23]@",
+    "a file of SAS": rb"\x00{12}\xc2\xea\x81\x60|HEADER RECORD\*{7}LIB",
+    "an Arrow, ORC or Avro file": rb"ARROW1|ORC|Obj\x01",
+}
+
+
 def refuse_other(path: Path, start: bytes) -> None:
-    """Raise InputError if a file that should hold a table is JSON, a spreadsheet or another ZIP archive.
+    """Raise InputError if a file that should hold a table is of a kind that is known by its first bytes.
 
     Args:
         path: The file, for the message.
         start: Its first bytes.
     """
-    if start.startswith(b"PK\x03\x04"):
-        raise InputError(f"{path}: this is a spreadsheet or an archive; save the table as CSV or Parquet")
+    if (kind := next((kind for kind, pattern in OTHER.items() if re.match(pattern, start)), None)) is not None:
+        raise InputError(f"{path}: this is {kind}; save the table as CSV or Parquet")
     if re.match(rb'(\xef\xbb\xbf)?\s*(\{\s*["}]|\[\s*[\[{])', start):
         raise InputError(f"{path}: this is JSON; save the table as CSV or Parquet")
 

@@ -16,6 +16,8 @@ import ibis.expr.datatypes as dt
 import sqlglot.expressions as exp
 
 from parties.sources.mapping import (
+    MINUS,
+    MONTHS,
     SIGNED,
     TIME,
     ColumnRule,
@@ -249,8 +251,8 @@ def signed_text(text: exp.Expr, spelling: FormatSettings) -> exp.Expr:
         text = _replaced(text, word, "")
     if spelling.drop:
         text = exp.Trim(this=text, expression=exp.Literal.string(SPACE))
-    if spelling.negative == "\u2212":
-        text = _replaced(text, "\u2212", "-")
+    if spelling.negative in MINUS:
+        text = _replaced(text, spelling.negative, "-")
     elif spelling.negative in SIGNED:
         pattern, minus = exp.Literal.string(SIGNED[spelling.negative]), exp.Literal.string(r"-\1")
         text = exp.RegexpReplace(this=text, expression=pattern, replacement=minus)
@@ -268,23 +270,37 @@ def days_in(text: exp.Expr, form: str, last_year: int) -> exp.Expr:
         return exp.Anonymous(this="regexp_extract", expressions=[text.copy(), exp.Literal.string(pattern), group])
 
     day: exp.Expr = text.copy()
-    if "y" in codes and last_year != DUCKDB_LAST_YEAR:
-        two_digits = exp.TryCast(this=part("y"), to=exp.DataType.build("INT"))
-        past = exp.Mod(
-            this=exp.Paren(this=exp.Sub(this=_number(last_year), expression=two_digits)), expression=_number(100)
-        )
-        year = exp.cast(exp.Paren(this=exp.Sub(this=_number(last_year), expression=past)), "TEXT")
-        month = next(code for code in "mbB" if code in codes)
+    name = next((code for code in "bB" if code in codes), None)
+    if name is not None or ("y" in codes and last_year != DUCKDB_LAST_YEAR):
+        if "y" in codes:
+            two_digits = exp.TryCast(this=part("y"), to=exp.DataType.build("INT"))
+            past = exp.Mod(
+                this=exp.Paren(this=exp.Sub(this=_number(last_year), expression=two_digits)), expression=_number(100)
+            )
+            year: exp.Expr = exp.cast(exp.Paren(this=exp.Sub(this=_number(last_year), expression=past)), "TEXT")
+        else:
+            year = part("Y")
+        month = part("m") if name is None else _month(part(name))
         dash = exp.Literal.string("-")
-        day, only = exp.Concat(expressions=[year, dash, part(month), dash.copy(), part("d")]), f"%Y-%{month}-%d"
+        day, only = exp.Concat(expressions=[year, dash, month, dash.copy(), part("d")]), "%Y-%m-%d"
     elif clock:  # of which engines know less than day_pattern
-        inner = exp.Literal.string(f"^(.*?){clock_pattern(clock)}$")
+        bare = only.rstrip(" T")
+        inner, only = exp.Literal.string(f"^(.*?){clock_pattern(only[len(bare) :] + clock)}$"), bare
         day = exp.Anonymous(this="regexp_extract", expressions=[day, inner, _number(1)])
     day = exp.Anonymous(this="try_strptime", expressions=[day, exp.Literal.string(only)])
     if "j" in codes:  # the 366th day of a year of 365 would be one of the next
         year = exp.cast(part("Y"), "INT")
         is_day = is_day.and_(exp.Anonymous(this="year", expressions=[day.copy()]).eq(year))
     return _since_epoch(exp.case().when(is_day, day))
+
+
+def _month(name: exp.Expr) -> exp.Expr:
+    """Return the number of a month's name, as text."""
+    names, numbers = (
+        exp.Array(expressions=[exp.Literal.string(str(x)) for x in of]) for of in zip(*MONTHS.items(), strict=True)
+    )
+    place = exp.Anonymous(this="list_position", expressions=[names, exp.Lower(this=name)])
+    return exp.Anonymous(this="list_extract", expressions=[numbers, place])
 
 
 def seconds_in(text: exp.Expr) -> exp.Expr:

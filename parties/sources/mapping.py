@@ -15,7 +15,7 @@ from parties.base.text import did_you_mean, instead, listed, quoted
 from parties.sources.settings import ColumnSettings, FormatSettings, day_and_clock
 from parties.tables.delimited import MISSING
 from parties.tables.schema import Schema
-from parties.tables.spellings import readings
+from parties.tables.spellings import readings, unaccented
 from parties.tables.toml_text import toml_key
 from parties.tables.types import CategoryType, FlagType, Number, OrderedType, days_of, type_of
 from smc.errors import InputError
@@ -29,14 +29,28 @@ NUMBER = r"^[+-]?([0-9]{1,40}(\.[0-9]{0,40})?|\.[0-9]{1,40})([eE][+-]?[0-9]{1,2}
 
 TIME = r"([01]?[0-9]|2[0-3]):([0-5][0-9])(:([0-5][0-9])([.][0-9]{1,6})?)?"
 _YEAR = "(000[1-9]|00[1-9][0-9]|0[1-9][0-9]{2}|[1-9][0-9]{3})"
-MONTHS = (
-    *("January", "February", "March", "April", "May", "June", "July"),
-    *("August", "September", "October", "November", "December"),
+_MONTHS = (  # in English, German, Italian, French, Spanish, Portuguese and Dutch: no word is two months
+    "january jan januar jänner jän gennaio gen janvier janv enero ene janeiro januari",
+    "february feb februar febbraio février févr fév febrero fevereiro fev februari",
+    "march mar märz mrz mär marzo mars março maart mrt",
+    "april apr aprile avril avr abril abr",
+    "may mai maggio mag mayo maio mei",
+    "june jun juni giugno giu juin junio junho",
+    "july jul juli luglio lug juillet juil julio julho",
+    "august aug agosto ago août augustus",
+    "september sep sept settembre set sett septembre septiembre setembro",
+    "october oct oktober okt ottobre ott octobre octubre outubro out",
+    "november nov novembre noviembre novembro",
+    "december dec dezember dez dicembre dic décembre déc diciembre dezembro",
 )
-_NAMES = {  # of months, in any capitals: engines read English
-    "b": f"((?i:{'|'.join(name[:3] for name in MONTHS)}))",
-    "B": f"((?i:{'|'.join(MONTHS)}))",
+MONTHS = {
+    spelled: month
+    for month, words in enumerate(_MONTHS, 1)
+    for word in words.split()
+    for spelled in (word, unaccented(word))
 }
+_MONTH = f"((?i:{'|'.join(sorted(MONTHS, key=len, reverse=True))}))[.]?"
+_NAMES = {"b": _MONTH, "B": _MONTH}
 _PARTS = {  # of a day; each may be short where something stands between them
     True: {
         "d": "(0?[1-9]|[12][0-9]|3[01])",
@@ -55,7 +69,7 @@ _CLOCK = {  # behind a day
     "S": "(?:[0-5][0-9])",
     "f": "(?:[0-9]{1,9})",
     "p": "(?:[aApP][.]?[mM][.]?)",
-    "z": "(?:[zZ]|[+-][0-9]{2}(?::?[0-9]{2})?)?",
+    "z": r"(?:[zZ]|[+-][0-9]{2}(?::?[0-9]{2})?)?(?: ?[A-Z]{3,4})?(?:\[[A-Za-z_/+-]+\])?",
 }
 _FRACTION = "(?:[.,][0-9]{1,9})?"  # programs leave out one of zeros
 
@@ -67,12 +81,25 @@ def day_pattern(form: str) -> str:
     """Return the regular expression of a day in a form, with a group for each part: for Python and SQL."""
     day, clock = day_and_clock(form)
     parts = _PARTS[re.search("%[Ymdyj]%[Ymdyj]", day) is None]
-    return _pattern(day, parts) + clock_pattern(clock)
+    return _pattern(day.rstrip(" T"), parts) + clock_pattern(day[len(day.rstrip(" T")) :] + clock)
 
 
 def clock_pattern(clock: str) -> str:
+<<<<<<< HEAD
     """Return the regular expression of a time of day that follows a day, without groups."""
     return _FRACTION.join(_pattern(part, _CLOCK) for part in re.split("[.,]%f", clock))
+=======
+    """Return the regular expression of a time of the day behind a day, without groups.
+
+    A cell may lack the seconds, or the time: programs leave out zeros.
+    """
+    if not clock.strip():
+        return re.escape(clock)
+    minutes, has_seconds, rest = clock.partition(":%S")
+    pieces = re.split("[.,]%f", rest)
+    seconds = f"(?::{_CLOCK['S']}{_FRACTION if len(pieces) > 1 else ''})?" if has_seconds else ""
+    return f"(?:{_pattern(minutes, _CLOCK)}{seconds}{_pattern(pieces[-1], _CLOCK)})?"
+>>>>>>> odd7
 
 
 def _pattern(form: str, parts: Mapping[str, str]) -> str:
@@ -89,8 +116,8 @@ def day_of(text: str, form: str, last_year: int) -> date | None:
     year = int(part["Y"]) if "Y" in part else last_year - (last_year - int(part["y"])) % 100
     try:
         if "j" not in part:
-            name = (part.get("b") or part.get("B") or "")[:3].capitalize()
-            month = next(i for i, of in enumerate(MONTHS, 1) if of[:3] == name) if name else int(part["m"])
+            name = part.get("b") or part.get("B")
+            month = MONTHS[name.lower()] if name else int(part["m"])
             return date(year, month, int(part["d"]))
         day = date(year, 1, 1) + timedelta(int(part["j"]) - 1)
     except (ValueError, OverflowError):
@@ -111,10 +138,12 @@ def number_pattern(decimal: str, thousands: str) -> str:
         return NUMBER
     point, mark = re.escape(decimal), re.escape(thousands)
     parted = f"|[0-9]{{1,3}}({mark}[0-9]{{3}}){{1,12}}" if thousands else ""
+    parted += "|[0-9]{1,2}(,[0-9]{2}){1,9},[0-9]{3}" if thousands == "," else ""  # 12,34,567 as in India
     whole = f"([0-9]{{1,40}}{parted})({point}[0-9]{{0,40}})?"
     return rf"^[+-]?({whole}|{point}[0-9]{{1,40}})([eE][+-]?[0-9]{{1,2}})?$"
 
 
+MINUS = ("\u2212", "\u2013")  # before a number below zero, in the place of `-`
 SIGNED = {"()": r"^\((.*)\)$", "behind": "^(.*)-$"}  # numbers below zero, with a group for the rest
 
 
@@ -124,8 +153,8 @@ def number_of(text: str, spelling: FormatSettings) -> float | None:
         text = text.replace(word, "")
     if spelling.drop:
         text = text.strip()
-    if spelling.negative == "\u2212":
-        text = text.replace("\u2212", "-")
+    if spelling.negative in MINUS:
+        text = text.replace(spelling.negative, "-")
     elif spelling.negative in SIGNED:
         text = re.sub(SIGNED[spelling.negative], r"-\1", text)
     if re.match(number_pattern(spelling.decimal, spelling.thousands), text) is None:

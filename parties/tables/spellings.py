@@ -12,6 +12,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 
 from parties.tables.delimited import MISSING
 
+INVISIBLE = re.compile("[\u00ad\u200b\u200e\u200f\u2060\ufeff]")  # joiners have a meaning, and stay
 FLOAT_OF_WHOLE = re.compile(r"(0|-?[1-9][0-9]*)\.0")  # as programs write a column of whole numbers with gaps
 DECIMAL = re.compile(r"[+-]?[0-9]+\.[0-9]*")
 MOST_PAIRS = 100_000  # of texts that are compared letter by letter; of more only equal ones are paired
@@ -20,8 +21,23 @@ SIGNS = "+-<>=.,%"  # that make two values of one text: A+ and A-, 1.5 and 15
 
 
 def composed(text: str) -> str:
+<<<<<<< HEAD
     """Return a name or value in composed letters (NFC), without spaces around it."""
     return unicodedata.normalize("NFC", text).strip()
+=======
+    """Return a name or value in composed letters (NFC), with one plain space for any, and none around it.
+
+    Letters that nobody sees are dropped.
+    """
+    if text.isascii() and "  " not in text and "\t" not in text:
+        return text.strip()
+    return " ".join(INVISIBLE.sub("", unicodedata.normalize("NFC", text)).split())
+
+
+def unaccented(text: str) -> str:
+    """Return a text without accents."""
+    return "".join(letter for letter in unicodedata.normalize("NFKD", text) if not unicodedata.combining(letter))
+>>>>>>> odd7
 
 
 def canonical(values: Iterable[str], peers: Iterable[str] = ()) -> dict[str, str]:

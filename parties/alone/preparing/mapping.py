@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from parties.alone.preparing.columns import ColumnProfile, TableProfile
 from parties.base.text import listed
 from parties.tables.delimited import MISSING
-from parties.tables.spellings import canonical, look_alike, readings
+from parties.tables.spellings import canonical, composed, look_alike, readings, unaccented
 from parties.tables.toml_text import toml_key
 from parties.tables.types import CategoryType, FlagType, OrderedType, type_of, unusable
 
@@ -128,8 +127,7 @@ def unique(texts: Iterable[str], key: Callable[[str], str]) -> dict[str, str]:
 
 def spelled_alike(text: str) -> str:
     """Return a value without capitals and accents. Its marks stay: `A+` is not `A-`."""
-    plain = unicodedata.normalize("NFKD", text.casefold())
-    return "".join(letter for letter in plain if not unicodedata.combining(letter))
+    return unaccented(composed(text).casefold())
 
 
 def named_alike(text: str) -> str:

@@ -30,6 +30,7 @@ from parties.alone.preparing.readings import (
     Choices,
     Question,
     Reading,
+    in_several_units,
     readings,
 )
 from parties.alone.preparing.spelling import beside, spelling_of
@@ -59,7 +60,11 @@ AT_ONCE = 32  # expressions of a query: the time that DuckDB takes to plan more 
 COLUMNS = 8  # of numbers, in a query
 PIECE = 512  # columns of a table in DuckDB: each statement looks at the names of all
 EXAMPLES = 3  # cells in a question
-SENTINEL = re.compile(r"-(9+|8+|7+)|(9{3,}|8{3,}|7{3,})")  # numbers that often stand for no value
+SENTINEL = re.compile(r"-(9+|8+|7+)|(9{3,}|8{3,}|7{3,})")  # numbers that often stand for no value, without a mark
+DAY_CODES = {  # days that often stand for none
+    *("0001-01-01", "1111-11-11", "1753-01-01", "1800-01-01", "1899-12-30", "1899-12-31", "1900-01-01"),
+    *("1970-01-01", "2099-12-31", "2999-12-31", "3000-01-01", "9999-01-01", "9999-12-31"),
+}
 VAST = 1e100  # numbers beyond stand for something else
 
 
@@ -76,6 +81,7 @@ class _Cell:
     declared: str = ""
     number: str = ""
     place: int | None = None
+    is_moment: bool = False
 
 
 def profile(
@@ -285,7 +291,8 @@ def _cell(i: int, dtype: dt.DataType, ours: bool) -> _Cell:
         return _Cell(c, text, "real", f"CAST({c} AS DOUBLE)", dtype.scale)
     if ours and (dtype.is_date() or (isinstance(dtype, dt.Timestamp) and dtype.timezone is None)):
         known = f"ISFINITE({c}) AND YEAR({c}) BETWEEN 1 AND 9999"
-        return _Cell(c, f"CAST({c} AS VARCHAR)", "date", f"CASE WHEN {known} THEN {_since_epoch(c)} END")
+        number = f"CASE WHEN {known} THEN {_since_epoch(c)} END"
+        return _Cell(c, f"CAST({c} AS VARCHAR)", "date", number, is_moment=dtype.is_timestamp())
     return _Cell(f"NULLIF({c}, '')", f"NULLIF({c}, '')")
 
 
@@ -325,7 +332,15 @@ class _Looker:
         columns = _counted(ask, columns, cells, target)
         columns = _told_apart(ask, columns, cells)
         spelling = _common(columns, self._place.format)
-        return TableProfile(self._place, spelling, total, tuple(columns), unfit)
+        return TableProfile(self._place, spelling, total, tuple(columns), unfit, self._empty_rows(columns, total))
+
+    def _empty_rows(self, columns: Sequence[ColumnProfile], total: int) -> tuple[str, ...]:
+        """Return a remark on rows without any value."""
+        if any(column.rows == total for column in columns):
+            return ()
+        empty = " AND ".join(f"{cell.value} IS NULL" for cell in self._cells)
+        rows = self._ask(f"SELECT COUNT(*) FROM raw WHERE {empty}").fetchone()[0]
+        return (f"{rows:,} row{'s have' if rows > 1 else ' has'} no value at all, and count: remove them",) * (rows > 0)
 
     def _first(self) -> list[ColumnProfile]:
         """Return the columns with their sizes and samples of their texts."""
@@ -373,6 +388,11 @@ class _Looker:
             if len(fit) > 1:
                 chosen, remark = self._choose(columns[place].name, fit, samples[place], marks, forms)
                 remarks = [remark]
+            if chosen.kind == "real" and (several := in_several_units(samples[place], chosen)):
+                examples = [f"{quoted(text)} is {chosen.value(text)}" for text in several]
+                meanings = {"text": f"{listed(several)} stay texts", "number": ", ".join(examples)}
+                if self._choices.choose(Question(self._place.label, columns[place].name, meanings)) == "text":
+                    continue
             remarks += _changes(columns[place].name, chosen, samples[place])
             read[place] = replace(
                 columns[place],
@@ -427,7 +447,7 @@ class _Looker:
         for place, column in enumerate(columns):
             if column.reads == "date" and "%y" in column.form:
                 changed = self._century(column)
-            elif column.reads in ("integer", "real"):
+            elif column.reads in ("integer", "real") or (column.reads == "date" and not self._cells[place].is_moment):
                 changed = self._codes(column)
             else:
                 changed = column
@@ -463,6 +483,7 @@ class _Looker:
 
     def _codes(self, column: ColumnProfile) -> ColumnProfile:
         """Return the column without the numbers that mean no value, by its operator's word."""
+        kind = "days" if column.reads == "date" else "numbers"
         given = [name for name in self._choices.of(column.name) if name.startswith("missing:")]
         if given:
             codes = [word for name in given for word in name[8:].split(",")]
@@ -470,9 +491,9 @@ class _Looker:
             return column
         else:
             missing = f"missing:{','.join(codes)}"
-            options = {"value": "they are numbers like the others", missing: "they mean no value"}
+            options = {"value": f"they are {kind} like the others", missing: "they mean no value"}
             if self._choices.choose(Question(self._place.label, column.name, options)) != missing:
-                remark = f"{listed(codes)}: read as numbers; --reading '{column.name}={missing}' makes them missing"
+                remark = f"{listed(codes)}: read as {kind}; --reading '{column.name}={missing}' makes them missing"
                 return replace(column, remarks=(*column.remarks, remark))
         present = [text for text in codes if text not in column.odd]
         remark = f"{listed(codes)}: read as a missing value"
@@ -498,17 +519,47 @@ def _has_mark(texts: Sequence[str]) -> bool:
 
 def _sentinels(column: ColumnProfile) -> list[str]:
     """Return the frequent numbers of nines, eights or sevens that lie apart from all other frequent numbers."""
+    if column.reads == "date":
+        return _day_codes(column)
     numbers = [(text, number) for text in column.frequent if (number := _plain_number(column, text)) is not None]
-    others = [number for text, number in numbers if not SENTINEL.fullmatch(text)]
-    if len(others) < 5:
+    others = [number for text, number in numbers if not _is_sentinel(text)]
+    if len(others) < 2:
         return []
     low, high = min(others), max(others)
     gap = max((high - low) / 20, 1)
     return [
         text
-        for text, number in numbers[:EXPECTED]
-        if SENTINEL.fullmatch(text)
-        and (number < 0 <= low if number < 0 else number < low - gap or number > high + 10 * gap)
+        for text, number in numbers[: EXPECTED if column.distinct > FEW else FREQUENT]
+        if _is_sentinel(text)
+        and (
+            number < low - 10 * gap or number < 0 <= low
+            if number < 0
+            else number < low - gap or number > high + 10 * gap
+        )
+    ]
+
+
+def _is_sentinel(text: str) -> bool:
+    return SENTINEL.fullmatch(re.sub("[.,]", "", text)) is not None
+
+
+def _day_codes(column: ColumnProfile) -> list[str]:
+    """Return the days that often stand for none, if they lie apart, or are more frequent than all other days."""
+    reading = Reading("date", "", column.spelling)
+    days = {text: day for text in column.frequent if (day := reading.value(text)) is not None}
+    others = [days_of(date.fromisoformat(day)) for day in days.values() if day not in DAY_CODES]
+    if len(others) < 2:
+        return []
+    low, high = min(others), max(others)
+    gap = max((high - low) / 20, 366)
+    return [
+        text
+        for text, day in days.items()
+        if day in DAY_CODES
+        and (
+            not low - gap <= days_of(date.fromisoformat(day)) <= high + gap
+            or (text == column.frequent[0] and column.distinct > FREQUENT)
+        )
     ]
 
 
@@ -526,6 +577,7 @@ def _changes(name: str, reading: Reading, texts: Sequence[str]) -> list[str]:
     if reading.kind == "date":
         clock = re.search("%[HI]", spelling.dates)
         notes = ["the time of the day is dropped"] if clock else []
+        notes += ["each day is that of its own time zone"] if "%z" in spelling.dates else []
         return (
             [*notes, f"8 digits are read as days; --reading '{name}=text' keeps them"]
             if spelling.dates == COMPACT
@@ -537,6 +589,7 @@ def _changes(name: str, reading: Reading, texts: Sequence[str]) -> list[str]:
         next((text for text in texts if spelling.thousands and spelling.thousands in text), None),
         next((text for text in texts if spelling.negative != "-" and (reading.value(text) or "")[:1] == "-"), None),
         next((text for text in texts if any(word in text for word in spelling.drop)), None),
+        next((text for text in texts if "e" in text.lower()), None),
     ]
     known = dict.fromkeys(text for text in examples if text is not None and reading.value(text) is not None)
     return [f"{quoted(text)} is read as {reading.value(text)}" for text in known]
@@ -619,7 +672,10 @@ def _decimals(x: str, cell: _Cell, mark: str, where: str) -> str:
         return "0"
     if cell.place is not None:
         return f"CASE WHEN BOOL_OR({x} <> FLOOR({x})) THEN {cell.place} END"
-    return f"MAX(CASE WHEN {where} AND {x} <> FLOOR({x}) THEN LENGTH(SPLIT_PART({cell.text}, '{mark}', 2)) END)"
+    plain = f"LENGTH(SPLIT_PART({cell.text}, '{mark}', 2))"
+    small = f"GREATEST(LENGTH(RTRIM(SPLIT_PART(PRINTF('%.{FINEST}f', {x}), '.', 2), '0')), 1)"
+    digits = f"CASE WHEN CONTAINS(LOWER({cell.text}), 'e') THEN {small} ELSE {plain} END"
+    return f"MAX(CASE WHEN {where} AND {x} <> FLOOR({x}) THEN {digits} END)"
 
 
 def _measured(

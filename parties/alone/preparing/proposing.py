@@ -20,6 +20,7 @@ from typing import Any
 
 from parties.alone.preparing.columns import ColumnProfile, TableProfile
 from parties.alone.preparing.deriving import BIRTH, offers
+from parties.alone.preparing.doubts import doubts
 from parties.alone.preparing.leaks import leak
 from parties.alone.preparing.mapping import column_settings
 from parties.alone.preparing.spellings import NO_VALUE
@@ -47,6 +48,7 @@ from parties.tables.types import (
 from smc.errors import InputError
 
 MOST_VALUES = 64  # of a category
+MOST_CODES = 5  # numbers below zero that may mean no value
 FEW_NUMBERS = 16  # whole numbers that are counted one by one
 AGES = (18, 40, 65, 80)  # at which ranges of ages begin
 RARE = 10  # rows: what fewer rows say is not told
@@ -173,6 +175,7 @@ def _propose(column: ColumnProfile, table: TableProfile, target: str | None, yea
         return ColumnProposal(column.name, text, aside=str(error))
     if not is_target and column.reads == "integer" and column.rows > 50 and column.distinct >= 0.9 * column.rows:
         remarks = [*remarks, f"{KEY}: if it names rows, --exclude leaves it out"]
+    remarks = [*remarks, *doubts(column)]
     if is_target and is_key(column):
         remarks = [*remarks, f"{KEY}: is it an identifier, and no target?"]
     if is_target:
@@ -191,6 +194,9 @@ def _propose(column: ColumnProfile, table: TableProfile, target: str | None, yea
     ]
     if column.distinct == 1:
         remarks = [*remarks, "one value only: another table's rows may have others"]
+        if missing and column.reads == "text":
+            name = f"columns.{toml_key(column.name)}.missing"
+            remarks = [*remarks, f"if no value means no, give the schema a value for it, and name it as {name}"]
     known = leak(column.counts)
     if not is_target and known.is_one:
         of = f"{quoted(target or '')} = {quoted(known.label)}"
@@ -427,8 +433,10 @@ def _number(column: ColumnProfile) -> tuple[dict[str, Any], list[str]]:
             edges.append(_plain(edge))
         edge += width
     fields["edges"] = edges or [_plain(Fraction(math.ceil((low + high) / 2 / smallest)) * smallest)]
-    if not remarks and column.high > column.inner[1] + 5 * (column.inner[1] - column.inner[0]):
-        remarks.append("its greatest number stands far apart: is it a code?")
+    spread = 5 * (column.inner[1] - column.inner[0])
+    ends = {"greatest": column.high > column.inner[1] + spread, "least": column.low < column.inner[0] - spread}
+    if not remarks:
+        remarks += [f"its {end} number stands far apart: is it a code?" for end, is_far in ends.items() if is_far]
     return fields, remarks
 
 
@@ -438,17 +446,23 @@ def like_codes(column: ColumnProfile) -> list[str]:
     Examples are 95 to 99 and 995 to 999, if the next smaller number of the column is far away.
     """
     numbers = sorted(_whole_numbers(column))
-    if len(numbers) < 3 or numbers[-1] < 96 or (end := 10 ** len(str(numbers[-1]))) - numbers[-1] > 4:
+    if len(numbers) < 3:
         return []
     gaps = [after - before for before, after in pairwise(numbers)]
-    wide = 2 * median(gaps)
-    first = next((i for i in range(1, len(numbers)) if numbers[i] >= end - 5 and gaps[i - 1] >= wide), None)
-    if first is None:
-        return []
+    wide = 2 * median(sorted(gaps)[:-1])
+    low = sum(number < 0 for number in numbers)
+    if not low and numbers[0] == 0 and gaps[0] >= max(5 * wide, 10):
+        low = 1
+    codes = [numbers[:low]] if 0 < low <= MOST_CODES and numbers[low - 1] >= -9 and len(numbers) >= 2 * low + 2 else []
+    end = 10 ** len(str(numbers[-1]))
+    if numbers[-1] >= 7 and end - numbers[-1] <= (3 if end == 10 else 4):
+        after = (i for i in range(1, len(numbers)) if numbers[i] >= end - 5 and gaps[i - 1] >= wide)
+        codes += [numbers[first:] for first in after][:1]
     name = f"columns.{toml_key(column.name)}.values"
     return [
-        f"{listed(map(str, numbers[first:]))} at its end, after a gap: codes for no value? {name} makes them '?', "
+        f"{listed(map(str, some))} at its end, after a gap: codes for no value? {name} makes them '?', "
         "which missing = true permits in both schemas"
+        for some in codes
     ]
 
 

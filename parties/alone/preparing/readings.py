@@ -14,19 +14,35 @@ from parties.sources.settings import FormatSettings, day_and_clock, is_encoding
 from smc.errors import InputError
 
 MOST = 0.8  # of a sample that must be of a kind: the others may be codes for a missing value
+<<<<<<< HEAD
 CODE = re.compile(r"0\d{2,}")  # digits that are no number: a postcode, a code of three places
 SIGN = re.compile(r"[(\u2212]|-$")  # of a number below zero, if it is not a `-` before it
 CURRENCY = re.compile(r"[€$£¥₹₽₩%‰]|\b(?:EUR|USD|CHF|GBP|JPY|SEK|NOK|DKK|PLN|CZK)\b")
 SPACES = (" ", "\u00a0", "\u202f", "'", "\u2019")  # between thousands
+=======
+CODE = re.compile(r"0\d{2,}|\+\d{8,}")  # digits that are no number: a postcode, a code of three places, a phone's
+CURRENCY = re.compile(
+    r"(?:\b[A-Z]{1,2})?[€$£¥₹₽₩₺₪₫₴₦]|\bS?Fr\b\.?|\bRs\b\.?|\bkr\b\.?|(?<=\d) ?zł|(?<=\d) ?Kč|"
+    r"\b(?:EUR|USD|CHF|GBP|JPY|SEK|NOK|DKK|PLN|CZK|HUF|RON|INR|CNY|AUD|CAD|BRL|TRY|ZAR|MXN)\b"
+)
+NO_CENTS = re.compile(r"(?<=\d)[.,][-\u2013\u2014]{1,2}(?=$|\s)")
+_WORD = r"(?:[^\W\d_]{2,10}|[hdglmstyLVW])[²³23]?\.?"
+UNIT = re.compile(rf"(?<=[\d.,])\s*((?:[%‰°]|°[CFK]|{_WORD})(?:/{_WORD})?)$")
+NO_UNITS = re.compile(r"(?:k|m|mn|bn|mio|mrd|tsd|mill?|million|billion|lakh|crore|cr|dr|am|pm|st|nd|rd|th|er)\.?", re.I)
+MOST_UNITS = 3  # of a column; of more it has codes
+SPACES = (" ", "\u00a0", "\u202f", "\u2009", "\u2007", "'", "\u2019")  # between thousands
+_LETTERS = r"[^\W\d_]{3,10}"
+>>>>>>> odd7
 DAYLIKE = re.compile(
-    r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}|\d{1,2}[ .-]?[A-Za-z]{3,9}[ .-]?\d{2,4}|[A-Za-z]{3,9} \d{1,2}, \d{4}|\d{8}(?!\d)"
+    r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}|\d{8}(?!\d)|"
+    rf"\d{{1,2}}\.?[ .-]?{_LETTERS}\.?[ .-]?\d{{2,4}}|{_LETTERS} \d{{1,2}}, \d{{4}}"
 )
 COMPACT = "%Y%m%d"  # its days are whole numbers, too
 ORDERS = {"d": "day-first", "m": "month-first", "b": "month-first", "B": "month-first", "Y": "year-first"}
 ORDERS["y"] = ORDERS["Y"]
 
 FORMS = ("day-first", "month-first", "year-first", "decimal-point", "decimal-comma")
-_OTHERS = re.compile(r"until-\d{4}|missing:.+|value|text")
+_OTHERS = re.compile(r"until-\d{4}|missing:.+|value|text|number")
 
 PLAIN = FormatSettings()
 
@@ -100,7 +116,8 @@ class Choices:
     def choose(self, question: Question) -> str:
         """Return the reading that is given, or the answer."""
         named = [name for name in self.of(question.column) if name in question.options]
-        if not named and question.column != "*" and (unfit := self._orders(question.column)):
+        asks_for_form = question.column != "*" and not question.options.keys().isdisjoint(FORMS)
+        if not named and asks_for_form and (unfit := self._orders(question.column)):
             flags = " or ".join(f"--reading '{question.column}={name}'" for name in question.options)
             raise InputError(f"{question.text}: '{unfit[0]}' does not fit all cells; give {flags}")
         return named[0] if named else self.ask(question)
@@ -148,7 +165,7 @@ def given(texts: Sequence[str]) -> dict[str, list[str]]:
         if not mark or not column or not name:
             raise InputError(f"--reading {text}: write COLUMN=READING, such as 'born=day-first'")
         if name not in FORMS and not _OTHERS.fullmatch(name) and not (column == "*" and is_encoding(name)):
-            known = f"{', '.join(FORMS)}, until-YEAR, missing:CODE, value, text"
+            known = f"{', '.join(FORMS)}, until-YEAR, missing:CODE, value, number, text"
             raise InputError(f"--reading {text}: the reading is not one of {known}; for a file, '*=ENCODING'")
         by_column.setdefault(column, []).append(name)
     return by_column
@@ -193,6 +210,7 @@ def _fits(reading: Reading, texts: Sequence[str]) -> bool:
 def _numbers(texts: Sequence[str], table: FormatSettings) -> list[Reading]:
     if any(CODE.fullmatch(text) for text in texts):
         return []
+<<<<<<< HEAD
     negative = next(
         (mark for mark, pattern in _NEGATIVE.items() if any(re.fullmatch(pattern, t) for t in texts if SIGN.search(t))),
         "-",
@@ -206,8 +224,19 @@ def _numbers(texts: Sequence[str], table: FormatSettings) -> list[Reading]:
         ),
         "",
     )
+=======
+    negative = next((mark for mark, pattern in _NEGATIVE.items() if any(re.fullmatch(pattern, t) for t in texts)), "-")
+    words = {word for text in texts for word in (*CURRENCY.findall(text), *NO_CENTS.findall(text))}
+    if len(units := units_of(texts)) <= MOST_UNITS:
+        words |= units
+    drop = tuple(sorted(map(str.strip, words), key=lambda word: (-len(word), word)))
+    mark = next((space for space in SPACES if any(re.search(rf"\d{space}\d\d\d(?!\d)", text) for text in texts)), "")
+    cents = {word[0] for text in texts for word in NO_CENTS.findall(text)}  # `12,-` has a decimal comma
+>>>>>>> odd7
     found = []
     for decimal, other in ((".", ","), (",", ".")):
+        if cents and decimal not in cents:
+            continue
         fields: dict[str, Any] = {"decimal": decimal, "thousands": mark or other, "negative": negative, "drop": drop}
         fields |= {key: getattr(table, key) for key in fields if key in table.model_fields_set}
         if fields["decimal"] != decimal:
@@ -220,15 +249,40 @@ def _numbers(texts: Sequence[str], table: FormatSettings) -> list[Reading]:
     return found
 
 
-_NEGATIVE = {"()": r"[^\d(]*\(.*\d.*\)[^\d)]*", "\u2212": ".*\u2212.*", "behind": r".*\d-"}
+_NEGATIVE = {
+    "()": r"[^\d(]*\(.*\d.*\)[^\d)]*",
+    "\u2212": ".*\u2212.*",
+    "\u2013": r"\D*\u2013\s?[\d.,].*",
+    "behind": r".*\d-",
+}
+
+
+def units_of(texts: Sequence[str]) -> set[str]:
+    """Return the units behind the numbers of a sample."""
+    found = {match[1] for text in texts if (match := UNIT.search(text)) and not CURRENCY.fullmatch(match[1])}
+    return {unit for unit in found if not NO_UNITS.fullmatch(unit)}
+
+
+def in_several_units(texts: Sequence[str], reading: Reading) -> list[str]:
+    """Return an example of each unit or currency, and one without, if the numbers of a sample have several."""
+    examples: dict[str, str] = {}
+    signs = {word for text in texts for word in CURRENCY.findall(text)}
+    for text in texts:
+        if reading.value(text) is not None:
+            unit = UNIT.search(text)
+            words = [*CURRENCY.findall(text), *([unit[1]] if unit else [])]
+            examples.setdefault(words[0].strip() if words else "", text)
+    if len(signs) == 1 and len(examples) == 2 and examples.keys() == {"", *signs}:
+        return []  # one currency, and amounts without it
+    return [*examples.values()] if len(examples) > 1 else []
 
 
 def _dates(texts: Sequence[str], table: FormatSettings) -> list[Reading]:
     rests = [text[match.end() :] for text in texts if (match := DAYLIKE.match(text))]
     if not rests or len(rests) < MOST * len(texts):
         return []
-    clock = next((clock for clock in CLOCKS if _count(clock, rests) >= MOST * len(texts)), None)
-    if clock is None:
+    clock = max(CLOCKS, key=lambda clock: _count(clock, rests))
+    if _count(clock, rests) < MOST * len(texts):
         return []
     forms = [table.dates] if "dates" in table.model_fields_set else [form + clock for form in DATES]
     spellings = [PLAIN.model_copy(update={"dates": form, "last_year": table.last_year}) for form in forms]

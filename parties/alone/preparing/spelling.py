@@ -8,14 +8,14 @@ import gzip
 import re
 import unicodedata
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from parties.alone.preparing.readings import MOST, Choices, Question
 from parties.base.text import listed, quoted
-from parties.sources.delimited import is_gzip, open_text, sql_literal
+from parties.sources.delimited import is_gzip, open_text, read_header, sql_literal
 from parties.sources.formats import format_of
 from parties.sources.settings import FormatSettings, PlaceSettings, is_encoding
 from smc.errors import InputError
@@ -27,12 +27,21 @@ MOST_TITLES = 20  # lines before the header
 SAMPLE = 1 << 16  # bytes beyond ASCII that are looked at for the encoding
 # Code pages in the order in which they are proposed. Latin ones agree on most letters of the West.
 CODE_PAGES = (
-    *("cp1252", "cp1250", "cp1251", "koi8-r", "cp1253", "cp1254", "cp1257"),
+    *("cp1252", "cp1250", "cp1251", "koi8-r", "cp866", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257"),
+    *("iso8859-2", "iso8859-15", "mac_roman", "cp850", "cp437", "cp852"),
     *("gb18030", "big5", "shift_jis", "euc_jp", "euc_kr"),
+)
+ALPHABETS = (  # letters beyond ASCII that a file in Latin letters may have beside each other
+    "äöüßàâæçéèêëîïôœùûìíòóúáñ",  # German, French, Italian, Spanish
+    *("áàâãçéêíóôõúü", "æøåéèêòôü", "åäöéü", "áðéíóúýþæö"),  # Portuguese, Nordic
+    *("ąćęłńóśźż", "áčďéěíňóřšťúůýž", "áäčďéíĺľňóôŕšťúýž", "áéíóöőúüű", "čćđšž", "ăâîșțşţ"),  # of cp1250
+    *("çğıiöşüâîû", "ąčęėįšųūž", "āčēģīķļņšūž", "äõöüšž"),  # Turkish, Baltic
 )
 FREQUENT = {  # letters of a script that make up most of its texts
     "CYRILLIC": "оеаинтсрвл",
     "GREEK": "αοιετσνηυρ",
+    "HEBREW": "יוהלאמרשבת",
+    "ARABIC": "اليمنوترهبدة",
 }
 HAN = {  # first bytes of the frequent half of their Han letters; Korean has few
     "gb18030": (b"\xb0", b"\xd7"),
@@ -44,7 +53,13 @@ HAN = {  # first bytes of the frequent half of their Han letters; Korean has few
 SIGNS = frozenset(
     "\u00b0\u20ac\u00a7\u00a3\u00b5\u00b1\u00b2\u00b3\u00bd\u2013\u2014\u2018\u2019\u201c\u201d\u201e\u2026\u2022\u00ab\u00bb\u00a9\u00ae\u00b7\u2122\u00a0\u00ba\u00aa"
 )
-TOTALS = ("total", "totals", "grand total", "sum", "summe", "gesamt", "insgesamt", "somme", "totale", "suma", "totaal")
+INNER_SIGNS = frozenset(
+    "\u00b0\u20ac\u00a7\u00a3\u00b5\u00b1\u00b2\u00b3\u00bd\u00a9\u00ae\u2122"
+)  # never between letters
+TOTALS = (
+    *("total", "totals", "grand total", "subtotal", "sum", "summe", "zwischensumme", "gesamt", "insgesamt", "somme"),
+    *("totale", "suma", "totaal", "mean", "average", "mittelwert", "durchschnitt", "moyenne", "n", "count", "anzahl"),
+)
 
 
 def spelling_of(place: PlaceSettings, choices: Choices) -> tuple[FormatSettings, list[str]]:
@@ -80,7 +95,7 @@ def spelling_of(place: PlaceSettings, choices: Choices) -> tuple[FormatSettings,
             f"{path}: the file is one line, {quoted(written[0].strip())}, without rows; give a table with a header"
         )
     fields: dict[str, Any] = {"encoding": encoding}
-    if (said := re.fullmatch(r"sep=([;\t|,])\s*", lines[0])) is not None:
+    if (said := re.fullmatch(r'"?sep=([;\t|,])"?\s*', lines[0], re.IGNORECASE)) is not None:
         separator, quote = _marks([line for line in lines[1:] if line.strip()], said[1])
         fields |= {"separator": separator, "quote": quote, "skip": 1}
         remarks.append(f"the first line, {quoted(lines[0].strip())}, names the separator: left out")
@@ -90,7 +105,20 @@ def spelling_of(place: PlaceSettings, choices: Choices) -> tuple[FormatSettings,
         fields |= {"separator": separator, "quote": quote, "skip": skip}
         if skip:
             remarks.append(f"{skip} line{'s' if skip > 1 else ''} before the header: left out")
-    return FormatSettings(**{key: value for key, value in fields.items() if value != 0}), remarks
+    spelling = FormatSettings(**{key: value for key, value in fields.items() if value != 0})
+    _check_quotes(path, lines[spelling.skip :], quote)
+    unnamed = read_header(path, spelling)[0].count("")
+    if unnamed:
+        remarks.append(f"{unnamed} column{'s' if unnamed > 1 else ''} without a name: left out")
+    return spelling, remarks
+
+
+def _check_quotes(path: Path, lines: Sequence[str], quote: str) -> None:
+    """Raise InputError if each line stands within quotes of the other kind, as one cell."""
+    other = "'" if quote == '"' else '"'
+    some = [line.strip() for line in lines if line.strip()]
+    if len(some) > 1 and all(line[0] == line[-1] == other and len(line) > 1 for line in some[:-1]):
+        raise InputError(f"{path}: each line is within quotes, as one cell; export the table again as CSV")
 
 
 def _titles(lines: Sequence[str], separator: str, quote: str) -> int:
@@ -102,7 +130,8 @@ def _titles(lines: Sequence[str], separator: str, quote: str) -> int:
         return 0
     names = [name.strip() for name in _cells(lines[first], separator, quote)]
     is_header = len(set(names)) == len(names) and not any(re.fullmatch(r"[-+\d.,:/ ]*", name) for name in names)
-    return first if is_header and quote not in "".join(lines[: first + 1]) else 0
+    is_whole = all(line.count(quote) % 2 == 0 for line in lines[: first + 1])
+    return first if is_header and is_whole else 0
 
 
 def _cells(line: str, separator: str, quote: str) -> list[str]:
@@ -127,6 +156,7 @@ def beside(
     if not is_csv or "skip" in place.model_fields_set or not _is_plain_csv(place) or header[0] != names[0]:
         return (), []
     dropped, remarks = [], []
+<<<<<<< HEAD
     first = names[0]
     some = [f"c{i} = {sql_literal(name)}" for i, name in enumerate(names[:8])]
     again, with_name = ask(
@@ -134,16 +164,54 @@ def beside(
     ).fetchone()
     if len(names) > 1 and again and again == with_name:
         dropped.append(first)
+=======
+    some = [f"LOWER(c{i}) = LOWER({sql_literal(name)})" for i, name in enumerate(names[:8])]
+    counts = [f"COUNT(*) FILTER ({condition})" for condition in (" AND ".join(some), *some)]
+    again, *with_name = ask(f"SELECT {', '.join(counts)} FROM raw").fetchone()
+    if len(names) > 1 and again and set(with_name) == {again}:
+        dropped += [row[0] for row in ask(f"SELECT DISTINCT c0 FROM raw WHERE {some[0]} ORDER BY 1").fetchall()]
+>>>>>>> odd7
         remarks.append(f"{again} row{'s' if again > 1 else ''} with the header again: left out")
+    elif len(some) > 1 and sum(map(bool, with_name)) >= max(2, len(some) / 2):
+        values = [name for name, rows in zip(names[:8], with_name, strict=True) if rows]
+        remarks.append(f"{listed(values, 3)} are also values of their columns: does the file have a header?")
+    if len(names) > 1:
+        ruled = " AND ".join(
+            f"REGEXP_FULL_MATCH(c{i}, '[:| ]*(-{{3,}}|={{3,}}|_{{3,}})[:| ]*')" for i in range(min(len(names), 8))
+        )
+        lines, comments = ask(
+            f"SELECT LIST(DISTINCT c0) FILTER ({ruled}), LIST(DISTINCT c0) FILTER (STARTS_WITH(c0, '#')) FROM raw"
+        ).fetchone()
+        if lines:
+            dropped += sorted(lines)
+            remarks.append(f"a row of {quoted(lines[0])}: left out as a line")
+        if comments:
+            remarks.append(
+                f"{listed(sorted(comments), 3)} at the beginning of rows: are they comments? remove the rows"
+            )
+    totals = ", ".join(map(sql_literal, TOTALS))
     if len(names) > 2:
         gaps = " + ".join(f"CAST(NULLIF(c{i}, '') IS NULL AS INT)" for i in range(1, min(len(names), 8)))
         rows = ask(
+<<<<<<< HEAD
             f"SELECT c0, COUNT(*), BOOL_AND(({gaps}) > 0) FROM raw0 WHERE LOWER(RTRIM(c0, ': ')) IN "
             f"({', '.join(map(sql_literal, TOTALS))}) GROUP BY c0"
+=======
+            f"SELECT c0, COUNT(*), BOOL_AND(({gaps}) > 0) FROM raw "
+            f"WHERE LOWER(TRIM(REGEXP_EXTRACT(c0, '^[^:(=]*'))) IN ({totals}) GROUP BY c0"
+>>>>>>> odd7
         ).fetchall()
         if len(rows) == 1 and rows[0][1] == 1 and rows[0][2]:
             dropped.append(rows[0][0])
             remarks.append(f"a row {quoted(rows[0][0])} with gaps: left out as a total")
+        words = ", ".join(sql_literal(word) for word in TOTALS if len(word) > 3)
+        cells = [f"LOWER(RTRIM(c{i}, ': ')) IN ({words})" for i in range(1, min(len(names), 8))]
+        found = ask(f"SELECT {', '.join(f'COUNT(*) FILTER ({cell})' for cell in cells)} FROM raw").fetchone()
+        remarks += [
+            f"a cell of {quoted(names[i])} says that its row is a total: remove the row"
+            for i, rows_with_word in enumerate(found, 1)
+            if rows_with_word == 1
+        ]
     for text in dropped:
         ask(f"DELETE FROM raw0 WHERE c0 = {sql_literal(text)}")
     return tuple(dropped), remarks
@@ -163,6 +231,9 @@ def _encoding(path: Path, choices: Choices) -> tuple[str, list[str]]:
         start = stream.read(CHUNK)
         if start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
             return "utf-16", []
+        for name, half in (("utf-16-le", start[1:SAMPLE:2]), ("utf-16-be", start[0:SAMPLE:2])):
+            if half.count(0) > len(half) / 2:
+                return name, [f"read as {name}: it has no byte order mark"]
         decoder, is_utf8 = codecs.getincrementaldecoder("utf-8")(), True
         while start:
             try:
@@ -190,8 +261,6 @@ def _code_page(path: Path, words: bytes, choices: Choices) -> tuple[str, list[st
         text = _decoded(words, name)
         if text is not None and _are_words(text, name) and text not in texts.values():
             texts[name] = text
-    if "cp1252" in texts:  # what Windows writes in the West; others with Latin letters are a guess against it
-        texts = {name: text for name, text in texts.items() if name == "cp1252" or not _is_latin(text)}
     examples = {name: listed(list(dict.fromkeys(text.split()))[:3]) for name, text in texts.items()}
     if not examples:
         raise InputError(
@@ -217,6 +286,9 @@ def _are_words(text: str, name: str) -> bool:
     if sum(map(_is_word, words)) < 0.9 * len(words):
         return False
     letters = [letter for letter in "".join(words).lower() if ord(letter) > 127 and letter.isalpha()]
+    latin = {letter for letter in letters if _script(letter) == "LATIN"}
+    if latin and not any(latin <= {*alphabet} for alphabet in ALPHABETS):
+        return False
     for script, frequent in FREQUENT.items():
         own = [letter for letter in letters if _script(letter) == script]
         if own and sum(letter in frequent for letter in own) < 0.35 * len(own):
@@ -233,14 +305,18 @@ def _is_word(word: str) -> bool:
     beyond = [letter for letter in letters if ord(letter) > 127]
     if signs > 1 or any(ord(letter) > 127 and not letter.isalpha() and letter not in SIGNS for letter in word):
         return False
+    if any(before.isalpha() and mid in INNER_SIGNS and after.isalpha() for before, mid, after in _threes(word)):
+        return False
+    if any(ord(mid) > 127 and mid.isupper() and after.islower() for _, mid, after in _threes(bare)):
+        return False
     scripts = {_script(letter) for letter in letters} - {"HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA"}
     if len(scripts) > 1 or any(a.islower() and b.isupper() for a, b in pairwise(letters)):
         return False
     return "LATIN" not in scripts or len(beyond) < 3 or len(beyond) < len(letters)
 
 
-def _is_latin(text: str) -> bool:
-    return all(_script(letter) == "LATIN" for letter in text if letter.isalpha())
+def _threes(word: str) -> Iterator[tuple[str, str, str]]:
+    return zip(word, word[1:], word[2:], strict=False)
 
 
 def _script(letter: str) -> str:
@@ -257,13 +333,14 @@ def _marks(lines: Sequence[str], separator: str | None = None) -> tuple[Any, Any
     DuckDB's own sniffer finds the same, takes seconds where this takes none, and reads UTF-8 only.
     """
 
-    def fields(marks: tuple[str, str]) -> tuple[bool, bool, int]:
+    def fields(marks: tuple[str, str]) -> tuple[bool, bool, int, int]:
         try:
             counts = [len(record) for record in csv.reader(lines, delimiter=marks[0], quotechar=marks[1]) if record]
         except csv.Error:
-            return False, False, 0
+            return False, False, 0, 0
         usual = max(counts, key=counts.count)
-        return counts[0] == usual > 1, counts.count(usual) >= MOST * len(counts), usual
+        quoted_cells = sum(line.startswith(marks[1]) or marks[0] + marks[1] in line for line in lines)
+        return counts[0] == usual > 1, counts.count(usual) >= MOST * len(counts), usual, quoted_cells
 
     separators = SEPARATORS if separator is None else (separator,)
     return max(((mark, quote) for quote in "\"'" for mark in separators), key=fields)
