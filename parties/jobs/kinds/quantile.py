@@ -126,9 +126,9 @@ class Quantile(Release):
             nearest = math.ceil(1000 * rows / bound) / 1000
             least = nearest if share < 1 - share else 1 - nearest
             remedy = f"ask for --at {least:g}" if nearest < OUTER else "give more epsilon"
-            beyond = f"at: of {bound:,} rows at most {float(outer) * bound:,.0f} lie beyond {self.settings.at:g}"
+            few = f"at: of {bound:,} rows at most {float(outer) * bound:,.0f} lie beyond {self.settings.at:g}"
             raise InputError(
-                f"{beyond}, and the noise hides {rows:,.0f}: numbers beyond all rows could win; {remedy}, or nearer 0.5"
+                f"{few}, and the noise hides {rows:,.0f}: numbers beyond all rows could win; {remedy}, or nearer 0.5"
             )
 
     @property
