@@ -23,10 +23,10 @@ from smc.errors import InputError
 from smc.link_shape import LinkShape
 from smc.local import run_local
 from smc.meter import Cost, Meter
-from smc.recipes import ENGINES
+from smc.recipes import ENGINES, OTKind
 from smc.session import AnnouncedOpenings, Session
 
-EXTENSIONS = ("iknp", "softspoken2", "softspoken4", "softspoken8", "extension", "ferret")
+EXTENSIONS: tuple[OTKind, ...] = ("iknp", "softspoken2", "softspoken4", "softspoken8", "extension", "ferret")
 PROFILES = [
     *(Profile("yao", ot) for ot in EXTENSIONS),
     Profile("yao", garbling="three-halves"),
