@@ -129,8 +129,7 @@ def program_rows(programs: dict[str, Program], profiles: Sequence[Profile]) -> C
     def rows() -> Iterator[Row]:
         for name, program in programs.items():
             for profile in profiles:
-                label = f"{profile}{' tables' if profile.table_gates else ''}"
-                yield name, label, *cells(forecast(program, profile).costs, gates=True)
+                yield name, str(profile), *cells(forecast(program, profile).costs, gates=True)
 
     return rows
 

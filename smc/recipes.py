@@ -12,6 +12,7 @@ from typing import Final, Literal
 EngineName = Literal["yao", "gmw", "mixed", "lean", "clear"]
 OTKind = Literal["extension", "trapdoor", "iknp", "softspoken2", "softspoken4", "softspoken8", "ferret"]
 Garbling = Literal["half", "three-halves"]
+Gates = Literal["triples", "table"]  # AND gates on XOR shares: from triples, or by OT of their four-row tables
 Form = Literal["size", "depth"]  # goal of circuits: few AND gates, or few levels of AND gates
 
 

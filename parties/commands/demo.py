@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import click
@@ -10,6 +11,7 @@ import click
 from parties.base import console
 from parties.base.settings import merge
 from parties.base.temporary import HeldDirectory
+from parties.commands.job_text import duration
 from parties.commands.kinds import options_of
 from parties.commands.outputs import FORCE, Outputs
 from parties.commands.signature import by_signature, option
@@ -17,7 +19,7 @@ from parties.commands.two_processes import run_both
 from parties.jobs.kinds.id3 import Id3
 from parties.jobs.running import kernels_of
 from parties.jobs.settings import ENGINE, parameters
-from parties.jobs.tree.settings import Id3Settings
+from parties.jobs.tree.settings import MOST_SHARDS, Id3Settings
 from parties.models.trees.text import to_text
 from parties.models.trees.tree import TreeFile
 from parties.tables import example
@@ -42,13 +44,17 @@ def demo(svg: Path | None = option("Draw the tree as SVG."), force: bool = FORCE
     Outputs(Id3, {"svg": svg}).check([], None, force)
     with HeldDirectory("demo") as name:
         directory = Path(name)
-        settings = merge(Id3Settings(), {name.removeprefix("own_"): value for name, value in flags.items()})
+        chosen = {name.removeprefix("own_"): value for name, value in flags.items()}
+        settings = merge(Id3Settings(), chosen | {"schema": bundled.schema, "plain": True, "max_rows": ROWS})
+        if settings.ot == "trapdoor":  # each OT is an operation of RSA: every core takes its part
+            settings = merge(settings, {"shards": min(MOST_SHARDS, os.cpu_count() or 1)})
         with console.progress("starting") as status:
             possible = [usual(settings)] if settings.engine != "auto" else contenders(integers=True)
             warm(kernels_of(possible), lambda done, total: status.share(NOTICE, done, total))
         if settings.engine != "auto":
-            console.err.print(f"forecast: about {max(1, round(_forecast(settings)))} s")
+            console.err.print(f"forecast: about {duration(_forecast(settings))}")
         job = ["--schema", str(bundled.schema), "--plain"]  # with seven rows each, rules would leave no tree
+        job += ["--max-rows", str(ROWS), *(["--shards", str(settings.shards)] if settings.shards else [])]
         for name, value in flags.items():
             job += [f"--{name.removeprefix('own_')}", value] if value is not None else []
         outputs = ["--out", str(directory / "tree.json"), "--report", str(directory / "cost.json")]
@@ -71,11 +77,10 @@ def _forecast(settings: Id3Settings) -> float:
     """Return the approximate seconds of the clinics' job on this machine."""
     from parties.jobs.engine_selection import usual
     from parties.jobs.inputs import Inputs
-    from parties.link.pace import USUAL, own_pace
+    from parties.link.pace import USUAL, own_pace_of
     from smc.counting import forecast
     from smc.link_shape import LinkShape
 
     profile = usual(settings)
-    settings_of_demo = {"schema": example.demo().schema, "plain": True, "max_rows": ROWS}
-    program = Id3.planned(merge(settings, settings_of_demo)).cost(Inputs(0)).program
-    return forecast(program, profile).seconds(LinkShape(), own_pace() / USUAL)
+    program = Id3.planned(settings).cost(Inputs(0)).program
+    return forecast(program, profile).seconds(LinkShape(), own_pace_of(profile.ot) / USUAL)

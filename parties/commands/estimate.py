@@ -26,7 +26,7 @@ from parties.jobs.settings import ENGINE, Parameter, parameters
 from parties.jobs.small.programs import arguments_of, check_arguments, load_program
 from parties.jobs.tabular import BySchema
 from parties.jobs.tabular_settings import TabularSettings
-from parties.link.pace import USUAL, own_pace
+from parties.link.pace import USUAL, own_pace, own_pace_of
 from parties.party_file import load
 from smc.counting import Forecast, forecasts
 from smc.counting.rates import LOAD_SECONDS, START_SECONDS
@@ -185,7 +185,8 @@ def _report(
     Seconds of computing are those of this machine. Counting is what a run does: of what suits, of which all has to be
     counted only where garbled circuits do not settle it, and the bound of one profile.
     """
-    shape, chosen, pace = LinkShape.parse(link), profiles.contenders(integers, shards), own_pace() / USUAL
+    shape, chosen = LinkShape.parse(link), profiles.contenders(integers, shards)
+    pace = (own_pace_of(named.ot) if named else own_pace()) / USUAL
     every = profiles.in_shards((named,) if named else profiles.profiles(integers), shards)
     chosen = every if named else chosen
     rows: list[dict[str, Any]] = []
@@ -214,7 +215,12 @@ def _report(
     report = Report({**head, "besides": besides, "estimates": rows})
     bounded = any(row["at_most"] is not None for row in rows)
     report.table(
-        PROFILES | ({"both at most": ">{at_most:size}"} if bounded else {}) | COSTS, rows, f"on {shape}; {counted}"
+        PROFILES
+        | ({"gates": "{gates}"} if named and named.gates else {})
+        | ({"both at most": ">{at_most:size}"} if bounded else {})
+        | COSTS,
+        rows,
+        f"on {shape}; {counted}",
     )
     memory = f"; memory of a shard: about {console.size(rows[0]['shard_bytes'])}" if shards > 1 else ""
     report.line(f"of the first: {_in_seconds(rows[0]['work'])}; besides, at most: {_in_seconds(besides)}{memory}")
@@ -232,6 +238,7 @@ def _fields(counts: Forecast, shape: LinkShape, pace: float) -> dict[str, Any]:
         "ot": profile.ot,
         "garbling": profile.garbling if profile.garbles else None,
         "form": profile.form,
+        **({"gates": profile.gates} if profile.gates else {}),
         "and_gates": first.and_gates,
         "party0_sends": first.bytes_sent,
         "party1_sends": second.bytes_sent,

@@ -22,6 +22,7 @@ from parties.jobs import profiles
 from parties.jobs.inputs import Inputs, MachineError
 from parties.jobs.settings import ENGINE, EngineSettings
 from parties.link.measurement import measuring_seconds
+from parties.link.pace import USUAL, own_pace_of
 from smc.counting import Forecast, Program, forecasts
 from smc.counting.rates import SHARD_BYTES
 from smc.engines import Profile
@@ -40,6 +41,7 @@ UNNOTICED = 0.015
 TINY = 1 << 21
 # bytes in both directions; a job with more under any profile never counts as one that loses very little
 SMALL = 1 << 27
+SLOW_SECONDS = 120  # a named profile that takes longer is warned of
 MOST_KEPT = 4  # choices in the cache: their events take up to some MB each
 
 
@@ -67,6 +69,18 @@ class Choice:
             pace: Time that the machines take, as a multiple of the usual machine's.
         """
         return self.profile or min(self.forecasts, key=lambda counted: counted.seconds(shape, pace)).profile
+
+
+def warning_of(choice: Choice) -> str:
+    """Return a line on a named profile that takes minutes or hours here; empty if it is quicker or not counted."""
+    if choice.profile is None or not choice.forecasts:
+        return ""
+    seconds = choice.forecasts[0].seconds(LinkShape(), own_pace_of(choice.profile.ot) / USUAL)
+    if seconds < SLOW_SECONDS:
+        return ""
+    span = f"{seconds / 60:.0f} minutes" if seconds < 60 * SLOW_SECONDS else f"{seconds / 3600:.0f} hours"
+    remedy = "; --ot extension takes far less" if choice.profile.ot == "trapdoor" else ""
+    return f"forecast for {choice.profile}: about {span}{remedy}"
 
 
 def memory_of_shard(choice: Choice) -> int:
@@ -117,7 +131,8 @@ def choice(
         otherwise: Profile of a job that cannot be counted.
     """
     if (named := profiles.named(specification)) is not None:
-        return Choice(named, tuple(forecasts(program(), [named])) if named.shards > 1 and program else ())
+        is_counted = program is not None and (named.shards > 1 or named.ot == "trapdoor")
+        return Choice(named, tuple(forecasts(program(), [named])) if is_counted and program else ())
     if program is None:
         return Choice(otherwise)
     conversation, suited = program(), profiles.contenders(integers, profiles.shards_of(specification))
@@ -131,8 +146,8 @@ def choice(
 def usual(settings: EngineSettings) -> Profile:
     """Return the usual profile of a kind with these settings."""
     fields = {name: getattr(settings, name) for name in ENGINE}
-    shards = getattr(settings, "shards", None) or 1
-    return Profile(**fields | ({"engine": settings.usual} if settings.engine == "auto" else {}), shards=shards)
+    fields |= {"engine": settings.usual} if settings.engine == "auto" else {}
+    return profiles.profile_of(fields, getattr(settings, "shards", None) or 1)
 
 
 def tiny(garbled: tuple[Forecast, ...]) -> Profile | None:

@@ -63,5 +63,16 @@ def named(specification: Mapping[str, Any]) -> Profile | None:
     """Return the profile that a specification names; None for the engine "auto"."""
     if specification["engine"] == "auto":
         return None
-    fields = {name: specification[name] for name in ENGINE if name in specification}
-    return Profile(**fields, shards=shards_of(specification))
+    return profile_of({name: specification[name] for name in ENGINE if name in specification}, shards_of(specification))
+
+
+def profile_of(fields: Mapping[str, Any], shards: int) -> Profile:
+    """Return the profile of the engine's settings.
+
+    Args:
+        fields: The settings by their names, the engine not "auto".
+        shards: Number of shards.
+    """
+    gates = fields.get("gates")
+    rest = {name: value for name, value in fields.items() if name != "gates"}
+    return Profile(**rest, table_gates=None if gates is None else gates == "table", shards=shards)

@@ -138,11 +138,13 @@ class Connection:
             LinkError: The peer cannot be reached, or the link fails.
             JobMismatchError: The peer's job differs.
         """
-        from parties.jobs.engine_selection import agreed_fields
+        from parties.jobs.engine_selection import agreed_fields, warning_of
         from parties.link.opening import open_link
         from smc.kernels.warm import NOTICE
 
         memory.keep_freed()
+        if warning := warning_of(choice):
+            status.say(warning)
         auto = choice.profile is None
         way = self._link
         waiting = f"waiting for the peer with certificate {short_fingerprint(self._peer)}"

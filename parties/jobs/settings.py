@@ -17,7 +17,7 @@ from pydantic import Field, model_validator
 from pydantic.fields import FieldInfo
 
 from parties.base.settings import LocalPath, Settings
-from smc.recipes import BOOLEAN_ENGINES, ENGINES, Form, Garbling, OTKind
+from smc.recipes import BOOLEAN_ENGINES, ENGINES, RECIPES, Form, Garbling, Gates, OTKind
 
 Role: TypeAlias = Literal["public", "private", "file", "output"]
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def engine_field(default: str = "auto") -> AnyField:
     )
 
 
-CHOSEN = {"ot", "garbling", "form"}  # fields that the engine auto chooses
+CHOSEN = {"ot", "garbling", "form", "gates"}  # fields that the engine auto chooses
 
 
 class EngineSettings(Settings):
@@ -138,6 +138,13 @@ class EngineSettings(Settings):
     form: Form | None = public(
         None, "Circuits", "Circuits with few gates (size) or few levels (depth)", none="the engine's own", advanced=True
     )
+    gates: Gates | None = public(
+        None,
+        "AND gates",
+        "AND gates of gmw and lean: from triples, or by OT of their four-row table",
+        none="the engine's own",
+        advanced=True,
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -145,13 +152,16 @@ class EngineSettings(Settings):
         without_engine = (
             isinstance(fields, Mapping) and "engine" not in fields and any(name in fields for name in CHOSEN)
         )
-        return {**fields, "engine": cls.usual} if without_engine else fields
+        engine = cls.usual if not isinstance(fields, Mapping) or fields.get("gates") is None else "gmw"
+        return {**fields, "engine": engine} if without_engine else fields
 
     @model_validator(mode="after")
     def _auto_chooses(self) -> EngineSettings:
         chosen = self.model_fields_set & CHOSEN
         if self.engine == "auto" and chosen:
             raise ValueError(f"engine auto chooses {' and '.join(sorted(chosen))}; remove it, or name an engine")
+        if self.gates is not None and self.engine != "auto" and RECIPES[self.engine].circuits != "XOR shares":  # type: ignore[index]
+            raise ValueError(f"gates are for XOR shares, and engine {self.engine} garbles; remove it, or name gmw")
         return self
 
 

@@ -45,6 +45,11 @@ def decision_tree(engine: Engine, table_file: str = "") -> View:
         watched(engine.session, view) as (session, _),
     ):
         source.check()
+        view.step(
+            "ID3-delta: splits whose entropies differ by less than delta count as equal. Delta is public.",
+            delta=problem.delta,
+            bound_on_rows=f"{MAX_ROWS} of each party",
+        )
         tree = id3(make_engine(session, "mixed"), problem, source)
         _walk(view, public, source.distinct(), tree)
         phases = session.meter.phases.items()

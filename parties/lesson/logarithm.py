@@ -14,6 +14,7 @@ from smc.primitives.bits import to_integers
 
 COUNT_BITS, DELTA = 15, 0.001  # of a party's count; tolerance of ID3-delta
 BOUND = 2 << COUNT_BITS  # on the sum of both counts
+TERMS = 3  # of the Taylor series; one would do, and would not show a series
 
 
 def logarithm(engine: Engine, count: int) -> View:
@@ -27,7 +28,7 @@ def logarithm(engine: Engine, count: int) -> View:
     view = View()
     with watched(engine.session, view) as (session, _):
         yao = make_engine(session, "yao")
-        precision = derive(DELTA, BOUND, prices=yao.words.prices)
+        precision = derive(DELTA, BOUND, TERMS, prices=yao.words.prices)
         width, cells = precision.count_width, precision.cells
         left, right = both_inputs(yao, checked([count], width, "the count"), width)
         text = (

@@ -1,7 +1,7 @@
 """Speed of this machine relative to the usual one: measured once, and kept in the user's cache.
 
-There are two paces: one of protocols, which hash, and one of local work on arrays of floating-point numbers. When a
-profile is chosen, both parties state the former in the hello, and both use the slower one. It is a public number of the
+There are three paces: of protocols, which hash; of OT by RSA; of local work on arrays of floating-point numbers. When a
+profile is chosen, both parties state the first in the hello, and both use the slower one. It is a public number of the
 machine, in half octaves, that depends on no row.
 """
 
@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
+from smc.counting.rates import TRAPDOOR_SECONDS
 from smc.errors import ProtocolError
 
 USUAL = 100  # the machine of `smc.counting.rates`: a pace is hundredths of its time
@@ -28,6 +29,11 @@ USUAL_SUMMING_SECONDS = 0.33e-3  # for `STEPS` such steps
 def own_pace() -> int:
     """Return this machine's pace of hashing: from the cache, or measured in some milliseconds and kept there."""
     return _kept("pace", lambda: _hashing_seconds() / USUAL_SECONDS)
+
+
+def own_pace_of(ot: str) -> int:
+    """Return this machine's pace of protocols with a kind of OT: of RSA for "trapdoor", else of hashing."""
+    return _kept("pace-rsa", lambda: _rsa_seconds() / TRAPDOOR_SECONDS["sender"]) if ot == "trapdoor" else own_pace()
 
 
 def own_pace_alone() -> int:
@@ -91,6 +97,15 @@ def _hashing_seconds() -> float:
     hashed = LabelHash(CountingSession(0), "pace")
     blocks = np.zeros((BLOCKS, 2), dtype=np.uint64)
     return _shortest(lambda: hashed(blocks))
+
+
+def _rsa_seconds() -> float:
+    """Time a private-key operation of RSA-3072: two powers modulo numbers of 1,536 bits."""
+    import gmpy2
+
+    modulus = (gmpy2.mpz(1) << 1536) - 1
+    base = modulus // 3
+    return 2 * _shortest(lambda: gmpy2.powmod_sec(base, modulus - 2, modulus))
 
 
 def _summing_seconds() -> float:

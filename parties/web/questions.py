@@ -158,6 +158,7 @@ MEANS = {  # meaning of a setting's default, for people
     "ot": "The usual way; only bytes and time differ.",
     "garbling": "The usual way; only bytes and time differ.",
     "form": "The usual way; only bytes and time differ.",
+    "gates": "The usual way; only bytes and time differ.",
 }
 
 

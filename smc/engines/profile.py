@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import get_args
 
-from smc.recipes import RECIPES, EngineName, Form, Garbling, OTKind, Prices, Recipe
+from smc.recipes import RECIPES, EngineName, Form, Garbling, Gates, OTKind, Prices, Recipe
 
 
 @dataclass(frozen=True)
@@ -66,6 +66,11 @@ class Profile:
         return self.recipe.prices
 
     @property
+    def gates(self) -> Gates | None:
+        """Named AND gates on XOR shares; None: the engine's own."""
+        return None if self.table_gates is None else "table" if self.table_gates else "triples"
+
+    @property
     def uses_table_gates(self) -> bool:
         """True if AND gates on XOR shares are computed directly by 1-out-of-4 OT."""
         return self.ot == "trapdoor" if self.table_gates is None else self.table_gates
@@ -76,6 +81,8 @@ class Profile:
             parts.append(self.garbling)
         if self.form is not None:
             parts.append(self.form)
+        if self.gates is not None and not self.garbles:
+            parts.append(self.gates)
         if self.shards > 1:
             parts.append(f"{self.shards} shards")
         return " ".join(parts)

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 from tests.support.notebooks import executed, outputs
 from tests.support.places import ROOT
 from tests.support.walkthrough import free_ports
 
 NOTEBOOK = ROOT / "examples" / "notebook" / "joint_tree.ipynb"
+LESSON = NOTEBOOK.with_name("lesson9.ipynb")
 
 
 def shown(notebook: dict[str, Any]) -> list[Any]:
@@ -23,14 +27,19 @@ def test_it_shows_what_it_prints() -> None:
     assert shown(executed(NOTEBOOK, ports)) == shown(json.loads(NOTEBOOK.read_text()))
 
 
-def test_its_format() -> None:
-    text = NOTEBOOK.read_text()
+def test_the_lesson_shows_what_it_prints() -> None:
+    assert shown(executed(LESSON)) == shown(json.loads(LESSON.read_text()))
+
+
+@pytest.mark.parametrize(("file", "most"), [(NOTEBOOK, 10_000), (LESSON, 25_000)])
+def test_its_format(file: Path, most: int) -> None:
+    text = file.read_text()
     notebook = json.loads(text)
     assert (notebook["nbformat"], notebook["nbformat_minor"]) == (4, 5)
     identifiers = [cell["id"] for cell in notebook["cells"]]
     assert len(set(identifiers)) == len(identifiers)
     assert all(re.fullmatch(r"[\w-]{1,64}", identifier) for identifier in identifiers)
-    assert len(text) < 10_000
+    assert len(text) < most
     assert "/tmp" not in text
     assert "/home" not in text
 

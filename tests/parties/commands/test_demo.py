@@ -7,9 +7,11 @@ import sys
 
 import pytest
 
+from parties.base.settings import merge
 from parties.commands.demo import _forecast
 from parties.commands.two_processes import finish
 from parties.jobs.tree.settings import Id3Settings
+from parties.tables import example
 from smc.errors import LinkError
 
 
@@ -22,5 +24,10 @@ def test_a_party_that_fails_is_told_in_its_own_words() -> None:
 
 def test_a_demo_that_takes_minutes_is_foretold() -> None:
     """A private-key operation for each AND gate: the forecast is what stands before the run."""
-    slow, quick = (_forecast(Id3Settings(engine="gmw", ot=ot)) for ot in ("trapdoor", "extension"))
+    demo = {"schema": example.demo().schema, "plain": True, "max_rows": 7, "engine": "gmw"}
+    slow, quick, cut = (
+        _forecast(merge(Id3Settings(), demo | {"ot": ot, "shards": shards}))
+        for ot, shards in (("trapdoor", None), ("extension", None), ("trapdoor", 2))
+    )
     assert slow > 20 * quick
+    assert cut < 0.7 * slow

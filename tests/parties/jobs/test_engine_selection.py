@@ -16,7 +16,16 @@ from hypothesis import strategies as st
 
 from parties.base.settings import merge
 from parties.jobs import engine_selection, kinds, profiles
-from parties.jobs.engine_selection import UNNOTICED, Choice, check_memory, choice, choice_for, settled, usual
+from parties.jobs.engine_selection import (
+    UNNOTICED,
+    Choice,
+    check_memory,
+    choice,
+    choice_for,
+    settled,
+    usual,
+    warning_of,
+)
 from parties.jobs.inputs import Inputs, MachineError
 from parties.jobs.kinds.millionaires import Millionaires
 from parties.jobs.tree.exact import ExactTree
@@ -194,6 +203,18 @@ def test_a_command_is_foretold_without_announcements_which_a_node_makes() -> Non
     assert node is not None
     assert command.bytes == forecast(task.cost(Inputs()).program, command.profile).bytes
     assert node.bytes == command.bytes + 2
+
+
+@pytest.mark.parametrize(
+    ("ot", "bits", "warns"), [("trapdoor", 32, False), ("trapdoor", 64, True), ("iknp", 64, False)]
+)
+def test_what_takes_minutes_is_warned_of(monkeypatch: pytest.MonkeyPatch, ot: str, bits: int, warns: bool) -> None:
+    """An operation of RSA takes 3 s on the machine of the test, so 64 bits take minutes."""
+    monkeypatch.setattr("parties.jobs.engine_selection.own_pace_of", lambda _: 100_000)
+    settings = merge(Millionaires.Settings(), {"engine": "yao", "ot": ot, "bits": bits})
+    warning = warning_of(choice_for(Millionaires(settings), Inputs()))
+    assert warning.startswith(f"forecast for yao {ot} half: about ") is warns
+    assert (warning == "") is not warns
 
 
 def test_what_is_said_wins() -> None:

@@ -130,6 +130,7 @@ def test_the_logarithm_keeps_its_bound(pair: tuple[int, int]) -> None:
     assert abs(float(view["x_ln_x"]) - x * math.log(x)) <= float(view["bound"]) + 1e-6
     rough, last = (float(view["terms"][i].split("error")[0].split()[-1]) for i in (0, -1))
     assert abs(last - math.log(x)) <= abs(rough - math.log(x)) + 1e-8
+    assert len(view["terms"]) == 4  # the start, and three terms
     assert abs(2 ** view["n"] * (view["c"] + float(view["d"])) - x) < 1e-3
 
 
@@ -161,22 +162,32 @@ def test_the_joint_tree_of_the_weather() -> None:
         assert "splits all rows split by outlook" in lines
         assert "splits outlook = sunny split by humidity" in lines
         assert "outlook = rain split by wind" in lines
+        assert any(line.startswith("delta ") and line.endswith(" 0.001") for line in lines)
     assert "your rows: yes 4, no 3 " in texts[0]
     assert "your rows: yes 5, no 2 " in texts[1]
     assert "opened  8 x whether a node is a leaf, 5 x class of a leaf, 3 x attribute of a split" in texts[0]
 
 
 @pytest.mark.parametrize(
-    ("program", "own"), [(shares, (1, 2)), (conjunction, (1, 0)), (gate, (1, 1)), (millionaires, (3, 4))]
+    ("program", "own"),
+    [
+        (shares, (1, 2)),
+        (conjunction, (1, 0)),
+        (gate, (1, 1)),
+        (millionaires, (3, 4)),
+        (logarithm, (9, 6)),
+        (decision_tree, ("", "")),
+        (lambda engine, own: transfer(engine, own, 24, True), ([1, 2, 3, 4], [2])),
+    ],
 )
-def test_the_messages_are_those_of_the_meter(program: Callable[..., View], own: tuple[int, int]) -> None:
+def test_the_messages_are_those_of_the_meter(program: Callable[..., View], own: tuple[Any, Any]) -> None:
     def metered(session: Any) -> tuple[View, Any]:
         return program(make_engine(session, "yao"), own[session.party]), session.meter.total
 
     for view, total in run_local(metered):
         listed = totals({name: value for step in view for name, value in step["values"].items()})
         assert listed == (total.bytes_sent, total.bytes_received)
-        assert f"{total.bytes_sent:,} B sent, {total.bytes_received:,} B received" in str(view)
+        assert f"{total.bytes_sent:,} B sent, {total.bytes_received:,} B received, {total.rounds} rounds" in str(view)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from parties.link import pace
 from parties.link.exchange_pb2 import Hello
 from parties.link.pace import LEAST, MOST, USUAL, agreed_pace, own_pace, rounded
+from smc.counting.rates import TRAPDOOR_SECONDS
 from smc.errors import ProtocolError
 
 
@@ -59,3 +60,12 @@ def test_it_is_measured_once_and_what_was_spoilt_is_measured_again(
 
 def test_measuring_takes_some_milliseconds_and_gives_a_time() -> None:
     assert 0 < pace._hashing_seconds() < 10
+    assert 0 < pace._rsa_seconds() < 10
+
+
+def test_oblivious_transfer_by_rsa_has_a_pace_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A processor without fast AES is slow at hashing alone."""
+    monkeypatch.setattr("smc.kernels.native.cache_directories", lambda: [tmp_path])
+    monkeypatch.setattr(pace, "_hashing_seconds", lambda: 8 * pace.USUAL_SECONDS)
+    monkeypatch.setattr(pace, "_rsa_seconds", lambda: 2 * TRAPDOOR_SECONDS["sender"])
+    assert [pace.own_pace_of(ot) for ot in ("extension", "trapdoor", "ferret")] == [800, 200, 800]

@@ -23,9 +23,10 @@ from smc.errors import InputError
 from smc.link_shape import LinkShape
 from smc.local import run_local
 from smc.meter import Cost, Meter
+from smc.recipes import ENGINES, OTKind
 from smc.session import AnnouncedOpenings, Session
 
-EXTENSIONS = ("iknp", "softspoken2", "softspoken4", "softspoken8", "extension", "ferret")
+EXTENSIONS: tuple[OTKind, ...] = ("iknp", "softspoken2", "softspoken4", "softspoken8", "extension", "ferret")
 PROFILES = [
     *(Profile("yao", ot) for ot in EXTENSIONS),
     Profile("yao", garbling="three-halves"),
@@ -38,6 +39,7 @@ PROFILES = [
     Profile("lean"),
     Profile("lean", "ferret", form="size"),
 ]
+RSA_PROFILES = [Profile(engine, "trapdoor", table_gates=table) for engine in ENGINES for table in (None, False)]
 Program = Callable[[Engine], Any]
 
 
@@ -85,6 +87,16 @@ def test_the_forecast_is_exact(profile: Profile, name: str) -> None:
             path: public(cost) for path, cost in real.phases.items()
         }
     assert found.seconds(LinkShape()) >= 0  # and the two traces fit each other
+
+
+@pytest.mark.parametrize("profile", RSA_PROFILES, ids=str)
+def test_the_forecast_by_the_notes_own_transfer_is_exact(profile: Profile) -> None:
+    def program(engine: Engine) -> object:
+        return open_logarithm(engine, zeros(1), 3, 0.2, times_x=True)
+
+    found = forecast(program, profile)
+    for counted, real in zip(found.meters, measured(program, profile), strict=True):
+        assert public(counted.total) == public(real.total)
 
 
 @pytest.mark.parametrize("engine", ["yao", "gmw"])
