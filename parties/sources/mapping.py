@@ -85,11 +85,7 @@ def day_pattern(form: str) -> str:
 
 
 def clock_pattern(clock: str) -> str:
-<<<<<<< HEAD
-    """Return the regular expression of a time of day that follows a day, without groups."""
-    return _FRACTION.join(_pattern(part, _CLOCK) for part in re.split("[.,]%f", clock))
-=======
-    """Return the regular expression of a time of the day behind a day, without groups.
+    """Return the regular expression of a time of day that follows a day, without groups.
 
     A cell may lack the seconds, or the time: programs leave out zeros.
     """
@@ -99,7 +95,6 @@ def clock_pattern(clock: str) -> str:
     pieces = re.split("[.,]%f", rest)
     seconds = f"(?::{_CLOCK['S']}{_FRACTION if len(pieces) > 1 else ''})?" if has_seconds else ""
     return f"(?:{_pattern(minutes, _CLOCK)}{seconds}{_pattern(pieces[-1], _CLOCK)})?"
->>>>>>> odd7
 
 
 def _pattern(form: str, parts: Mapping[str, str]) -> str:

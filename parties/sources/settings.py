@@ -221,19 +221,11 @@ Edge: TypeAlias = Annotated[
 class FormatSettings(Settings):
     """Spelling of a table's text cells. The first five settings are for CSV files.
 
-    <<<<<<< HEAD
-        `skip` is the number of lines before the header. A row whose first cell is in `drop_rows` is not a row of the table.
-        `missing` are texts that mean no value, in every column whose schema does not list them. `dates` is a form of
-        `strftime`; its two-digit years end with `last_year`. A number's `thousands` marks and the texts of `drop` are
-        removed, and its `decimal` mark becomes a point. `negative` marks a number below zero: `-` before it, U+2212 (or
-        `-`) before it, brackets around it, or `-` behind it.
-    =======
-        `skip` lines stand before the header. Rows whose first cell is one of `drop_rows` are not rows of the table.
-        `missing` are texts that mean no value, in all columns but those whose schema lists them. `dates` is a form of
-        `strftime`. Its two-digit years end with `last_year`. A number's `thousands` marks and the texts of `drop` are
-        dropped, and its `decimal` mark stands for a point. `negative` marks a number below zero: `-` before it, U+2212 or
-        U+2013 (or `-`) before it, brackets around it, or `-` behind it.
-    >>>>>>> odd7
+    `skip` is the number of lines before the header. A row whose first cell is in `drop_rows` is not a row of the table.
+    `missing` are texts that mean no value, in every column whose schema does not list them. `dates` is a form of
+    `strftime`; its two-digit years end with `last_year`. A number's `thousands` marks and the texts of `drop` are
+    removed, and its `decimal` mark becomes a point. `negative` marks a number below zero: `-` before it, U+2212 or
+    U+2013 (or `-`) before it, brackets around it, or `-` behind it.
     """
 
     separator: Literal[",", ";", "\t", "|"] = ","

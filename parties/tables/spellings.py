@@ -21,13 +21,9 @@ SIGNS = "+-<>=.,%"  # that make two values of one text: A+ and A-, 1.5 and 15
 
 
 def composed(text: str) -> str:
-<<<<<<< HEAD
-    """Return a name or value in composed letters (NFC), without spaces around it."""
-    return unicodedata.normalize("NFC", text).strip()
-=======
-    """Return a name or value in composed letters (NFC), with one plain space for any, and none around it.
+    """Return a name or value in composed letters (NFC), without invisible letters or spaces around it.
 
-    Letters that nobody sees are dropped.
+    Other spaces become one plain space.
     """
     if text.isascii() and "  " not in text and "\t" not in text:
         return text.strip()
@@ -37,7 +33,6 @@ def composed(text: str) -> str:
 def unaccented(text: str) -> str:
     """Return a text without accents."""
     return "".join(letter for letter in unicodedata.normalize("NFKD", text) if not unicodedata.combining(letter))
->>>>>>> odd7
 
 
 def canonical(values: Iterable[str], peers: Iterable[str] = ()) -> dict[str, str]:

@@ -14,13 +14,8 @@ from parties.sources.settings import FormatSettings, day_and_clock, is_encoding
 from smc.errors import InputError
 
 MOST = 0.8  # of a sample that must be of a kind: the others may be codes for a missing value
-<<<<<<< HEAD
-CODE = re.compile(r"0\d{2,}")  # digits that are no number: a postcode, a code of three places
-SIGN = re.compile(r"[(\u2212]|-$")  # of a number below zero, if it is not a `-` before it
-CURRENCY = re.compile(r"[€$£¥₹₽₩%‰]|\b(?:EUR|USD|CHF|GBP|JPY|SEK|NOK|DKK|PLN|CZK)\b")
-SPACES = (" ", "\u00a0", "\u202f", "'", "\u2019")  # between thousands
-=======
 CODE = re.compile(r"0\d{2,}|\+\d{8,}")  # digits that are no number: a postcode, a code of three places, a phone's
+SIGN = re.compile(r"[(\u2212\u2013]|-$")  # of a number below zero, if it is not a `-` before it
 CURRENCY = re.compile(
     r"(?:\b[A-Z]{1,2})?[€$£¥₹₽₩₺₪₫₴₦]|\bS?Fr\b\.?|\bRs\b\.?|\bkr\b\.?|(?<=\d) ?zł|(?<=\d) ?Kč|"
     r"\b(?:EUR|USD|CHF|GBP|JPY|SEK|NOK|DKK|PLN|CZK|HUF|RON|INR|CNY|AUD|CAD|BRL|TRY|ZAR|MXN)\b"
@@ -32,7 +27,6 @@ NO_UNITS = re.compile(r"(?:k|m|mn|bn|mio|mrd|tsd|mill?|million|billion|lakh|cror
 MOST_UNITS = 3  # of a column; of more it has codes
 SPACES = (" ", "\u00a0", "\u202f", "\u2009", "\u2007", "'", "\u2019")  # between thousands
 _LETTERS = r"[^\W\d_]{3,10}"
->>>>>>> odd7
 DAYLIKE = re.compile(
     r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}|\d{8}(?!\d)|"
     rf"\d{{1,2}}\.?[ .-]?{_LETTERS}\.?[ .-]?\d{{2,4}}|{_LETTERS} \d{{1,2}}, \d{{4}}"
@@ -210,12 +204,14 @@ def _fits(reading: Reading, texts: Sequence[str]) -> bool:
 def _numbers(texts: Sequence[str], table: FormatSettings) -> list[Reading]:
     if any(CODE.fullmatch(text) for text in texts):
         return []
-<<<<<<< HEAD
     negative = next(
         (mark for mark, pattern in _NEGATIVE.items() if any(re.fullmatch(pattern, t) for t in texts if SIGN.search(t))),
         "-",
     )
-    drop = tuple(sorted({word for text in texts for word in CURRENCY.findall(text)}, key=len, reverse=True))
+    words = {word for text in texts for word in (*CURRENCY.findall(text), *NO_CENTS.findall(text))}
+    if len(units := units_of(texts)) <= MOST_UNITS:
+        words |= units
+    drop = tuple(sorted(map(str.strip, words), key=lambda word: (-len(word), word)))
     mark = next(
         (
             space
@@ -224,15 +220,7 @@ def _numbers(texts: Sequence[str], table: FormatSettings) -> list[Reading]:
         ),
         "",
     )
-=======
-    negative = next((mark for mark, pattern in _NEGATIVE.items() if any(re.fullmatch(pattern, t) for t in texts)), "-")
-    words = {word for text in texts for word in (*CURRENCY.findall(text), *NO_CENTS.findall(text))}
-    if len(units := units_of(texts)) <= MOST_UNITS:
-        words |= units
-    drop = tuple(sorted(map(str.strip, words), key=lambda word: (-len(word), word)))
-    mark = next((space for space in SPACES if any(re.search(rf"\d{space}\d\d\d(?!\d)", text) for text in texts)), "")
     cents = {word[0] for text in texts for word in NO_CENTS.findall(text)}  # `12,-` has a decimal comma
->>>>>>> odd7
     found = []
     for decimal, other in ((".", ","), (",", ".")):
         if cents and decimal not in cents:

@@ -156,21 +156,11 @@ def beside(
     if not is_csv or "skip" in place.model_fields_set or not _is_plain_csv(place) or header[0] != names[0]:
         return (), []
     dropped, remarks = [], []
-<<<<<<< HEAD
-    first = names[0]
-    some = [f"c{i} = {sql_literal(name)}" for i, name in enumerate(names[:8])]
-    again, with_name = ask(
-        f"SELECT COUNT(*) FILTER ({' AND '.join(some)}), COUNT(*) FILTER ({some[0]}) FROM raw0"
-    ).fetchone()
-    if len(names) > 1 and again and again == with_name:
-        dropped.append(first)
-=======
     some = [f"LOWER(c{i}) = LOWER({sql_literal(name)})" for i, name in enumerate(names[:8])]
     counts = [f"COUNT(*) FILTER ({condition})" for condition in (" AND ".join(some), *some)]
-    again, *with_name = ask(f"SELECT {', '.join(counts)} FROM raw").fetchone()
+    again, *with_name = ask(f"SELECT {', '.join(counts)} FROM raw0").fetchone()
     if len(names) > 1 and again and set(with_name) == {again}:
-        dropped += [row[0] for row in ask(f"SELECT DISTINCT c0 FROM raw WHERE {some[0]} ORDER BY 1").fetchall()]
->>>>>>> odd7
+        dropped += [row[0] for row in ask(f"SELECT DISTINCT c0 FROM raw0 WHERE {some[0]} ORDER BY 1").fetchall()]
         remarks.append(f"{again} row{'s' if again > 1 else ''} with the header again: left out")
     elif len(some) > 1 and sum(map(bool, with_name)) >= max(2, len(some) / 2):
         values = [name for name, rows in zip(names[:8], with_name, strict=True) if rows]
@@ -193,13 +183,8 @@ def beside(
     if len(names) > 2:
         gaps = " + ".join(f"CAST(NULLIF(c{i}, '') IS NULL AS INT)" for i in range(1, min(len(names), 8)))
         rows = ask(
-<<<<<<< HEAD
-            f"SELECT c0, COUNT(*), BOOL_AND(({gaps}) > 0) FROM raw0 WHERE LOWER(RTRIM(c0, ': ')) IN "
-            f"({', '.join(map(sql_literal, TOTALS))}) GROUP BY c0"
-=======
-            f"SELECT c0, COUNT(*), BOOL_AND(({gaps}) > 0) FROM raw "
+            f"SELECT c0, COUNT(*), BOOL_AND(({gaps}) > 0) FROM raw0 "
             f"WHERE LOWER(TRIM(REGEXP_EXTRACT(c0, '^[^:(=]*'))) IN ({totals}) GROUP BY c0"
->>>>>>> odd7
         ).fetchall()
         if len(rows) == 1 and rows[0][1] == 1 and rows[0][2]:
             dropped.append(rows[0][0])

@@ -220,11 +220,7 @@ def test_ages_are_at_a_day_that_is_public(tmp_path: Path, newest: int) -> None:
         ("a,b\n1,2\n1\n", [], "x.csv"),
         ("a,a\n1,2\n", [], "occurs twice"),
         ("a,b\n1,x\n2,y\n", ["--target", "c"], "there is no column 'c'"),
-<<<<<<< HEAD
-        ("<!doctype html>\n<p>\n", ["--target", "c"], "'<!doctype html>' is the only column"),
-=======
         ("<!doctype html>\n<p>\n", ["--target", "c"], "this is HTML or XML"),
->>>>>>> odd7
         ("a,b\n1,x\n2,y\n", ["--exclude", "z"], "--exclude: there is no column 'z'"),
         ("a\nx\n", [], "no remaining column"),
     ],
