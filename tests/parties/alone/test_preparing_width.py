@@ -1,0 +1,54 @@
+"""A wide table is looked at in pieces: the outcome is that of one piece, and the work grows with the columns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from sqlglot.expressions import Expression
+
+from parties.alone.preparing import checking, profile, proposing
+from parties.sources import queried
+from parties.sources.settings import PlaceSettings
+
+
+def _place(tmp_path: Path, width: int) -> PlaceSettings:
+    cells = [
+        [f"{i * row % 7}.5", f"{'abc'[(i + row) % 3]}", f"2024-01-{1 + row % 28:02}"][i % 3]
+        for row in range(40)
+        for i in range(width)
+    ]
+    rows = [",".join(cells[start : start + width]) for start in range(0, len(cells), width)]
+    path = tmp_path / f"{width}.csv"
+    path.write_text("\n".join([",".join(f"v{i}" for i in range(width)), *rows]) + "\n")
+    return PlaceSettings(source=str(path))
+
+
+def test_a_table_in_pieces_is_proposed_as_a_whole_one_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = _place(tmp_path, 20)
+    whole = profile.profile(place, "v19")
+    monkeypatch.setattr(profile, "PIECE", 8)
+    pieces = profile.profile(place, "v19")
+    assert pieces == whole
+    proposal = proposing.propose(pieces, "v19")
+    monkeypatch.setattr(queried, "WIDE", 4)
+    assert checking.checked(pieces, proposal, None) == proposal
+
+
+def test_copies_of_sql_grow_no_faster_than_the_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queried, "WIDE", 4)
+    copied, copy = [0], Expression.__deepcopy__
+
+    def counted(self: Expression, memo: object) -> Expression:
+        copied[0] += 1
+        return copy(self, memo)
+
+    monkeypatch.setattr(Expression, "__deepcopy__", counted)
+    numbers = []
+    for width in (24, 48):
+        table = profile.profile(_place(tmp_path, width), None)
+        proposal = proposing.propose(table, None)
+        copied[0] = 0
+        checking.checked(table, proposal, None)
+        numbers.append(copied[0])
+    assert numbers[1] < 2 * numbers[0] + 48
