@@ -11,6 +11,7 @@ from parties.alone.publish.cells import Cells
 from parties.alone.publish.hierarchy import Hierarchy, ValueCodes
 from parties.base.arrays import Counts
 from parties.base.text import listed, quoted
+from parties.tables.delimited import MISSING
 from smc.errors import InputError
 
 MOST_COUNTS = 1 << 27  # a gigabyte of counts
@@ -73,6 +74,11 @@ class Classes:
     def histogram(self, column: str) -> Counts:
         """Return the rows of each class by the value of a sensitive column, int64[classes, values]."""
         return self.counts[:, self.layout.place(column)]
+
+    def known(self, column: str) -> Counts:
+        """Return the histogram without rows that have no value: a missing value makes no class more diverse."""
+        values = self.layout.hierarchy(column).values
+        return self.histogram(column)[:, [value != MISSING for value in values]]
 
     def whole(self, column: str) -> Counts:
         """Return the rows of the whole table by the value of a sensitive column, int64[values]."""

@@ -1,4 +1,7 @@
-"""l-diversity: a class holds l well-represented values of a sensitive column (A. Machanavajjhala et al., 2007)."""
+"""l-diversity: a class holds l well-represented values of a sensitive column (A. Machanavajjhala et al., 2007).
+
+A missing value is no value: it is not counted, and a class without a known value fails.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ import numpy as np
 from pydantic import Field
 
 from parties.alone.publish.models.classes import Classes
-from parties.alone.publish.models.model import ROUNDING, Column, Fits, Measure, PrivacyModel, shares
+from parties.alone.publish.models.model import ROUNDING, Column, Fits, Measure, PrivacyModel
 from parties.base.settings import Finite
 
 
@@ -24,7 +27,7 @@ class LDiversity(PrivacyModel):
 
     def measure(self, classes: Classes) -> Measure:
         """Return the number of values that occur."""
-        return np.count_nonzero(classes.histogram(self.column), axis=1).astype(np.float64)
+        return np.count_nonzero(classes.known(self.column), axis=1).astype(np.float64)
 
     def enough(self, measure: Measure) -> Fits:
         """Return whether the number is at least l."""
@@ -46,9 +49,11 @@ class EntropyLDiversity(PrivacyModel):
 
     def measure(self, classes: Classes) -> Measure:
         """Return e to the power of the entropy: l if l values are equally frequent."""
-        p = shares(classes.histogram(self.column))
+        rows = classes.known(self.column)
+        total = rows.sum(axis=1, keepdims=True)
+        p = rows / np.maximum(total, 1)
         entropy: Measure = np.exp(-np.where(p > 0, p * np.log(np.where(p > 0, p, 1.0)), 0.0).sum(axis=1))
-        return entropy
+        return np.where(total[:, 0] > 0, entropy, 0.0)
 
     def enough(self, measure: Measure) -> Fits:
         """Return whether the measure is at least l."""
@@ -74,7 +79,7 @@ class RecursiveLDiversity(PrivacyModel):
 
     def measure(self, classes: Classes) -> Measure:
         """Return the most frequent value's rows over those of the l-th and rarer; infinite with fewer than l values."""
-        rows = -np.sort(-classes.histogram(self.column), axis=1)
+        rows = -np.sort(-classes.known(self.column), axis=1)
         rest = rows[:, self.l - 1 :].sum(axis=1)
         return np.where(rest > 0, rows[:, 0] / np.maximum(rest, 1), np.inf)
 

@@ -145,3 +145,12 @@ def test_a_row_that_presence_misses_cannot_be_left_out() -> None:
 def test_models_that_are_none(make: Any, problem: str) -> None:
     with pytest.raises(InputError, match=problem):
         make()
+
+
+def test_a_missing_value_makes_no_class_more_diverse() -> None:
+    """A class without a known value fails."""
+    classes = classes_of({1: ["flu", "?"], 2: ["flu", "cold", "?"], 3: ["?", "?"]})
+    assert LDiversity("s", 2).measure(classes).tolist() == [1, 2, 0]
+    assert LDiversity("s", 1).fits(classes).tolist() == [True, True, False]
+    assert EntropyLDiversity("s", 1).measure(classes) == pytest.approx([1, 2, 0])
+    assert RecursiveLDiversity("s", 3, 1).fits(classes).tolist() == [True, True, False]
