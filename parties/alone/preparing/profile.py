@@ -335,11 +335,11 @@ class _Looker:
         return TableProfile(self._place, spelling, total, tuple(columns), unfit, self._empty_rows(columns, total))
 
     def _empty_rows(self, columns: Sequence[ColumnProfile], total: int) -> tuple[str, ...]:
-        """Return a remark on rows without any value."""
-        if any(column.rows == total for column in columns):
+        """Return a remark on rows without any value; nothing on tables of several pieces."""
+        if any(column.rows == total for column in columns) or len(columns) > PIECE:
             return ()
         empty = " AND ".join(f"{cell.value} IS NULL" for cell in self._cells)
-        rows = self._ask(f"SELECT COUNT(*) FROM raw WHERE {empty}").fetchone()[0]
+        rows = self._ask(f"SELECT COUNT(*) FROM raw0 WHERE {empty}").fetchone()[0]
         return (f"{rows:,} row{'s have' if rows > 1 else ' has'} no value at all, and count: remove them",) * (rows > 0)
 
     def _first(self) -> list[ColumnProfile]:

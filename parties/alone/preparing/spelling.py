@@ -170,7 +170,7 @@ def beside(
             f"REGEXP_FULL_MATCH(c{i}, '[:| ]*(-{{3,}}|={{3,}}|_{{3,}})[:| ]*')" for i in range(min(len(names), 8))
         )
         lines, comments = ask(
-            f"SELECT LIST(DISTINCT c0) FILTER ({ruled}), LIST(DISTINCT c0) FILTER (STARTS_WITH(c0, '#')) FROM raw"
+            f"SELECT LIST(DISTINCT c0) FILTER ({ruled}), LIST(DISTINCT c0) FILTER (STARTS_WITH(c0, '#')) FROM raw0"
         ).fetchone()
         if lines:
             dropped += sorted(lines)
@@ -191,7 +191,7 @@ def beside(
             remarks.append(f"a row {quoted(rows[0][0])} with gaps: left out as a total")
         words = ", ".join(sql_literal(word) for word in TOTALS if len(word) > 3)
         cells = [f"LOWER(RTRIM(c{i}, ': ')) IN ({words})" for i in range(1, min(len(names), 8))]
-        found = ask(f"SELECT {', '.join(f'COUNT(*) FILTER ({cell})' for cell in cells)} FROM raw").fetchone()
+        found = ask(f"SELECT {', '.join(f'COUNT(*) FILTER ({cell})' for cell in cells)} FROM raw0").fetchone()
         remarks += [
             f"a cell of {quoted(names[i])} says that its row is a total: remove the row"
             for i, rows_with_word in enumerate(found, 1)
