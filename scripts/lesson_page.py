@@ -80,7 +80,8 @@ receiver sends one value, and the others follow from it.""",
 [Half gates](protocols-engines.md) need two rows for an AND gate, where Yao's first table had four.
 XOR gates need none.""",
     "millionaires": """A trusted third party could take both numbers and name the richer one. The circuit
-reveals no more than this party would, and needs no such party. It compares two numbers of 32 bits and is garbled as the gate above.""",
+reveals no more than this party would, and needs no such party. It compares two numbers
+of 32 bits and is garbled as the gate above.""",
     "logarithm": """Step 3 of ID3 needs x ln x for x = x1 + x2, where each party knows one count. This lesson opens
 values that stay secret in ID3, so that you can follow them. [The engine](protocols.md) derives the
 cells, the terms and the fraction bits from the tolerance, here 0.001. It would take one term here. The
