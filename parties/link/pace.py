@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from smc.counting.rates import TRAPDOOR_SECONDS
 from smc.errors import ProtocolError
 
 USUAL = 100  # the machine of `smc.counting.rates`: a pace is hundredths of its time
@@ -33,6 +32,8 @@ def own_pace() -> int:
 
 def own_pace_of(ot: str) -> int:
     """Return this machine's pace of protocols with a kind of OT: of RSA for "trapdoor", else of hashing."""
+    from smc.counting.rates import TRAPDOOR_SECONDS  # loads numpy
+
     return _kept("pace-rsa", lambda: _rsa_seconds() / TRAPDOOR_SECONDS["sender"]) if ot == "trapdoor" else own_pace()
 
 

@@ -263,7 +263,7 @@ def test_a_value_without_a_branch_is_named_only_on_a_rows_path() -> None:
         ({"engine": "yoa"}, r"engine: must be .* \(did you mean 'yao'\?\)"),
         ({"max_rows": 3}, r"14 rows are more than the agreed bound of 3 \(max_rows\)"),
         ({"schema": "nowhere.toml"}, "cannot read nowhere.toml: there is no such file"),
-        ({"peer": 7}, "peer: a int is no way to the other party"),
+        ({"peer": 7}, "peer: a int is not a connection to the peer"),
         ({"peer": "nowhere.toml"}, "cannot read nowhere.toml"),
         ({"target": "plya"}, "'plya' is not an attribute of the schema"),
     ],
@@ -278,7 +278,7 @@ def test_wrong_calls_say_what_is_wrong() -> None:
     classifier = JointID3Classifier(plain=True)
     with pytest.raises(TypeError, match="sample_weight"):
         classifier.fit(WEATHER, WEATHER["play"], sample_weight=np.ones(14))  # type: ignore[call-arg]
-    with pytest.raises(InputError, match="table is for a node"):
+    with pytest.raises(InputError, match="table works only with a node as peer"):
         classifier.fit(table="patients")
     with pytest.raises(ValueError, match="requires y to be passed"):
         classifier.fit(WEATHER)

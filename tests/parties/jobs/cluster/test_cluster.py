@@ -179,7 +179,7 @@ def test_the_noisy_grid_chooses_the_planted_number_of_clusters(planted: int, col
     named = Cluster.canonical(Cluster.Settings.model_validate({**given_, "k": 3}), schema)
     assert named.disclosure.spends == task.disclosure.spends
     assert named.rounds == task.rounds
-    assert task.question.startswith("2 to 7 clusters")
+    assert task.disclosure.question.startswith("2 to 7 clusters")
 
 
 @pytest.mark.parametrize(
