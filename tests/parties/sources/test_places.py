@@ -146,7 +146,7 @@ def test_a_lookup_of_a_query_is_nobody_s_rows() -> None:
     assert not shared(visits | {"lookups": ["codes"]}, labs)
     with pytest.raises(InputError, match=r"^lookups: the query reads no 'code' \(did you mean 'Codes'\?\)"):
         places_of(of(visits | {"lookups": ["code"]}))
-    with pytest.raises(InputError, match=r"^lookups: they are all that the query reads"):
+    with pytest.raises(InputError, match=r"^lookups: the list has every table of the query"):
         places_of(of(visits | {"lookups": ["codes", "visits"]}))
     with pytest.raises(ValueError, match="only a `query` reads several tables"):
         of({"source": PG, "table": "visits", "lookups": ["codes"]})

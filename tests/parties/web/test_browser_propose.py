@@ -57,7 +57,6 @@ def test_the_first_wrong_field_is_where_one_goes_on(site: Site) -> None:
     assert page.locator("[aria-invalid]").evaluate_all("all => all.map((one) => one.id)") == [
         "epsilon",
         "bounds",
-        "k",
         "max_rows",
     ]
     assert page.locator("fieldset[data-of=patients]").get_by_label("age").is_checked()
