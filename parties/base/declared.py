@@ -44,7 +44,7 @@ class Declared:
 
     @classmethod
     def table(cls) -> type[Settings]:
-        """Return the fields as a table of settings."""
+        """Return a class of settings, one table of a TOML file, with the fields that the class declares."""
         kind: Any = cls  # mypy takes no class for hashable
         return _settings(kind)
 

@@ -93,7 +93,7 @@ def link_command(
 
     The attack uses known columns, exact or with errors (Narayanan, Shmatikov 2008). It links a person if the best
     published row stands out from all others. With --row, the strongest of three attacks is judged, and so are its
-    surest links. With --config, --known is mapped to the schema as its table.
+    surest links. With --config, --known is read and mapped like its table.
     """
     from parties.alone.attacks import attackers, linking
     from parties.alone.publish.models import strongest
@@ -146,7 +146,7 @@ def infer_command(
 
     The report compares the attack with a guess without the published rows. The attack uses the candidate rows, the
     nearest rows, the rarest match, and naive Bayes learnt from all rows. A number within 5 % of a standard deviation is
-    right. With --config, --known is mapped to the schema as its table.
+    right. With --config, --known is read and mapped like its table.
     """
     from parties.alone.attacks import inference, linking
     from parties.alone.attacks.agreement import measured

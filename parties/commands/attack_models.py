@@ -127,7 +127,7 @@ def membership_command(
 
     A model may be surer of its members than of other rows. Synthetic rows may be nearer to their members. The report
     has the share of members among the surest guesses, and the members that are alone in a count of the model. With
-    --config, --members and --others are mapped to the schema as its table.
+    --config, --members and --others are read and mapped like its table.
     """
     from parties.alone.attacks import membership, published_counts
     from parties.models.bayes import NaiveBayesModel

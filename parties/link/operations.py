@@ -20,7 +20,7 @@ _NO_FLAGS = 0
 
 
 class Operations:
-    """Operations on one stream. Callbacks run in a thread of gRPC's, and must not block."""
+    """gRPC's operations on one stream. Each calls back in a thread of gRPC, and the callback must not block."""
 
     def __init__(
         self, start: Callable[..., Any], state: Any, is_open: Callable[[], bool], over: Callable[[object], object]

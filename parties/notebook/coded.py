@@ -153,7 +153,7 @@ class InBaskets:
     lines: NDArray[np.int64]
 
     def baskets(self, key: str) -> NDArray[np.int64]:
-        """Return the lines, which have the basket's number in the first column."""
+        """Return the coded rows, int64[rows, 1 + columns]; the first column numbers each row's basket."""
         return self.lines
 
 

@@ -143,7 +143,7 @@ class OwnCells(OwnRows):
 def ask(
     engine: Engine, problem: Problem, party_rows: OwnCells, question: Asked, places: Sequence[int]
 ) -> list[Cut | None]:
-    """Return the answers to a question, opened to both parties.
+    """Return, for each asked box, where it is cut; both parties learn it.
 
     Args:
         engine: Engine of this party. The peer must pass equal public arguments.

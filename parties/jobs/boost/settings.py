@@ -40,7 +40,7 @@ class BoostSettings(TabularSettings):
         None,
         "Rounds",
         "Number of boosting rounds: one tree each, or one per class of several",
-        left_out=f"{MOST_ROUNDS}, or as many as open {DEFAULT_BITS:,} bits by their splits",
+        left_out=f"{MOST_ROUNDS}, or fewer, so that the splits open at most {DEFAULT_BITS:,} bits",
     )
     depth: Annotated[int, Field(strict=True, ge=1, le=10)] = public(4, "Depth", "Depth of each tree")
     bins: Annotated[int, Field(strict=True, ge=2, le=256)] = public(
@@ -68,7 +68,7 @@ class BoostSettings(TabularSettings):
         unless="exact",
     )
     delta: Delta | None = public(
-        None, "Delta", "Probability that epsilon fails", none="a thousandth of one over all rows, or less"
+        None, "Delta", "Probability that epsilon fails", none="at most 1 / (1,000 x rows of both)"
     )
     adjacency: Adjacency = neighbours()
     exact: Annotated[bool, Field(strict=True)] = public(

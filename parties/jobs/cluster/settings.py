@@ -23,7 +23,7 @@ class ClusterSettings(DrawnSettings):
         "LOW:HIGH for each column in order, public; values outside move to the nearer bound",
     )
     k: Annotated[int, Field(strict=True, ge=1, le=100)] | None = public(
-        None, "Clusters", "Number of clusters", none="2 to ln of the row bounds, by the noisy grid"
+        None, "Clusters", "Number of clusters", none="chosen from the noisy grid, from 2 to ln(row bound)"
     )
     method: Literal["grid", "in-process", "hybrid"] | None = public(
         None,

@@ -51,7 +51,7 @@ class Cluster(Release):
 
     Up to four columns: one noisy count for each cell of a grid (--method grid). K-means then runs on these
     counts at no further cost, and chooses k if you do not. More columns: rounds of k-means with noisy sums
-    (in-process). A small epsilon for the number of rows: a grid and then one round (hybrid).
+    (in-process). With a small epsilon for these rows: a grid, then one round (hybrid).
     """
 
     name = "cluster"

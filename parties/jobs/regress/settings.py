@@ -59,7 +59,7 @@ class RegressSettings(BooleanSettings, TabularSettings):
         None, "Epsilon", "Privacy loss: one row changes any result's probability by at most e^epsilon"
     )
     delta: Delta | None = public(
-        None, "Delta", "Probability that epsilon fails", none="a thousandth of one over all rows, or less"
+        None, "Delta", "Probability that epsilon fails", none="at most 1 / (1,000 x rows of both)"
     )
     adjacency: Adjacency = neighbours()
     steps: Annotated[int, Field(strict=True, ge=1, le=MOST_STEPS)] | None = public(

@@ -26,7 +26,7 @@ LARGEST_PART = 1 << 13  # counts of one part in a forecast
 
 @dataclass(frozen=True)
 class Judged:
-    """A tree, perhaps unfinished, and then the verdicts on its splits by level, the deepest first."""
+    """A tree; once finished, also the decisions on its splits (keep or prune) by level, the deepest first."""
 
     tree: Tree
     levels: tuple[Verdicts, ...] = ()

@@ -71,7 +71,7 @@ class ExactSettings(TabularSettings):
         "Most levels",
         "Maximum depth of the tree",
         none="no limit",
-        left_out="chosen by public numbers; with plain no limit",
+        left_out="from the schema and the row bounds; with plain no limit",
     )
     max_rows: RowBound = row_bound()
     at_most: AtMost | None = of_people()
@@ -89,7 +89,7 @@ class ExactSettings(TabularSettings):
     )
     most_bytes: MostBytes | None = most_bytes_field("a level of the tree")
     plain: Annotated[bool, Field(strict=True)] = public(
-        False, "Plain", "ID3-delta as published, no minimum per leaf: a leaf may describe one person"
+        False, "Plain", "ID3 of Lindell and Pinkas, no minimum per leaf: a leaf may describe one person"
     )
     k: models.K | None = models.fewest_rows(
         None, "a leaf has at least k rows, or none", left_out="5; with plain or epsilon none"

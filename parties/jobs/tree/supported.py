@@ -32,7 +32,7 @@ LARGEST_PART = 1 << 13  # counts of one part in a forecast
 
 @dataclass(frozen=True)
 class Supported:
-    """A tree, perhaps unfinished, and then the noisy counts of its leaves, in reading order, by class."""
+    """A tree; once finished, also the noisy counts of its leaves, in reading order, by class."""
 
     tree: Tree
     counts: tuple[tuple[int, ...], ...] | None = None

@@ -64,7 +64,7 @@ def with_effect(known: Price, limits: Limits, uses: Sequence[Loss], approved: Li
 
 
 def parts(limits: Limits) -> tuple[float | None, float | None]:
-    """Return the remainder of the peer's share and, where an operator should see it, of the whole table."""
+    """Return the budget left to this peer, and to the whole table; None where an operator should not see it."""
     share, table = limits.share.left, limits.table.left
     is_known = share is not None and table is not None and (limits.is_table_binding or table >= share)
     return share, table if is_known else None

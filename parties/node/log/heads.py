@@ -132,7 +132,7 @@ class Heads:
             return Found(lost=held.head, accepted=self._rolled_back("peer", who, held.head))
 
     def rolled_back(self) -> str:
-        """Return why no job runs with any peer: our log lacks an entry and no operator here has accepted that."""
+        """Return the reason why no job may run: our log lacks an entry, and no operator has accepted the loss."""
         with self._log.reading():
             peer = self._lacking() if self._is_behind else ""
         self._is_behind = bool(peer)
