@@ -72,7 +72,7 @@ class DirectResponse(OneOutcome):
 
         Args:
             values: Category index of each person's true answer, int64[rows].
-            coins: Source of the device's random bits.
+            coins: Coins of the persons.
 
         Returns:
             One report for each value, uint8[rows, width].

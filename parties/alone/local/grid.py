@@ -57,11 +57,11 @@ class GridMean(OneOutcome):
         """Round numbers, float64[rows], to points of the grid, int64[rows], at random.
 
         Args:
-            values: True numbers, float64[rows], within [low, high].
-            coins: Source of the device's random bits.
+            values: True numbers, float64[rows]; beyond [low, high] the nearer bound counts.
+            coins: Coins of the persons.
 
         Returns:
-            Index of a grid point for each number, int64[rows]; on average the number itself.
+            Index of a grid point for each number, int64[rows]; the expected value of this point is the number.
         """
         share = np.clip((values - self.low) / (self.high - self.low), 0, 1) * self.steps
         whole = np.minimum(np.floor(share), self.steps - 1)

@@ -92,7 +92,7 @@ class HadamardResponse(OneOutcome):
 
         Args:
             values: Category index of each person's true answer, int64[rows].
-            coins: Source of the device's random bits.
+            coins: Coins of the persons.
 
         Returns:
             One report for each value, uint8[rows, width].

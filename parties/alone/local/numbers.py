@@ -87,8 +87,8 @@ class OneBitMean(Mechanism):
         """Return one report for each number: a random bit in one byte.
 
         Args:
-            values: The true numbers, float64[rows], within [low, high].
-            coins: Source of the device's random bits.
+            values: The true numbers, float64[rows]; beyond [low, high] the nearer bound counts.
+            coins: Coins of the persons.
 
         Returns:
             uint8[rows, 1], each 0 or 1. A 1 is the likelier, the larger the number is.
@@ -182,8 +182,8 @@ class BitHistogram(Mechanism):
         """Return one report for each number: `per_report` chosen buckets with a random bit for each.
 
         Args:
-            values: The true numbers, float64[rows], within [low, high].
-            coins: Source of the device's random bits.
+            values: The true numbers, float64[rows]; beyond [low, high] the nearer bound counts.
+            coins: Coins of the persons.
 
         Returns:
             uint8[rows, bytes]: the indices of the chosen buckets, then their packed bits.

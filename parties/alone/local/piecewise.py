@@ -73,8 +73,8 @@ class PiecewiseMean(GridMean):
         """Return a report of each number, float64[rows].
 
         Args:
-            values: Each person's true number, float64[rows], within [low, high].
-            coins: Source of the device's random bits.
+            values: Each person's true number, float64[rows]; beyond [low, high] the nearer bound counts.
+            coins: Coins of the persons.
 
         Returns:
             One report for each number, uint8[rows, width].

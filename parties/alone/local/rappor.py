@@ -98,7 +98,7 @@ class Rappor(GroupedBits):
 
         Args:
             values: Each person's true text, list of length rows.
-            coins: Source of the device's random bits.
+            coins: Coins of the persons.
 
         Returns:
             One report for each text, uint8[rows, width].
@@ -131,7 +131,7 @@ class Rappor(GroupedBits):
         """Return the shares of the candidates whose presence the reports prove.
 
         Args:
-            tally: Sum of the reports' tallies, int64[outcomes].
+            tally: Sum of the reports' tallies, group by group: the ones of each bit, then the reports.
             candidates: Texts whose shares are estimated.
         """
         shares, deviations = self.shares(tally)

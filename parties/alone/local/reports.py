@@ -89,7 +89,7 @@ def total(tallies: Iterable[NDArray[np.int64]], mechanism: Mechanism) -> NDArray
     """Return the sum of tallies; without tallies, that of no reports.
 
     Args:
-        tallies: Tallies of several files of reports, int64[outcomes] each.
+        tallies: Tallies of several files of reports, as `mechanism.tally` returns them.
         mechanism: The plan's mechanism, which sets the length of a tally.
     """
     sums = mechanism.tally(np.zeros((0, mechanism.width), dtype=np.uint8))
@@ -103,7 +103,7 @@ def tally_document(plan: LocalPlan, tally: NDArray[np.int64]) -> str:
 
     Args:
         plan: Plan of the reports; its digest is part of the document.
-        tally: Sum of the reports, int64[outcomes].
+        tally: Sum of the reports' tallies, as `mechanism.tally` has them.
     """
     return dump({"plan": plan.digest(), "question": plan.question, "tally": tally.tolist()}) + "\n"
 

@@ -68,7 +68,7 @@ class CountMeanSketch(GroupedBits):
 
         Args:
             values: Each person's true text, list of length rows.
-            coins: Source of the device's random bits.
+            coins: Coins of the persons.
 
         Returns:
             One report for each text, uint8[rows, width].
@@ -84,7 +84,7 @@ class CountMeanSketch(GroupedBits):
         """Return the estimated share of each candidate.
 
         Args:
-            tally: Sum of the reports' tallies, int64[outcomes].
+            tally: Sum of the reports' tallies, group by group: the ones of each bit, then the reports.
             candidates: Texts whose shares are estimated.
         """
         table = tally.reshape(self.rows, self.bits + 1)

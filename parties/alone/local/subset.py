@@ -72,7 +72,7 @@ class SubsetSelection(Mechanism):
 
         Args:
             values: Category index of each person's true answer, int64[rows].
-            coins: Source of the device's random bits.
+            coins: Coins of the persons.
 
         Returns:
             One report for each value, uint8[rows, width].
@@ -108,7 +108,7 @@ class SubsetSelection(Mechanism):
         """Return the estimated share of each category.
 
         Args:
-            tally: Sum of the reports' tallies, int64[outcomes].
+            tally: Sum of the reports' tallies, int64[categories + 1]: reports with each category, then all.
             candidates: Not used; the plan lists the categories.
         """
         del candidates

@@ -63,7 +63,7 @@ class UnaryEncoding(Mechanism):
 
         Args:
             values: Category index of each person's true answer, int64[rows].
-            coins: Source of the device's random bits.
+            coins: Coins of the persons.
 
         Returns:
             One report for each value, uint8[rows, width].
@@ -92,7 +92,7 @@ class UnaryEncoding(Mechanism):
         """Return the estimated share of each category.
 
         Args:
-            tally: Sum of the reports' tallies, int64[outcomes].
+            tally: Sum of the reports' tallies, int64[categories + 1]: reports with each category, then all.
             candidates: Not used; the plan lists the categories.
         """
         del candidates

@@ -39,7 +39,7 @@ class RowStream:
         Args:
             loss: Loss function of a row.
             weights: Weights at which gradients are computed, float64[features].
-            clip: Largest norm of a row's gradient, in units of 2^-28.
+            clip: Largest |L'| of a row, in units of 2^-14.
         """
         slopes = np.zeros(self.features.number, dtype=np.int64)
         for rows in self.pieces():

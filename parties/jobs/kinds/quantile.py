@@ -45,7 +45,7 @@ class Quantile(Release):
     """Find a quantile of a column over the rows of both parties. Both learn one of the column's public numbers.
 
     With epsilon the number is chosen with noise: numbers near the quantile are likelier. For the least and the
-    greatest number (0 and 1) the noise leaves a known number of rows beyond the answer. Without noise it is a
+    greatest number (0 and 1) the noise leaves about a public number of rows beyond it. Without noise it is a
     number that some row has, so it reveals something about a person; a rounded number reveals less. No count of
     rows is opened. Missing values do not count.
     """

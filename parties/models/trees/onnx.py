@@ -142,7 +142,7 @@ class Graph:
         """Add the number of the leaf that each tree assigns to a row, int64[rows, trees], and return its name.
 
         Args:
-            features: Names of the graph's inputs for the features.
+            features: Names of the operator outputs that hold the features.
             trees: Nodes of each tree.
         """
         from onnx import TensorProto
