@@ -15,7 +15,7 @@ No overflow. Signed integers and signed noise are shifted by public amounts so t
 a width that holds the greatest sum; the opened number is shifted back.
 
 Cost of n sums of integers of w bits: n times the sample and less than 2 W ANDs, W = bits of the sum. Each party has
-inputs of w n bits, and the random bits. The protocol opens n W bits. A sum at epsilon 1 (w = 16) takes 188 ANDs.
+inputs of w n bits, and the random bits. The protocol opens n W bits. A sum at epsilon 1 (w = 16) takes 187 ANDs.
 """
 
 from __future__ import annotations

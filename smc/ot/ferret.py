@@ -27,11 +27,12 @@ tree's and a leaf's):
 A sender with wrong leaves passes only by guessing noisy positions, or with probability 2^-63. The receiver sends
 nothing else in an iteration, so it can break no rule; the extension that it starts from has its own check.
 
-Communication: an iteration takes 16 t d bytes from the sender and 8 from the receiver. A reservation takes 16 bytes
-from the receiver and 32 from the sender, once. These are three flights for any number of iterations. The first 675,840
-OTs take 230,400 bytes, and every 1,085,440 more take 192,000. Before the first come 80,000 OTs by extension.
-`correlated` with chosen bits adds one bit an OT, from the receiver. Leakage: guesses, as above. Assumptions: LPN
-(parameters and estimates in smc.ot.lpn), AES an ideal cipher, those of the extension.
+Communication: an iteration has t trees of depth d. It takes 16 t d bytes from the sender and 8 from the receiver. The
+reservation of all OTs of a step takes 16 bytes from the receiver and 32 from the sender. These are three flights for
+any number of iterations. The first 675,840 OTs take 230,400 bytes, and every 1,085,440 more take 192,000. Before the
+first come 80,000 OTs by extension. `correlated` with chosen bits adds one bit an OT, from the receiver. Leakage: a
+cheating sender may guess noisy positions; a wrong guess ends the session. Assumptions: LPN (parameters and estimates in
+smc.ot.lpn), AES an ideal cipher, those of the extension.
 
 Blocks are made on request, in place, tree by tree. A role holds 16 (k + t d) bytes from which an iteration starts, and
 16 t d for its trees until its blocks are used: 2.4 MB for a million reserved OTs.

@@ -13,9 +13,9 @@ against a sender or receiver that leaves the protocol; a receiver may guess bits
 Assumptions: AES is a PRF, BLAKE3 a random oracle, the base OT is secure. The lowest bit of delta is 1 (half-gates
 point-and-permute), which leaves 127 secret bits.
 
-Cost of n OTs: the receiver sends 128 ceil(n / 8) bytes and 2,096 for the check. These go in one message for every
-65,408 OTs, one flight. The sender sends nothing. Once a session there are 128 base OTs: 32 bytes from the receiver and
-4096 from the sender, one flight.
+Cost of n OTs: the receiver sends 128 ceil(n / 8) bytes, and 2,096 for the check of each message. A message has up to
+65,408 OTs; all are one flight. The sender sends nothing. Once a session there are 128 base OTs: 32 bytes from the
+receiver and 4096 from the sender, one flight.
 """
 
 from __future__ import annotations
