@@ -77,7 +77,8 @@ def start(
         raise
     report.line(f"all steps are done; the answer is in {out / ANSWER}")
     report.note(
-        f"next: another question, such as smc release --help; new rows: smc predict --config {out / PARTY_FILE}"
+        "next: another question, such as smc release --help; new rows of a tree: smc predict --tree "
+        f"{out / ANSWER} --data NEW.csv --config {out / PARTY_FILE}"
     )
     return report
 
@@ -213,7 +214,10 @@ class Way:
         question = f"Telephone {peer.stem} and read these to each other. Are all three alike on both sides?"
         self._asked += 1
         if not click.confirm(question, default=False, err=True):
-            raise InputError("the two sides must have the same files; correct the one that differs, then start again")
+            again = (
+                f"if a certificate differs, remove {peer}; if the schema, remove {self._out / AGREED}; then start again"
+            )
+            raise InputError(f"both sides must have the same files: {again}")
         for number, kind in enumerate(MENU, 1):
             console.err.print(f"{number}  {questions.question(kind)}  smc {kind}")
         chosen = self._ask("Both of you ask the same question. Number", "1", _one_of(MENU))
@@ -299,9 +303,9 @@ def _path(read: Callable[[Path], Any], own: Path) -> Callable[[str], str]:
 
     def check(text: str) -> str:
         path = Path(text.strip()).expanduser()
-        if path.resolve() == own.resolve():
+        content = read(path)
+        if path.resolve() == own.resolve() or (read is load_certificate and content == read(own)):
             raise InputError(f"{path} is your own file; give the peer's")
-        read(path)
         return str(path)
 
     return check

@@ -97,7 +97,7 @@ def test_conventions() -> None:
 @pytest.mark.parametrize(
     ("make", "problem"),
     [
-        (lambda: Anonymiser([KAnonymity(300)]), "300-anonymity cannot be reached"),
+        (lambda: Anonymiser([KAnonymity(300)]), "300-anonymity is impossible"),
         (lambda: Anonymiser([]), "models: give at least one"),
         (lambda: Anonymiser(MODELS, quasi=["disease"]), "'disease' is a quasi-identifier, and cannot be sensitive"),
         (lambda: Anonymiser(MODELS, quasi=["zipp"]), r"lacks the column 'zipp' \(did you mean 'zip'"),
@@ -111,7 +111,7 @@ def test_what_is_refused(make: Any, problem: str) -> None:
 
 
 def test_an_array_is_refused() -> None:
-    with pytest.raises(InputError, match="a list is no data frame"):
+    with pytest.raises(InputError, match="a list is not a data frame with column names"):
         Anonymiser(MODELS).fit([[1, 2]])
 
 

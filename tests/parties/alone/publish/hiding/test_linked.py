@@ -107,5 +107,5 @@ def test_a_total_that_another_table_publishes_gives_a_cell_away() -> None:
 
 @pytest.mark.parametrize("text", ["", "a*", "a*b*c", "a*a"])
 def test_what_is_no_table(text: str) -> None:
-    with pytest.raises(InputError, match="is no table"):
+    with pytest.raises(InputError, match="is not a table"):
         linked.axes_of(text)
