@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from parties.alone.preparing import profile as profiles
+from parties.alone.preparing.readings import GUESS
 from parties.cli import run
 from parties.party_file import load
 from parties.sources.opening import open_rows, open_table
@@ -167,7 +168,7 @@ def test_declared_columns_are_what_their_texts_are(tmp_path: Path, table: pa.Tab
             pq.write_table(texts, tmp_path / "texts.parquet")
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(profiles, "HEAD", 3)
-            found.append(profiles.profile(place, target))
+            found.append(profiles.profile(place, target, GUESS))
     declared, as_texts = found
     assert (declared.rows, declared.spelling) == (as_texts.rows, as_texts.spelling)
     for column, as_text in zip(declared.columns, as_texts.columns, strict=True):
