@@ -121,7 +121,7 @@ def test_a_listener_that_speaks_nothing_newer_is_not_spoken_to(identities) -> No
         threading.Thread(target=serve, args=(server,), daemon=True).start()
         port = server.getsockname()[1]
         with end(identities, "connect", f"127.0.0.1:{port}") as line:
-            assert line() == f"what answers at 127.0.0.1:{port} does not speak TLS 1.3"
+            assert line() == f"the program at 127.0.0.1:{port} does not use TLS 1.3; check the port"
         server.shutdown(socket.SHUT_RDWR)
     assert heard == []
 
