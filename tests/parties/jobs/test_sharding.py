@@ -162,7 +162,7 @@ def test_a_peer_hears_nothing_of_where_it_has_us_dial(parties: Parties, monkeypa
         listener.close()
     assert isinstance(ours, LinkError)
     assert re.match(
-        r"shard 1 of 3 has failed twice, the last time so: what answers at .* does not speak TLS", str(ours)
+        r"shard 1 of 3 has failed twice, the last time so: the program at .* does not use TLS", str(ours)
     )
     assert len(told) == 2
     assert "TLS" not in "".join(told)
