@@ -167,7 +167,7 @@ def test_a_wrong_answer_is_named_and_asked_again(folders: dict[str, Path]) -> No
         assert not (anna / "agreed.toml").exists()
         terminal.answer(SENT, str(bert / "schema.toml"))
         terminal.answer(ALIKE, "n")
-        terminal.see("smc: the two sides must have the same files")
+        terminal.see("smc: both sides must have the same files")
         terminal.answer(ALIKE, "y")
         terminal.answer("Number", "9", "2")
         terminal.answer("Use only these rows", "sex = M")
