@@ -290,7 +290,7 @@ def test_wrong_calls_say_what_is_wrong() -> None:
         JointID3Classifier(DEMO.schema, plain=True).fit(WEATHER[["wind", "temperature", "play"]])
     with pytest.raises(InputError, match="collect it first"):
         classifier.fit(pl.from_pandas(WEATHER).lazy(), WEATHER["play"])
-    with pytest.raises(InputError, match=r"row 1 .*column 'x': list is no category"):
+    with pytest.raises(InputError, match=r"row 1 .*column 'x': list is not a category"):
         classifier.fit(pd.DataFrame({"x": ["a", ["b"]]}), [0, 1])
     with pytest.raises(InputError, match="holds no categories"):
         classifier.fit(np.array([["2024-01-01"], ["2024-01-02"]], dtype="datetime64[D]"), [0, 1])
