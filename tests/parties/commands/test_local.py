@@ -178,7 +178,7 @@ def test_a_total_for_all_answers(
     for refused, message in (
         ((*words, "Trent"), "would spend epsilon 2, and 1 of 5 remains"),
         ((*words, "Rome"), "not among the plan's values"),
-        (("report", "--plan", "mean.toml", "--key", "one.key", "--value", "40"), "the plan allows 1 reports"),
+        (("report", "--plan", "mean.toml", "--key", "one.key", "--value", "40"), "has sent all 1 reports"),
         (
             ("report", "--plan", "direct.toml", "--key", "one.key", "--data", "rows.csv", "--column", "town"),
             "a key with a total belongs to one person",
