@@ -14,9 +14,8 @@ ALMOST = 0.95  # of the rows that a majority guess gets wrong: a column that dec
 class Leak:
     """How well a column tells one class from the others.
 
-    Each row is guessed by the majority of the other rows with its value, so chance on rare values does not count.
-    `right` is the part of all rows that this gets right. `decided` is how many more rows it gets right than the most
-    frequent answer does, as a part of those that the latter gets wrong.
+    `decided` is the part of the rows wrong by the more frequent answer that the majority of each of its values gets
+    right, `right` the part of all rows that it gets right.
     """
 
     label: str
@@ -41,11 +40,6 @@ def leak(counts: Mapping[str, Mapping[str, int]]) -> Leak:
         most = max(number, total - number)
         if total - most < max(FEWEST, total / 100):  # of a rare class, or without others, nothing can be said
             continue
-        right = sum(_right(of.get(label, 0), rows - of.get(label, 0)) for of, rows in values)
+        right = sum(max(of.get(label, 0), rows - of.get(label, 0)) for of, rows in values)
         best = max(best, Leak(label, (right - most) / (total - most), right / total), key=lambda known: known.decided)
     return best
-
-
-def _right(rows: int, others: int) -> int:
-    """Return how many rows the majority of the other rows of their value gets right."""
-    return (rows if rows - 1 > others else 0) + (others if others - 1 > rows else 0)
