@@ -17,6 +17,7 @@ import click
 from parties.base import console, files
 from parties.base.address import parse_address
 from parties.base.report import Report
+from parties.base.settings import MOST_OF_A_PERSON
 from parties.base.text import instead, visible
 from parties.commands.init import ANYWHERE, LINK_PORT
 from parties.commands.options import FOLDER, PARTY_FILE
@@ -68,8 +69,10 @@ def start(
         report.table({"": "", "step": "", "command": ""}, _marked(steps))
         return report
     try:
-        while (step := next((step for step in way.steps() if not step.done), None)) is not None:
-            way.take(step)
+        while (number := next((i for i, step in enumerate(steps, 1) if not step.done), None)) is not None:
+            console.err.print(f"\nStep {number} of {len(steps)}: {steps[number - 1].name}")
+            way.take(steps[number - 1])
+            steps = way.steps()
     except (SmcError, KeyboardInterrupt, click.Abort):
         console.err.print(
             f"\nsmc start{'' if out == Path() else shlex.join(['', '--out', str(out)])} goes on from here"
@@ -138,8 +141,6 @@ class Way:
     def take(self, step: Step) -> None:
         """Run a step. After a wrong answer the error is printed, and the step begins anew."""
         before = self._asked
-        names = [known.name for known in self.steps()]
-        console.err.print(f"\nStep {names.index(step.name) + 1} of {len(names)}: {step.name}")
         try:
             step.run()
         except (InputError, click.UsageError) as error:
@@ -316,6 +317,6 @@ def _address(text: str) -> str:
 
 
 def _number(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= 1000:
-        raise InputError("type a number from 1 to 1,000")
+    if not text.isdecimal() or not 1 <= int(text) <= MOST_OF_A_PERSON:
+        raise InputError(f"type a number from 1 to {MOST_OF_A_PERSON:,}")
     return int(text)

@@ -147,10 +147,6 @@ def _since(day: exp.Expr, start: exp.Expr) -> exp.Expr:
     return exp.DateDiff(this=day.copy(), expression=start.copy(), unit=exp.var("DAY"))
 
 
-def _days(start: exp.Expr, end: exp.Expr) -> exp.Expr:
-    return _since(end, start)
-
-
 def _whole(first: exp.Expr, last: exp.Expr, size: int) -> exp.Expr:
     """Return how many times a size goes into the difference of two numbers, with the sign of the difference."""
     difference = exp.Paren(this=exp.Sub(this=last, expression=first))
@@ -158,18 +154,19 @@ def _whole(first: exp.Expr, last: exp.Expr, size: int) -> exp.Expr:
     return exp.Mul(this=exp.func("SIGN", difference.copy()), expression=exp.func("FLOOR", times))
 
 
-def _years(start: exp.Expr, end: exp.Expr) -> exp.Expr:
-    def number(day: exp.Expr) -> exp.Expr:
-        return _plus(_times(_part(day, "YEAR"), YEAR), _times(_part(day, "MONTH"), MONTH), _part(day, "DAY"))
+def _ends(day: exp.Expr, year: int) -> exp.Expr:
+    """Return a number that rises with the day: by `MONTH` a month and by `year` a year."""
+    return _plus(_times(_part(day, "YEAR"), year), _times(_part(day, "MONTH"), MONTH), _part(day, "DAY"))
 
-    return _whole(number(start), number(end), YEAR)
+
+def _years(start: exp.Expr, end: exp.Expr) -> exp.Expr:
+    """Return the whole years between two days."""
+    return _whole(_ends(start, YEAR), _ends(end, YEAR), YEAR)
 
 
 def _months(start: exp.Expr, end: exp.Expr) -> exp.Expr:
-    def number(day: exp.Expr) -> exp.Expr:
-        return _plus(_times(_part(day, "YEAR"), 12 * MONTH), _times(_part(day, "MONTH"), MONTH), _part(day, "DAY"))
-
-    return _whole(number(start), number(end), MONTH)
+    """Return the whole months between two days."""
+    return _whole(_ends(start, 12 * MONTH), _ends(end, 12 * MONTH), MONTH)
 
 
 def _quarter(day: exp.Expr) -> exp.Expr:
@@ -224,7 +221,7 @@ def _join(one: exp.Expr, other: exp.Expr, separator: str) -> exp.Expr:
 
 
 SQL: dict[str, Callable[..., exp.Expr]] = {
-    "days": _days,
+    "days": lambda start, end: _since(end, start),
     "months": _months,
     "years": _years,
     "age": _years,

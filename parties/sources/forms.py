@@ -21,7 +21,7 @@ from parties.tables.types import unusable
 from smc.errors import InputError
 
 Argument: TypeAlias = "str | int | float | date"
-VAST = 1e100  # numbers beyond are no value, so that no engine ends in an overflow
+VAST = 1e100  # a number beyond means no value, so that no engine ends in an overflow
 
 
 @dataclass(frozen=True)

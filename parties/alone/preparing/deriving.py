@@ -70,9 +70,7 @@ def spelled_briefly(derived: Mapping[str, DerivedSettings], table: FormatSetting
         for column, kind in settings.reads.items():
             if (own := settings.columns.get(column)) is None:
                 continue
-            keys = {"date": ("dates", "last_year"), "number": ("decimal", "thousands", "negative", "drop")}.get(
-                kind, ()
-            )
+            keys = SPELLED_KEYS.get(kind, ())
             fields = {key: value for key in keys if (value := getattr(own, key)) not in (None, getattr(table, key))}
             if missing := tuple(text for text in own.missing if text not in table.missing):
                 fields["missing"] = missing
@@ -91,8 +89,8 @@ def offers(table: TableProfile) -> dict[str, str]:
     remarks = {}
     for column in births:
         if column.name not in read:
-            name, at = ("age", others[0].name) if others else ("age", f"{date.today().year}-01-01")
-            remarks[column.name] = f"ages as numbers: {option_text(_free(name, table), 'age', column.name, at)}"
+            at = others[0].name if others else f"{date.today().year}-01-01"
+            remarks[column.name] = f"ages as numbers: {option_text(_free('age', table), 'age', column.name, at)}"
     for first, last in pairwise(others):
         if last.name not in read:
             name = _free(f"{first.name}_to_{last.name}", table)

@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Iterable
 
 from parties.alone.preparing.columns import ColumnProfile
+from parties.alone.preparing.deriving import BIRTH
 from parties.alone.preparing.readings import CODE
 from parties.alone.preparing.spellings import NO_VALUE
 from parties.base.text import listed, quoted
@@ -17,9 +18,7 @@ from parties.tables.toml_text import toml_key
 from parties.tables.types import FlagType
 
 RANGE = re.compile(r"[<>\u2264\u2265]?=?\s*\d+\s*(?:[-\u2013]\s*\d+|\+)?|\d{8,}")
-DAY_NAME = re.compile(
-    r"date|datum|(^|_)(day|tag|dt|jour|giorno|fecha)(_|$)|geb|birth|born|dob|time|zeit|nasc|naiss", re.IGNORECASE
-)
+DAY_NAME = re.compile(rf"date|datum|(^|_)(day|tag|dt|jour|giorno|fecha)(_|$)|time|zeit|{BIRTH.pattern}", re.IGNORECASE)
 LIKE_LATIN = str.maketrans(  # Cyrillic and Greek letters that look Latin
     "АВЕКМНОРСТХаеорсухіѕΑΒΕΖΗΙΚΜΝΟΡΤΥΧο‐‑‒–—−’‘´`“”„",
     "ABEKMHOPCTXaeopcyxisABEZHIKMNOPTYXo------''''\"\"\"",

@@ -40,6 +40,7 @@ from parties.sources.databases import Scratch
 from parties.sources.delimited import sql_literal
 from parties.sources.derived import with_derived
 from parties.sources.expressions import Cell, days_in, number_in, seconds_in
+from parties.sources.forms import VAST
 from parties.sources.mapping import ColumnRule
 from parties.sources.opened import RowQuery
 from parties.sources.opening import open_rows
@@ -65,7 +66,6 @@ DAY_CODES = {  # days that often stand for none
     *("0001-01-01", "1111-11-11", "1753-01-01", "1800-01-01", "1899-12-30", "1899-12-31", "1900-01-01"),
     *("1970-01-01", "2099-12-31", "2999-12-31", "3000-01-01", "9999-01-01", "9999-12-31"),
 }
-VAST = 1e100  # numbers beyond stand for something else
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,8 @@ def profile(
     form = spelled.format.model_copy(update={"drop_rows": source.spelling.drop_rows})
     spelled = spelled.model_copy(update={"format": form})
     with open_rows(spelled) as rows:
-        added = with_derived(rows, spelled_out(derived, source), form)
+        declared = spelled_out(derived, source)
+        added = with_derived(rows, declared, form)
         table = profile_rows(added, target, spelled, choices)
     return replace(
         table,
@@ -123,7 +124,7 @@ def profile(
             for c in table.columns
         ),
         remarks=(*remarks, *source.remarks),
-        derived=spelled_briefly(spelled_out(derived, source), table.spelling),
+        derived=spelled_briefly(declared, table.spelling),
     )
 
 
@@ -187,7 +188,7 @@ def profile_rows(rows: RowQuery, target: str | None, place: PlaceSettings, choic
             pieces.make(0)
             is_raw = engine is rows.engine and all(rows.types[name].is_string() for name in names)
             dropped, remarks = beside(ask, [*rows.types], names, place) if is_raw else ((), ())
-            total = ask("SELECT COUNT(*) FROM raw0").fetchone()[0]
+            total = pieces.rows(0)
             pieces.make_others(dropped, total)
             table = _Looker(place, ask, names, cells, days, choices).table(chosen, unfit, total)
         if dropped:
@@ -246,7 +247,7 @@ class _Pieces:
     target: int | None
     kind: str
 
-    def make(self, piece: int, dropped: Sequence[str] = ()) -> int:
+    def make(self, piece: int, dropped: Sequence[str] = ()) -> None:
         """Make one, without rows that have one of these texts first; return its rows."""
         first, wide = piece * PIECE, len(self.columns) > PIECE
         places = dict.fromkeys([*range(first, min(first + PIECE, len(self.columns)))])
@@ -254,14 +255,17 @@ class _Pieces:
         sql = f"SELECT {', '.join(self.columns[place] for place in places)} FROM {self.source}"
         if dropped:
             sql = f"SELECT * FROM ({sql}) WHERE COALESCE(c0 NOT IN ({', '.join(map(sql_literal, dropped))}), TRUE)"
-        ask = self.engine.backend.raw_sql
-        ask(f"CREATE TEMPORARY {'TABLE' if wide else self.kind} raw{piece} AS {sql}")
-        return int(ask(f"SELECT COUNT(*) FROM raw{piece}").fetchone()[0])
+        self.engine.backend.raw_sql(f"CREATE TEMPORARY {'TABLE' if wide else self.kind} raw{piece} AS {sql}")
+
+    def rows(self, piece: int) -> int:
+        """Return the number of rows of a piece."""
+        return int(self.engine.backend.raw_sql(f"SELECT COUNT(*) FROM raw{piece}").fetchone()[0])
 
     def make_others(self, dropped: Sequence[str], total: int) -> None:
         """Make all but the first."""
         for piece in range(1, -(-len(self.columns) // PIECE)):
-            if self.make(piece, dropped) != total:
+            self.make(piece, dropped)
+            if self.rows(piece) != total:
                 raise InputError(f"{self.engine.place}: the rows changed while they were read; prepare them again")
 
 

@@ -173,7 +173,7 @@ def _propose(column: ColumnProfile, table: TableProfile, target: str | None, yea
         domain = _domain(fields | ({"missing": True} if missing else {}))
     except InputError as error:
         return ColumnProposal(column.name, text, aside=str(error))
-    if not is_target and column.reads == "integer" and column.rows > 50 and column.distinct >= 0.9 * column.rows:
+    if not is_target and column.reads == "integer" and _is_nearly_unique(column):
         remarks = [*remarks, f"{KEY}: if it names rows, --exclude leaves it out"]
     remarks = [*remarks, *doubts(column)]
     if is_target and is_key(column):
@@ -245,7 +245,7 @@ def is_key(column: ColumnProfile) -> bool:
 
     Numbers name rows if the column is called so, if nearly each number of a range occurs, or if all are long.
     """
-    if column.reads not in ("text", "integer") or column.distinct < 0.9 * column.rows or column.rows <= 50:
+    if column.reads not in ("text", "integer") or not _is_nearly_unique(column):
         return False
     if column.reads == "text":
         return column.length <= LONG
@@ -256,6 +256,10 @@ def is_key(column: ColumnProfile) -> bool:
         or IDENTIFIER.search(column.name) is not None
         or PERSON.search(column.name) is not None
     )
+
+
+def _is_nearly_unique(column: ColumnProfile) -> bool:
+    return column.rows > 50 and column.distinct >= 0.9 * column.rows
 
 
 def names_people(column: ColumnProfile) -> bool:
