@@ -53,10 +53,12 @@ class Attacked:
     """Published rows, and the knowledge of their attacker."""
 
     published: Path = option("Published rows, CSV or Parquet.")
-    known: Path = option("Knowledge of the attacker: rows with true values.")
+    known: Path = option("Knowledge of the attacker: a file of rows with true values.")
     columns: str | None = option("Columns that the attacker knows  [quasi-identifiers of the plan]", "LIST")
-    tolerance: tuple[str, ...] = option("Usual error of a known number; repeatable.", "COLUMN=NUMBER")
-    plan_file: Path | None = option("Plan of the publication: meaning of its groups.")
+    tolerance: tuple[str, ...] = option(
+        "Typical error of a number that the attacker knows; repeatable.", "COLUMN=NUMBER"
+    )
+    plan_file: Path | None = option("Plan of the publication, publish.toml: it defines the groups of values.")
     config_file: Path | None = CONFIG
 
     def read(self) -> tuple[PublishPlan | None, Columns, Columns]:
@@ -85,15 +87,20 @@ def link_command(
     row_column: str | None = option(
         "Column in both files that identifies the row; only to judge the attack.", flag="--row COLUMN"
     ),
-    threshold: float = option("Distance by which the best row must stand out  [1.5]", Between(0), default=1.5),
+    threshold: float = option(
+        "Minimum distance of the best score from the second best, in standard deviations of all scores  [1.5]",
+        Between(0),
+        default=1.5,
+    ),
     out: Path | None = option("Write the link of each known row, CSV; keep it to yourself."),
     force: bool = FORCE,
 ) -> Report:
     """Find people in published rows.
 
-    The attack uses known columns, exact or with errors (Narayanan, Shmatikov 2008). It links a person if the best
-    published row stands out from all others. With --row, the strongest of three attacks is judged, and so are its
-    surest links. With --config, --known is read and mapped like its table.
+    The attacker knows some columns of each person, exactly or with errors (Narayanan, Shmatikov 2008). The attack
+    compares them with all published rows. It links a person if one row fits much better than all others. With --row,
+    the report counts the correct links of the strongest of three attacks, and of its surest links. With --config,
+    --known is read and mapped like its table.
     """
     from parties.alone.attacks import attackers, linking
     from parties.alone.publish.models import strongest
@@ -144,9 +151,10 @@ def infer_command(
 ) -> Report:
     """Guess a sensitive value from published rows.
 
-    The report compares the attack with a guess without the published rows. The attack uses the candidate rows, the
-    nearest rows, the rarest match, and naive Bayes learnt from all rows. A number within 5 % of a standard deviation is
-    right. With --config, --known is read and mapped like its table.
+    The attacker knows other columns of each person. Four attacks guess: by all rows that fit, by the nearest rows, by
+    the row with the rarest match, and by naive Bayes learnt from all rows. The report compares them with a guess
+    without the published rows. A guessed number is right within 5 % of a standard deviation. With --config, --known is
+    read and mapped like its table.
     """
     from parties.alone.attacks import inference, linking
     from parties.alone.attacks.agreement import measured
@@ -170,13 +178,19 @@ def infer_command(
     "presence", "smc attack presence --rate 0.07 --share 0.04 --worth 10000 --cost 100 --cost-of-absence 200", group
 )
 def presence_command(
-    rate: float = option("Share of all people who have the property (disease).", SHARE),
-    share: float = option("Share of all people who are in the table.", SHARE),
-    worth: float = option("Value to an attacker of knowing the property of a person.", Between(0, min_open=True)),
-    cost: float = option("Tolerable gain from misuse.", Between(0)),
-    cost_of_absence: float | None = option("Tolerable gain from knowing that a person is absent  [--cost]", Between(0)),
+    rate: float = option(
+        "Share of the whole population that has the property, such as a disease; between 0 and 1.", SHARE
+    ),
+    share: float = option("Share of the whole population that is in the table; between 0 and 1.", SHARE),
+    worth: float = option(
+        "Value for an attacker of knowing that a person has the property, in any unit.", Between(0, min_open=True)
+    ),
+    cost: float = option("Tolerable gain of an attacker who learns of a presence, in the unit of --worth.", Between(0)),
+    cost_of_absence: float | None = option(
+        "Tolerable gain of an attacker who learns of an absence  [--cost]", Between(0)
+    ),
 ) -> Report:
-    """Choose the bounds of presence from costs.
+    """Compute bounds of presence from the cost of misuse.
 
     The bounds limit how surely an attacker knows that a person is in a table. All people in the table have the
     property. Source: Nergiz, Atzori, Clifton 2007.

@@ -50,24 +50,25 @@ def shadows_command(
     data: Path = option("Your rows, a CSV or Parquet file."),
     schema_file: Path = option("Public schema, a TOML file."),
     target: str | None = option("Class column  [target in the schema]", "COLUMN"),
-    model: str = option("Kind of model to learn  [tree]", click.Choice(MODELS), default="tree"),
+    model: str = option("Kind of model to attack, such as tree  [tree]", click.Choice(MODELS), default="tree"),
     epsilon: float | None = option(
         "Epsilon of the noise, as in the command that learns it  [no noise]", Between(0, min_open=True)
     ),
-    k: int | None = option("Exact trees: minimum rows of a leaf  [5]", click.IntRange(1)),
+    k: int | None = option("With model tree: minimum rows of a leaf  [5]", click.IntRange(1)),
     max_depth: int | None = option("Trees: maximum depth  [chosen; no limit with --k 1]", click.IntRange(0)),
     trees: int | None = option("Forests: number of trees  [20]", click.IntRange(2, 1000)),
     select: str | None = option(
-        "Synthetic rows: choice of marginals, as in smc synthesise  [aim]", click.Choice(["aim", "mst"])
+        "Synthetic rows: which column sets are counted, as in smc synthesise  [aim]", click.Choice(["aim", "mst"])
     ),
     models: int = option("Number of models to learn  [64]", click.IntRange(8, 10_000), default=64),
     config_file: Path | None = CONFIG,
 ) -> Report:
     """Test whether a model reveals the rows it was learnt from.
 
-    The attack learns many shadow models, each from half of your rows (Carlini et al. 2022). They help it to judge the
-    other models. A guarantee of epsilon allows p + q up to 2 e^epsilon / (1 + e^epsilon) for every row. Random guesses
-    reach 1.
+    The attack learns many shadow models, each from half of your rows (Carlini et al. 2022). From them it guesses for
+    each other model which rows it was learnt from, its members. p is the share of members that it recognises, q the
+    share of other rows that it recognises. Random guesses reach p + q = 1. A guarantee of epsilon allows p + q up to
+    2 e^epsilon / (1 + e^epsilon) for every row.
     """
     from parties.alone.attacks import membership
     from parties.alone.comparing.reading import coded
@@ -125,9 +126,10 @@ def membership_command(
 ) -> Report:
     """Guess the rows behind a model or synthetic rows.
 
-    A model may be surer of its members than of other rows. Synthetic rows may be nearer to their members. The report
-    has the share of members among the surest guesses, and the members that are alone in a count of the model. With
-    --config, --members and --others are read and mapped like its table.
+    Members are the rows that a model or synthetic rows were learnt from. A model may predict its members more surely
+    than other rows. Synthetic rows may be nearer to their members. The report has the share of members among the
+    surest guesses. It also has the number of members that are the only row in a count of the model. With --config,
+    --members and --others are read and mapped like its table.
     """
     from parties.alone.attacks import membership, published_counts
     from parties.models.bayes import NaiveBayesModel

@@ -41,25 +41,31 @@ REBUILT = {
 @command("reconstruct", "smc attack reconstruct --table county*benefit benefits.csv --table county*age ages.csv")
 def reconstruct_command(
     tables: tuple[tuple[str, Path], ...] = option(
-        "Columns of a published table of counts and its file; once per table.",
+        "Columns of a published table of counts, joined by *, and its file; once per table.",
         click.Tuple([str, FILE]),
         flag="--table",
         metavar="COLUMN[*COLUMN...] FILE",
         required=True,
     ),
-    slack: int = option("Largest error of a count by rounding or noise  [0]", click.IntRange(0), default=0),
+    slack: int = option("Maximum error of a published count, by rounding or noise  [0]", click.IntRange(0), default=0),
     truth: Path | None = option("Your rows, to count the rebuilt ones."),
-    draws: int = option("Number of solutions to draw  [20]", click.IntRange(1, 1000), default=20),
-    seconds: int = option("Seconds for proofs that a row is certain  [60]", click.IntRange(0), default=60),
+    draws: int = option(
+        "Number of possible tables to draw. More draws give a better estimate of certainty  [20]",
+        click.IntRange(1, 1000),
+        default=20,
+    ),
+    seconds: int = option(
+        "Time limit in seconds for proving that rows are certain  [60]", click.IntRange(0), default=60
+    ),
     out: Path | None = option("Write the rebuilt rows, surest first, CSV."),
     config_file: Path | None = CONFIG,
     force: bool = FORCE,
 ) -> Report:
     """Rebuild rows from published tables.
 
-    The attack searches for rows that give all counts of the tables. A table is a file of smc publish table, or has a
-    line for every count. Integer programmes draw many solutions. A row is more certain if more solutions have it (Dick
-    et al. 2023). --config has the spelling of --truth.
+    The attack searches for tables of rows that give all published counts, by integer programming. It draws many of
+    them. A row that occurs in most of them is likely true (Dick et al. 2023). A published table is a file of smc
+    publish table, or a CSV file with a line for every count. With --config, --truth is read and mapped like its table.
     """
     from parties.alone.attacks import reconstruction
     from parties.alone.attacks.tables import counts_of
@@ -110,17 +116,21 @@ def reconstruct_command(
 @command("counts", "smc attack counts --data people.csv --column smoker=yes --questions 2000 --epsilon 1 --budget 4")
 def counts_command(
     data: Path = option("Your rows, one per person, CSV."),
-    column: str = option("Fact to find about each person.", "COLUMN=VALUE"),
-    questions: int = option("Number of random subsets that are counted.", click.IntRange(1, MOST_QUESTIONS)),
+    column: str = option("Fact that the attack rebuilds for each person.", "COLUMN=VALUE"),
+    questions: int = option(
+        "Number of counts, each over a random subset of the people.", click.IntRange(1, MOST_QUESTIONS)
+    ),
     epsilon: float = option("Privacy loss of each count.", Between(2.0**-20, 16)),
-    budget: float | None = option("Privacy loss of all counts; later ones are refused  [no budget]", Between(0, 1e6)),
+    budget: float | None = option(
+        "Total epsilon of all counts. Counts beyond it are refused  [no budget]", Between(0, 1e6)
+    ),
     config_file: Path | None = CONFIG,
 ) -> Report:
     """Rebuild a fact about each person from noisy counts.
 
-    The attack asks how many people of a random subset have the fact, many times, and solves for every person by least
-    squares (Dinur, Nissim 2003). Each count has discrete Laplace noise of scale 1 / epsilon. Without a budget enough
-    questions disclose nearly everybody. --config has the spelling of --data.
+    The attack counts the people with the fact in many random subsets, and solves for every person by least squares
+    (Dinur, Nissim 2003). Each count has discrete Laplace noise of scale 1 / epsilon. Without a budget, enough
+    questions disclose nearly everybody. With --config, --data is read and mapped like its table.
     """
     from parties.alone.attacks.noisy_counts import most_success, success
 

@@ -362,19 +362,19 @@ def seal_command(
 @command("accept-rollback", "smc audit accept-rollback --config party.toml --peer b", group)
 def accept_rollback_command(
     records: OwnRecords = settings(OwnRecords),
-    peer: str | None = option("Accept only with this peer  [all]"),
+    peer: str | None = option("Accept the loss for this peer only  [all]"),
     lost: float | None = option(
-        "Most epsilon that lost jobs spent on a table  [all that the peer may spend]",
+        "Upper bound on the epsilon that the lost jobs spent on a table  [all that the peer may spend]",
         Between(0),
         metavar="EPSILON",
     ),
     lost_delta: float | None = option(
-        "Most delta that lost jobs spent on a table  [all of the peer's share]",
+        "Upper bound on the delta that the lost jobs spent on a table  [all of the peer's share]",
         Between(0, 1, max_open=True),
         metavar="DELTA",
     ),
     lost_bits: int | None = option(
-        "Most exact bits that lost jobs opened  [all that the peer may have]", click.IntRange(0)
+        "Upper bound on the exact bits that the lost jobs opened  [all that the peer may have]", click.IntRange(0)
     ),
 ) -> None:
     """Continue although records were rolled back.

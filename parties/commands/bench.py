@@ -36,14 +36,14 @@ COLUMNS = {  # sent and received from the view of party 0
     example="smc bench --only millionaires --links 'lan;50mbit,80ms'", short_help="Measure the cost of each protocol."
 )
 def bench(
-    only: str = option("Run only cases with TEXT in their title, such as 'gmw'.", "TEXT", default=""),
+    only: str = option("Run only cases that have TEXT in their title, such as 'gmw'.", "TEXT", default=""),
     program: str | None = option("Measure FUNCTION(engine, ARGUMENT...) instead.", "MODULE:FUNCTION"),
     arguments: tuple[str, ...] = option(
         "Argument of the program, for both parties; repeatable.", flag="--argument ARGUMENT"
     ),
-    integers: bool = option("The program uses integers: measure the integer engines too."),
+    integers: bool = option("The program uses integers, so engines for integers are measured too."),
     links: str = option(
-        "Presets, or RATE,ROUND-TRIP separated by semicolons  [loopback,lan,wan]",
+        "Links to emulate: presets separated by commas, or RATE,ROUND-TRIP separated by semicolons  [loopback,lan,wan]",
         default="loopback,lan,wan",
         metavar="LINKS",
     ),

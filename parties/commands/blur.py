@@ -120,9 +120,10 @@ def rules_command(
     support: float = option("Minimum support of a frequent set  [0.1]", Between(0, 1, min_open=True), default=0.1),
     confidence: float = option("Minimum confidence of a rule  [0.8]", Between(0, 1), default=0.8),
     lift: float = option("Minimum lift of a rule; 0 = any  [1]", Between(0, 1000), default=1.0),
-    max_length: int = option("Longest item set  [4]", click.IntRange(2, 8), default=4),
+    max_length: int = option("Maximum number of values in a set  [4]", click.IntRange(2, 8), default=4),
     show: str = option(
-        "Rules to show: without redundant ones, of maximal sets only, or all  [non-redundant]",
+        "Rules to show. non-redundant omits rules that follow from others; maximal shows only "
+        "rules of the largest sets  [non-redundant]",
         click.Choice(["non-redundant", "maximal", "all"]),
         default="non-redundant",
     ),

@@ -35,9 +35,15 @@ from smc.errors import InputError
 from smc.link_shape import LinkShape
 
 _LINK: Any = click.option(
-    "--link", default="loopback", metavar="LINK", help="RATE,ROUND-TRIP[,WINDOW] or loopback, lan, wan  [loopback]"
+    "--link",
+    default="loopback",
+    metavar="LINK",
+    help="Link to predict seconds for: loopback, lan, wan, or RATE,ROUND-TRIP[,WINDOW] such as "
+    "100mbit,40ms  [loopback]",
 )
-_CONFIG = click.option("--config", "config_file", type=FILE, help="party.toml: use the schema and bound of its table.")
+_CONFIG = click.option(
+    "--config", "config_file", type=FILE, help="party.toml: take the schema and the row bound from its table."
+)
 
 PROFILES = {
     "engine": "{engine}",
@@ -96,7 +102,7 @@ def group() -> None:
     epilog="Example:  smc estimate run protocols.equality:equal 0,0,0 --link wan",
 )
 @program_arguments
-@click.option("--integers", is_flag=True, help="The program uses integers: count the integer engines too.")
+@click.option("--integers", is_flag=True, help="The program uses integers, so engines for integers are counted too.")
 @options_of(PROFILE)
 @by_signature
 def run_command(

@@ -27,8 +27,8 @@ def export(
     form: Literal["sql", "onnx", "pmml", "lightgbm"] = option(
         "Output format.", click.Choice(["sql", "onnx", "pmml", "lightgbm"]), flag="--to"
     ),
-    schema_file: Path | None = option("The model reads raw cells by the types of this schema."),
-    config_file: Path | None = option("The model reads raw cells as a table of this party.toml."),
+    schema_file: Path | None = option("Schema: the exported model reads raw cells of its types."),
+    config_file: Path | None = option("party.toml: the exported model reads raw cells, spelled as in its table."),
     table: str | None = TABLE,
     rows: str = option("SQL: name of the table in the query  [rows]", "NAME", default="rows"),
     dialect: str = option(

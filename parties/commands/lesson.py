@@ -44,10 +44,10 @@ PARTIES = ("party-0", "party-1")
 @by_signature
 def lesson(
     topic: str = argument(click.Choice(list(TOPICS)), metavar="TOPIC"),
-    left: str | None = option("Input of party 0 (A in the notes). A table for id3.", "VALUE"),
-    right: str | None = option("Input of party 1 (B in the notes). A table for id3.", "VALUE"),
-    ot: str | None = option("Kind of oblivious transfer, for and.", click.Choice(get_args(OTKind))),
-    bits: int | None = option("Bits of the RSA modulus, for transfer. [3072]"),
+    left: str | None = option("Input of party 0, which the lecture notes call A. For id3, a table.", "VALUE"),
+    right: str | None = option("Input of party 1, which the lecture notes call B. For id3, a table.", "VALUE"),
+    ot: str | None = option("For topic and: kind of oblivious transfer.", click.Choice(get_args(OTKind))),
+    bits: int | None = option("For topic transfer: bits of the RSA modulus. [3072]"),
     toy: bool = option("Use a modulus of 24 bits: short enough to read, and insecure. For transfer."),
 ) -> Report:
     """Watch a protocol of the lecture notes: two processes run it, and each prints its own view.

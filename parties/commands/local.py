@@ -25,7 +25,7 @@ PLAN: Any = click.option(
     "--plan", "plan_file", type=FILE, required=True, help="Plan with the question and the mechanism, a TOML file."
 )
 SOURCES: Any = click.option(
-    "--reports", "sources", type=FILE, multiple=True, required=True, help="Reports or tallies; repeatable."
+    "--reports", "sources", type=FILE, multiple=True, required=True, help="File of reports or of a tally; repeatable."
 )
 
 
@@ -38,7 +38,9 @@ def group() -> None:
 def key_command(
     out: Path = option("File for the new key."),
     total: float | None = option("Budget of all answers of the person; an account is kept.", "EPSILON"),
-    total_delta: float | None = option("Budget of their deltas, which answers of gauss have  [none]", "DELTA"),
+    total_delta: float | None = option(
+        "Budget of delta of all answers. Only the mechanism gauss spends delta  [none]", "DELTA"
+    ),
 ) -> None:
     """Make the key of a device, which fixes its lasting answers. Restore it from a backup, never make a second one."""
     from parties.alone.local import account, device
@@ -177,7 +179,7 @@ def decode_command(
     ),
     projected: bool = option("Add the nearest shares from 0 up with sum 1: less error, but biased."),
     delta: float | None = option(
-        "Add the privacy loss at this delta if shuffled; no guarantee.",
+        "Print the privacy loss at this delta if somebody shuffles all reports. Nothing guarantees the shuffling.",
         click.FloatRange(0, 1, min_open=True, max_open=True),
         flag="--shuffled",
         metavar="DELTA",

@@ -27,13 +27,13 @@ def node(
         click.Choice(["info", "warning", "error"]),
         default="info",
     ),
-    upgrade_check: bool = option("Check whether this release can use the present state; start nothing."),
+    upgrade_check: bool = option("Check whether this release can read the existing state. Nothing is started."),
     as_json: bool = json_option,
 ) -> None:
     """Run a node: keep the link to the peer's node, take proposals, run the jobs that rules or operators allow.
 
-    Ctrl-C or SIGTERM stops the node in order. Running sessions have [node] stop seconds to finish. Unfinished jobs
-    continue after the next start. A second Ctrl-C stops at once.
+    Ctrl-C or SIGTERM stops the node in order. Running sessions may finish within the seconds of `stop` under [node].
+    Unfinished jobs continue after the next start. A second Ctrl-C stops the node at once.
     """
     from parties.base.bounds import raise_descriptors
     from parties.commands.serving import Page

@@ -119,7 +119,10 @@ _LINK = (
         "--timeout", cls=Advanced, type=float, help=f"Seconds of silence that end the session  [{TIMEOUT_SECONDS:g}]"
     ),
     click.option(
-        "--window", cls=Advanced, type=int, help="MiB in flight; raise it for a fast link with a long round trip  [1]"
+        "--window",
+        cls=Advanced,
+        type=int,
+        help="MiB sent before the peer must confirm. Raise it for a fast link with a long round trip  [1]",
     ),
     click.option(
         "--classical", cls=Advanced, is_flag=True, default=None, help="Allow a key exchange that is not post-quantum."
@@ -137,10 +140,13 @@ _LINK = (
         multiple=True,
         metavar="HOST",
         callback=lambda _, __, value: value or None,  # no value typed: the file's setting applies
-        help="Host or network of the peer's shards; repeatable.",
+        help="Host or network at which the peer's shards may listen; repeatable.",
     ),
     click.option(
-        "--shard-ports", cls=Advanced, metavar="FIRST-LAST", help="Ports that your shards listen on, such as 7100-7163."
+        "--shard-ports",
+        cls=Advanced,
+        metavar="FIRST-LAST",
+        help="Ports on which your parallel processes (shards) listen, such as 7100-7163.",
     ),
 )
 

@@ -36,7 +36,7 @@ def policy(
     config_file: Path | None = node_config,
     job_file: Path | None = option("Test the rules on this job file, as for smc submit."),
     proposed_by: Literal["us", "peer"] = option(
-        "Proposer, who owns `table`; the other party owns `peer_table`  [peer]",
+        "Party that proposes the job. It owns `table`; the other party owns `peer_table`  [peer]",
         click.Choice(["peer", "us"]),
         default="peer",
     ),
@@ -52,7 +52,9 @@ def policy(
         "Group of the key exchange, implies its type: X25519MLKEM768  [unknown]",
         "GROUP",
     ),
-    runs: int = option("Number of earlier jobs on the table that day  [0]", click.IntRange(0, 10**9), default=0),
+    runs: int = option(
+        "Number of jobs that already ran on the table that day  [0]", click.IntRange(0, 10**9), default=0
+    ),
     ask: bool = option("Query the decision point of [decision] about the job too."),
 ) -> Report:
     """Show the rules, and test them on a job: decision and reasons. Nothing is proposed or recorded.

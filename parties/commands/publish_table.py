@@ -32,7 +32,9 @@ def cell_rules(
         "Hide sums if the N largest contributions exceed K%.", click.Tuple([int, float]), metavar="N K"
     ),
     p_percent: float | None = option("Hide sums whose largest contribution can be estimated to within P%.", "P"),
-    margin: float | None = option("Uncertainty to keep about a sum of too few rows, in %  [20]", "P"),
+    margin: float | None = option(
+        "Remaining uncertainty about a hidden sum of too few rows, in % of the sum  [20]", "P"
+    ),
 ) -> CellRules | None:
     """Return the rules by which cells are hidden; None if no option names one."""
     from parties.alone.publish.hiding.cell_rules import CellRules
@@ -140,7 +142,7 @@ def tables_command(
     source: str = option("Rows: a file, or the URL of a database.", flag="--data SOURCE"),
     table: str | None = TABLE,
     crosses: tuple[tuple[str, Path], ...] = option(
-        "Columns of a table and its CSV file; once per table.",
+        "Columns of a table, joined by *, and the CSV file to write; once per table.",
         click.Tuple([str, FILE]),
         flag="--cross",
         metavar="COLUMN[*COLUMN] FILE",

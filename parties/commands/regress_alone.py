@@ -54,12 +54,13 @@ def alone(
         "Loss function  [logistic]", click.Choice(["logistic", "huber"]), flag="--loss", default="logistic"
     ),
     huber: float = option(
-        "Half the width of the rounded corner of Huber's loss  [0.5]",
+        "With loss huber: half the width of the interval in which the loss is rounded  [0.5]",
         Between(0, 1, min_open=True, max_open=True),
         default=0.5,
     ),
     regularisation: float | None = option(
-        "Regularisation, chosen without a look at the rows  [ridge: 0.001]",
+        "Regularisation lambda. A larger lambda keeps the weights smaller. Choose it without a "
+        "look at the rows  [ridge: 0.001]",
         Between(0, 1, min_open=True),
         flag="--lambda",
     ),

@@ -48,15 +48,20 @@ _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 @click.option("--column", metavar="NAME", required=True, help="Column of whole numbers.")
 @click.option("--low", type=int, help="Public lower bound; smaller numbers count as this bound.")
 @click.option("--high", type=int, help="Public upper bound; larger numbers count as this bound.")
-@click.option("--way", type=click.Choice([*WAYS]), default="choice", help="Method of noise, see above  [choice]")
+@click.option(
+    "--way",
+    type=click.Choice([*WAYS]),
+    default="choice",
+    help="Method of adding noise, explained above. If in doubt, choice  [choice]",
+)
 @click.option("--epsilon", type=Between(LEAST_EPSILON, MOST_EPSILON), required=True, help="Privacy loss of a row.")
 @click.option(
     "--delta",
     type=Between(0, 1, min_open=True, max_open=True),
     help="Probability that epsilon fails (propose, bound, smooth, blocks).",
 )
-@click.option("--bound", type=int, help="Proposed local sensitivity (propose).")
-@click.option("--blocks", type=int, help="Number of blocks of rows (blocks).")
+@click.option("--bound", type=int, help="With way propose: bound on the local sensitivity, which the rows must meet.")
+@click.option("--blocks", type=int, help="With way blocks: number of blocks that the rows are divided into.")
 @click.option(
     "--function",
     metavar="NAME",

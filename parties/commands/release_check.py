@@ -34,7 +34,7 @@ def check_command(
     epsilon: str = option("Epsilon to test  [1]", "NUMBER", default="1"),
     delta: str = option("Delta, for mechanisms that need one  [0.00001]", "NUMBER", default="0.00001"),
     adjacency: Any = option(
-        "Neighbouring tables: one row added or removed, or one replaced  [add-remove]",
+        "Difference between the two tables: a row added or removed, or a row replaced  [add-remove]",
         click.Choice(["add-remove", "replace"]),
         default="add-remove",
     ),
@@ -45,18 +45,19 @@ def check_command(
     """Test the noise of this program on two tables that differ by one row. You need no peer.
 
     The test runs each mechanism many times on neighbouring tables that are easy to distinguish. It runs the circuits,
-    or samples their distribution where they draw many numbers. From joint-median on, a job computes the noise from its
-    settings. A quarter of the answers selects the best events. The others estimate how often the events happen, which
-    bounds the privacy loss from below. An attacker who knows both tables then guesses the table of each answer, and may
-    not be right more often than the guarantee allows. The test fails a kept guarantee once in 10^9 checks. Slow
-    mechanisms get fewer samples.
+    or samples their distribution where they draw many numbers. For joint-median and the mechanisms listed after it, a
+    job computes the noise from its settings. A quarter of the answers selects events that are likelier on one table.
+    The other answers estimate how often these events happen on each table, which bounds the privacy loss from below. An
+    attacker who knows both tables then guesses the table of each answer. The attacker may not be right more often than
+    the guarantee allows. The test wrongly fails a kept guarantee once in 10^9 checks. Slow mechanisms get fewer
+    samples.
 
     "contract" runs every kind of job with a budget on neighbours of tiny tables: a row, a basket or a person with two
     rows is added or replaced. It fails if the loss exceeds the booked budget. It also fails if the job charges a
     different epsilon than requested, or if the consent text differs.
 
-    By name only, and known to break the guarantee: fixed-local and local, with noise of the local sensitivity, and
-    half-scale, with half the noise of a count.
+    Three mechanisms break the guarantee on purpose, and run only if you name them: fixed-local and local have noise of
+    the local sensitivity, half-scale has half the noise of a count.
 
     A passed test is no proof. From epsilon 0.25 on, it detects twice the loss; for joint-choice, joint-coordinates and
     smooth only more than twice. A few percent more loss, or a smaller epsilon, needs more samples. Exit codes: 0 all

@@ -35,9 +35,15 @@ PROFILE = [option for option in parameters(RunSettings) if option.key in ENGINE]
 @click.command("run", cls=ProgramCommand, epilog="Example:  smc run protocols.equality:equal 5,7 --config party.toml")
 @program_arguments
 @click.option(
-    "--own", "own_names", multiple=True, metavar="NAME", help="Further private argument of yours; repeatable."
+    "--own",
+    "own_names",
+    multiple=True,
+    metavar="NAME",
+    help="Name of a further argument that is private to you; repeatable.",
 )
-@click.option("--integers", is_flag=True, help="The program uses integers: engine auto may choose integer engines.")
+@click.option(
+    "--integers", is_flag=True, help="The program uses integers, so --engine auto may choose an engine for integers."
+)
 @options_of(PROFILE)
 @link_options
 @by_signature

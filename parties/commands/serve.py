@@ -24,8 +24,8 @@ SHORTEST = 20  # least characters of a token
 @command("serve", "smc serve --model tree.json --config party.toml --port 8400")
 def serve(
     model_file: Path = option("Trees or a model, as for smc predict."),
-    schema_file: Path | None = option("Requests have raw cells: read them by the types of this schema."),
-    config_file: Path | None = option("Requests have raw cells: read them as a table of this party.toml."),
+    schema_file: Path | None = option("Schema: requests contain raw cells of its types."),
+    config_file: Path | None = option("party.toml: requests contain raw cells, spelled as in its table."),
     table: str | None = TABLE,
     host: str = option(
         "Address to listen at; beyond this machine needs token and TLS  [127.0.0.1]", default="127.0.0.1"

@@ -34,7 +34,8 @@ def diverse(promise: str) -> AnyField:
 
 def diversity(values: str) -> AnyField:
     """Return the field for the diversity measure of `l`."""
-    return public("distinct", "Diversity", f"With l: count distinct {values}, or take their entropy", advanced=True)
+    help_text = f"How l counts {values}. distinct: their number. entropy: e^entropy, smaller if some are rare"
+    return public("distinct", "Diversity", help_text, advanced=True)
 
 
 def close(promise: str) -> AnyField:
@@ -44,7 +45,7 @@ def close(promise: str) -> AnyField:
 
 def distance(values: str) -> AnyField:
     """Return the field for the distance that `t` bounds."""
-    help_text = f"With t: distance of distributions; ordered = earth mover's, for {values} in order"
+    help_text = f"Distance that t bounds: variational, or ordered = earth mover's distance, for {values} with an order"
     return public("variational", "Distance", help_text, advanced=True)
 
 
@@ -55,4 +56,5 @@ def against(each: str, both: str) -> AnyField:
         each: Promise that holds for each party's rows.
         both: Promise that holds only for the rows of both parties together.
     """
-    return public("peer", "Against", f"peer: {each}; public: {both}", advanced=True)
+    help_text = f"Reader who must not single people out. peer: {each}. public: {both}"
+    return public("peer", "Against", help_text, advanced=True)

@@ -96,7 +96,7 @@ def own_file(title: str, help_: str, *, argument: bool = False, data: bool = Fal
 
 def of_people(node: bool = False) -> AnyField:
     """Return the field `at_most`."""
-    help_text = "Rows per person that are used; noise then protects the person. Both tables must agree"
+    help_text = "Maximum rows of a person that are used. Noise then protects the person, not a row. Both tables set it"
     return public(None, "Rows of a person", help_text, none="noise protects a row", node=node, advanced=True)
 
 
@@ -115,7 +115,8 @@ def engine_field(default: str = "auto") -> AnyField:
     return public(
         default,
         "Engine",
-        "auto = cheapest. Only yao protects against a cheating peer: the party that listens",
+        "Cryptographic engine; auto = the cheapest. Only yao protects against a peer that "
+        "cheats, and only the party that listens",
         advanced=True,
     )
 
@@ -132,16 +133,31 @@ class EngineSettings(Settings):
     usual: ClassVar[str] = "mixed"
     engine: AnyEngine = engine_field()
     ot: OTKind = public(
-        "extension", "Oblivious transfer", "Kind of oblivious transfer; extension = softspoken4", advanced=True
+        "extension",
+        "Oblivious transfer",
+        "Oblivious transfer, a building block of the engine; extension = softspoken4. ferret "
+        "sends few bytes for many gates",
+        advanced=True,
     )
-    garbling: Garbling = public("half", "Garbling", "Garbling scheme of AND gates", advanced=True)
+    garbling: Garbling = public(
+        "half",
+        "Garbling",
+        "How AND gates are garbled: half = 32 bytes a gate; three-halves = 25 bytes, and more work",
+        advanced=True,
+    )
     form: Form | None = public(
-        None, "Circuits", "Circuits with few gates (size) or few levels (depth)", none="the engine's own", advanced=True
+        None,
+        "Circuits",
+        "Form of the circuits. size: few AND gates, so few bytes. depth: few levels of AND "
+        "gates, so few rounds with gmw",
+        none="the engine's own",
+        advanced=True,
     )
     gates: Gates | None = public(
         None,
         "AND gates",
-        "AND gates of gmw and lean: from triples, or by OT of their four-row table",
+        "How gmw and lean compute AND gates: from random triples made before, or by oblivious "
+        "transfer of a four-row table",
         none="the engine's own",
         advanced=True,
     )
@@ -189,7 +205,7 @@ class ManyGatesSettings(BooleanSettings):
     ot: OTKind = public(
         "ferret",
         "Oblivious transfer",
-        "Kind of oblivious transfer; ferret sends the fewest bytes for many gates",
+        "Oblivious transfer, a building block of the engine. ferret sends the fewest bytes for many gates",
         advanced=True,
     )
 

@@ -28,7 +28,7 @@ def most_bytes_field(step: str) -> AnyField:
     return public(
         None,
         "Byte limit",
-        f"Stop before {step} once both directions sent more bytes",
+        f"Maximum bytes of both directions together. Once exceeded, the run stops before {step}",
         none="4 times the forecast, and 100 MB at least",
         advanced=True,
     )

@@ -53,7 +53,12 @@ def own_table(settings: TabularSettings) -> TableSettings:
 
 def row_bound() -> AnyField:
     """Return the field `max_rows`."""
-    return public(MAX_ROWS, "Row bound", "Maximum rows of a party, public", advanced=True)
+    return public(
+        MAX_ROWS,
+        "Row bound",
+        "Public upper bound on the rows of each party. Raise it for a larger table; some costs grow with it",
+        advanced=True,
+    )
 
 
 def check_names(key: str, names: Collection[str], known: Collection[str]) -> None:

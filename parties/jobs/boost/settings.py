@@ -34,7 +34,9 @@ class BoostSettings(TabularSettings):
         column=True,
     )
     objective: Literal["auto", "logistic", "softmax", "squared"] = public(
-        "auto", "Objective", "Loss that trees reduce; auto = squared for numbers, else by the number of classes"
+        "auto",
+        "Objective",
+        "Loss that the trees reduce. auto = squared for numbers, logistic for two classes, softmax for more",
     )
     rounds: Annotated[int, Field(strict=True, ge=1, le=1000)] | None = public(
         None,
@@ -44,27 +46,37 @@ class BoostSettings(TabularSettings):
     )
     depth: Annotated[int, Field(strict=True, ge=1, le=10)] = public(4, "Depth", "Depth of each tree")
     bins: Annotated[int, Field(strict=True, ge=2, le=256)] = public(
-        32, "Bins", "Maximum number of ranges of a column of numbers without edges in the schema", advanced=True
+        32,
+        "Bins",
+        "Maximum number of ranges that a column of numbers is cut into, if the schema has no edges for it",
+        advanced=True,
     )
     rate: Annotated[float, Field(strict=True, gt=0, le=1, allow_inf_nan=False)] | None = public(
         None,
         "Rate",
-        "Learning rate: part of its best weight that a leaf gets",
+        "Learning rate: factor on the weight of each leaf. A smaller rate needs more rounds",
         left_out="10 / rounds, from 0.3 to 1",
         advanced=True,
     )
-    regularisation: Amount = public(1.0, "Lambda", "L2 regularisation of the leaf weights", alias="lambda")
-    gamma: Amount = public(0.0, "Gamma", "Minimum gain of a split", advanced=True)
+    regularisation: Amount = public(
+        1.0, "Lambda", "L2 regularisation: a larger lambda keeps the leaf weights smaller", alias="lambda"
+    )
+    gamma: Amount = public(
+        0.0,
+        "Gamma",
+        "Minimum gain of a split: how much it must reduce the loss. A larger minimum makes smaller trees",
+        advanced=True,
+    )
     min_child_weight: Annotated[float, Field(strict=True, ge=1, le=1_000_000, allow_inf_nan=False)] = public(
         5.0,
         "Least curvature",
-        "Minimum curvature of each child: a row counts 1 (squares) or up to 1/4 (two classes)",
+        "Minimum sum of a child's second derivatives. A row counts 1 (squared loss) or up to 1/4 (two classes)",
         advanced=True,
     )
     epsilon: Epsilon | None = public(
         None,
         "Leaves' epsilon",
-        "Privacy loss of all leaf weights; the best splits are opened without noise",
+        "Epsilon, the privacy loss of a row by all leaf weights. The best splits are opened without noise",
         unless="exact",
     )
     delta: Delta | None = public(
@@ -72,7 +84,10 @@ class BoostSettings(TabularSettings):
     )
     adjacency: Adjacency = neighbours()
     exact: Annotated[bool, Field(strict=True)] = public(
-        False, "Exact", "No noise, instead of epsilon: each party then learns the other's sums in every leaf"
+        False,
+        "Exact",
+        "Open the leaf weights without noise, instead of epsilon. Each party then learns the "
+        "other's sums in every leaf",
     )
     max_rows: RowBound = row_bound()
     at_most: AtMost | None = of_people()

@@ -20,7 +20,7 @@ class ClusterSettings(DrawnSettings):
     bounds: Bounds | None = public(
         None,
         "Bounds",
-        "LOW:HIGH for each column in order, public; values outside move to the nearer bound",
+        "Public bounds LOW:HIGH, one pair for each column in order. A value outside counts as the nearer bound",
     )
     k: Annotated[int, Field(strict=True, ge=1, le=100)] | None = public(
         None, "Clusters", "Number of clusters", none="chosen from the noisy grid, from 2 to ln(row bound)"
@@ -32,15 +32,24 @@ class ClusterSettings(DrawnSettings):
         none="grid up to four columns; beyond by epsilon and the row bound",
     )
     parts: Annotated[int, Field(strict=True, ge=2, le=1_000_000)] | None = public(
-        None, "Parts", "Parts of each column of the grid", none="by epsilon and the row bound", advanced=True
+        None,
+        "Parts",
+        "With a grid: number of intervals that each column is cut into",
+        none="computed from epsilon and the row bound",
+        advanced=True,
     )
     iterations: Annotated[int, Field(strict=True, ge=1, le=20)] | None = public(
-        None, "Iterations", "Number of rounds of method in-process", none="by epsilon and the row bound", advanced=True
+        None,
+        "Iterations",
+        "With method in-process: number of k-means rounds. They share epsilon",
+        none="computed from epsilon and the row bound",
+        advanced=True,
     )
     shares: Literal["growing", "even"] | None = public(
         None,
         "Shares",
-        "In-process: growing = each round has 1.5 times the last round's epsilon",
+        "With method in-process: growing = each round has 1.5 times the epsilon of the round "
+        "before; even = equal parts",
         none="growing",
         advanced=True,
     )

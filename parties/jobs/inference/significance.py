@@ -46,7 +46,7 @@ class SignificanceSettings(DecisionSettings):
     epsilon: Epsilon | None = public(
         None,
         "Epsilon",
-        "Open a p-value of noisy numbers, not only yes or no",
+        "Epsilon, the privacy loss of a row. It opens noisy numbers and their p-value, not only yes or no",
         none="yes or no only",
     )
     missing: Missing = missing_values("in the tested columns")

@@ -45,7 +45,7 @@ class CircuitSettings(BooleanSettings):
 
     file: LocalPath | None = own_file("Circuit", "A circuit in Bristol format.", argument=True)
     input: str | None = private("Input", "Your input, private: binary digits or 0xHEX", metavar="BITS|0xHEX")
-    circuit: str | None = public(None, "Circuit", "Name of the circuit under [circuits] in party.toml", node=True)
+    circuit: str | None = public(None, "Circuit", "Name of the circuit, as in [circuits] of party.toml", node=True)
 
 
 class Circuit(Batched):

@@ -49,9 +49,10 @@ GRID_SHARE = Fraction(3, 10)  # the grid's share of epsilon if a round follows
 class Cluster(Release):
     """Find k clusters of the rows of both parties. Both learn the noisy centroids, and assign their own rows.
 
-    Up to four columns: one noisy count for each cell of a grid (--method grid). K-means then runs on these
-    counts at no further cost, and chooses k if you do not. More columns: rounds of k-means with noisy sums
-    (in-process). With a small epsilon for these rows: a grid, then one round (hybrid).
+    With up to four columns, a grid is laid over the rows, and each of its cells is counted with noise (--method
+    grid). K-means then runs on these counts without further privacy loss, and chooses k if you do not. With more
+    columns, rounds of k-means open noisy sums (in-process). If epsilon is small for that number of rows, one
+    round follows a grid (hybrid).
     """
 
     name = "cluster"

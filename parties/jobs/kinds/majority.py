@@ -55,7 +55,7 @@ class MajoritySettings(BooleanSettings):
         None, "Target", "Column whose values are counted", none="target in the schema", node=True, column=True
     )
     bits: Annotated[int, Field(strict=True, ge=1, le=62)] = public(
-        32, "Width in bits", "Width of all counts in bits, public"
+        32, "Width in bits", "Number of bits of each count, public. 32 bits hold counts up to 4,294,967,295"
     )
     at_most: AtMost | None = of_people(node=True)
 

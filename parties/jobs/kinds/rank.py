@@ -42,7 +42,9 @@ class RankSettings(DecisionSettings):
         None, "Columns", "Columns to rank, separated by commas", none="all of the schema", column=True
     )
     measure: Literal["iv", "chi2", "mi", "gini"] = public(
-        "mi", "Measure", "Information value (two classes), chi-square, mutual information, or Gini impurity"
+        "mi",
+        "Measure",
+        "How a column is judged: iv = information value (two classes), chi2, mi = mutual information, or gini impurity",
     )
     first: Annotated[int, Field(strict=True, ge=1, le=64)] = public(
         5, "How many", "Number of best columns to open, in order"

@@ -32,7 +32,7 @@ class VarianceSettings(DecisionSettings):
         None, "Column of numbers", "Column of numbers; its values in the schema are public", column=True
     )
     above: Annotated[float, Field(strict=True, ge=1e-6, le=1e12)] | None = public(
-        None, "Bound", "Bound that the variance is compared with"
+        None, "Bound", "Bound: the answer is yes if the variance is above it"
     )
 
 

@@ -41,12 +41,14 @@ class RecodedSettings(ManyGatesSettings, TabularSettings):
         None, "Sensitive column", "Column that l and t protect; published unchanged", none="none", column=True
     )
     k: models.K | None = models.fewest_rows(None, "each class of equal rows has at least k rows")
-    l: models.L = models.diverse("each class has at least l values of the sensitive column")  # noqa: E741
+    l: models.L = models.diverse("each class has at least l values of the sensitive column; 1 = no rule")  # noqa: E741
     diversity: models.Diversity = models.diversity("values")
-    t: models.T = models.close("largest distance of a class's sensitive values from those of all rows")
+    t: models.T = models.close(
+        "maximum distance between the sensitive values of a class and those of all rows; 1 = no rule"
+    )
     distance: models.Distance = models.distance("values")
     against: models.Against = models.against(
-        "k, l and t hold for each party's rows of a class", "for both parties' only"
+        "k, l and t hold for each party's rows of a class", "only for the rows of both together"
     )
     max_rows: RowBound = row_bound()
     at_most: AtMost | None = of_people()

@@ -32,11 +32,11 @@ class JointTableSettings(BooleanSettings, TabularSettings):
     threshold: Annotated[int, Field(strict=True, ge=3, le=2**32)] = public(
         3, "Threshold", "Minimum rows of a cell or total; smaller ones are hidden"
     )
-    against: Against = against("the threshold holds for each party's rows", "for both parties' together")
+    against: Against = against("the threshold holds for each party's rows", "only for the rows of both together")
     zeros: Literal["hidden", "shown"] = public(
         "hidden",
         "Zeros",
-        "Empty cells: hidden like small ones, or shown to both parties",
+        "Cells without rows: hidden like small cells, or shown to both parties",
     )
     to: LocalPath | None = own_file("To", "Seal the numbers to this certificate; neither party can read them.")
     analyst: Annotated[str, Field(max_length=20_000)] | None = public(
@@ -49,7 +49,7 @@ class JointTableSettings(BooleanSettings, TabularSettings):
     epsilon: Epsilon | None = public(
         None,
         "Epsilon",
-        "Open the numbers to both parties, with noise of this epsilon",
+        "Epsilon, the privacy loss of a row. Both parties then see the numbers, with noise",
         none="no noise: they are sealed to the analyst",
     )
     adjacency: Adjacency = neighbours()

@@ -46,17 +46,27 @@ class RegressSettings(BooleanSettings, TabularSettings):
     method: Method = public(
         "gradient",
         "Method",
-        "How noise enters: gradient descent, output, choices of weights, or second moments",
+        "Place of the noise: gradients, output = final weights, choice of weights, or second "
+        "moments (least-squares, ridge)",
     )
     loss: LossName = public("logistic", "Loss", "Loss function")
     huber: Annotated[float, Field(strict=True, gt=0, lt=1, allow_inf_nan=False)] = public(
-        0.5, "Huber's width", "Half the width of the rounded corner of Huber's loss", advanced=True
+        0.5,
+        "Huber's width",
+        "With loss huber: half the width of the interval in which the loss is rounded",
+        advanced=True,
     )
     regularisation: Annotated[float, Field(strict=True, gt=0, le=1, allow_inf_nan=False)] | None = public(
-        None, "Lambda", "Regularisation: lambda / 2 |w|^2", none="by public numbers", alias="lambda"
+        None,
+        "Lambda",
+        "Regularisation: lambda / 2 |w|^2 is added to the loss. A larger lambda keeps the weights w smaller",
+        none="computed from public numbers",
+        alias="lambda",
     )
     epsilon: Epsilon | None = public(
-        None, "Epsilon", "Privacy loss: one row changes any result's probability by at most e^epsilon"
+        None,
+        "Epsilon",
+        "Privacy loss: one row changes any result's probability at most by the factor e^epsilon",
     )
     delta: Delta | None = public(
         None, "Delta", "Probability that epsilon fails", none="at most 1 / (1,000 x rows of both)"
@@ -65,20 +75,32 @@ class RegressSettings(BooleanSettings, TabularSettings):
     steps: Annotated[int, Field(strict=True, ge=1, le=MOST_STEPS)] | None = public(
         None,
         "Steps",
-        "Steps of gradient descent, or choices; they share epsilon",
-        none="by public numbers",
+        "Number of steps of gradient descent, or of choices. The steps share epsilon",
+        none="computed from public numbers",
         advanced=True,
     )
     rate: Annotated[float, Field(strict=True, gt=0, le=1000, allow_inf_nan=False)] | None = public(
-        None, "Rate", "Step size: factor of the gradient", none="by public numbers", advanced=True
+        None,
+        "Rate",
+        "Step size of gradient descent: factor on each gradient",
+        none="computed from public numbers",
+        advanced=True,
     )
     clip: Annotated[float, Field(strict=True, ge=0.01, le=1, allow_inf_nan=False)] | None = public(
-        None, "Clip", "Longest gradient of a row; a longer one is shortened", none="by public numbers", advanced=True
+        None,
+        "Clip",
+        "Maximum length of a row's gradient. Longer ones are shortened, so that one row changes little",
+        none="computed from public numbers",
+        advanced=True,
     )
     max_rows: RowBound = row_bound()
     at_most: AtMost | None = of_people()
     least_rows: RowBound | None = public(
-        None, "Least rows", "Minimum rows of a party, public; required by method output", none="none", advanced=True
+        None,
+        "Least rows",
+        "Number of rows that each party has at least, public. Required by method output",
+        none="none",
+        advanced=True,
     )
     svg: LocalPath | None = output("Draw the weights as SVG.")
 

@@ -29,7 +29,7 @@ class SetSettings(GaussianSettings):
     columns: Columns | None = public(
         None, "Columns", "Columns to count, separated by commas", none="all of the schema", column=True
     )
-    ways: Ways | None = public(None, "Ways", "Number of columns counted together: 1, 2 or 3", none="2")
+    ways: Ways | None = public(None, "Ways", "Number of columns in each counted set: 1, 2 or 3", none="2")
 
 
 def ordered(chosen: Columns | None, schema: Schema) -> tuple[str, ...]:

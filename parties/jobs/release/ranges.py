@@ -27,7 +27,10 @@ class RoundedSettings(ReleaseSettings):
     """Settings of a question whose answer is a number of a column."""
 
     round_to: Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)] | None = public(
-        None, "Rounded to", "Answer with a range of this width, such as 5 for ages", none="every number"
+        None,
+        "Rounded to",
+        "Width of the range that is opened instead of the number, such as 5 for ages",
+        none="every number",
     )
 
 

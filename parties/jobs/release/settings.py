@@ -22,13 +22,13 @@ Delta = Annotated[float, Field(strict=True, gt=0, lt=1, allow_inf_nan=False)]
 
 def neighbours() -> AnyField:
     """Return the field `adjacency`."""
-    help_text = "Neighbouring tables: one row added or removed, or one replaced (mostly twice the noise)"
+    help_text = "Difference that the noise hides: a row added or removed, or a row replaced (mostly twice the noise)"
     return public("add-remove", "Neighbours", help_text, advanced=True)
 
 
 def loss(unless: str = "") -> AnyField:
     """Return the field `epsilon`."""
-    help_text = "Privacy loss: one row changes any answer's probability by at most e^epsilon"
+    help_text = "Privacy loss: one row changes any answer's probability at most by the factor e^epsilon"
     return public(None, "Epsilon", help_text, unless=unless)
 
 
@@ -68,7 +68,7 @@ class ReleaseSettings(NoisySettings):
 
     epsilon: Epsilon | None = loss(unless="exact")
     exact: Annotated[bool, Field(strict=True)] = public(
-        False, "Exact", "No noise, instead of epsilon: each party then learns the other's number"
+        False, "Exact", "Open the number without noise, instead of epsilon. Each party then learns the other's number"
     )
 
 
@@ -85,7 +85,7 @@ class GaussianSettings(ReleaseSettings):
     delta: Delta | None = public(
         None,
         "Delta",
-        "Gaussian noise with this delta: the probability that epsilon fails",
+        "Delta, the probability that epsilon fails; it selects Gaussian noise. Choose it far below 1 / rows",
         none="none, epsilon always holds",
     )
 

@@ -28,32 +28,38 @@ class RulesSettings(ManyGatesSettings, TabularSettings):
     transaction: Name | None = public(
         None,
         "Baskets",
-        "Key column of the baskets: sets and counts are then of baskets, not of rows",
-        none="each row by itself",
+        "Column that names the basket of a row. Sets and counts are then of baskets, not of rows",
+        none="each row is a basket",
     )
-    support: Share = public(0.1, "Support", "Share of all rows that a frequent set needs")
-    confidence: Share = public(0.8, "Confidence", "Confidence: share of a rule's rows that must agree with it")
+    support: Share = public(0.1, "Support", "Minimum support: share of all rows that must have a set of values")
+    confidence: Share = public(
+        0.8,
+        "Confidence",
+        "Minimum confidence: share of the rows that meet a rule's condition and must have its conclusion too",
+    )
     lift: Annotated[float, Field(strict=True, ge=0, le=1000, allow_inf_nan=False)] = public(
-        1.0, "Lift", "Minimum lift: how much more often than all rows they agree; 0 = any"
+        1.0, "Lift", "Minimum lift: a rule's confidence divided by the share of all rows with its conclusion; 0 = any"
     )
-    max_length: Annotated[int, Field(strict=True, ge=2, le=8)] = public(4, "Longest", "Longest item set")
+    max_length: Annotated[int, Field(strict=True, ge=2, le=8)] = public(
+        4, "Longest", "Maximum number of values in a set"
+    )
     most: Annotated[int, Field(strict=True, ge=1, le=MOST_CANDIDATES)] | None = public(
         None,
         "Most candidates",
-        "Stop before deciding on more sets of a length, or more rules; bounds the cost",
+        "Maximum number of candidate sets of one length, and of rules. The run stops before it exceeds this number",
         none=f"{MOST_CANDIDATES:,}",
         advanced=True,
     )
-    most_bytes: MostBytes | None = most_bytes_field("a length of sets, or the rules,")
+    most_bytes: MostBytes | None = most_bytes_field("the next length of sets, or the rules")
     k: Annotated[int, Field(strict=True, ge=1, le=1_000_000)] = public(
         5,
         "Least rows",
-        "Minimum rows of an opened set; for people, multiplied by at_most",
+        "Minimum rows of a set that is opened. With at_most N, the minimum is k x N rows",
     )
     epsilon: Epsilon | None = public(
         None,
         "Epsilon",
-        "Choose and count the most frequent sets with noise; rules follow from the counts",
+        "Epsilon, the privacy loss of a row. The most frequent sets are chosen and counted with noise",
         none="yes or no for each set and rule, no numbers",
     )
     first: Annotated[int, Field(strict=True, ge=1, le=200)] | None = public(
@@ -62,7 +68,11 @@ class RulesSettings(ManyGatesSettings, TabularSettings):
     missing: Missing = missing_values("in the columns")
     adjacency: Adjacency = neighbours()
     show: Literal["non-redundant", "maximal", "all"] = public(
-        "non-redundant", "Shown", "Rules to show: without redundant ones, of maximal sets only, or all", advanced=True
+        "non-redundant",
+        "Shown",
+        "Rules to show. non-redundant omits rules that follow from others; maximal shows only "
+        "rules of the largest sets",
+        advanced=True,
     )
     max_rows: RowBound = row_bound()
     at_most: AtMost | None = of_people()

@@ -43,12 +43,12 @@ class AmountSettings(BooleanSettings):
 
     value: Count | None = private("Own number", "Your number, private", metavar="NUMBER")
     bits: Annotated[int, Field(strict=True, ge=1, le=64)] = public(
-        32, "Width in bits", "Width of both numbers in bits, public"
+        32, "Width in bits", "Number of bits of both numbers, public. 32 bits hold numbers up to 4,294,967,295"
     )
     of: str | None = public(
         None,
         "What is counted",
-        f"Count each party's rows: {ROWS!r} for all, or COLUMN=VALUE",
+        f"Compare numbers of rows: {ROWS!r} = all rows of each party, COLUMN=VALUE = rows with this value",
         none="a number that each operator types",
         node=True,
     )
@@ -56,9 +56,11 @@ class AmountSettings(BooleanSettings):
 
 
 class BatchExtra(Settings):
-    """Number of simultaneous questions, for an estimate."""
+    """Number of questions that are computed at once, for an estimate."""
 
-    batch: Annotated[int, Field(strict=True, ge=1, le=1 << 24)] = public(1, "Batch", "Number of simultaneous questions")
+    batch: Annotated[int, Field(strict=True, ge=1, le=1 << 24)] = public(
+        1, "Batch", "Number of questions that are computed at once"
+    )
 
 
 class Batched(Kind):

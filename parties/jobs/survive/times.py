@@ -36,7 +36,10 @@ class TimesSettings(BooleanSettings, TabularSettings):
     time: Name | None = public(None, "Time", "Column of the time to the event or to the end of follow-up", column=True)
     event: Name | None = public(None, "Event", "Column that marks whether the event happened", column=True)
     event_value: Name | None = public(
-        None, "Value of an event", "Value of rows with the event; rows with the other value are censored", none="yes"
+        None,
+        "Value of an event",
+        "Value that marks the event. Rows with the other value are censored: follow-up ended without the event",
+        none="yes",
     )
 
 

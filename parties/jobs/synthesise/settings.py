@@ -32,16 +32,23 @@ class SynthesiseSettings(ManyGatesSettings, NoisySettings):
     select: Literal["aim", "mst"] = public(
         "aim",
         "Selection",
-        "Choice of marginals: aim improves a model step by step, mst joins columns to a tree",
+        "Which column sets are counted. aim improves a model step by step. mst joins the columns to a tree",
         advanced=True,
     )
-    ways: Ways = public(2, "Ways", "Number of columns that AIM preserves together: 1, 2 or 3")
+    ways: Ways = public(2, "Ways", "Number of columns whose joint distribution AIM preserves: 1, 2 or 3")
     generator: Literal["graphical", "relaxed"] = public(
         "graphical",
         "Generator",
-        "Makes rows from the marginals: a graphical model, or relaxed projection",
+        "How rows are made from the noisy counts: by a graphical model, or by relaxed projection",
         advanced=True,
     )
-    model_cells: Cells = public(MOST_CELLS, "Model", "Maximum number of cells of AIM's model", advanced=True)
-    rows: RowCount | None = public(None, "Rows", "Number of synthetic rows", none="as many as there seem to be")
+    model_cells: Cells = public(
+        MOST_CELLS,
+        "Model",
+        "With select aim: maximum number of cells of the model. A larger model takes more memory",
+        advanced=True,
+    )
+    rows: RowCount | None = public(
+        None, "Rows", "Number of synthetic rows", none="as many as both parties have, by the noisy counts"
+    )
     csv: LocalPath | None = output("Write the synthetic rows as CSV.")

@@ -42,14 +42,15 @@ def splits(default: Splits | None, left_out: str = "") -> AnyField:
     return public(
         default,
         "Splits",
-        "multiway = a branch per value; binary = two; ordered = binary for numbers and dates only",
+        "Branches of a node. multiway: one per value. binary: two. ordered: two for numbers "
+        "and dates, else one per value",
         left_out=left_out,
         advanced=True,
     )
 
 
 MOST_SHARDS = 64  # processes of a party
-WORTH = "Make a leaf where no split is worth it: description length, chi-square, or errors"
+WORTH = "Test by which a node without a worthy split becomes a leaf: mdl (description length), chi2 or pessimistic"
 
 
 class ExactSettings(TabularSettings):
@@ -60,11 +61,14 @@ class ExactSettings(TabularSettings):
         None, "Columns", "Columns to predict from, separated by commas", none="all of the schema", column=True
     )
     tolerance: Annotated[float, Field(strict=True, gt=0, le=1, allow_inf_nan=False)] = public(
-        0.001, "Tolerance", "delta of ID3-delta: splits this near the best entropy count as equally good", advanced=True
+        0.001,
+        "Tolerance",
+        "Splits whose entropy is within this distance of the best count as equally good (delta of ID3-delta)",
+        advanced=True,
     )
     criterion: Criterion = criterion("entropy")
     min_rows: Count = public(
-        0, "Fewest rows", "Nodes with at most this many rows of both parties become leaves", advanced=True
+        0, "Fewest rows", "A node with at most this number of rows of both parties becomes a leaf", advanced=True
     )
     max_depth: Count | None = public(
         None,
@@ -80,26 +84,30 @@ class ExactSettings(TabularSettings):
     weights: Annotated[tuple[Name, ...], Field(min_length=1)] | None = public(
         None,
         "Weights",
-        "Weights of classes, CLASS:TIMES: each row of the class counts TIMES",
+        "Weight of each class, as CLASS:TIMES. Each row of the class counts TIMES",
         none="every row counts once",
         advanced=True,
     )
     shards: Annotated[int, Field(strict=True, ge=1, le=MOST_SHARDS)] | None = public(
-        None, "Shards", "Processes of each party at once, each with its own connection", none="one", advanced=True
+        None,
+        "Shards",
+        "Number of parallel processes of each party, each with its own connection. More processes use more cores",
+        none="one",
+        advanced=True,
     )
-    most_bytes: MostBytes | None = most_bytes_field("a level of the tree")
+    most_bytes: MostBytes | None = most_bytes_field("the next level of the tree")
     plain: Annotated[bool, Field(strict=True)] = public(
         False, "Plain", "ID3 of Lindell and Pinkas, no minimum per leaf: a leaf may describe one person"
     )
     k: models.K | None = models.fewest_rows(
-        None, "a leaf has at least k rows, or none", left_out="5; with plain or epsilon none"
+        None, "each leaf has at least k rows, or no row", left_out="5; with plain or epsilon none"
     )
-    l: models.L = models.diverse("the rows of a leaf have at least l classes")  # noqa: E741
+    l: models.L = models.diverse("the rows of a leaf have at least l classes; 1 = no rule")  # noqa: E741
     diversity: models.Diversity = models.diversity("classes")
-    t: models.T = models.close("largest distance of a leaf's classes from those of all rows")
+    t: models.T = models.close("maximum distance between the class shares of a leaf and those of all rows; 1 = no rule")
     distance: models.Distance = models.distance("classes")
     against: models.Against = models.against(
-        "k, l and t hold for each party's rows, k and l for both too", "for both only"
+        "k, l and t hold for each party's rows, and k and l for both together", "only for both together"
     )
 
     @model_validator(mode="after")
@@ -114,37 +122,43 @@ class Id3Settings(ExactSettings):
     """Settings of `smc id3`."""
 
     prune: Literal["off", "mdl", "chi2", "pessimistic", "holdout"] = public(  # type: ignore[assignment]
-        "off", "Pruning", "Make a leaf where no split is worth it, by this test; holdout prunes the opened tree"
+        "off", "Pruning", "Test by which a node becomes a leaf if no split is worth it. holdout prunes the opened tree"
     )
     holdout: Annotated[float, Field(strict=True, gt=0, lt=1, allow_inf_nan=False)] = public(
         0.3, "Held out", "With prune holdout: share of each party's rows kept for pruning", advanced=True
     )
     epsilon: Epsilon | None = public(
-        None, "Epsilon", "Differential privacy of each row: every choice is made with noise", none="no noise"
+        None,
+        "Epsilon",
+        "Epsilon, the privacy loss of a row. All choices have noise; a smaller epsilon means more noise",
+        none="no noise",
     )
     support_epsilon: Annotated[Epsilon, Field(le=MOST_EPSILON)] | None = public(
         None,
         "Leaf counts' epsilon",
-        "Without epsilon: count the rows of each leaf by class, with noise of this epsilon",
+        "Without epsilon: also open the rows of each leaf by class, with noise of this epsilon",
         none="they are not counted",
         advanced=True,
     )
     adjacency: Adjacency = public(
-        "add-remove", "Neighbours", "Neighbouring tables: one row added or removed, or one row replaced", advanced=True
+        "add-remove",
+        "Neighbours",
+        "Difference that the noise hides: a row added or removed, or a row replaced",
+        advanced=True,
     )
     quality: Literal["max", "gini", "entropy"] = public(
         "max",
         "Quality",
-        "With epsilon: split quality; max = rows the majorities get right, the cheapest",
+        "With epsilon: measure of a split. max = number of rows in the majority class of their branch; it costs least",
         advanced=True,
     )
     stop: Literal["on", "off"] = public(
-        "on", "Stop", "With epsilon: allow a node to become a leaf early", advanced=True
+        "on", "Stop", "With epsilon: allow a node to become a leaf before the maximum depth", advanced=True
     )
     leaf_epsilon: Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)] | None = public(
         None,
         "Leaves' epsilon",
-        "Part of epsilon spent on the classes of the leaves",
+        "Part of epsilon that is spent on the classes of the leaves",
         none="as much as a level",
         advanced=True,
     )
@@ -166,7 +180,7 @@ class ForestSettings(ExactSettings):
     attributes: Annotated[int, Field(strict=True, ge=1, le=10_000)] | None = public(
         None,
         "Attributes a node",
-        "Splits that each node chooses from, drawn at random for each node",
+        "Number of candidate splits for each node, drawn at random. With fewer, the trees differ more",
         none="the square root of all, rounded up",
         advanced=True,
     )

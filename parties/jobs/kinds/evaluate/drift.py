@@ -40,8 +40,8 @@ class DriftSettings(DecisionSettings):
 class Drift(Release):
     """Test whether the tables of the two parties differ, column by column. Both learn yes or no for each, exactly.
 
-    The test is chi-square, of homogeneity of party by value, also for scores. Only one bit for each column is
-    opened.
+    For each column, a chi-square test of homogeneity compares the distributions of its values in the two tables.
+    A column of scores is compared in the same way. Only one bit for each column is opened.
     """
 
     name = "evaluate drift"

@@ -35,7 +35,7 @@ class ReportSettings(TargetSettings, DrawnSettings):
         column=True,
     )
     cutoff: Annotated[float, Field(strict=True, ge=0, le=1)] = public(
-        0.5, "Cutoff", "Scores from here on count as positive, rounded up to the next bin"
+        0.5, "Cutoff", "Lowest score that counts as positive, rounded up to the start of a bin"
     )
 
 

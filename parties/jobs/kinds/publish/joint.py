@@ -33,9 +33,12 @@ class JointSettings(RecodedSettings):
     """`smc publish joint`."""
 
     score: Literal["balance", "ncp"] = public(
-        "balance", "Score", "Cut where rows divide evenly, or where the certainty penalty is smallest", advanced=True
+        "balance",
+        "Score",
+        "How a class is cut: balance = into parts of similar size; ncp = least information loss (certainty penalty)",
+        advanced=True,
     )
-    most_bytes: MostBytes | None = most_bytes_field("a level of classes")
+    most_bytes: MostBytes | None = most_bytes_field("the next level of classes")
 
 
 class PublishJoint(Recoded, StoppingKind):

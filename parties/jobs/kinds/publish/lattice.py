@@ -48,12 +48,12 @@ class LatticeSettings(RecodedSettings):
     max_suppressed_rows: Count = public(
         0,
         "Left out",
-        "Maximum rows left out, of both parties, to keep the rules",
+        "Maximum number of rows of both parties that may be left out so that k, l and t hold",
     )
     max_classes: Annotated[int, Field(strict=True, ge=1, le=1 << 24)] = public(
         MAX_CLASSES,
         "Possible classes",
-        "With against public: skip levels with more possible classes than this",
+        "With against public: levels with more possible classes than this are not tried",
         advanced=True,
     )
 

@@ -69,8 +69,8 @@ WAYS = {
 class RegressJoint(BySchema, RunsAlone):
     """Learn a linear classifier from the rows of both parties. Both learn its weights, found with noise.
 
-    By gradient descent, each party sums the gradients of its own rows. Both learn the sums of the two, with
-    noise.
+    In each step of gradient descent, each party sums the gradients of its own rows. Both learn the sum of the two
+    sums, with noise. The next step follows from it.
     """
 
     name = "regress joint"

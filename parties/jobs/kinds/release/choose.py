@@ -48,16 +48,20 @@ class ChooseSettings(ChoiceSettings):
     scores: Text | None = public(
         None,
         "Scores",
-        "Score per candidate and value: 'old: low=1, high=-2; new: high=3'",
+        "Score of each candidate for each value of the column: 'old: low=1, high=-2; new: high=3'",
         none="none",
     )
     prices: Text | None = public(
-        None, "Prices", "Instead of scores: prices; a row pays each price up to its number", none="none"
+        None,
+        "Prices",
+        "Instead of scores: prices as candidates. A row pays a price if its number is at least the price",
+        none="none",
     )
     utility: Text | None = public(
         None,
         "Utility",
-        "Instead of scores and prices: 'early: 2 if age = young; 0.5 * visits | late: 1'",
+        "Instead of scores and prices, a row's utility of each candidate: 'early: 2 if age = "
+        "young; 0.5 * visits | late: 1'",
         none="none",
     )
 
@@ -66,7 +70,7 @@ class Choose(Release):
     """Choose the candidate that is best for the rows of both parties, by public scores of their values. Both learn
     its name.
 
-    The choice has noise: better candidates are likelier. No score is opened. Groups (--by) cost nothing more.
+    The choice has noise: better candidates are likelier. No score is opened. Groups (--by) cost no further epsilon.
     """
 
     name = "release choose"

@@ -54,7 +54,7 @@ class CorrelationSettings(GroupSettings, DrawnSettings):
 class Correlation(Release):
     """Correlate two columns of numbers over the rows of both parties. Both learn Pearson's correlation, with noise.
 
-    It follows from nine noisy sums that share epsilon. Groups (--by) cost nothing more. Rows with a missing
+    It follows from nine noisy sums that share epsilon. Groups (--by) cost no further epsilon. Rows with a missing
     number do not count. A column with two values that are not numbers counts as 0 and 1, in the order of the
     schema.
     """

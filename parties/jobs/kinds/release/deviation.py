@@ -38,7 +38,7 @@ EACH = 1 - (1 - CONFIDENCE) / 3  # confidence of each noise, so that all three h
 class Deviation(Release):
     """Find the standard deviation and the mean of a column of numbers over the rows of both parties, with noise.
 
-    They follow from three noisy sums that share epsilon. Groups (--by) cost nothing more. Missing values do not
+    They follow from three noisy sums that share epsilon. Groups (--by) cost no further epsilon. Missing values do not
     count. It is the deviation of these rows: the sum of squares is divided by their number.
     """
 

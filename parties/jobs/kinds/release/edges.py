@@ -53,7 +53,9 @@ class EdgesSettings(ReleaseSettings):
         10, "Parts", "Number of equal parts: 10 = deciles, 4 = quartiles"
     )
     groups: Annotated[int, Field(strict=True, ge=2, le=4096)] = public(
-        200, "Groups", "Number of groups of neighbouring numbers; each group starts at an edge"
+        200,
+        "Groups",
+        "Number of groups of neighbouring numbers that are counted. An edge is always the start of a group",
     )
 
 

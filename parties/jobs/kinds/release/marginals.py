@@ -31,8 +31,8 @@ class MarginalsSettings(columns.SetSettings):
     sets: Annotated[str, Field(max_length=20_000)] | None = public(
         None,
         "Marginals",
-        "Columns counted together, separated by commas",
-        none="every one of so many columns",
+        "Columns that are counted together, separated by commas",
+        none="every set of this size",
         joined="; ",
     )
 

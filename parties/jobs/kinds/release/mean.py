@@ -33,7 +33,7 @@ class Mean(Release):
     """Find the mean of a column of numbers over the rows of both parties. Both learn it, with noise.
 
     Two noisy sums are opened: the distances of the numbers from the column's lower public bound, and from the
-    upper one. Groups (--by) cost nothing more. Missing values do not count.
+    upper one. Groups (--by) cost no further epsilon. Missing values do not count.
     """
 
     name = "release mean"

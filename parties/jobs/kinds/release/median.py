@@ -26,8 +26,8 @@ class MedianSettings(ChoiceSettings, RoundedSettings):
 class Median(Release):
     """Find the median of a column of numbers over the rows of both parties. Both learn one of its public values.
 
-    The exponential mechanism, in its best form, chooses the value: values near the middle of all rows are
-    likelier. No count of rows is opened. Groups (--by) cost nothing more. Missing values do not count.
+    The exponential mechanism chooses the value: values near the middle of all rows are likelier. No count of
+    rows is opened. Groups (--by) cost no further epsilon. Missing values do not count.
     """
 
     name = "release median"

@@ -38,7 +38,7 @@ class NaiveBayesSettings(GaussianSettings):
     delta: Annotated[float, Field(strict=True, ge=0, lt=1, allow_inf_nan=False)] | None = public(
         None,
         "Delta",
-        "Gaussian noise with this delta: the probability that epsilon fails; 0 = no delta",
+        "Delta, the probability that epsilon fails; it selects Gaussian noise. 0 = never fails, Laplace noise",
         none="a thousandth of one over all rows, or less, if many columns halve their noise by it; else none",
     )
 

@@ -30,7 +30,10 @@ class TableSettings(DrawnSettings):
         None, "Columns", "Columns whose combinations are counted, separated by commas", column=True
     )
     within: Columns | None = public(
-        None, "Percent within", "Show percentages within each value of these columns of by", none="of all rows"
+        None,
+        "Percent within",
+        "Some of the columns by. Percentages are then shares of the rows with equal values in these columns",
+        none="of all rows",
     )
 
 

@@ -39,7 +39,7 @@ class Top(Release):
     """Find the most frequent values of a column in the rows of both parties. Both learn them, in order.
 
     No number is opened. All places share epsilon: noise of scale K / epsilon for the first K, or (K + 1) /
-    epsilon if neighbouring tables differ by a replaced row. Groups (--by) cost nothing more.
+    epsilon if neighbouring tables differ by a replaced row. Groups (--by) cost no further epsilon.
     """
 
     name = "release top"

@@ -42,13 +42,16 @@ class TrianglesSettings(GaussianSettings):
     delta: Delta | None = public(
         None,
         "Delta",
-        "Also opens an interval, with this delta: the probability that epsilon fails",
+        "Delta, the probability that epsilon fails. With it the result has an interval",
         none="none, epsilon always holds",
     )
     gives_no_row_away: ClassVar[bool] = True  # of a bound too small by k: delta e^(-(k - 1) epsilon / 2)
     usual: ClassVar[str] = "gmw"
     ot: OTKind = public(
-        "ferret", "Oblivious transfer", "Kind of oblivious transfer; ferret sends the fewest bytes here", advanced=True
+        "ferret",
+        "Oblivious transfer",
+        "Oblivious transfer, a building block of the engine. ferret sends the fewest bytes here",
+        advanced=True,
     )
 
 

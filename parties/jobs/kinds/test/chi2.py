@@ -29,8 +29,8 @@ class Chi2(Significance):
     """Test whether two columns depend on each other in the rows of both parties, or only by chance. Both learn yes
     or no.
 
-    The test is Pearson's chi-square. A value without a row at either party counts for nothing, as if the schema
-    did not have it.
+    The test is Pearson's chi-square. A value that no row of either party has is left out of the test, as if the
+    schema did not have it.
     """
 
     name, Settings = "test chi2", Chi2Settings
