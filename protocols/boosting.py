@@ -86,7 +86,7 @@ class Gains:
         return min(WIDTH - most.bit_length(), FINE)
 
     def units(self, amount: float) -> int:
-        """Return an amount of curvature in the units of sums."""
+        """Return an amount of curvature (a sum of second derivatives) in the fixed-point unit, rounded up."""
         return math.ceil(amount * (1 << self.point))
 
     def rounded(self, sums: Indices) -> Indices:

@@ -181,11 +181,11 @@ def typical_cells(problem: Problem) -> int:
 
 
 def counted_typically(problem: Problem, largest: int) -> int:
-    """Return the number of entropy counts that `typical` goes through.
+    """Return the number of entropy evaluations that `typical` counts.
 
     Args:
         problem: The public parameters.
-        largest: Number of entropy counts above which `typical` counts in parts.
+        largest: Number of entropy evaluations above which `typical` counts in parts.
     """
     each = sum(problem.compared) * (problem.classes + 1)
     levels = 1 + (len(problem.domains) if problem.edges is None else _depth(problem))

@@ -161,7 +161,7 @@ class RowCounts:
         self._numbers = None if numbers is None else numbers.astype(np.int64)
 
     def level(self, tree: Tree, attributes: bool) -> LevelCounts:
-        """Count own rows in the open nodes; see `Counts.level`.
+        """Count own rows at the open nodes of a tree, by class and by attribute values; see `Counts.level`.
 
         Args:
             tree: The tree so far; public.

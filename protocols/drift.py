@@ -39,7 +39,7 @@ QUANTILE_BITS = 16
 
 
 def check_rows(max_rows: int) -> None:
-    """Raise InputError if fractions of counts up to this bound do not fit a word."""
+    """Raise InputError if the test's fractions do not fit a 64-bit word for tables of up to `max_rows` rows."""
     if _whole(max_rows) + 1 > MAX_WIDTH:
         raise InputError("max_rows: fractions of so many rows do not fit 64 bits: at most 16,777,215")
 

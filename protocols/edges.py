@@ -41,7 +41,9 @@ Runs = tuple[Run, ...]
 
 @lru_cache(maxsize=1 << 14)  # many nodes of a level have equal arguments
 def remaining(runs: Runs, left: tuple[int, ...], question: int, answer: int) -> tuple[int, ...]:
-    """Return the remaining questions that still divide the rows with this answer.
+    """Return the questions that can still divide the rows at a child of a node.
+
+    A question is an edge: does the row's value lie below it?
 
     Args:
         runs: The questions of each ordered column; public.

@@ -328,7 +328,9 @@ def _all_rows(engine: Engine, problem: Problem, whole: Indices, b: int, factor: 
 
 
 def least_entropy(problem: Problem, precision: Precision) -> int:
-    """Return ln l + 2 e in units of the logarithm's last bit, rounded up.
+    """Return the least entropy that entropy l-diversity allows, ln l + 2 e, in units of the logarithm's last bit.
+
+    It is rounded up.
 
     Args:
         problem: The public parameters; its rules give l.

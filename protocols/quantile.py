@@ -31,7 +31,7 @@ PARTS = 16
 
 
 def rounds(places: int) -> int:
-    """Return the number of rounds of thresholds for a grid of `places` places."""
+    """Return the number of rounds of the search for a quantile among `places` candidate values."""
     count = 0
     while places > 1:
         count, places = count + 1, -(-places // PARTS)

@@ -119,7 +119,7 @@ class Rules:
         return Fraction(str(self.t)).as_integer_ratio()
 
     def largest(self, classes: int, rows: int) -> int:
-        """Return an upper bound on the absolute value of the numbers that decide t.
+        """Return an upper bound on the absolute value of the numbers that the decision on t-closeness compares.
 
         Args:
             classes: Number of classes.

@@ -68,11 +68,11 @@ DEGREES = (*range(1, 13), 14, 16, 18, 20, 25, 30, 40, 60, 100, 200, 1000)
 
 
 def fraction_bits(rows: int, columns: int, bound: int) -> int:
-    """Return F, the fraction bits of a quotient.
+    """Return the number F of fraction bits of each quotient in the chi-square statistic.
 
     Args:
-        rows: Number of rows of the table.
-        columns: Number of columns of the table.
+        rows: Number of rows of the contingency table.
+        columns: Number of columns of the contingency table.
         bound: Upper bound on the rows of data of a party.
     """
     return (2 * bound * rows * (columns + 1) * ERROR.denominator // ERROR.numerator).bit_length()

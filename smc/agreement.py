@@ -79,13 +79,13 @@ class Agreement:
         return b"".join(chain.digest()[:size] for chain, (_, size) in zip(self._chains, CHAINS, strict=True))
 
     def agreed(self) -> None:
-        """Note that the peer's digest equals ours."""
+        """Record that the peer's digest of all notes equals this party's."""
         self.is_heard = True
         self._has_same_code = self._holds_code
         self._recent.clear()
 
     def masked(self, share: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """XOR a share with bits that only a party with the same notes can draw."""
+        """Return a share XORed with bits that only a party with equal notes can compute."""
         key = b"".join(chain.digest() for chain in self._chains)
         return share ^ np.frombuffer(hashlib.shake_256(key).digest(share.size), dtype=np.uint8).reshape(share.shape)
 

@@ -98,7 +98,7 @@ class _Message:
 
 
 class MemoryChannel(Channel):
-    """One end of an in-process pair: two bounded queues and a deadline."""
+    """One end of a channel between two threads of a process. Receiving fails after a deadline."""
 
     def __init__(
         self,

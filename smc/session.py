@@ -56,7 +56,7 @@ class AnnouncedOpenings(Openings):
 
     @override
     def open(self, session: Session, share: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Open bits after both announcements; `ready` may replace the share."""
+        """Open bits after both parties have announced their shares; `ready` may replace the share first."""
         share = self.ready(share)
         session.send("ready", np.ones(1, dtype=np.uint8))
         session.receive("ready", np.uint8, (1,))
@@ -136,7 +136,9 @@ class Session:
             yield cost
 
     def note(self, step: str, content: Callable[[], bytes] | None = None, **sizes: Size) -> None:
-        """Add a step of the computed function: both parties must note equal steps, see `smc.agreement`.
+        """Add a step to this party's description of the computed function.
+
+        Both parties must add equal steps. Their digests are compared before anything is opened, see `smc.agreement`.
 
         Args:
             step: The name of the step.

@@ -243,7 +243,7 @@ class Report:
             self.note(f"written: {', '.join(names)}")
 
     def save(self, path: Path | None) -> None:
-        """Write the document as JSON to a file, if a path is passed."""
+        """Write the document as JSON to a file; do nothing without a path."""
         if path is not None:
             files.write_json(path, self.data)
 

@@ -109,7 +109,7 @@ def visible(text: str) -> str:
 
 
 def is_marked(text: str) -> bool:
-    """Return whether `visible` marks anything in a text but line breaks."""
+    """Return whether `visible` would escape a character of a text other than a line break."""
     lines = unicodedata.normalize("NFC", " ".join(text.splitlines()))
     return visible(lines) != lines
 

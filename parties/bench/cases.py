@@ -82,7 +82,7 @@ class Case:
         return forecast(lambda engine: count(engine, self.batch), self.profile)
 
     def play(self, engine: Engine) -> Result:
-        """Run this party's side once."""
+        """Run this party's side of the case once."""
         return self.workload.play(engine, self.batch)
 
     def check(self, result: Result) -> None:
@@ -125,7 +125,12 @@ def _majority_is_right(result: Result, batch: int) -> bool:
 
 @lru_cache
 def multiplication(width: int, form: Form) -> Netlist:
-    """Return the product of two integers, cut to their width."""
+    """Return the circuit of the product of two integers, cut to their width.
+
+    Args:
+        width: Bits of an integer.
+        form: Form of the circuit: few gates or few levels.
+    """
     builder = Builder(form)
     builder.output(multiply(builder.input(width), builder.input(width), width))
     return builder.build()

@@ -9,9 +9,13 @@ WIDTH = 120  # characters of a line with a whole object
 
 
 def json_rows(document: Any, indent: str = "") -> str:
-    """Return the document as JSON: each field of an object on lines of its own, each element of a list on one line.
+    """Return a document as JSON: each field of an object on lines of its own, each element of a list on one line.
 
     Objects and lists of plain values that fit in `WIDTH` characters stay on one line.
+
+    Args:
+        document: The document.
+        indent: Spaces before each line.
     """
     line = json.dumps(document)
     deeper = indent + " "

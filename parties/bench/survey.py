@@ -106,6 +106,6 @@ def write(document: Document, directory: Path) -> list[Path]:
 
 
 def prepare(directory: Path) -> None:
-    """Make the directory and check that it is writable, before minutes are spent on results for it."""
+    """Make the output directory and check that it is writable, before the measurement takes minutes."""
     files.make_directory(directory)
     files.ensure_writable(directory / "bench.json")

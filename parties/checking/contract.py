@@ -181,7 +181,7 @@ def charge_problems(task: Any, promise: Mapping[str, Any]) -> list[str]:
 
 
 def consent_problems(task: Any, promise: Mapping[str, Any]) -> list[str]:
-    """Return omissions and errors of the consent sentences: epsilon, delta and the protected unit.
+    """Return the errors in a job's consent sentences about epsilon, delta and the protected unit, one text each.
 
     Args:
         task: The job.
@@ -367,7 +367,7 @@ class Replayed(Channel):
 
 
 class TinyInputs(Inputs):
-    """Inputs of a party with a few rows in memory."""
+    """Inputs of a party for a check: a table of a few rows in memory."""
 
     def __init__(self, task: Any, rows: Rows) -> None:
         super().__init__(secret=SECRET)

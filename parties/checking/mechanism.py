@@ -26,7 +26,7 @@ ERROR = 1e-9  # default probability that a kept promise is called broken
 
 @dataclass(frozen=True)
 class Mechanism:
-    """A mechanism on two neighbouring tables, and its promise."""
+    """Mechanism under test, with two neighbouring tables and its privacy guarantee."""
 
     name: str
     tables: str  # description of the two neighbours

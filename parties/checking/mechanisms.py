@@ -128,7 +128,10 @@ def tree_entropy(promise: Promise) -> Mechanism:
 
 
 def propose(promise: Promise) -> Mechanism:
-    """Return a median by propose-test-release, at a delta that samples can show, as in the two that follow."""
+    """Return the test case of a median by propose-test-release.
+
+    Its delta is large enough that samples can show a failure, as in the next two cases.
+    """
     return sensitivity.propose(promise.epsilon, exact(SEEN))
 
 

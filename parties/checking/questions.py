@@ -90,7 +90,7 @@ def naive_bayes(promise: Promise) -> Mechanism:
 
 
 def mean(promise: Promise) -> Mechanism:
-    """Return means of two groups of numbers from 0 to 2, from the distances to their bounds."""
+    """Return the test case of the means of two groups of numbers from 0 to 2, from the distances to their bounds."""
     task = _task(Mean, promise, _schema(g=2, x=3), column="x", by=("g",))
     tables = _neighbours((0, 2), (1, 2), promise)
     return _mechanism("mean", tables, promise, sums(task.query.parts, wholes(task, tables), evidence.of_laplace))
@@ -128,7 +128,7 @@ def rounds(promise: Promise) -> Mechanism:
 
 
 def joint_table(promise: Promise) -> Mechanism:
-    """Return the numbers of a joint table without hidden cells: a row is in a cell and in the total."""
+    """Return the test case of a joint table without hidden cells, in which a row counts in a cell and in the total."""
     settings = {"by": "x", "epsilon": float(promise.epsilon), "adjacency": promise.adjacency}
     joint_settings = JointTableSettings.model_validate({**settings, "max_rows": 8 * MAX_ROWS})
     layout = JointTable.canonical(joint_settings, _schema(x=2)).layout
@@ -217,7 +217,10 @@ def sums(parts: Sequence[Part], whole: Sequence[Numbers], judged: Judged) -> Cal
 
 
 def weighted(parts: Sequence[Part]) -> Judged:
-    """Return the statistic for Laplace noise of several scales: each number in multiples of a 2^20th of its own."""
+    """Return a test statistic for answers with Laplace noise of several scales.
+
+    It compares the distances of each answer from both tables' true numbers, in units of 2^-20 of the answer's scale.
+    """
     scales = np.concatenate([np.full(part.numbers, float(part.noise.scale)) for part in parts if part.noise])
 
     def judged(opened: Numbers, first: Numbers, second: Numbers) -> Outcomes:

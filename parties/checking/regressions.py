@@ -50,14 +50,17 @@ WORDS = "a row of the one class, or of the other"
 
 
 def corner(epsilon: float) -> tuple[Huber, float]:
-    """Return the loss, and lambda times the rows: `CURVED` of epsilon is 2 ln(1 + c / (n lambda))."""
+    """Return the loss function, and lambda times the rows, for which the curvature takes the share `CURVED` of epsilon.
+
+    That share is 2 ln(1 + c / (n lambda)).
+    """
     ratio = math.expm1(CURVED * epsilon / 2)
     loss = Huber(1 / (1 + 2 * ratio))
     return loss, 1 / (1 - loss.h)
 
 
 def objective(promise: Promise) -> Mechanism:
-    """Return the minimiser of an objective with noise."""
+    """Return the test case of a linear model by objective perturbation."""
     epsilon = float(promise.epsilon)
     loss, regularisation = corner(epsilon)
     draw = minimisers(loss, regularisation, left_epsilon(epsilon, loss, 1, regularisation))
@@ -89,7 +92,7 @@ def output(promise: Promise) -> Mechanism:
 
 
 def noisy_minimisers(epsilon: float, regularisation: float, share: float = 1.0) -> Simulated:
-    """Return the minimiser with noise.
+    """Return a sampler of the weights of a linear model by output perturbation.
 
     Args:
         epsilon: Privacy loss.

@@ -44,7 +44,7 @@ _LONG = 3600.0  # seconds: the other party is a thread of this process
 
 @dataclass(frozen=True)
 class Learning:
-    """Parameters of a shadow model: value counts of columns and classes, number of all rows, and epsilon."""
+    """Settings of shadow models: value counts of columns and classes, number of all rows, and epsilon."""
 
     domains: tuple[int, ...]
     classes: int

@@ -187,7 +187,7 @@ class TapedEngine(ClearEngine):
 
 
 def spread(law: Any) -> float:
-    """Return the scale of a law: that of Laplace or geometric noise, or the root of a Gaussian's variance."""
+    """Return the scale of a noise distribution: of a Gaussian its standard deviation, else that of Laplace noise."""
     return float(law.scale) if hasattr(law, "scale") else math.sqrt(variance(law))
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Keys:
-    """Files of keys."""
+    """Options that name the file of keys and the master key."""
 
     master: Path = option("Master key; only you may be able to read the file.")
     keys: Path = option("File of keys, wrapped by the master key.")

@@ -103,10 +103,10 @@ class _Settings:
 
 
 def settings(make: Callable[..., Any]) -> Any:
-    """Return options as the default of a parameter that they fill together.
+    """Return the default of a parameter whose value is built from several options.
 
     Args:
-        make: the class or function whose parameters they are, and whose result the parameter gets.
+        make: A class or function. Its parameters are the options, and its result is the value of the parameter.
     """
     return _Settings(make)
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def to_onnx(model: AnyModel, asked: Mapping[str, Asked]) -> bytes:
-    """Return the model in bytes.
+    """Return a model in the ONNX format, in bytes.
 
     Args:
         model: The model.

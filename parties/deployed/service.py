@@ -83,7 +83,7 @@ class Predictor:
 
 
 def make_app(predictor: Predictor, token: str | None = None) -> Starlette:
-    """Return the service of a model.
+    """Return the web application that serves predictions of a model.
 
     Args:
         predictor: The model and its columns.

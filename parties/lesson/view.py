@@ -91,7 +91,12 @@ def watched(session: Session, view: View) -> Iterator[tuple[Session, WatchedChan
 
 
 def require_bits(number: object, width: int) -> None:
-    """Raise InputError unless an input is a whole number of `width` bits."""
+    """Raise InputError unless an input is a whole number of `width` bits.
+
+    Args:
+        number: The input.
+        width: Allowed number of bits.
+    """
     if not isinstance(number, int) or not 0 <= number < 1 << width:
         allowed = "0 or 1" if width == 1 else f"a whole number from 0 to {(1 << width) - 1}"
         raise InputError(f"the input is {number}: give {allowed}")

@@ -87,7 +87,7 @@ class Identity:
 
     @property
     def secret(self) -> bytes:
-        """Bytes that cannot be known without the key, and that stay the same as long as the party has it."""
+        """Secret bytes derived from the private key: they stay the same as long as the party has the key."""
         return self.key_pem if self.token is None else self.token.secret
 
     def require_file(self) -> None:

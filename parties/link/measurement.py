@@ -33,12 +33,22 @@ class MeteredChannel(Channel):
         self._meter = Meter()
 
     def send(self, step: str, payload: Buffer) -> None:
-        """Send and count a message, see `Channel.send`."""
+        """Send a message and count its bytes, see `Channel.send`.
+
+        Args:
+            step: Name of the protocol step.
+            payload: The message.
+        """
         self._meter.sent(memoryview(payload).nbytes)
         self._inner.send(step, payload)
 
     def receive(self, step: str, size: int) -> Buffer:
-        """Receive and count a message, see `Channel.receive`."""
+        """Return a message from the peer and count its bytes, see `Channel.receive`.
+
+        Args:
+            step: Name of the protocol step.
+            size: Expected number of bytes.
+        """
         self._meter.received(size)
         return self._inner.receive(step, size)
 

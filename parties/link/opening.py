@@ -75,10 +75,16 @@ class Link:
         return self._session
 
     def finish(self, digest: bytes = b"") -> None:
-        """Exchange goodbyes, once: then both parties have everything. Raise LinkError if the peer's is late.
+        """Exchange goodbyes, so that both parties know that the other has everything. A second call does nothing.
 
-        `digest` is that of the common result; if the parties' digests differ, raise ProtocolError at both. A peer that
-        receives ours first could repeat it, whatever its own result: party 0's goes first.
+        A peer that receives our goodbye first could repeat its digest, whatever its own result. So party 0 sends first.
+
+        Args:
+            digest: Digest of the common result.
+
+        Raises:
+            LinkError: The peer's goodbye is late.
+            ProtocolError: The digests of the parties differ; both parties raise it.
         """
         if not self._finished:
             self._finished = True

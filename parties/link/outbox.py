@@ -49,7 +49,7 @@ class Outbox:
         self.last_taken = time.monotonic()  # time at which gRPC last took a frame: progress, seen from this side
 
     def send_by(self, send: Send) -> None:
-        """Send every further frame by `send`."""
+        """Pass every further frame to `send`, instead of letting gRPC take it."""
         self._send = send
 
     def admit(self, timeout: float) -> None:

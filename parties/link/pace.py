@@ -31,7 +31,7 @@ def own_pace() -> int:
 
 
 def own_pace_of(ot: str) -> int:
-    """Return this machine's pace of protocols with a kind of OT: of RSA for "trapdoor", else of hashing."""
+    """Return the speed of this machine for protocols with a kind of OT: of RSA for "trapdoor", else of hashing."""
     from smc.counting.rates import TRAPDOOR_SECONDS  # loads numpy
 
     return _kept("pace-rsa", lambda: _rsa_seconds() / TRAPDOOR_SECONDS["sender"]) if ot == "trapdoor" else own_pace()
@@ -59,7 +59,11 @@ def _kept(what: str, measured: Callable[[], float]) -> int:
 
 
 def rounded(times: float) -> int:
-    """Return a factor of the usual machine's time as a pace: to half octaves, between the bounds."""
+    """Return a machine's pace in the unit of the handshake, rounded to a power of the square root of 2, within bounds.
+
+    Args:
+        times: Time of this machine divided by the time of the usual machine.
+    """
     exponent = round(2 * math.log2(max(times, 1e-9))) / 2
     return min(MOST, max(LEAST, round(USUAL * 2**exponent)))
 

@@ -32,7 +32,7 @@ class Watchdog:
         self._since = time.monotonic()
 
     def disarm(self) -> None:
-        """End the wait."""
+        """Stop watching: the wait that was armed is over."""
         self._since = math.inf
 
     def stop(self) -> None:

@@ -37,7 +37,7 @@ class Slope:
         return self.weight * (min(max(x, self.least), self.greatest) - self.middle)
 
     def read(self, text: str) -> Sequence[float]:
-        """Return the addition of a cell. Raise ValueError if it is not a number."""
+        """Return the addend of a cell to the score. Raise ValueError if the cell is not a number."""
         return (0.0 if text == MISSING else self.added(number(text)),)
 
 

@@ -54,8 +54,11 @@ class Rules:
         return [(conditions, then) for conditions, then in both]
 
     def fire(self, rows: Columns) -> Marks:
-        """Return whether a row meets a rule's conditions, bool[rows, rules]. Raise InputError if a column is
-        missing."""
+        """Return for each row the rules whose conditions it meets, bool[rows, rules].
+
+        Raises:
+            InputError: A column is missing.
+        """
         return self._have(rows, [conditions for conditions, _ in self.rules])
 
     def hold(self, rows: Columns) -> Marks:

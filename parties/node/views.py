@@ -105,14 +105,28 @@ class ViewCache:
         return cached[2] if cached is not None and cached[0] is record and cached[1] == state else None
 
     def put(self, record: Record, state: State, view: JobView) -> None:
-        """Cache a view in place of the job's last one."""
+        """Cache the view of a job in place of its last one.
+
+        Args:
+            record: The job as stored.
+            state: Its present state.
+            view: The view of both.
+        """
         if len(self._cached) >= MOST_KEPT:
             self._cached.clear()
         self._cached[record.id] = record, state, view
 
 
 def job_result(record: Record, state: State) -> JobResult:
-    """Return the result of a job. Raise InputError if it is not done."""
+    """Return the result of a job.
+
+    Args:
+        record: The job as stored.
+        state: Its present state.
+
+    Raises:
+        InputError: The job is not done.
+    """
     if state != "done":
         raise InputError(f"job {record.id[:8]} has no result: it is {state}; smc show {record.id[:8]} says more")
     ours, theirs = record.ours.signed, record.theirs.signed if record.theirs is not None else None

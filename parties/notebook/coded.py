@@ -73,7 +73,7 @@ def spelled(columns: Sequence[categories.Column], rows: int) -> Columns:
 
 
 def texts(column: categories.Column) -> list[str]:
-    """Return the category of every cell, in the cell's own spelling."""
+    """Return the category of every cell as text, spelled as in the cell."""
     known = {cell: categories.spell(cell) for cell in set(column.cells)}
     return [known[cell] for cell in column.cells]
 
@@ -158,7 +158,7 @@ class InBaskets:
 
 
 def alone(task: BySchema, counts: Any, rows_of: Callable[[Any], Any] | None = None) -> Any:
-    """Return the result state of the two-party program on the clear engine; the peer's part has no rows.
+    """Return the final state of a job that runs in this process without a peer: the clear engine, a peer without rows.
 
     Args:
         task: The task, with its schema and settings.

@@ -31,7 +31,7 @@ class Log(console.StatusLine):
         super().__init__(None)
 
     def doing(self, what: str) -> None:
-        """Log a step at the level of debugging."""
+        """Log the name of a step at the level DEBUG."""
         log.debug(what)
 
     def say(self, what: str) -> None:

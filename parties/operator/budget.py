@@ -32,7 +32,12 @@ def enough_for(questions: Sequence[LeftFor]) -> str:
 
 
 def parts(of_share: float | None, of_table: float | None) -> str:
-    """Return the remainders of the peer's share and of the table as a phrase; empty if equal or unknown."""
+    """Return what remains of the peer's share and of the table as a phrase; empty if both are equal or unknown.
+
+    Args:
+        of_share: Remaining budget of the peer's share; None if unknown.
+        of_table: Remaining budget of the table; None if unknown.
+    """
     if of_share is None or of_table is None or of_share == of_table:
         return ""
     return f"{_figure(of_share)} of its share, {_figure(of_table)} of the table"

@@ -26,6 +26,10 @@ def cells(path: Path, max_rows: int | None = None) -> Columns:
 
     Columns that cannot hold categories are listed as unfit.
 
+    Args:
+        path: CSV or Parquet file.
+        max_rows: Largest allowed number of rows; None for any number.
+
     Raises:
         InputError: The file cannot be read, or has more than `max_rows` rows.
     """
@@ -35,7 +39,17 @@ def cells(path: Path, max_rows: int | None = None) -> Columns:
 
 
 def load(path: Path, schema: Schema, target: str, max_rows: int) -> Table:
-    """Return the rows of a file whose cells are the schema's values without a mapping; see `cells` and `encoded`."""
+    """Return the rows of a file whose cells are spelled exactly as the values of the schema.
+
+    Args:
+        path: CSV or Parquet file.
+        schema: The public schema.
+        target: Name of the class column.
+        max_rows: Largest allowed number of rows.
+
+    Raises:
+        InputError: As for `cells` and `encoded`.
+    """
     return encoded(cells(path, max_rows), schema, target)
 
 
@@ -44,7 +58,10 @@ def cells_at(
 ) -> Columns:
     """Return the cells of a file, spelled as in the party's table at this place, without its left-out rows.
 
-    `opened` replaces `open_rows` for opening the rows.
+    Args:
+        place: The file or table, its spelling and its row filter.
+        max_rows: Largest allowed number of rows; None for any number.
+        opened: Opens the rows, instead of `open_rows`.
     """
     path = Path(place.source)
     plain = place.chosen_as is None and not place.derives and (opened is None or place.spelling == PLAIN)

@@ -43,7 +43,12 @@ class Writing:
         return tuple(self._run(self._engine.sql(query))[0])
 
     def create(self, name: str, query: exp.Query) -> int:
-        """Create a table NAME or SCHEMA.NAME from a query, and return its number of rows. It must not exist."""
+        """Create a table from a query, and return its number of rows.
+
+        Args:
+            name: Name of the new table, NAME or SCHEMA.NAME. It must not exist.
+            query: The rows.
+        """
         schema, _, name = name.rpartition(".")
         if self._catalog is not None:
             schema = schema or "main"
@@ -182,7 +187,13 @@ class Scratch(DuckDb):
         return exp.Select().select("*").from_("kept")
 
     def attach(self, path: str, name: str, writable: bool = False) -> None:
-        """Open a DuckDB file as the catalog `name`. Without `writable` others may read the file too."""
+        """Open a DuckDB file as a catalog.
+
+        Args:
+            path: The file.
+            name: Name of the catalog.
+            writable: Whether to open it for writing; otherwise other processes may read the file at the same time.
+        """
         mode = [] if writable else [exp.AttachOption(this=exp.var("READ_ONLY"))]
         file = exp.alias_(exp.Literal.string(path), name)
         self._fetch(self.sql(exp.Attach(this=file, expressions=mode)))
@@ -309,7 +320,12 @@ _WORDS = {  # what DuckDB says of files that were damaged, and what is meant
 
 
 def one_line(error: Exception, hidden: Sequence[str] = ()) -> str:
-    """Return the beginning of an error's text on one line, without hidden parts."""
+    """Return the beginning of an error's text on one line.
+
+    Args:
+        error: The error.
+        hidden: Secret texts, such as passwords, that are replaced by an ellipsis.
+    """
     if len(error.args) == 2 and isinstance(error.args[0], int):  # MySQL: a number and a text
         error = Exception(error.args[1])
     if csv := re.search(r"CSV Error on (Line: \d+)\n.*?\n([^\n]+)\n\s*Possible ", str(error), re.DOTALL):

@@ -60,7 +60,12 @@ class CsvFile:
 
 
 def open_csv(path: Path, spelling: FormatSettings, resources: ExitStack) -> CsvFile:
-    """Return the file for DuckDB. A copy is readable by its owner only, and is deleted with the resources.
+    """Return a CSV file in a form that DuckDB reads correctly: the file itself, or a copy that is written anew.
+
+    Args:
+        path: The file.
+        spelling: Separator, encoding and marks of numbers.
+        resources: Closes a copy, which only its owner can read, and deletes it.
 
     Raises:
         InputError: The file is not CSV of this format; the message names the bad line, if there is one.
@@ -221,7 +226,16 @@ def _copy_of(path: Path, resources: ExitStack) -> Path:
 
 
 def read_csv(engine: Scratch, path: Path, spelling: FormatSettings) -> RowQuery:
-    """Return the file as rows of text, without columns that have no name. Raise as `open_csv`."""
+    """Return the rows of a CSV file as text, without columns that have no name.
+
+    Args:
+        engine: DuckDB that reads the file.
+        path: The file.
+        spelling: Separator, encoding and marks of numbers.
+
+    Raises:
+        InputError: As for `open_csv`.
+    """
     import ibis.expr.datatypes as dt
     import sqlglot.expressions as exp
 
@@ -242,6 +256,11 @@ def read_csv(engine: Scratch, path: Path, spelling: FormatSettings) -> RowQuery:
 
 def csv_columns(path: Path, spelling: FormatSettings = PLAIN, max_rows: int | None = None) -> Columns:
     """Return a file as text, column by column, with `?` for empty cells and without unnamed columns.
+
+    Args:
+        path: The file.
+        spelling: Separator, encoding and marks of numbers.
+        max_rows: Largest allowed number of rows; None for any number.
 
     Raises:
         InputError: As for `open_csv`, or the file has more than `max_rows` rows.
@@ -311,7 +330,13 @@ def _open_bytes(path: Path) -> BinaryIO | gzip.GzipFile:
 
 
 def open_text(path: Path, spelling: FormatSettings, errors: str = "strict") -> TextIO:
-    """Return the text of a CSV file, decompressed if it is gzip, without a byte order mark."""
+    """Return the text of a CSV file, decompressed if it is gzip, without a byte order mark.
+
+    Args:
+        path: The file.
+        spelling: Format of the file; only its encoding counts here.
+        errors: Treatment of bytes outside the encoding, as for `open`.
+    """
     encoding = "utf-8-sig" if spelling.encoding == "utf-8" else spelling.encoding
     if is_gzip(path):
         return gzip.open(path, "rt", encoding=encoding, errors=errors, newline="")
@@ -320,6 +345,10 @@ def open_text(path: Path, spelling: FormatSettings, errors: str = "strict") -> T
 
 def records_of(path: Path, spelling: FormatSettings) -> Iterator[tuple[int, list[str]]]:
     """Yield the first line and the cells of each row below the header.
+
+    Args:
+        path: The file.
+        spelling: Separator, encoding and marks of numbers.
 
     Raises:
         InputError: A record is not valid CSV.
@@ -362,10 +391,16 @@ def _complain_of_bytes(path: Path, copy: Path | None = None) -> NoReturn:
 
 
 def line_of(path: Path, spelling: FormatSettings, column: str, text: str | None) -> int | None:
-    """Return the line of the first row with this text in a column (None: no value); None if there is none.
+    """Return the line of the first row with a text in a column; None if no row has it.
 
-    It reads a file again that an engine has read without line numbers. It reads to the end, so its time does not depend
-    on the line.
+    The engine has read the file without line numbers, so this function reads it again. It always reads to the end, so
+    its time does not depend on the line.
+
+    Args:
+        path: The file.
+        spelling: Separator, encoding and marks of numbers.
+        column: Name of the column.
+        text: The text to find; None for an empty cell.
     """
     wanted = {text} if text is not None else {"", *spelling.missing}
     with suppress(InputError, ValueError):
@@ -375,7 +410,12 @@ def line_of(path: Path, spelling: FormatSettings, column: str, text: str | None)
 
 
 def read_header(path: Path, spelling: FormatSettings) -> tuple[list[str], int]:
-    """Return the names of the columns, and the number of records up to and with the header, blank ones included."""
+    """Return the names of the columns, and the number of records up to the header, with it and blank ones.
+
+    Args:
+        path: The file.
+        spelling: Separator, encoding and marks of numbers.
+    """
     records = 0
     try:
         # DuckDB finds bytes below the header that are not UTF-8, and names their line.

@@ -230,7 +230,12 @@ class Cell:
 
 
 def number_in(text: exp.Expr, spelling: FormatSettings) -> exp.Expr:
-    """Return the number that a text spells, or NULL: `mapping.number_of` in SQL."""
+    """Return the SQL expression of the number that a text spells, or NULL: `mapping.number_of` in SQL.
+
+    Args:
+        text: Expression of the text.
+        spelling: Decimal mark, thousands mark and further marks of numbers.
+    """
     text = signed_text(text, spelling)
     pattern = number_pattern(spelling.decimal, spelling.thousands)
     is_number = exp.RegexpLike(this=text, expression=exp.Literal.string(pattern))
@@ -238,7 +243,12 @@ def number_in(text: exp.Expr, spelling: FormatSettings) -> exp.Expr:
 
 
 def unmarked(text: exp.Expr, spelling: FormatSettings) -> exp.Expr:
-    """Return the text of a number without thousands marks, and with a decimal point."""
+    """Return the SQL expression of a number's text without thousands marks, and with a decimal point.
+
+    Args:
+        text: Expression of the text.
+        spelling: Decimal mark and thousands mark.
+    """
     for mark, meant in ((spelling.thousands, ""), (spelling.decimal, ".")):
         if mark and mark != meant:
             text = _replaced(text, mark, meant)
@@ -246,7 +256,12 @@ def unmarked(text: exp.Expr, spelling: FormatSettings) -> exp.Expr:
 
 
 def signed_text(text: exp.Expr, spelling: FormatSettings) -> exp.Expr:
-    """Return the text of a number without dropped texts, and with `-` before a negative number."""
+    """Return the SQL expression of a number's text without units and currencies, and with `-` before a negative number.
+
+    Args:
+        text: Expression of the text.
+        spelling: Texts to drop, and the spelling of negative numbers.
+    """
     for word in spelling.drop:
         text = _replaced(text, word, "")
     if spelling.drop:
@@ -260,7 +275,13 @@ def signed_text(text: exp.Expr, spelling: FormatSettings) -> exp.Expr:
 
 
 def days_in(text: exp.Expr, form: str, last_year: int) -> exp.Expr:
-    """Return the days since 1970-01-01 of a text of this form, or NULL. For DuckDB."""
+    """Return the SQL expression of the days since 1970-01-01 of a text of this form, or NULL. For DuckDB.
+
+    Args:
+        text: Expression of the text.
+        form: Form of the dates.
+        last_year: Last year that a year of two digits may stand for.
+    """
     pattern, codes = day_pattern(form), day_codes(form)
     only, clock = day_and_clock(form)
     is_day = _matches(text, pattern)

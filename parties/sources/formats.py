@@ -13,7 +13,11 @@ Format: TypeAlias = Literal["pattern", "folder", "duckdb", "parquet", "csv"]
 
 
 def format_of(path: Path, table: str | None) -> Format:
-    """Return the format of a path.
+    """Return the format of a source, such as csv or parquet.
+
+    Args:
+        path: The file.
+        table: Table in the file; None without a choice.
 
     Raises:
         InputError: The file cannot be read, or `table` names a table in a format without tables.

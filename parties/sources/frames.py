@@ -21,7 +21,18 @@ DATABASES: dict[str, type[Database]] = {"duckdb": DuckDb, "postgres": Postgres, 
 def open_frame(
     frame: Any, rules: Sequence[ColumnRule], max_rows: int, memory: str, threads: int | None
 ) -> QueriedSource:
-    """Return the source for an object, see `opening.from_frame`. Raise InputError if it is not a table."""
+    """Return a source that counts the rows of a frame, see `opening.from_frame`.
+
+    Args:
+        frame: A frame of pandas, Polars or Arrow, or an Ibis table.
+        rules: Mapping of each attribute to the schema.
+        max_rows: Largest allowed number of rows.
+        memory: Memory that DuckDB may use.
+        threads: Threads of DuckDB; None for its default.
+
+    Raises:
+        InputError: The object is not a table.
+    """
     rows = frame_rows(frame, memory, threads)
     try:
         return QueriedSource(rows.engine, rows.query, rows.types, rules, max_rows)
@@ -31,7 +42,16 @@ def open_frame(
 
 
 def frame_rows(frame: Any, memory: str, threads: int | None = None) -> RowQuery:
-    """Return the rows of an object. Raise InputError if it is not a table."""
+    """Return the rows of a frame as a query of an engine.
+
+    Args:
+        frame: A frame of pandas, Polars or Arrow, or an Ibis table.
+        memory: Memory that DuckDB may use.
+        threads: Threads of DuckDB; None for its default.
+
+    Raises:
+        InputError: The object is not a table.
+    """
     if isinstance(frame, ir.Table):
         table, engine = frame, _own_engine(frame)
     else:

@@ -22,7 +22,12 @@ if TYPE_CHECKING:
 
 
 def labelled(table: TableSettings, schema: Schema, names: Sequence[str]) -> Columns:
-    """Return these columns of all rows as categories, in the order of the rows.
+    """Return columns of all rows as categories, in the order of the rows.
+
+    Args:
+        table: The table in party.toml.
+        schema: The public schema.
+        names: Names of the attributes.
 
     Raises:
         InputError: The table cannot be read or lacks a column, or a value is not in the schema. The message names the
@@ -60,7 +65,13 @@ def _queried(table: TableSettings, wanted: Sequence[ColumnRule]) -> list[NDArray
 
 
 def codes_of(rows: RowQuery, wanted: Sequence[ColumnRule], ordered: bool = False) -> list[NDArray[np.int32]]:
-    """Return the indices of the cells of each column; -1 for unknown cells. `ordered`: the engine keeps row order."""
+    """Return the category indices of the cells of each column, int32[rows]; -1 for unknown cells.
+
+    Args:
+        rows: The rows.
+        wanted: Rule of each column.
+        ordered: Whether the engine keeps the order of rows by itself.
+    """
     import sqlglot.expressions as exp
 
     from parties.sources.expressions import Cell

@@ -60,9 +60,13 @@ class GrowingTree:
         return [a for a in range(attributes) if any(a not in values for values in self.path_values)]
 
     def query(self, rows: exp.Query, attributes: Sequence[int]) -> exp.Query:
-        """Count rows by (position, attribute, value, class) for each attribute; without any, by position and class.
+        """Return a query that counts rows by position in the tree, attribute, value and class.
 
-        -1 stands for a value that is not in the schema.
+        In its answer, -1 stands for a value that is not in the schema.
+
+        Args:
+            rows: Rows with the columns c0, c1, ..., y and n.
+            attributes: Numbers of the attributes to count; if empty, rows are counted by position and class only.
         """
         placed = self._placed(rows, attributes)
         blocks = [attributes[i : i + SETS] for i in range(0, max(len(attributes), 1), SETS)]
@@ -94,7 +98,14 @@ class GrowingTree:
         )
 
     def counts(self, answer: Indices, domains: Sequence[int], classes: int, left: Sequence[int]) -> LevelCounts:
-        """Return the counts by class and by each attribute, from an answer int64[lines, 5] to `query(..., left)`."""
+        """Return the counts by class and by each attribute from an answer to `query`.
+
+        Args:
+            answer: Lines of the answer, int64[lines, 5].
+            domains: Number of values of each attribute.
+            classes: Number of classes.
+            left: Attributes of that query, see `left`.
+        """
         answer = np.column_stack([self.open_at[answer[:, PLACE]], answer[:, 1:]])
         answer = answer[answer[:, PLACE] >= 0]
         nodes = len(self.path_values)

@@ -104,7 +104,13 @@ def _pattern(form: str, parts: Mapping[str, str]) -> str:
 
 
 def day_of(text: str, form: str, last_year: int) -> date | None:
-    """Return the day of a text; None if the text has another form."""
+    """Return the day that a text spells; None if the text has another form.
+
+    Args:
+        text: The text.
+        form: Form of the dates.
+        last_year: Last year that a year of two digits may stand for.
+    """
     if (match := re.fullmatch(day_pattern(form), text)) is None:
         return None
     part = dict(zip(day_codes(form), match.groups(), strict=True))
@@ -128,7 +134,12 @@ def day_codes(form: str) -> tuple[str, ...]:
 
 @cache
 def number_pattern(decimal: str, thousands: str) -> str:
-    """Return the regular expression of numbers with these marks: groups of three digits between thousands marks."""
+    """Return the regular expression of numbers, with groups of three digits between thousands marks.
+
+    Args:
+        decimal: Decimal mark.
+        thousands: Thousands mark.
+    """
     if (decimal, thousands) == (".", ""):
         return NUMBER
     point, mark = re.escape(decimal), re.escape(thousands)
@@ -143,7 +154,12 @@ SIGNED = {"()": r"^\((.*)\)$", "behind": "^(.*)-$"}  # numbers below zero, with 
 
 
 def number_of(text: str, spelling: FormatSettings) -> float | None:
-    """Return the number that a text spells, or None."""
+    """Return the number that a text spells, or None if it spells no number.
+
+    Args:
+        text: The text.
+        spelling: Decimal mark, thousands mark and further marks of numbers.
+    """
     for word in spelling.drop:
         text = text.replace(word, "")
     if spelling.drop:
@@ -219,9 +235,13 @@ class ColumnRule:
         return self.ranges is not None and self.ranges.reads == "number" and not any(map(is_number, self.texts))
 
     def place(self, x: NDArray[np.floating], places: NDArray[np.int64]) -> None:
-        """Write the indices of numeric cells to `places`: NaN is no value, -1 an unknown one.
+        """Write the category index of each numeric cell: -1 for an unknown value; NaN is a missing value.
 
         The result equals `Ranges.place` exactly. The rule must have `takes_numbers`.
+
+        Args:
+            x: The cells.
+            places: Receives the indices.
         """
         import numpy as np
 
@@ -279,7 +299,13 @@ def is_number(text: str) -> bool:
 def rules(
     columns: Mapping[str, ColumnSettings], schema: Schema, names: Sequence[str], spelling: FormatSettings = PLAIN
 ) -> list[ColumnRule]:
-    """Return the rules of the named attributes, in that order.
+    """Return the rules that map cells of the named attributes to the schema, in that order.
+
+    Args:
+        columns: Settings of the columns in party.toml.
+        schema: The public schema.
+        names: Names of the attributes.
+        spelling: Format of the table, the default of each column.
 
     Raises:
         InputError: The settings of any attribute do not fit the schema; the message names the key under `columns`.

@@ -14,10 +14,16 @@ from smc.errors import InputError
 def find_table(
     name: str, place: str, look: Callable[[str | None, str], ir.Table], known: Callable[[], Iterable[str]]
 ) -> ir.Table:
-    """Return the table called `name` or SCHEMA.NAME. `look(schema, name)` raises `TableNotFound`.
+    """Return the table that a setting names, as NAME or SCHEMA.NAME.
+
+    Args:
+        name: Name in the setting.
+        place: Location of the setting, for messages.
+        look: Returns the table of a schema (None: the default one) and name; raises `TableNotFound`.
+        known: Returns the names of all tables, for a message.
 
     Raises:
-        InputError: There is none; the message has the nearest of the `known` names.
+        InputError: There is no such table; the message has the most similar name.
     """
     for schema, table in _readings(name):
         try:

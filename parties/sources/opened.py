@@ -56,9 +56,11 @@ class RowQuery:
         return None
 
     def spelled(self, names: Sequence[str], as_they_are: Container[str] = ()) -> exp.Select:
-        """Return these columns of all rows as text, some unchanged, as c0, c1, ...; NULL stays NULL.
+        """Return a query for columns of all rows as text, named c0, c1, ...; NULL stays NULL.
 
-        The columns must hold categories.
+        Args:
+            names: Names of the columns, which must hold categories.
+            as_they_are: Columns that keep their type.
         """
         texts = [exp.column(name, quoted=True) if name in as_they_are else self._cell(name).text for name in names]
         cells = [text.as_(f"c{i}") for i, text in enumerate(texts)]

@@ -39,10 +39,16 @@ UNREAD = {  # databases that are known, and for which there is no engine here
 def open_table(
     settings: TableSettings, schema: Schema, target: str, columns: Sequence[str] | None = None, streamed: bool = False
 ) -> Source:
-    """Return a source of counts of the table's rows, by the schema's attributes in order and the target's classes.
+    """Return a source that counts a table's rows by the schema's attributes in order and the target's classes.
 
-    The settings are checked against the whole schema. Values are checked later, see `Source.check`. `columns` names the
-    attributes to count; by default all of the schema. `streamed` rows are read in pieces, see `Source.batches`.
+    The settings are checked against the whole schema. Values are checked later, by `Source.check`.
+
+    Args:
+        settings: The table in party.toml.
+        schema: The public schema.
+        target: Name of the class column.
+        columns: Names of the attributes to count; None for all of the schema.
+        streamed: Whether rows are read in pieces, by `Source.batches`.
 
     Raises:
         InputError: The settings do not fit, a table or column is missing, or the source cannot be read.
@@ -71,7 +77,12 @@ def _source(settings: TableSettings, wanted: Sequence[ColumnRule], streamed: boo
 
 
 def is_plain(table: TableSettings, schema: Schema) -> bool:
-    """Return True for a CSV file of moderate size whose cells are the schema's values without a mapping."""
+    """Return True for a CSV file of moderate size whose cells are the schema's values without a mapping.
+
+    Args:
+        table: The table in party.toml.
+        schema: The public schema.
+    """
     if table.is_chosen or "://" in table.source or table.table is not None or table.columns:
         return False
     if table.derived or table.format != FormatSettings() or schema.has_types:
@@ -140,8 +151,20 @@ def from_frame(
 ) -> Source:
     """Return a source of counts of a pandas, Polars or Arrow table, or an Ibis table of DuckDB, PostgreSQL or Spark.
 
-    `mapping` has the form of `[tables.NAME.columns]` in `party.toml`. For the other arguments see `open_table`. The
-    engine of an Ibis table counts it, and its connection stays open. A DuckDB within `memory` counts any other table.
+    The engine of an Ibis table counts it, and its connection stays open. A DuckDB counts any other table.
+
+    Args:
+        frame: The table.
+        schema: The public schema.
+        target: Name of the class column.
+        columns: Names of the attributes to count; None for all of the schema.
+        mapping: Spelling of the columns, in the form of `[tables.NAME.columns]` in party.toml.
+        max_rows: Largest allowed number of rows.
+        memory: Memory that DuckDB may use.
+        threads: Threads of DuckDB; None for its default.
+
+    Raises:
+        InputError: As for `open_table`.
     """
     from parties.sources import frames
 

@@ -29,7 +29,12 @@ NUMBERS = ("nan", "NaN")  # how engines spell a floating-point number that is no
 def chosen_rows(rows: RowQuery, chosen: exp.Select, settings: TableSettings) -> tuple[exp.Select, exp.Select]:
     """Return at most `at_most` of the `chosen` rows of each person, and a query for the numbers of left-out rows.
 
-    The rows have the columns of `rows`. The query counts the rows without a person, and those beyond the bound.
+    The query counts the rows without a person, and those beyond the bound.
+
+    Args:
+        rows: All rows; the result has their columns.
+        chosen: The rows that take part, before the bound of each person.
+        settings: The table in party.toml.
 
     Raises:
         InputError: `person` is wrong, or there is no key.
@@ -85,7 +90,12 @@ def _is_known(column: exp.Column, rows: RowQuery) -> bool:
 
 
 def column_text(rows: RowQuery, column: str, key: str) -> exp.Expr:
-    """Return the text of a column that a setting names.
+    """Return the SQL expression of a column's text.
+
+    Args:
+        rows: Rows with the column.
+        column: Name of the column.
+        key: Setting that names the column, for messages.
 
     Raises:
         InputError: The column is missing or has no text.

@@ -78,7 +78,12 @@ def places_of(table: TableSettings) -> list[Place]:
 
 
 def common(ours: Iterable[Place], theirs: Iterable[Place]) -> Place | None:
-    """Return the first of our places that may share rows with one of theirs, or None."""
+    """Return the first of our places that may share rows with one of theirs, or None.
+
+    Args:
+        ours: Places of tables.
+        theirs: Places that they are compared with.
+    """
     for left, right in product(ours, theirs):
         if _same_location(left.location, right.location) and _same_table(left, right):
             return left

@@ -19,7 +19,12 @@ from parties.sources.sql import checked_condition
 def choose(rows: RowQuery, settings: TableSettings) -> RowQuery:
     """Return the rows that take part, and a query for the numbers of the others, in the order of `source.LeftOut`.
 
-    These rows fulfil `where`, have consent, are of nobody who objected, and are at most the bound of each person.
+    A row takes part if it fulfils `where`, has consent, and belongs to a person who did not object. Each person has at
+    most the bound of rows that take part.
+
+    Args:
+        rows: All rows.
+        settings: The table in party.toml.
 
     Raises:
         InputError: The condition, the list of objections, the person or a column is wrong.
@@ -43,7 +48,15 @@ def choose(rows: RowQuery, settings: TableSettings) -> RowQuery:
 
 
 def conditions_of(rows: RowQuery, settings: TableSettings) -> list[exp.Expr]:
-    """Return the condition that `where` and consent set on a row. Raise as `choose`."""
+    """Return the SQL conditions that `where` and consent set on a row.
+
+    Args:
+        rows: All rows.
+        settings: The table in party.toml.
+
+    Raises:
+        InputError: The condition or a column is wrong.
+    """
     return [condition for condition in _conditions(rows, settings) if condition is not None]
 
 

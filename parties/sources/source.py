@@ -69,7 +69,12 @@ class Source(ABC):
 
     @abstractmethod
     def level(self, tree: Tree, attributes: bool) -> LevelCounts:
-        """Count a level, see `Counts.level`. The first call checks the table, see `check`."""
+        """Count the rows at the open nodes of a tree, see `Counts.level`. The first call checks the table, see `check`.
+
+        Args:
+            tree: Tree so far, with open nodes at one depth.
+            attributes: Whether to count by attributes too, or by class only.
+        """
 
     @abstractmethod
     def distinct(self) -> Indices:
@@ -165,7 +170,12 @@ class Source(ABC):
         return hmac.new(key, b"smc rows 1\0" + data, hashlib.sha256).digest()
 
     def fingerprint_of_baskets(self, column: str, key: bytes) -> bytes:
-        """Return a fingerprint of the baskets, whatever their names; `column` is that of `baskets`."""
+        """Return a keyed digest of the baskets, which does not depend on their names or order.
+
+        Args:
+            column: Column that names the basket of a row, as for `baskets`.
+            key: Secret key of the digest.
+        """
         lines = self.baskets(column)
         baskets = np.zeros(int(lines[:, 0].max(initial=-1)) + 1, dtype=np.uint64)
         for place, rule in enumerate(self._rules):

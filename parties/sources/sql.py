@@ -57,9 +57,13 @@ KINDS, FUNCTIONS = frozenset(_KINDS.split()), frozenset(_FUNCTIONS.split())
 
 
 def checked_query(text: str, dialect: str, place: str, named: Collection[str] | None) -> exp.Query:
-    """Return the parsed and checked SELECT, which may begin with WITH.
+    """Return the parsed SELECT of a setting, once it is checked to read only allowed tables and functions.
 
-    It may read the tables of these names; None means any table of a database.
+    Args:
+        text: The query; it may begin with WITH.
+        dialect: SQL dialect of the engine.
+        place: Location of the setting, for messages.
+        named: Names of the tables that it may read; None for any table of a database.
 
     Raises:
         InputError: Something is not allowed; the message has one line and begins with `place`.
@@ -81,17 +85,29 @@ def checked_query(text: str, dialect: str, place: str, named: Collection[str] | 
 
 
 def checked_condition(text: str, dialect: str, place: str, key: str = "where") -> exp.Expr:
-    """Return the parsed and checked condition or value of a row's columns; see `checked_query`. It reads no other
-    table.
+    """Return the parsed condition on a row's columns, or value made from them, once it is checked to read no table.
+
+    Args:
+        text: The condition or value.
+        dialect: SQL dialect of the engine.
+        place: Location of the setting, for messages.
+        key: Name of the setting.
+
+    Raises:
+        InputError: Something is not allowed; the message has one line and begins with `place`.
     """
     where = f"{place}: {key}"
     return _understood(text, dialect, exp.Condition, where, ())
 
 
 def with_rows(query: exp.Query, rows: Mapping[str, exp.Query]) -> exp.Query:
-    """Return a checked query in which the rows of each named table replace the table, by its name in small letters.
+    """Return a checked query that reads given rows in place of its named tables.
 
-    So a table of the engine with that name is not read. Names that WITH defines keep their meaning.
+    So it never reads a table of the engine with such a name. Names that WITH defines keep their meaning.
+
+    Args:
+        query: The query.
+        rows: Rows that replace a table, by its name in small letters.
     """
     query = query.copy()
     for table in list(query.find_all(exp.Table)):
@@ -112,6 +128,10 @@ def tables_read(query: exp.Query) -> list[str]:
 
 def distinct_names(columns: Iterable[tuple[str, dt.DataType]], engine: Database) -> dict[str, dt.DataType]:
     """Return the columns of a query's answer by name.
+
+    Args:
+        columns: Name and type of each column.
+        engine: The engine, for messages.
 
     Raises:
         InputError: Two columns have one name.

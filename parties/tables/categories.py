@@ -84,7 +84,11 @@ class Column:
 
 
 def column(name: str, cells: Sequence[Any]) -> Column:
-    """Return a column.
+    """Return a column of categories as text.
+
+    Args:
+        name: Name of the column.
+        cells: Its cells.
 
     Raises:
         InputError: A cell cannot be a category: a list, bytes, an object. The message names the first one.
@@ -124,7 +128,11 @@ def named_frame(table: Any) -> Frame:
 
 
 def select(table: Frame, names: Sequence[str]) -> Frame:
-    """Return some of a frame's columns.
+    """Return the named columns of a frame.
+
+    Args:
+        table: The frame.
+        names: Names of its columns.
 
     Raises:
         InputError: A column is missing; the message names the first one.
@@ -137,13 +145,24 @@ def select(table: Frame, names: Sequence[str]) -> Frame:
 
 
 def frame_columns(table: Frame, names: Sequence[str], wanted: Container[str]) -> list[Column]:
-    """Return the required columns of a frame whose columns must have these names."""
+    """Return the required columns of a frame.
+
+    Args:
+        table: The frame.
+        names: Names of all its columns, in order.
+        wanted: Names of the required columns.
+    """
     series = zip(names, table.iter_columns(), strict=True)
     return [column(name, _cells(cells)) for name, cells in series if name in wanted]
 
 
 def array_columns(table: NDArray[Any], names: Sequence[str], wanted: Container[str]) -> list[Column]:
-    """Return the required columns of an array [rows, columns].
+    """Return the required columns of an array.
+
+    Args:
+        table: Array [rows, columns].
+        names: Names of all its columns, in order.
+        wanted: Names of the required columns.
 
     Raises:
         InputError: The array does not hold categories.
@@ -154,7 +173,12 @@ def array_columns(table: NDArray[Any], names: Sequence[str], wanted: Container[s
 
 
 def typed(values: Sequence[str], like: NDArray[Any]) -> NDArray[Any]:
-    """Return class names in the type of an array of classes if it spells all of them, else as text (objects)."""
+    """Return class names in the type of an array of classes; as text (objects) if a name has no value of that type.
+
+    Args:
+        values: Names of the classes.
+        like: Array of classes that has the type.
+    """
     kind = like.dtype if like.dtype != object else np.array(like.tolist()).dtype
     text = np.array(values, dtype=object)
     if not len(like) or kind.kind not in "biuf":

@@ -32,7 +32,12 @@ class Columns:
     unfit: Mapping[str, str] = field(default_factory=dict)
 
     def where(self, row: int, column: str) -> str:
-        """Return the location of a cell, for messages."""
+        """Return the location of a cell, for messages.
+
+        Args:
+            row: Index of the row.
+            column: Name of the column.
+        """
         return f"{self.path}, {self.unit} {self.lines[row]}, column {quoted(column)}"
 
     def require(self, names: Sequence[str]) -> None:
@@ -50,7 +55,12 @@ class Columns:
 
 
 def separating(names: Sequence[str], separator: str = ",") -> str:
-    """Return the likely separator of cells in a header of one column, or an empty text."""
+    """Return the likely separator of cells in a header that was read as one column; empty if there is none.
+
+    Args:
+        names: Names in the header.
+        separator: Separator by which it was read.
+    """
     return next((mark for mark in ";\t|," if mark != separator and mark in names[0]), "") if len(names) == 1 else ""
 
 
@@ -64,6 +74,10 @@ def in_words(mark: str) -> str:
 
 def column_names(path: Path, header: Sequence[str]) -> list[str]:
     """Return the names in a header; "" for a column without a name.
+
+    Args:
+        path: The file, for messages.
+        header: Cells of the header.
 
     Raises:
         InputError: There is no name, or a name occurs twice.

@@ -62,10 +62,15 @@ class Merged:
 
 
 def merge(ours: Schema, theirs: Schema, target: str | None = None) -> Merged:
-    """Return the common columns, each with the values of both proposals.
+    """Return a schema of the common columns, each with the values of both proposals.
 
     An order that both proposals agree on stays. Values of one proposal alone are placed by size and letter. If the
     orders contradict each other, all values are sorted. So both parties get one schema and can compare its digest.
+
+    Args:
+        ours: This party's proposal.
+        theirs: The peer's proposal.
+        target: Name of the class column; None for the one in the proposals.
 
     Raises:
         InputError: The proposals have no common column, or their targets differ and `target` does not decide.

@@ -33,7 +33,12 @@ class Table:
 
 
 def encoded(table: Columns, schema: Schema, target: str) -> Table:
-    """Return the rows of a file. A file without rows is allowed: that party only learns the result.
+    """Return the rows of a file as category numbers. A file without rows is allowed: that party only learns the result.
+
+    Args:
+        table: The cells of the file.
+        schema: The public schema.
+        target: Name of the class column.
 
     Raises:
         InputError: A column is missing or repeated, or a value is outside the schema. The message names line and

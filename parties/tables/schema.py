@@ -268,10 +268,16 @@ def propose(
 ) -> Proposal:
     """Return a schema with the columns of a table, for the operators to compare and agree on.
 
-    Values are sorted: numbers by size, `?` for missing values last. The columns in `exclude` are left out. A column of
-    more than `limit` values is left out with a note: it looks like an identifier or a measurement. In a file without
-    rows each column has the value `?` only. A column in `numbers` has all of these public numbers as values, whichever
-    occur.
+    Values are sorted: numbers by size, `?` for missing values last. In a file without rows each column has only the
+    value `?`.
+
+    Args:
+        table: The cells of the file.
+        target: Name of the class column; None to leave it open.
+        exclude: Names of columns to leave out.
+        limit: Maximum number of values. A column of more values is left out with a note, because it looks like an
+            identifier or a measurement.
+        numbers: Public numbers of some columns. All of them are values of the column, whichever occur.
 
     Raises:
         InputError: The target has more than `limit` values, or a column in `numbers` has another number.

@@ -79,7 +79,12 @@ def _are_whole(decimals: Iterable[str], words: Container[str]) -> bool:
 
 
 def distance(one: str, other: str) -> int:
-    """Return the number of letters to insert, delete, replace or swap that turn one text into the other."""
+    """Return the number of letters to insert, delete, replace or swap that turn one text into the other.
+
+    Args:
+        one: A text.
+        other: The other text.
+    """
     rows = [list(range(len(other) + 1))]
     for i, a in enumerate(one, 1):
         row = [i]
@@ -97,6 +102,10 @@ def look_alike(ours: Iterable[str], theirs: Iterable[str]) -> list[tuple[str, st
 
     Each text is in at most one pair. Texts of fewer than five letters must be equal but for capitals, accents and
     marks. Digits must be equal: `grade 1` is not `grade 2`.
+
+    Args:
+        ours: Values of this party.
+        theirs: Values of the peer.
     """
     sides = [{text: _plain(text) for text in dict.fromkeys(side)} for side in (ours, theirs)]
     is_short = len(sides[0]) * len(sides[1]) <= MOST_PAIRS

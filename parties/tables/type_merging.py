@@ -22,7 +22,11 @@ MOST_EDGES = 12  # of both together; beyond, the coarser party's
 
 
 def merge_types(ours: ColumnType, theirs: ColumnType) -> ColumnType:
-    """Return a type for the cells of both: wider bounds, all edges or the coarser ones, all values.
+    """Return a type for the cells of both columns: wider bounds, all edges or the coarser ones, all values.
+
+    Args:
+        ours: Type in this party's proposal.
+        theirs: Type in the peer's proposal.
 
     Raises:
         InputError: The types contradict each other.

@@ -467,7 +467,12 @@ def type_of(values: Sequence[str]) -> ColumnType | None:
 
 
 def ranges_as_classes(name: str, values: Sequence[str]) -> list[str]:
-    """Return a line for a target of numbers: the classes are ranges of it. Empty for other columns."""
+    """Return a line for a target of numbers: its classes are ranges of it. Empty for other columns.
+
+    Args:
+        name: Name of the target.
+        values: Its values in the schema.
+    """
     kind = type_of(values)
     if not isinstance(kind, NumberType) or kind.cuts.grid is not None:
         return []
@@ -514,7 +519,12 @@ def decimal_text(number: Fraction) -> str:
 
 
 def range_labels(edges: Sequence[Fraction], unit: Number | None) -> tuple[str, ...]:
-    """Return descriptions of the ranges between edges. Multiples of a unit have a last number."""
+    """Return descriptions of the ranges between edges.
+
+    Args:
+        edges: The edges, in order.
+        unit: Step of the numbers; a range of multiples then ends with a number. None for any number.
+    """
     words = [decimal_text(edge) for edge in edges]
     if unit is None:
         inner = [f"{low} to under {high}" for low, high in pairwise(words)]
@@ -550,7 +560,12 @@ def _years_before(day: date, years: int) -> date:
 
 
 def period_start(day: date, granularity: Granularity) -> date:
-    """Return the first day of the period that contains a day."""
+    """Return the first day of the period that contains a day.
+
+    Args:
+        day: The day.
+        granularity: Length of a period, such as a month.
+    """
     match granularity:
         case "day":
             return day

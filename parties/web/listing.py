@@ -65,7 +65,7 @@ class Choice:
 
     @classmethod
     def of(cls, query: str) -> Choice:
-        """Return the inverse of `query`; any other input gives a valid choice, too."""
+        """Return the choice that a URL query describes, the inverse of `query`. A faulty query gives a valid choice."""
         return cls.read(dict(parse_qsl(query, max_num_fields=20) if len(query) < 2000 else []))
 
     def query(self, **changes: str) -> str:

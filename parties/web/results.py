@@ -78,7 +78,7 @@ def picture(result: JobResult) -> Response:
 
 
 def download(result: JobResult, name: str) -> Response:
-    """Send a result as a file to keep; a file name that its kind lacks is not found.
+    """Return a response with a file of a result, for the browser to keep; "not found" if the kind has no such file.
 
     Args:
         result: The result.

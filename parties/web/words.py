@@ -63,7 +63,7 @@ def state(job: JobView) -> str:
 
 
 def outcome(job: JobView) -> str:
-    """Return the effect of our decision on a job, in a line."""
+    """Return one line about the effect of our decision on a job."""
     job_name = f"“{title(job, 80)}”{f' ({shown(job.purpose, 80)})' if job.purpose else ''}"
     if job.state == "cancelled" and job.ended_by != "peer":
         return f"You cancelled {job_name}."
@@ -113,7 +113,7 @@ class Parameters(NamedTuple):
 
 
 def parameters(job: JobView) -> Parameters:
-    """Return the parameters of a job; under their own names if its kind is unknown here."""
+    """Return the settings of a job by title; by key if this release does not have the kind of job."""
     settings = kinds.find(job.protocol).Settings if kinds.is_known(job.protocol) else None
     of_kind = {} if settings is None else {parameter.key: parameter for parameter in public_parameters(settings)}
     rows = Parameters([], [])

@@ -79,7 +79,7 @@ def with_found(engine: CountingEngine, task: FullDomain, search: Found) -> None:
 
 
 def with_node(engine: CountingEngine, task: FullDomain, node: Node) -> None:
-    """Count the search that finds a node.
+    """Count the cost of a search that ends at a given node.
 
     Args:
         engine: Engine that counts cost. Nothing is computed and nothing is sent.

@@ -14,7 +14,7 @@ Box: TypeAlias = tuple[tuple[int, int], ...]  # for every attribute: the first v
 
 
 class Cut(NamedTuple):
-    """Cut of a box: values of an attribute from `value` on belong to the second part."""
+    """Cut of a box into two: rows whose value of an attribute is `value` or later belong to the second box."""
 
     attribute: int
     value: int
@@ -78,9 +78,10 @@ def open_boxes(domains: Sequence[int], cuts: Cuts) -> list[Box]:
 
 
 def final_boxes(domains: Sequence[int], cuts: Cuts) -> list[Box]:
-    """Return the final boxes, level by level; no two share a value combination.
+    """Return the boxes that no cut divides, level by level. They share no value combination.
 
-    Once the last level cuts nothing, these boxes hold all combinations together.
+    A box is a set of value combinations: a range of values of each attribute. Once the last level cuts nothing, the
+    final boxes hold all combinations together.
 
     Args:
         domains: Number of values of each attribute.

@@ -32,7 +32,7 @@ KINDS = ("whether the rows may be published", "whether a height will do", "level
 
 @dataclass(frozen=True)
 class Lattice:
-    """All nodes of public hierarchies, the groups of every attribute.
+    """All nodes of the generalisation lattice: each node chooses a level of every attribute's public hierarchy.
 
     The search leaves out nodes with more than `most` possible classes. InputError if a hierarchy is not a tree with one
     top, or if there are too many nodes to list.
@@ -71,7 +71,7 @@ class Lattice:
         return tuple(losses)
 
     def possible(self, node: Node) -> int:
-        """Return the number of classes that a table may have at a node."""
+        """Return the number of classes (combinations of groups) that a table recoded to a node can have."""
         return prod(sizes[level] for sizes, level in zip(self.sizes, node, strict=True))
 
     def loss(self, node: Node) -> Fraction:

@@ -53,7 +53,7 @@ Columns = Sequence[str]
 
 @dataclass(frozen=True)
 class Progress:
-    """Step of a run: the number of boxes to decide next, and the cuts so far."""
+    """Progress of a run: the number of boxes to decide next, and the cuts so far."""
 
     boxes: int
     cuts: Cuts

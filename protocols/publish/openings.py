@@ -31,7 +31,7 @@ class Asked:
 
     @property
     def widths(self) -> tuple[int, int]:
-        """Bits of a position among attributes, and of a position among the edges between an attribute's values."""
+        """Bits of an attribute's position in the question, and bits of a position among an attribute's edges."""
         return (len(self.domains) - 1).bit_length(), max(0, max(self.domains) - 2).bit_length()
 
     @property
@@ -72,9 +72,9 @@ class Asked:
 def first_question(
     domains: Sequence[int], boxes: Sequence[Box], cuts: Sequence[Cut | None] = ()
 ) -> tuple[Asked, list[int]]:
-    """Return the question about the widest attribute of each box, and the numbers of its boxes.
+    """Return the question for a cut of the widest attribute of each box, and the numbers of the boxes in the question.
 
-    The question leaves out boxes that cannot be cut at all.
+    Boxes that cannot be cut at all are left out.
 
     Args:
         domains: Number of values of each attribute.

@@ -60,12 +60,12 @@ class Problem:
 
     @property
     def count_width(self) -> int:
-        """Bits of a count of the union."""
+        """Bits of a count of the rows of both parties."""
         return count_width(2 * self.max_rows)
 
     @property
     def classes(self) -> int:
-        """Number of values by which rows are counted: those of the column for l and t, else one."""
+        """Number of values by which rows are counted: the values of the sensitive column for l and t, else one."""
         return self.others[-1] if self.models.any else 1
 
     @cached_property

@@ -56,14 +56,14 @@ def masked_netlist(width: int, form: Form = "size") -> Netlist:
 def tournament(
     engine: Engine, match: Callable[[int, int, Form], Netlist], players: Fields, lengths: Indices, digits: int
 ) -> Fields:
-    """Return the winner of each group, secret: whether it may win, its value, its place in the group.
+    """Return the best player of each group, in secret: whether it may win, its value, its position in the group.
 
     Args:
         engine: Engine of this party. The peer must pass equal public arguments.
-        match: Builds the netlist of a match, from the bits of a value, the bits of a place and the form.
+        match: Builds the netlist of a match, from the bits of a value, the bits of a position and the form.
         players: Secret fields of all players, group by group: whether each may win, and its value.
         lengths: Number of players of each group, int64[groups], 1 at least; public.
-        digits: Bits of a place in the result, the lowest first; enough for the longest group.
+        digits: Bits of a position in the result, the lowest first; enough for the longest group.
     """
     may, judged = players
     place = judged[:0]

@@ -60,7 +60,7 @@ class AimProblem:
 
     @property
     def first(self) -> tuple[Fraction, Fraction]:
-        """Sigma and epsilon of the first round."""
+        """Sigma of the measurements and epsilon of the choice in the first round."""
         return self._parts(self.work.rho / self.rounds)
 
     def spent(self, state: State) -> Fraction:

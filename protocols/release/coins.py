@@ -101,9 +101,10 @@ class Coins:
 
 
 def first_ones(bits: Integer) -> list[Wire]:
-    """Return the position of the first 1 from the top, one-hot; all 0 if there is none.
+    """Return the position of the first 1 from the top, as one-hot bits; all bits are 0 if there is no 1.
 
-    n - 1 ANDs for n bits, as deep; in the form "depth" about n / 2 log2 n, and log2 n deep.
+    It takes n - 1 AND gates for n bits, at depth n - 1. In the form "depth" it takes about n / 2 log2 n, at depth
+    log2 n.
     """
     zeros = [~wire for wire in reversed(bits.wires)]
     clear = scan(zeros, Wire.__and__) if bits.graph.form == "depth" else list(accumulate(zeros, Wire.__and__))

@@ -68,7 +68,7 @@ class Powers:
 
     @property
     def precision(self) -> int:
-        """Bits of M without the highest one, m."""
+        """Number m of bits of M without its highest bit."""
         return 2 * self.table + 5
 
     @property

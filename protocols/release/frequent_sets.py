@@ -81,7 +81,7 @@ def noisy_sets(
 
 
 def count_at_most(engine: CountingEngine, problem: Problem, first: int, laws: tuple[Law, Law]) -> None:
-    """Count a run that no other exceeds: with each place as many new candidates as there were places before.
+    """Count the cost of the most expensive run, in which each chosen set adds as many candidates as possible.
 
     Args:
         engine: Engine that counts cost. Nothing is computed and nothing is sent.

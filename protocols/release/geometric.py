@@ -73,7 +73,7 @@ class DigitLaw(Law):
 
 
 class OneSidedGeometric(DigitLaw):
-    """Geometric noise from 0 up."""
+    """Geometric distribution on 0, 1, 2, ..., used as noise."""
 
     @property
     def coins(self) -> Coins:
@@ -128,7 +128,7 @@ def digits_below(scale: Fraction, security: int) -> int:
 
 @lru_cache(maxsize=256)
 def digit_coins(scale: Fraction, security: int, sign: bool = False) -> Coins:
-    """Return the coins of the digits, the lowest first.
+    """Return biased coins whose tosses are the binary digits of a geometric sample, the lowest digit first.
 
     Args:
         scale: Sensitivity divided by epsilon, above 0.

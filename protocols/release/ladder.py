@@ -32,7 +32,10 @@ REACHED = 1e-12  # most mass of a law that an interval's sum may omit
 
 @dataclass(frozen=True)
 class Ladder:
-    """Law of Y for graphs of at least 3 vertices; `epsilon` is that of one edge added or removed."""
+    """Distribution of the noise Y on a triangle count by the ladder mechanism, for graphs of at least 3 vertices.
+
+    `epsilon` is that of one edge added or removed. See docs/math/ladder.md.
+    """
 
     vertices: int
     epsilon: Fraction
@@ -50,7 +53,7 @@ class Ladder:
 
     @property
     def uniform(self) -> int:
-        """Number k of uniform bits behind i."""
+        """Number k of uniform bits from which the step i of the ladder is drawn."""
         return self.security + self.vertices.bit_length()
 
     @property
@@ -155,7 +158,7 @@ def below(rung: int, common: int) -> int:
 
 @lru_cache(maxsize=32)
 def ladder(vertices: int, epsilon: Fraction, changes: int = 1) -> Ladder:
-    """Return the law of the ladder that is epsilon-private.
+    """Return the noise distribution of the ladder mechanism whose result is epsilon-private.
 
     Args:
         vertices: Number of vertices, 3 at least.

@@ -26,7 +26,7 @@ TABULATED = 1 << 16  # most values of a law that are listed with their exact pro
 
 
 class Law(ABC):
-    """A public law of integer noise. Laws are values: equal parameters make equal laws, which can be keys."""
+    """A public distribution of integer noise. Laws with equal parameters are equal and can be keys."""
 
     @property
     @abstractmethod
@@ -103,7 +103,7 @@ def check_security(security: int) -> None:
 
 @lru_cache(maxsize=64)
 def netlist(law: Law, form: Form = "size") -> Netlist:
-    """Build one sample: `law.bits` wires in, `law.width` wires out.
+    """Build the circuit that draws one sample: `law.bits` uniform wires in, `law.width` wires out.
 
     Args:
         law: Law of the noise.

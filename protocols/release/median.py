@@ -109,7 +109,7 @@ def change(share: Fraction, replaced: bool) -> int:
 
 
 def margin(scale: Fraction, candidates: int) -> int:
-    """Return the number of values beyond an extreme, even: the answer is beyond all values with a chance of 1/20.
+    """Return the even number of values to leave beyond an extreme: the result then misses all values in 1 of 20 runs.
 
     Args:
         scale: Scale of the noise on each number.

@@ -24,7 +24,7 @@ from smc.engines import Bits, Engine
 
 
 def steps(work: Workload) -> int:
-    """Return the number of steps of a run: single columns, then pairs, if there are any."""
+    """Return the number of steps of a run: the first measures single columns, the second pairs, if there are any."""
     return 1 + (len(work.domains) > 1)
 
 

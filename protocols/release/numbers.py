@@ -80,7 +80,7 @@ def from_zero_by(law: Law) -> int:
 
 
 def sum_width(width: int, law: Law) -> int:
-    """Return the bits that hold the sum of two integers and a shifted sample.
+    """Return the number of bits that hold the sum of two integers and a noise sample that is shifted to be 0 or more.
 
     Args:
         width: Bits of each integer.

@@ -22,7 +22,7 @@ DEALT = 1 << 24  # rows that are dealt in memory, at most
 
 
 class Partitioned:
-    """This party's rows, each dealt to one tree. InputError if there are too many rows to deal."""
+    """This party's rows, each assigned to one tree. InputError if there are too many rows to assign."""
 
     def __init__(self, domains: Sequence[int], classes: int, rows: Rows, trees: int, key: bytes) -> None:
         lines = rows.distinct()

@@ -45,10 +45,17 @@ Estimates = list[Counts]  # rounded down; half a row more is what enters a dista
 
 @dataclass(frozen=True)
 class Workload:
-    """Public settings: `domains` are the columns' numbers of values, `sets` the columns of each marginal, in order.
+    """Public settings of a choice of marginals, which are counts by sets of columns.
 
-    All single columns are among the sets, first. `rho` is the budget of a run, and `epsilon` what it stands for at some
-    delta: the samples of all measurements, and those of all choices, add at most 2^-38 each to that delta.
+    Attributes:
+        domains: number of values of each column
+        sets: columns of each marginal, in order; all single columns come first
+        max_rows: bound on the rows of a party
+        rho: budget of a run, in zero-concentrated differential privacy
+        replaced: whether neighbouring tables differ by a replaced row
+        epsilon: epsilon that `rho` stands for at some delta. The samples of all measurements, and those of all choices,
+            add at most 2^-38 each to that delta
+        rows: rows of a person, which are hidden together
     """
 
     domains: tuple[int, ...]
@@ -84,7 +91,7 @@ class Workload:
         return self.rows**2 * self.change / (2 * sigma**2)
 
     def sigma(self, rho: Fraction) -> Fraction:
-        """Return the least noise of a measurement that spends at most rho."""
+        """Return the smallest standard deviation of noise with which one measurement spends at most `rho`."""
         return _rounded(self.rows**2 * self.change / (2 * rho), up=True)
 
     @staticmethod
@@ -122,7 +129,7 @@ class MarginalModel(Protocol):
         """Return the expected cells of all marginals, float64[cells] each, with fractions."""
 
     def sizes(self, measured: Sequence[tuple[int, ...]], more: Sequence[tuple[int, ...]]) -> list[int]:
-        """Return the cells of a model of the measured sets and one further set, for each further set.
+        """Return the number of cells that the model would have after one more measurement, for each candidate set.
 
         Both parties must get equal numbers.
 

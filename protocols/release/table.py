@@ -35,7 +35,7 @@ Row = int | None  # a threshold; None where the probability is 0
 
 @dataclass(frozen=True)
 class PublicTable(Law):
-    """Points 0, 1, ... of public integer weights; with `symmetric` these are absolute values, with a random sign.
+    """Distribution on the points 0, 1, ... with public integer weights. With `symmetric` a random sign is added.
 
     `missing` is the statistical distance between these weights and the ideal law.
     """
@@ -54,7 +54,7 @@ class PublicTable(Law):
 
     @property
     def digits(self) -> int:
-        """Number t of binary digits of a point's number."""
+        """Number t of binary digits that number the points."""
         return (len(self.weights) - 1).bit_length()
 
     @property

@@ -112,7 +112,7 @@ def top_law(
 
 
 def count_top(engine: CountingEngine, candidates: int, batch: int, most: int, width: int, law: Law | None) -> None:
-    """Count a run; all runs cost and open equal amounts.
+    """Add the cost of a run to the engine's count. All runs of these arguments cost and open equal amounts.
 
     Args:
         engine: Engine that counts cost. Nothing is computed and nothing is sent.

@@ -40,7 +40,7 @@ BLOCK = 8  # nodes; whole blocks cost as much in separate batches as in one
 
 
 def split_by_noise(questions: int) -> float:
-    """Return the probability that noise alone splits a node whose questions gain nothing."""
+    """Return the probability that a node is split by noise alone, if none of its questions gains anything."""
     none = math.exp(-BONUS)
     return 1 - (1 - (1 - none) ** (questions + 1)) / ((questions + 1) * none)
 

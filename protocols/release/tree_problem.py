@@ -73,7 +73,7 @@ class Problem:
         return QUALITIES[self.quality](2 * self.max_rows)
 
     def candidates(self, left: int) -> int:
-        """Return the number of candidates of a node: its `left` attributes, and "stop" if it is enabled.
+        """Return the number of candidates of the noisy choice at a node: `left` attributes, and "stop" if enabled.
 
         A node with one candidate needs no noisy choice.
         """
@@ -94,7 +94,7 @@ class Problem:
         return round(2 * self.measure.sensitivity * self.moved / self.level_epsilon)
 
     def check(self) -> None:
-        """Raise InputError for noise or scores out of range: here rather than in the middle of the run."""
+        """Raise InputError before the run if the noise or the scores do not fit their range."""
         if self.classes > 1:
             self.class_law()
         if self.levels:

@@ -121,7 +121,15 @@ class _Reader:
         return gates, inputs, outputs, rest
 
     def gate(self, line: int, tokens: list[str]) -> None:
-        """Add the gate of one line (the n gates of a MAND) and define its results."""
+        """Add the gate of one line (the n gates of a MAND) and define its results.
+
+        Args:
+            line: Number of the line, for messages.
+            tokens: Words of the line.
+
+        Raises:
+            InputError: The line is not a gate.
+        """
         *head, kind = tokens
         shape, wires = self.numbers(line, head[:2]), self.numbers(line, head[2:])
         if kind not in SHAPES:
@@ -149,13 +157,30 @@ class _Reader:
             self.define(line, wire, node)
 
     def read(self, line: int, wire: int) -> int:
-        """Return the node of a wire."""
+        """Return the node of a wire.
+
+        Args:
+            line: Number of the line, for messages.
+            wire: Number of the wire.
+
+        Raises:
+            InputError: No gate has defined the wire.
+        """
         if wire not in self.nodes:
             raise self.error(line, f"wire {wire} is used before it is defined")
         return self.nodes[wire]
 
     def define(self, line: int, wire: int, node: int) -> None:
-        """Map a wire to its node."""
+        """Map a wire to its node.
+
+        Args:
+            line: Number of the line, for messages.
+            wire: Number of the wire.
+            node: Node of the graph.
+
+        Raises:
+            InputError: The wire is defined already, or out of range.
+        """
         if wire in self.nodes:
             raise self.error(line, f"wire {wire} is defined twice")
         if wire >= self.wires:
@@ -163,20 +188,42 @@ class _Reader:
         self.nodes[wire] = node
 
     def numbers(self, line: int, tokens: list[str]) -> list[int]:
-        """Return the tokens as integers of 0 or more."""
+        """Return words of a line as integers of 0 or more.
+
+        Args:
+            line: Number of the line, for messages.
+            tokens: The words.
+
+        Raises:
+            InputError: A word is not such a number.
+        """
         for token in tokens:
             if not token.isdecimal() or len(token) > 18:
                 raise self.error(line, f"expected a number, found {token[:40]!r}")
         return [int(token) for token in tokens]
 
     def counted(self, line: int, numbers: list[int]) -> list[int]:
-        """Return the widths of a list that begins with its own length."""
+        """Return the widths in a list that begins with its own length.
+
+        Args:
+            line: Number of the line, for messages.
+            numbers: The length, then the widths.
+
+        Raises:
+            InputError: The length is wrong.
+        """
         count, *widths = numbers
         if count != len(widths):
             raise self.error(line, f"{count} widths announced, {len(widths)} found")
         return widths
 
     def error(self, line: int, what: str) -> InputError:
+        """Return an error that names the file and the line.
+
+        Args:
+            line: Number of the line.
+            what: The fact.
+        """
         return InputError(f"{self.name}, line {line}: {what}")
 
 

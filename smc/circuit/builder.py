@@ -55,7 +55,7 @@ class Builder:
         return Integer.constant(self.graph, value, width)
 
     def integer(self, wires: Sequence[Wire], signed: bool = False) -> Integer:
-        """Return the integer of some wires.
+        """Return an integer made of wires.
 
         Args:
             wires: The bits, least bit first; wires of this builder.

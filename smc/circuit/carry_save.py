@@ -136,7 +136,13 @@ class _Columns:
         self._constant = 0
 
     def put(self, wire: Wire, place: int, negative: bool) -> None:
-        """Add the wire times 2^place, or subtract it."""
+        """Add a wire times 2^place to the sum, or subtract it.
+
+        Args:
+            wire: The wire.
+            place: Position of its bit.
+            negative: Whether to subtract.
+        """
         if place >= len(self._columns):
             return
         if negative:  # -w = (1 - w) - 1

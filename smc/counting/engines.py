@@ -103,7 +103,13 @@ class _CountingGarbler(Garbler):
         self._row_seconds = GARBLE_SECONDS[scheme]
 
     def garble(self, netlist: Netlist, inputs: Sequence[Blocks], batch: int) -> Blocks:
-        """Send and receive the messages of `Garbler.garble`."""
+        """Send and receive the messages of `Garbler.garble`, without labels.
+
+        Args:
+            netlist: The circuit.
+            inputs: Not used.
+            batch: Number of instances.
+        """
         return _walk(netlist, batch, self.piece)
 
     def _garble(self, state: Blocks, piece: Piece, tables: Octets) -> None:
@@ -118,7 +124,13 @@ class _CountingEvaluator(Evaluator):
         self._row_seconds = EVALUATE_SECONDS[scheme]
 
     def evaluate(self, netlist: Netlist, inputs: Sequence[Blocks], batch: int) -> Blocks:
-        """Send and receive the messages of `Evaluator.evaluate`."""
+        """Send and receive the messages of `Evaluator.evaluate`, without labels.
+
+        Args:
+            netlist: The circuit.
+            inputs: Not used.
+            batch: Number of instances.
+        """
         return _walk(netlist, batch, self.piece)
 
     def _evaluate(self, state: Blocks, piece: Piece, tables: Octets) -> None:

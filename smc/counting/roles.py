@@ -53,7 +53,7 @@ def _rate(kind: str) -> float:
 
 
 class CountingTransfers(Transfers):
-    """Counting transfers in both directions."""
+    """Oblivious transfers in both directions whose messages and work are counted, but not computed."""
 
     def __init__(self, session: CountingSession, kind: OTKind) -> None:
         super().__init__(session, kind, twin=_twin)

@@ -20,7 +20,7 @@ from smc.primitives.bits import BitMatrix
 
 
 class ClearEngine(Engine):
-    """Engine whose cells are the bits themselves, uint8."""
+    """Engine without cryptography: its cells are the plain bits, uint8. It is the reference of tests."""
 
     @override
     def _input(self, owner: int, bits: BitMatrix | None, width: int, batch: int) -> Bits:

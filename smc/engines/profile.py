@@ -42,7 +42,7 @@ class Profile:
 
     @property
     def garbles(self) -> bool:
-        """True if circuits are garbled."""
+        """True if the engine computes circuits by garbling (Yao) instead of XOR shares."""
         return self.recipe.circuits == "garbled"
 
     @property

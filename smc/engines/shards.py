@@ -77,16 +77,17 @@ class Line(Protocol):
     """Connection to a shard: sends tasks, receives results; raises `EOFError` or `OSError` if the shard is gone."""
 
     def send(self, task: Task | None, /) -> None:
-        """Send a task; None ends the shard."""
+        """Send a task to the shard; None makes the shard end."""
 
     def recv(self) -> Done | Failed:
         """Return the result of the oldest task without a result."""
 
 
 class Shards(ABC):
-    """Shards of a session.
+    """Parallel processes (shards) of a session, each with an engine, a link and keys of its own.
 
-    The first work starts all of them. A shard that fails is started once more; if it fails again, the session fails.
+    The first piece of work starts all of them. A shard that fails is started once more; if it fails again, the session
+    fails.
     """
 
     def __init__(self, session: Session, count: int) -> None:

@@ -38,7 +38,7 @@ class Word:
 
 @dataclass(frozen=True)
 class Choice:
-    """Secret one-hot bits (at most one is 1) and public tables, each with one integer entry for each bit.
+    """Table look-up by secret one-hot bits: public tables with one integer for each bit, at most one bit is 1.
 
     If no two entries of a table have a 1 at one bit position, any number of the bits may be 1: the result is then the
     sum of their entries.
@@ -66,7 +66,7 @@ class Words(ABC):
 
     @abstractmethod
     def input(self, summands: NDArray[np.int64], width: int) -> Word:
-        """Enter the sums of both parties' own integers.
+        """Return secret integers, each the sum of this party's integer and the peer's.
 
         Args:
             summands: This party's integers, an integer array [batch]; the batch is equal at both parties.

@@ -33,7 +33,7 @@ Parts = tuple[Octets, Octets, Octets]  # bits a of all triples; bits b and c of 
 
 
 class TripleSource:
-    """Store of triples, eight a byte, refilled on request."""
+    """Store of multiplication triples for AND gates, eight to a byte; it makes more on request."""
 
     def __init__(self, session: Session, transfers: Transfers) -> None:
         self._session = session

@@ -64,12 +64,12 @@ class Layout:
 
     @property
     def octets(self) -> int:
-        """Bytes of a row sent for the OTs."""
+        """Number of bytes that the OTs of the batch take in a row of the message."""
         return (self.count + 7) // 8
 
     @property
     def mask_word(self) -> int:
-        """Index of the first word of the OTs that hide the others."""
+        """Index of the first word of the additional OTs that mask the others in the consistency check."""
         return -(-self.count // 64)
 
     @property

@@ -38,7 +38,13 @@ class _ManyHashes:
         self._hashes: dict[tuple[int, int, int], LabelHash] = {}
 
     def get(self, choices: int, value: int, level: int) -> LabelHash:
-        """Return H_{value, level} of 1-out-of-`choices` OT."""
+        """Return the hash H_{value, level} of 1-out-of-n OT.
+
+        Args:
+            choices: Number n of messages.
+            value: Number of the message.
+            level: Number of the correlated OT.
+        """
         key = (choices, value, level)
         if key not in self._hashes:
             self._hashes[key] = LabelHash(self._session, f"{self._name} 1-of-{choices} {value} {level}")

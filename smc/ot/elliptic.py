@@ -65,6 +65,13 @@ class _Keys:
         self.index = 0
 
     def derive(self, shared: bytes, base: bytes, point: bytes) -> NDArray[np.uint64]:
+        """Return the two words of a key, uint64[2], derived from a Diffie-Hellman secret.
+
+        Args:
+            shared: The shared point.
+            base: Point sent by the sender.
+            point: Point sent by the receiver.
+        """
         digest = self._session.derive(self._name, "elliptic", self.index, shared, base, point)
         return np.frombuffer(digest, dtype=np.uint64)
 

@@ -39,7 +39,7 @@ class _Expecting(Role):
 
 
 class ExtensionSender(_Expecting, SoftSpokenSender):
-    """Sender of the default kind."""
+    """Sender of the default OT extension, SoftSpoken."""
 
     few_ot = EllipticSender
 

@@ -333,7 +333,7 @@ class FerretReceiver(CorrelatedReceiver):
 
     @override
     def begin(self) -> None:
-        """Set up the extension."""
+        """Set up the OT extension that supplies the first iteration."""
         self._base.begin()
         self.ready = True
 

@@ -94,9 +94,10 @@ class SenderTrees:
 
 
 class ReceiverTrees:
-    """The receiver's trees from the sums it knows, uint64[trees, depth, 2], and its choices r, uint8[trees, depth].
+    """Receiver's side of punctured trees: it knows all leaves of each tree except one.
 
-    `places`: the punctured leaf of every tree, uint64[trees].
+    `known`, uint64[trees, depth, 2], are the sums of each level that it received. `choices`, uint8[trees, depth], are
+    its choice bits. `places`, uint64[trees], is the punctured leaf of every tree.
     """
 
     def __init__(self, key: bytes, known: Blocks, choices: NDArray[np.uint8]) -> None:

@@ -42,7 +42,7 @@ class Parameters:
 
     @property
     def secret(self) -> int:
-        """k: the length of the secret."""
+        """Length k of the secret vector of learning parity with noise."""
         return 1 << self.log_secret
 
     @property

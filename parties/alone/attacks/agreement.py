@@ -40,7 +40,7 @@ Similarities = NDArray[np.float32]
 
 @dataclass(frozen=True, eq=False)
 class Agreement:
-    """Agreement of a column's known values with its published labels, from 0 to 1.
+    """Degree to which each known value of a column agrees with each published label, from 0 to 1.
 
     Attributes:
         similar: float32[values, labels]

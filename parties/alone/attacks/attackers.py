@@ -26,7 +26,7 @@ INTERVAL = 0.05  # of a standard deviation: a number this near to the truth is r
 
 
 class Named(NamedTuple):
-    """Named published row of each known person, int64[known], and its certainty, float64[known]."""
+    """Attacker's guess for each known person: a published row, int64[known], and its certainty, float64[known]."""
 
     rows: Codes
     sure: Floats
@@ -91,7 +91,7 @@ class Release:
         return people.astype(np.int64), person.ravel().astype(np.int64)
 
     def rows_of(self, lines: Codes) -> Codes:
-        """Return the rows with these combinations."""
+        """Return the published rows that have one of these value combinations."""
         if len(lines) == len(self.ends) - 1:
             return self.order
         return np.concatenate([self.order[self.ends[line] : self.ends[line + 1]] for line in lines.tolist()])

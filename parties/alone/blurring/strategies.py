@@ -100,7 +100,7 @@ class Category:
 
     @property
     def axis(self) -> Axis:
-        """Categories without order."""
+        """Axis of a column of categories, which have no order."""
         return Axis(self.size, ordered=False)
 
     @property

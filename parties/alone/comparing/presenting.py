@@ -93,7 +93,7 @@ def name_of(distance: int) -> str:
 
 
 def draw_svg(report: Data) -> str:
-    """Draw a comparison as an SVG document, deterministically."""
+    """Return the drawing of a comparison as an SVG document. Equal reports give equal documents."""
     from matplotlib.figure import Figure
 
     models = report.get("models")

@@ -103,7 +103,7 @@ def document(kinds: Kinds, reports: int, values: int | None) -> dict[str, Any]:
 
 
 def report_of(advice: dict[str, Any]) -> Report:
-    """Return the comparison as a table, the best mechanism first, with a verdict."""
+    """Return a report with the mechanisms, the most accurate first, and the advice which one to use."""
     report = Report(advice)
     shares = {"error": ">{error:.4g}"}
     if advice.get("values"):

@@ -32,7 +32,7 @@ Digests = NDArray[np.uint64]
 
 
 def threshold(probability: float) -> int:
-    """Return a probability as the threshold of a coin, 0 to 2^32."""
+    """Return the threshold t, 0 to 2^32, of a coin with this probability: heads if a 32-bit number is below t."""
     return round(min(max(probability, 0.0), 1.0) * ONE)
 
 

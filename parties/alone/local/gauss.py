@@ -39,7 +39,7 @@ class GaussMean(NoisyMean):
 
     @cached_property
     def parts(self) -> int:
-        """Sigma in parts of the range, of which there are `PARTS`."""
+        """Standard deviation of the noise in units of the range divided by `PARTS`."""
         return least_parts(self.steps, self.requested_epsilon, self.requested_delta)
 
     @property
@@ -85,7 +85,7 @@ def law_of(steps: int, parts: int) -> tuple[Weights, int]:
 
 
 def delta_of(weights: Weights, epsilon: float) -> float:
-    """Return the delta of a law at an epsilon, rounded up.
+    """Return the delta at which a noise distribution keeps epsilon, rounded up.
 
     Args:
         weights: weight of each position for the first point, uint64[outcomes]

@@ -12,10 +12,10 @@ ALMOST = 0.95  # of the rows that a majority guess gets wrong: a column that dec
 
 @dataclass(frozen=True)
 class Leak:
-    """How well a column tells one class from the others.
+    """How well the values of a column predict whether a row has one class.
 
-    `decided` is the part of the rows wrong by the more frequent answer that the majority of each of its values gets
-    right, `right` the part of all rows that it gets right.
+    `decided` is the share of the rows outside the more frequent answer that the column predicts correctly. `right` is
+    the share of all rows that it predicts correctly.
     """
 
     label: str
@@ -24,12 +24,12 @@ class Leak:
 
     @property
     def is_one(self) -> bool:
-        """True if the column almost decides."""
+        """True if the column predicts the class almost perfectly, so it may contain the answer."""
         return self.decided >= ALMOST
 
 
 def leak(counts: Mapping[str, Mapping[str, int]]) -> Leak:
-    """Return the class that the column tells best, from its rows by value and class."""
+    """Return how well a column predicts its best predicted class, from its numbers of rows by value and class."""
     values = [(of, sum(of.values())) for of in counts.values()]
     classes: Counter[str] = Counter()
     for of, _ in values:

@@ -502,7 +502,7 @@ def round_out(low: float, high: float, smallest: Fraction) -> tuple[Fraction, Fr
 
 
 def nice(number: Fraction) -> Fraction:
-    """Return the least of 1, 2, 5 times a power of ten that is no less than a positive number."""
+    """Return the smallest number 1, 2 or 5 times a power of ten that is at least the given positive number."""
     power = Fraction(10) ** math.floor(math.log10(number))
     return next(power * factor for factor in (1, 2, 5, 10) if power * factor >= number)
 

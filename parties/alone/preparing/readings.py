@@ -92,7 +92,7 @@ def refuse(question: Question) -> NoReturn:
 
 
 def guess(question: Question) -> str:
-    """Return the first reading."""
+    """Return the answer of --guess to a question about a column: the first of its readings."""
     return next(iter(question.options))
 
 
@@ -246,13 +246,18 @@ _NEGATIVE = {
 
 
 def units_of(texts: Sequence[str]) -> set[str]:
-    """Return the units behind the numbers of a sample."""
+    """Return the units or currencies behind the numbers of a sample."""
     found = {match[1] for text in texts if (match := UNIT.search(text)) and not CURRENCY.fullmatch(match[1])}
     return {unit for unit in found if not NO_UNITS.fullmatch(unit)}
 
 
 def in_several_units(texts: Sequence[str], reading: Reading) -> list[str]:
-    """Return an example of each unit or currency, and one without, if the numbers of a sample have several."""
+    """Return an example of each unit or currency, and one number without, if a sample has several units.
+
+    Args:
+        texts: Cells of the sample.
+        reading: How the cells are read.
+    """
     examples: dict[str, str] = {}
     signs = {word for text in texts for word in CURRENCY.findall(text)}
     for text in texts:

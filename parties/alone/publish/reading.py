@@ -194,7 +194,7 @@ def hierarchies(names: Sequence[str], rules: Mapping[str, Rule], columns: Sequen
 
 
 def in_order(values: Sequence[str]) -> list[str]:
-    """Return distinct values: numbers by size, then texts alphabetically, a missing value last."""
+    """Return distinct values in order: numbers by size, then texts alphabetically, a missing value last."""
 
     def key(value: str) -> tuple[bool, bool, float, str]:
         x = number(value)

@@ -124,7 +124,7 @@ class MethodPlan(Settings):
 
 
 class HistoryPlan(Settings):
-    """File of earlier publications, the column that identifies rows, and that of persons."""
+    """Settings of the record of earlier publications: its file, and the columns that identify rows and persons."""
 
     file: LocalPath
     row: Name

@@ -82,7 +82,7 @@ class History:
     digest: str = ""  # SHA-256 of the file as read; empty if there was no file
 
     def name(self, value: str) -> str:
-        """Return the hash that stands for an identifier."""
+        """Return the keyed hash under which the history stores an identifier."""
         return hashlib.sha256(f"{self.salt}\n{value}".encode()).hexdigest()[:NAME_DIGITS]
 
     def write(self, over: str, *more: Version) -> str:

@@ -105,7 +105,7 @@ class Features:
 
     @property
     def constant(self) -> int:
-        """Last feature of every row, the intercept."""
+        """Constant last feature of every row; its weight is the intercept."""
         return self.unit
 
     def added(self, weights: Floats) -> Floats:

@@ -70,7 +70,7 @@ def least_lambda(epsilon: float, loss: Loss, rows: int) -> float:
 
 
 def left_epsilon(epsilon: float, loss: Loss, rows: int, regularisation: float) -> float:
-    """Return epsilon' of objective perturbation.
+    """Return epsilon', the part of epsilon that the noise of objective perturbation may spend.
 
     Args:
         epsilon: epsilon of the classifier

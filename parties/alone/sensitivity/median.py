@@ -56,7 +56,7 @@ class Table:
 
     @property
     def most(self) -> int:
-        """Global sensitivity."""
+        """Global sensitivity of the median: the largest change by one replaced row, over all tables."""
         return self.high - self.low
 
     @cached_property

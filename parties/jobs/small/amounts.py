@@ -152,7 +152,12 @@ class Amounts(Batched):
 
     @abstractmethod
     def compared(self, engine: Engine, numbers: Any) -> Sequence[Any]:
-        """Return the answers for own numbers, uint64[questions]."""
+        """Return the answers of a comparison for own numbers, uint64[questions].
+
+        Args:
+            engine: Engine of the run.
+            numbers: Own numbers, one for each question.
+        """
 
     @override
     def batch_program(self, batch: int, inputs: Inputs) -> Program:

@@ -26,7 +26,7 @@ class Choice:
     branches: Sequence[Any]
 
     def sides(self, codes: Mapping[int, int]) -> list[tuple[Any, list[int]]]:
-        """Return each branch with the categories that lead to it, given the code of every known category."""
+        """Return the categories that lead to each branch of a split, given the code of every known category."""
         sides: list[list[int]] = [[] for _ in self.branches]
         for category, code in codes.items():
             sides[self.goes[code]].append(category)

@@ -58,7 +58,12 @@ class Charge:
 
     @classmethod
     def read(cls, job: str, fields: Mapping[str, Any]) -> Charge:
-        """Return the charge of a log entry (`kinds.Charge`) for a job."""
+        """Return the charge of epsilon and delta that a log entry records.
+
+        Args:
+            job: Identifier of the job.
+            fields: Fields of the entry, see `kinds.Charge`.
+        """
         uses, at = tuple(map(Loss.read, fields["uses"])), datetime.fromisoformat(fields["counts_from"])
         return cls(at, fields["table"], fields["peer"], job, uses, fields.get("person", ""))
 

@@ -27,7 +27,12 @@ class BitsCharge:
 
     @classmethod
     def read(cls, job: str, fields: Mapping[str, Any]) -> BitsCharge:
-        """Return the charge of a log entry (`kinds.BitsCharge`) for a job."""
+        """Return the charge of exact bits that a log entry records.
+
+        Args:
+            job: Identifier of the job.
+            fields: Fields of the entry, see `kinds.BitsCharge`.
+        """
         at = datetime.fromisoformat(fields["counts_from"])
         return cls(at, fields["table"], fields["peer"], job, fields["depth"], fields["bits"])
 

@@ -211,14 +211,27 @@ def why_held(peer: str, ours: Found, theirs: Found, by_peer: bool, by_them: bool
 
 
 def send(session: Session, message: Message) -> None:
-    """Send one of the three messages."""
+    """Send one of the three messages about the heads of logs.
+
+    Args:
+        session: Session with the peer.
+        message: The message.
+    """
     data = canonical(message.model_dump(mode="json")).encode()
     session.send("heads.size", np.array([len(data)], dtype=np.int64))
     session.send("heads", np.frombuffer(data, dtype=np.uint8))
 
 
 def receive(session: Session, model: type[Some]) -> Some:
-    """Receive the peer's message. Raise ProtocolError if it is not one of this class."""
+    """Return the peer's message about the head of a log.
+
+    Args:
+        session: Session with the peer.
+        model: Class of the expected message.
+
+    Raises:
+        ProtocolError: The message is not one of this class.
+    """
     size = int(session.receive("heads.size", np.int64, (1,))[0])
     if not 0 < size <= MAX_BYTES:
         raise ProtocolError(f"the peer announced {size} bytes about the logs, at most {MAX_BYTES} are allowed")

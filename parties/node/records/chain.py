@@ -80,7 +80,12 @@ class SignedHead:
 
 
 def sign_head(identity: Identity, head: Head) -> SignedHead:
-    """Sign the head of a log."""
+    """Return the head of a log with a signature.
+
+    Args:
+        identity: Key and certificate of the signer.
+        head: The head.
+    """
     signer = fingerprint(identity.certificate)
     return SignedHead(head, signer, sign(identity, head_document(head, signer), "head"))
 

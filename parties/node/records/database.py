@@ -276,7 +276,12 @@ def add(connection: sqlite3.Connection, row: Row, signed: SignedHead) -> None:
 
 
 def put_head(connection: sqlite3.Connection, signed: SignedHead) -> None:
-    """Replace the head."""
+    """Replace the stored head of the log.
+
+    Args:
+        connection: Connection to the database.
+        signed: The new head with its signature.
+    """
     connection.execute(
         "INSERT INTO audit_head VALUES (1, ?, ?, ?, ?) ON CONFLICT (one) DO UPDATE SET "
         "number = excluded.number, hash = excluded.hash, fingerprint = excluded.fingerprint, "

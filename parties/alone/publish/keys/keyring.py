@@ -76,7 +76,7 @@ class ColumnKey:
 
 
 class Keyring:
-    """An open file of keys, for one command alone; `commit` stores the changes."""
+    """Open file of keys. One command at a time may use it; `commit` stores the changes."""
 
     def __init__(self, file: KeyFile, master: bytes) -> None:
         self.path = file.path

@@ -29,7 +29,10 @@ ROUNDING = 1e-9  # rounding error of logarithms and quotients of counts
 
 
 class PrivacyModel(Declared, ABC):
-    """A requirement on every class; `column` is its sensitive column, or None."""
+    """Requirement on every class of a published table, such as k-anonymity.
+
+    `column` is its sensitive column, or None.
+    """
 
     lifts: ClassVar[bool] = False
     keeps_all: bool = False  # whether any suppressed row breaks the model

@@ -21,7 +21,10 @@ from smc.errors import InputError
 
 
 class LevelOfDetail(Method):
-    """Least number of people in a category: sums of the rows' weights, or the `population` of each value."""
+    """Method that merges categories with fewer than `least` people into one.
+
+    The people of a category are the sum of its rows' weights, or the `population` of its value.
+    """
 
     columns: Columns
     least: Annotated[int, Field(strict=True, ge=2)]
@@ -73,7 +76,7 @@ class LevelOfDetail(Method):
 
 
 def too_small(sizes: Floats, least: float) -> Any:
-    """Return the categories to merge, bool[categories]: the fewest smallest ones that are large enough together.
+    """Return the categories to merge, bool[categories]: the smallest ones, as few as together reach the minimum.
 
     Args:
         sizes: people in each category

@@ -66,7 +66,7 @@ class Boxes:
 
 
 def joined(boxes: Sequence[Boxes]) -> Boxes:
-    """Return all boxes, one after the other."""
+    """Return one set of boxes that holds all given ones in order."""
     before = np.cumsum([0, *(len(part.members) for part in boxes)])
     return Boxes(
         np.concatenate([part.members for part in boxes]),

@@ -76,5 +76,5 @@ def minimal(solutions: Solutions) -> list[Node]:
 
 
 def nodes_of(solutions: Solutions) -> list[Node]:
-    """Return the marked nodes, in lexical order."""
+    """Return the nodes that are marked as solutions, in lexical order."""
     return [tuple(map(int, node)) for node in np.argwhere(solutions)]

@@ -37,7 +37,7 @@ class Utility(ABC):
 
     @abstractmethod
     def bound(self, classes: Classes) -> float:
-        """Return a lower bound of the loss at a node with these classes, and above."""
+        """Return a lower bound of the loss at a node with these classes, and at every more general node."""
 
     @abstractmethod
     def loss(self, node: Node, groups: ValueCodes, classes: Classes, fits: Fits) -> float:
