@@ -66,8 +66,8 @@ def shadows_command(
     """Test whether a model reveals the rows it was learnt from.
 
     The attack learns many shadow models, each from half of your rows (Carlini et al. 2022). From them it guesses for
-    each other model which rows it was learnt from, its members. p is the share of members that it recognises, q the
-    share of other rows that it recognises. Random guesses reach p + q = 1. A guarantee of epsilon allows p + q up to
+    each other model which rows it was learnt from, its members. It guesses p of the members and q of the other rows
+    correctly. Random guesses reach p + q = 1. A guarantee of epsilon allows p + q up to
     2 e^epsilon / (1 + e^epsilon) for every row.
     """
     from parties.alone.attacks import membership
