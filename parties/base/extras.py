@@ -42,7 +42,7 @@ def install_line(extra: str) -> str:
 
 
 def installed(*modules: str) -> bool:
-    """Return whether all these packages can be imported."""
+    """Return whether all these packages are installed."""
     return all(find_spec(module) is not None for module in modules)
 
 
@@ -63,7 +63,7 @@ def require(what: str, *modules: str) -> None:
 
 @contextmanager
 def importing(what: str) -> Iterator[None]:
-    """Raise ImportError with the command, for packages that a program imports."""
+    """Turn a missing package inside the `with` block into an ImportError that names the command to install it."""
     try:
         yield
     except ImportError as error:

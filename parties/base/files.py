@@ -75,7 +75,7 @@ def read_private(path: Path) -> bytes:
 
 
 def stamp(path: Path) -> tuple[int, int, int]:
-    """Return a value that changes when a file is written or replaced; raise OSError if the file is missing."""
+    """Return a value that differs after a file was written or replaced; raise OSError if the file is missing."""
     state = path.stat()
     return state.st_ino, state.st_mtime_ns, state.st_size
 

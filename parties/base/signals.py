@@ -70,7 +70,7 @@ def end() -> None:
 
 
 def raised() -> signal.Signals | None:
-    """Return the last signal that became an exception: a library may have turned it into a later error."""
+    """Return the last signal that became an exception; a library may have replaced this exception by another one."""
     return _State.raised
 
 

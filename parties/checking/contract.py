@@ -96,7 +96,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Loss:
-    """Privacy loss of one or all openings: pure epsilon, and rho of the concentrated part."""
+    """Privacy loss of one opening or of all: an epsilon, and the rho of the Gaussian part."""
 
     epsilon: float = 0.0
     rho: float = 0.0

@@ -31,12 +31,12 @@ BOUND = 10  # bound of a summed value
 
 
 def count(promise: Promise) -> Mechanism:
-    """Return a noisy count."""
+    """Return the test case of a noisy count."""
     return _pure("count", "20 rows that count, or 21", promise, sums([20], [21], _laplace(1, promise)))
 
 
 def clamped(promise: Promise) -> Mechanism:
-    """Return a mechanism for checks: a noisy count, clamped to 0 to 40. Clamping costs no epsilon (post-processing)."""
+    """Return the test case of a noisy count that is limited to 0 to 40, which costs no epsilon (post-processing)."""
     draw = sums([0], [1], _laplace(1, promise))
     return _pure(
         "clamped",
@@ -47,20 +47,20 @@ def clamped(promise: Promise) -> Mechanism:
 
 
 def total(promise: Promise) -> Mechanism:
-    """Return a noisy sum of bounded values."""
+    """Return the test case of a noisy sum of bounded values."""
     law = _laplace(BOUND, promise)
     return _pure("sum", f"values from 0 to {BOUND}: {BOUND} in one row more", promise, sums([100], [110], law))
 
 
 def histogram(promise: Promise) -> Mechanism:
-    """Return noisy counts of disjoint cells: a row is in one, and a replacement changes two."""
+    """Return the test case of noisy counts of disjoint cells: a row is in one cell, and a replacement changes two."""
     moved = promise.rows - 1
     tables = f"cells of 20 and 30 rows, or of 21 and {30 - moved}"
     return _pure("histogram", tables, promise, sums([20, 30], [21, 30 - moved], _laplace(promise.rows, promise)))
 
 
 def gaussian(promise: Promise) -> Mechanism:
-    """Return a count with Gaussian noise of the rho that a budget takes for epsilon at this delta."""
+    """Return the test case of a count with Gaussian noise, with the rho that the budget allows for epsilon, delta."""
     opened = sums([20], [21], discrete_gaussian(1 / (2 * Fraction(promise.rho))))
 
     def draw(engine: Engine, table: int, copies: int) -> Outcomes:
@@ -70,8 +70,10 @@ def gaussian(promise: Promise) -> Mechanism:
 
 
 def repeated(promise: Promise) -> Mechanism:
-    """Return a noisy count whose step is repeated, as after an interruption: both parties contribute the same
-    randomness."""
+    """Return the test case of a noisy count whose step is repeated after an interruption.
+
+    Both parties contribute the earlier randomness again.
+    """
     draw = sums([20], [21], _laplace(1, promise))
 
     def twice(engine: Engine, table: int, copies: int) -> Outcomes:
@@ -86,7 +88,10 @@ def repeated(promise: Promise) -> Mechanism:
 
 
 def top(promise: Promise) -> Mechanism:
-    """Return report noisy max. Added rows only raise scores, which is worth a factor of 2; replaced rows do not."""
+    """Return the test case of report noisy max on counts.
+
+    An added row can only raise scores, so half of the noise is enough. This does not hold for a replaced row.
+    """
     law = choice_law(promise.epsilon, 1, monotone=promise.adjacency == "add-remove", candidates=2)
     other = (1, 1)
     start = (0, 1) if promise.adjacency == "add-remove" else (0, 2)
@@ -94,13 +99,13 @@ def top(promise: Promise) -> Mechanism:
 
 
 def top_any(promise: Promise) -> Mechanism:
-    """Return report noisy max where a row may raise one score and lower another."""
+    """Return the test case of report noisy max where a row may raise one score and lower another."""
     law = choice_law(promise.epsilon, 1, monotone=False, candidates=2)
     return _pure("top-any", "scores (0, 2), or (1, 1)", promise, choose([(0, 2), (1, 1)], law))
 
 
 def response(promise: Promise) -> Mechanism:
-    """Return randomised response: one of three answers."""
+    """Return the test case of randomised response with three possible answers."""
     law = offset_law(promise.epsilon, ANSWERS)
 
     def draw(engine: Engine, table: int, copies: int) -> Outcomes:
@@ -113,17 +118,17 @@ def response(promise: Promise) -> Mechanism:
 
 
 def tree(promise: Promise) -> Mechanism:
-    """Return a private tree: the choice of its root and the classes of its leaves."""
+    """Return the test case of a private tree: the choice of its root and the classes of its leaves."""
     return trees.mechanism(promise.epsilon, promise.adjacency == "replace")
 
 
 def tree_gini(promise: Promise) -> Mechanism:
-    """Return the choice of a tree's attribute by Gini's impurity."""
+    """Return the test case of the choice of a tree's attribute by Gini's impurity."""
     return qualities.mechanism("tree-gini", "gini", promise.epsilon, promise.adjacency == "replace")
 
 
 def tree_entropy(promise: Promise) -> Mechanism:
-    """Return the choice of a tree's attribute by entropy."""
+    """Return the test case of the choice of a tree's attribute by entropy."""
     return qualities.mechanism("tree-entropy", "entropy", promise.epsilon, promise.adjacency == "replace")
 
 
@@ -136,33 +141,33 @@ def propose(promise: Promise) -> Mechanism:
 
 
 def bound(promise: Promise) -> Mechanism:
-    """Return triangles by a private bound of the local sensitivity."""
+    """Return the test case of a triangle count by a private bound of the local sensitivity."""
     return sensitivity.bound(promise.epsilon, exact(SEEN))
 
 
 def smooth(promise: Promise) -> Mechanism:
-    """Return a median with noise of the smooth sensitivity."""
+    """Return the test case of a median with noise of the smooth sensitivity."""
     return sensitivity.smooth(promise.epsilon, exact(SEEN))
 
 
 def median(promise: Promise) -> Mechanism:
-    """Return a median by choice."""
+    """Return the test case of a median by the exponential mechanism."""
     return sensitivity.median(promise.epsilon)
 
 
 def fixed_local(promise: Promise) -> Mechanism:
-    """Return a median with noise of another table's local sensitivity."""
+    """Return a test case that must fail: a median with noise of another table's local sensitivity."""
     return sensitivity.fixed_local(promise.epsilon, exact(SEEN))
 
 
 def half_scale(promise: Promise) -> Mechanism:
-    """Return a noisy count with half the scale of its promise: its loss is twice epsilon."""
+    """Return a test case that must fail: a noisy count with half the noise of its guarantee, so twice the loss."""
     draw = sums([20], [21], DiscreteLaplace(1 / (2 * promise.epsilon)))
     return _pure("half-scale", "20 rows that count, or 21", promise, draw)
 
 
 def local(promise: Promise) -> Mechanism:
-    """Return a median with noise of its own table's local sensitivity."""
+    """Return a test case that must fail: a median with noise of its own table's local sensitivity."""
     return sensitivity.local(promise.epsilon, exact(SEEN))
 
 

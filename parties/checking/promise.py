@@ -31,12 +31,15 @@ class Promise:
 
     @classmethod
     def read(cls, epsilon: str, delta: str, adjacency: Adjacency) -> Promise:
-        """Return the promise in decimal texts. Raise InputError for invalid numbers.
+        """Return the promise that decimal texts state.
 
         Args:
             epsilon: Decimal text of epsilon.
             delta: Decimal text of delta.
             adjacency: Definition of neighbouring tables.
+
+        Raises:
+            InputError: A number is invalid.
         """
         numbers = {"epsilon": epsilon, "delta": delta}
         for name, text in numbers.items():
@@ -55,7 +58,7 @@ class Promise:
 
     @property
     def rho(self) -> float:
-        """Rho that a budget takes for epsilon at this delta."""
+        """Rho, in zero-concentrated differential privacy, that the budget allows for epsilon at this delta."""
         return float(rho_within(self.epsilon, exact(self.delta)))
 
 

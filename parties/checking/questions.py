@@ -46,7 +46,10 @@ Judged = Callable[[Numbers, Numbers, Numbers], Outcomes]
 
 
 def median(promise: Promise) -> Mechanism:
-    """Return the joint median of zeros and ones: an added 1, or a 0 that becomes a 1, makes the 0 less probable."""
+    """Return the test case of the joint median of zeros and ones.
+
+    An added 1, or a 0 that becomes a 1, makes the answer 0 less probable.
+    """
     task = _task(Median, promise, _schema(x=2), column="x")
     tables = (((0,), (1,)), ((0,), (1,), (1,)) if promise.adjacency == "add-remove" else ((1,), (1,)))
 
@@ -58,7 +61,10 @@ def median(promise: Promise) -> Mechanism:
 
 
 def quantile(promise: Promise) -> Mechanism:
-    """Return the upper quartile of zeros and ones: the same change makes the 1 e^epsilon times as probable."""
+    """Return the test case of the upper quartile of zeros and ones.
+
+    An added 1, or a 0 that becomes a 1, makes the answer 1 e^epsilon times as probable.
+    """
     task = _task(Quantile, promise, _schema(x=2), column="x", at=0.75)
     zeros = ((0,),) * (3 if promise.adjacency == "add-remove" else 4)
     tables = (zeros, (*zeros[:3], (1,)))
@@ -71,7 +77,7 @@ def quantile(promise: Promise) -> Mechanism:
 
 
 def top(promise: Promise) -> Mechanism:
-    """Return the two most frequent of three values: the third value gets a row, the other two stay."""
+    """Return the test case of the two most frequent of three values: the third value gets one more row."""
     task = _task(Top, promise, _schema(x=3), column="x", first=FIRST)
     tables = (((0,), (1,), (2,)), ((0,), (1,), (2,), (2,)) if promise.adjacency == "add-remove" else ((1,), (2,), (2,)))
 
@@ -83,7 +89,7 @@ def top(promise: Promise) -> Mechanism:
 
 
 def naive_bayes(promise: Promise) -> Mechanism:
-    """Return a naive Bayes classifier of two columns: a row counts twice."""
+    """Return the test case of a naive Bayes classifier of two columns, in which a row counts twice."""
     task = _task(NaiveBayes, promise, _schema(a=2, b=2, c=2), target="c", columns=("a", "b"))
     tables = _neighbours((0, 0, 0), (1, 1, 1), promise)
     return _mechanism("naive-bayes", tables, promise, sums(task.query.parts, wholes(task, tables), evidence.of_laplace))
@@ -97,7 +103,10 @@ def mean(promise: Promise) -> Mechanism:
 
 
 def marginals(promise: Promise) -> Mechanism:
-    """Return two marginals with Gaussian noise, examined at a delta that samples can show."""
+    """Return the test case of two marginals with Gaussian noise.
+
+    Its delta is large enough that samples can show a failure.
+    """
     task = _task(Marginals, promise, _schema(a=2, b=2, c=2), sets="a,b; b,c", delta=promise.delta)
     tables = _neighbours((0, 0, 0), (1, 1, 1), promise)
     draw = sums(task.query.parts, wholes(task, tables), evidence.of_gaussian)
@@ -105,17 +114,20 @@ def marginals(promise: Promise) -> Mechanism:
 
 
 def grid(promise: Promise) -> Mechanism:
-    """Return the cells that clusters are made from: a row is in one, and a replacement changes two."""
+    """Return the test case of the cell counts from which clusters are made.
+
+    A row is in one cell, and a replacement changes two.
+    """
     task = _task(Cluster, promise, _schema(x=2, y=2), columns=("x", "y"), bounds=("0:1", "0:1"), k=2, parts=2)
     tables = _neighbours((0, 0), (1, 1), promise)
     return _mechanism("cluster-grid", tables, promise, sums(task.rounds, wholes(task, tables), evidence.of_laplace))
 
 
 def rounds(promise: Promise) -> Mechanism:
-    """Return two rounds of k-means on a row at a bound, which changes its cluster's count and sum as much as
-    possible.
+    """Return the test case of two rounds of k-means.
 
-    There is only one cluster, so the second round's sums do not depend on the first round's opened values.
+    The differing row lies at a bound, so it changes its cluster's count and sum as much as possible. There is only one
+    cluster, so the second round's sums do not depend on the first round's opened values.
     """
     settings = {"columns": ("x",), "bounds": ("0:1",), "k": 1, "method": "in-process", "iterations": 2}
     task = _task(Cluster, promise, _schema(x=2), **settings)
@@ -144,8 +156,10 @@ def joint_table(promise: Promise) -> Mechanism:
 
 
 def triangles(promise: Promise) -> Mechanism:
-    """Return a noisy bound on an edge's effect, and triangles with noise of that bound, at a delta that samples can
-    show."""
+    """Return the test case of a triangle count with noise of a privately bounded local sensitivity.
+
+    Its delta is large enough that samples can show a failure.
+    """
     ends = _schema(x=VERTICES, y=VERTICES)
     task = _task(Triangles, promise, ends, columns=("x", "y"), delta=SEEN)
     delta = exact(SEEN)
@@ -170,7 +184,7 @@ def triangles(promise: Promise) -> Mechanism:
 
 
 def own_ladder(promise: Promise) -> Mechanism:
-    """Return triangles with noise of the graph's own ladder; neighbouring graphs have different ladders."""
+    """Return the test case of a triangle count by the ladder mechanism; neighbouring graphs have different ladders."""
     task = _task(Triangles, promise, _schema(x=VERTICES, y=VERTICES), columns=("x", "y"))
     law = ladder(SMALL, task.epsilon, 1 + task.replaced)
     ends = [[below(rung, common) for rung in range(1 << law.geometric.digits + 2)] for _, common in SMALL_GRAPHS]
@@ -270,7 +284,7 @@ def _graphs(graphs: Sequence[tuple[int, int]]) -> str:
 
 
 def words(tables: Sequence[Lines]) -> str:
-    """Return the description of two tables."""
+    """Return the description of two neighbouring tables."""
     first, second = (" ".join("".join(map(str, line)) for line in table) or "none" for table in tables)
     return f"rows {first}, or {second}"
 

@@ -68,7 +68,7 @@ def objective(promise: Promise) -> Mechanism:
 
 
 def minimisers(loss: Huber, regularisation: float, left: float) -> Simulated:
-    """Return the interval of t that holds the minimiser, with noise of this epsilon.
+    """Return a sampler of linear models by objective perturbation: the interval that holds the minimiser.
 
     Args:
         loss: The loss.
@@ -86,7 +86,7 @@ def minimisers(loss: Huber, regularisation: float, left: float) -> Simulated:
 
 
 def output(promise: Promise) -> Mechanism:
-    """Return a minimiser with noise."""
+    """Return the test case of a linear model by output perturbation."""
     epsilon = float(promise.epsilon)
     return Mechanism("output", WORDS, epsilon, 0.0, simulated(noisy_minimisers(epsilon, corner(1.0)[1])))
 
@@ -110,7 +110,7 @@ def noisy_minimisers(epsilon: float, regularisation: float, share: float = 1.0) 
 
 
 def gradient(promise: Promise) -> Mechanism:
-    """Return noisy gradient descent of two parties, with a row that is as wrong as possible in every step.
+    """Return the test case of noisy gradient descent by two parties, with a row of the largest gradient in every step.
 
     The sensitivity does not depend on the weights, so they are 0 throughout.
     """
@@ -125,7 +125,10 @@ def gradient(promise: Promise) -> Mechanism:
 
 
 def joint_output(promise: Promise) -> Mechanism:
-    """Return the sum of two parties' minimisers: one row in the other class, or one more."""
+    """Return the test case of the sum of two parties' weights by output perturbation.
+
+    The tables differ by a row of the other class, or by one more row.
+    """
     task = _task(promise, method="output", loss="huber", huber=CORNER, least_rows=LEAST_ROWS, **{"lambda": 1.0})
     first = ((1, 1), *((1, 0),) * (LEAST_ROWS - 1))
     second = ((1, 1), *(first if promise.adjacency == "add-remove" else first[:-1]))
@@ -137,9 +140,10 @@ def joint_output(promise: Promise) -> Mechanism:
 
 
 def joint_choice(promise: Promise) -> Mechanism:
-    """Return a noisy choice among the weights of a grid: the added row favours one end, or a row changes its end.
+    """Return the test case of a noisy choice among the weights of a grid.
 
-    Neighbours on the grid have nearly equal scores, so no table shows much more than half of the loss.
+    The added row favours one end of the grid, or a row changes the end that it favours. Neighbours on the grid have
+    nearly equal scores, so no table shows much more than half of the loss.
     """
     method, scores = choosing(promise)
     words = "no row, or one" if promise.adjacency == "add-remove" else WORDS
@@ -156,7 +160,10 @@ def choosing(promise: Promise) -> tuple[Choice, list[Numbers]]:
 
 
 def joint_coordinates(promise: Promise) -> Mechanism:
-    """Return both weights, chosen one after the other: for some rows of one class, or one more."""
+    """Return the test case of two weights that are chosen one after the other.
+
+    One table has some rows of one class, the other has one more row.
+    """
     method, scores = choosing_twice(promise)
     words = "two rows, or a third like them"
     words = words if promise.adjacency == "add-remove" else "three rows alike, or one of them in the other class"
@@ -180,7 +187,7 @@ def choosing_twice(promise: Promise) -> tuple[Coordinates, list[tuple[Numbers, N
 
 
 def twice(scores: Sequence[tuple[Numbers, Numbers]], law: Law) -> Simulated:
-    """Return the effect on the differing row of both choices: for it, against it, or neutral.
+    """Return a sampler of two choices: for each, whether it favours the differing row, opposes it, or is neutral.
 
     Args:
         scores: int64[candidates] and int64[first choice, candidates], by table.

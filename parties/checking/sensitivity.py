@@ -92,7 +92,7 @@ def smooth(epsilon: Fraction, delta: Fraction) -> Mechanism:
 
 
 def median(epsilon: Fraction) -> Mechanism:
-    """Return the median by choice, for zeros and ones."""
+    """Return the test case of the median of zeros and ones by the exponential mechanism."""
 
     def outcomes(table: Table, draw: ways.Draw, copies: int) -> Outcomes:
         return ways.by_choice(table, epsilon, draw, copies)

@@ -43,7 +43,7 @@ Compared: TypeAlias = Callable[[Engine, JointTables, Estimates], tuple[Bits, Pow
 
 
 def by_aim(promise: Promise) -> Mechanism:
-    """Return the first choice of AIM, between two pairs of columns."""
+    """Return the test case of the first choice of AIM, between two pairs of columns."""
     task = _task(promise, "aim")
     rounds = task.plan.rounds
     rho = promise.epsilon**2 / 8 * rounds / (1 - aim.MEASURING)  # total rho for which a round's choice gets epsilon
@@ -58,7 +58,7 @@ def by_aim(promise: Promise) -> Mechanism:
 
 
 def by_mst(promise: Promise) -> Mechanism:
-    """Return the first choice of a noisy maximum spanning tree, among all pairs of columns."""
+    """Return the test case of the first choice of a noisy maximum spanning tree, among all pairs of columns."""
     task = _task(promise, "mst")
     work = task.work
 
@@ -85,7 +85,7 @@ def _powers(scores: list[Numbers], law: Powers) -> Simulated:
 
 
 def choosing(task: Synthesise, promise: Promise, compared: Compared) -> tuple[list[Numbers], Powers]:
-    """Return the compared scores of both tables, and the law of the choice.
+    """Return the scores among which a synthesis job chooses, for both tables, and the noise distribution of the choice.
 
     Args:
         task: The task.

@@ -26,7 +26,7 @@ VALUES, CLASSES = 3, 2
 
 
 def mechanism(epsilon: Fraction, replaced: bool) -> Mechanism:
-    """Return the mechanism of a one-level tree with noise (quality `max`, with "stop").
+    """Return the test case of a noisy tree with one level (quality `max`, with "stop").
 
     Args:
         epsilon: Privacy loss that the tree promises.

@@ -26,7 +26,7 @@ USUAL_SUMMING_SECONDS = 0.33e-3  # for `STEPS` such steps
 
 
 def own_pace() -> int:
-    """Return this machine's pace of hashing: from the cache, or measured in some milliseconds and kept there."""
+    """Return the speed of this machine in hashing, from the cache or from a measurement of some milliseconds."""
     return _kept("pace", lambda: _hashing_seconds() / USUAL_SECONDS)
 
 

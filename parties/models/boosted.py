@@ -52,7 +52,7 @@ class Column:
 
     @cached_property
     def places(self) -> Mapping[float, int]:
-        """Bin that begins at each edge."""
+        """Number of the bin that begins at each edge."""
         return {edge: place for place, edge in enumerate(self.edges or (), 1)}
 
     def place(self, below: Any) -> int:

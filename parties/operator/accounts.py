@@ -173,7 +173,7 @@ class Accounts:
 
 
 def content(accounts: dict[str, Account]) -> bytes:
-    """Return the content of the file with these accounts."""
+    """Return the content of the accounts file for these accounts."""
     return _FILE.dump_json(accounts, indent=2) + b"\n"
 
 

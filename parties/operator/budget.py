@@ -79,7 +79,7 @@ class Price(View):
 
     @property
     def effect(self) -> str:
-        """The effect on the budget in words; empty if it is unbounded or unknown."""
+        """Effect of a job on the budget, as a phrase; empty if the budget is unlimited or unknown."""
         if self.left is None or self.after is None:
             return ""
         jobs = f" and {self.approved} approved job{'s' * (self.approved > 1)}" if self.approved else ""
@@ -151,9 +151,9 @@ class Totals(View):
 
 
 class PeerSpent(View):
-    """The spending of jobs with one peer on a table that counts now, and the epsilon left to the peer.
+    """Spending of one peer's jobs on a table in the present window, and the epsilon left to the peer.
 
-    That is the lesser remainder of its share and, where charges beyond shares count, of the whole table.
+    The epsilon left is the lesser remainder of its share and, where charges beyond shares count, of the whole table.
     """
 
     peer: str

@@ -182,7 +182,7 @@ class NodeClient:
     def follow(
         self, job: JobView, timeout: float | None = None, on_change: Callable[[JobView], None] | None = None
     ) -> JobView:
-        """Do the same as `wait`, starting from a view of the job.
+        """Wait for the end of a job like `wait`, starting from a view of the job.
 
         Args:
             job: The view.

@@ -70,7 +70,7 @@ class Progress(View):
 
 
 class Asked(View):
-    """A private input that the operator types when consenting."""
+    """Private input that the operator must type when consenting."""
 
     name: str
     title: str

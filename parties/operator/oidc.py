@@ -129,7 +129,7 @@ class Provider:
         return metadata
 
     def begin(self, back: str) -> Request:
-        """Return the redirection of a browser that will return to the address `back`."""
+        """Return the redirection to the log-in provider, for a browser that will return to the address `back`."""
         from authlib.oauth2.rfc6749.parameters import prepare_grant_uri
         from authlib.oauth2.rfc7636 import create_s256_code_challenge
 

@@ -111,7 +111,7 @@ class Cell:
         return exp.Collate(this=exp.cast(self.column.copy(), "TEXT"), expression=exp.to_identifier("C", quoted=True))
 
     def named(self, column: str) -> Cell:
-        """Return the cell of another column with this name."""
+        """Return a cell that applies this rule to the column with another name."""
         return Cell(replace(self._rule, column=column), self._type, self._lists)
 
     @property
@@ -225,7 +225,7 @@ class Cell:
         return [exp.case().when(present, _number(self._rule.other))]
 
     def complaint(self, text: str | None) -> str:
-        """Return a description of a value without an index, given as text."""
+        """Return an error text for a value that the rule maps to no category."""
         return self._rule.complaint(None if self._type.is_floating() and text and text.casefold() == "nan" else text)
 
 

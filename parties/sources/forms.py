@@ -26,7 +26,7 @@ VAST = 1e100  # a number beyond means no value, so that no engine ends in an ove
 
 @dataclass(frozen=True)
 class Form:
-    """A form of derived columns.
+    """A form of derived columns, such as `age`.
 
     `takes` are the kinds of its arguments: "date", "number" and "text" are columns; "day" is such a column or a fixed
     day; "factor", "count" and "word" are constants. The last `repeated` kinds may come again.

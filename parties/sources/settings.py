@@ -445,7 +445,7 @@ class PlaceSettings(Settings):
 
     @property
     def derives(self) -> Mapping[str, DerivedSettings]:
-        """The derived columns of the party's table at this place, by name."""
+        """Derived columns of the party's table that has its rows at this place, by name."""
         return {} if self._party_table is None else self._party_table.derived
 
     @property

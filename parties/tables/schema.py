@@ -43,10 +43,10 @@ MAX_PROPOSED_VALUES = 64
 
 @dataclass(frozen=True, eq=False)
 class Schema:
-    """Attribute names with their values, both in public order, and the target of the file, if it names one.
+    """Public schema: attribute names with their values, both in public order, and the target of the file, if any.
 
-    Values of a typed column are a `Domain`. `keys` are columns that tell rows apart. They are not attributes and not
-    part of the agreement. Schemas with equal digests are the same agreement.
+    Values of a typed column are a `Domain`. `keys` are columns that identify rows. They are not attributes and not part
+    of the agreement. Schemas with equal digests are the same agreement.
     """
 
     attributes: dict[str, tuple[str, ...]]

@@ -157,7 +157,7 @@ class ColumnType(Settings, ABC):
     @property
     @abstractmethod
     def labels(self) -> tuple[str, ...]:
-        """Categories of cells that have a value."""
+        """Categories of the column, without the one for missing values."""
 
     def public(self) -> dict[str, Any]:
         """Return the type as plain JSON, without defaults."""
@@ -234,7 +234,7 @@ class OrderedType(ColumnType):
     @property
     @abstractmethod
     def cuts(self) -> Cuts:
-        """Ranges and their ends."""
+        """Ranges of the column, with their ends."""
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -48,7 +48,7 @@ class Connection(H11Protocol):
             min(idle, key=lambda other: other.idle_since or 0.0, default=self).drop()
 
     def data_received(self, data: bytes) -> None:
-        """Take a part of a request."""
+        """Receive a part of a request, and start or stop the deadline of the request."""
         self._came += len(data)
         super().data_received(data)
         if self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):

@@ -75,7 +75,7 @@ class Choice:
         return urlencode({name: value for name, value in fields.items() if value})
 
     def turned(self, by: str) -> str:
-        """Return the query that sorts by this key, or in the opposite order if it is the present key."""
+        """Return the URL query that sorts the jobs by a key, in the opposite order if they are sorted by it already."""
         return self.query(sort=f"-{by}" if (self.sort or "date") == by else by, before="")
 
     def in_order(self, jobs: list[JobView]) -> list[JobView]:

@@ -43,7 +43,7 @@ class Renderer:
         self._logins, self._provider = logins, provider
 
     def page(self, visit: Visit, template: str, context: dict[str, Any], status: int = 200) -> Response:
-        """Fill a page for a signed-in person.
+        """Return the response with a page for a signed-in person, from a template.
 
         Args:
             visit: The request.

@@ -140,7 +140,7 @@ def note(why: str) -> str:
 
 
 def when(at: str) -> str:
-    """Return a time for people: `21 Nov 2026, 17:03:09 UTC`. Invalid ISO 8601 is shown unchanged."""
+    """Return an ISO 8601 time as people write it, `21 Nov 2026, 17:03:09 UTC`; an invalid time unchanged."""
     moment = _moment(at)
     return shown(at, 40) if moment is None else f"{moment.day} {moment:%b %Y, %H:%M:%S} UTC"
 

@@ -272,9 +272,9 @@ def bounds_of_hidden(
 
 
 def ranked(drawn: Counts) -> list[tuple[int, int, float]]:
-    """Return combinations, a number of rows of each, and the share of solutions with at least that number.
+    """Return the reconstructed rows, surest first.
 
-    The surest ones come first.
+    Each line has a combination of values, a number of rows, and the share of solutions with at least this number.
     """
     rows = []
     for unknown in np.flatnonzero(drawn.max(axis=0)).tolist():

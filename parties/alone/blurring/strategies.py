@@ -66,7 +66,7 @@ class Number:
         return self.observed is not None
 
     def plain(self, values: Floats) -> IntervalCodes:
-        """Return the interval of each value."""
+        """Return the interval of each true value."""
         return self.domain.codes(values)
 
     def distribution(self, published: Floats) -> Estimate:

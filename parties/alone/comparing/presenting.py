@@ -88,7 +88,7 @@ def figures(report: Data) -> Iterator[tuple[str, str, Lines]]:
 
 
 def name_of(distance: int) -> str:
-    """Return a distance as text."""
+    """Return the distance between two rows as text for people."""
     return {0: "none: the same row", 1: "1 column"}.get(distance, f"{distance} columns")
 
 

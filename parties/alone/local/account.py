@@ -67,7 +67,7 @@ class Entry(Settings):
 
 
 class Account(Settings):
-    """All reports that a device has been charged for."""
+    """Account of a person's answers: all reports that the device has charged."""
 
     device: str
     entries: tuple[Entry, ...] = ()

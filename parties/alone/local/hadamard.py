@@ -48,7 +48,7 @@ class HadamardResponse(OneOutcome):
 
     @property
     def order(self) -> int:
-        """Order of a block's matrix, b: a power of two above the number of categories in any block."""
+        """Size b of a block's Hadamard matrix: a power of two above the number of categories in any block."""
         return 1 << (-(-len(self.names) // self.blocks)).bit_length()
 
     @property

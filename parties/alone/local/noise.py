@@ -88,7 +88,7 @@ class NoisyMean(GridMean):
     @property
     @abstractmethod
     def reach(self) -> int:
-        """R: greatest distance that the law moves a point, in steps."""
+        """Greatest distance R, in grid steps, by which the noise moves a point."""
 
     @cached_property
     @abstractmethod

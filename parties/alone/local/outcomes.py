@@ -22,7 +22,7 @@ class OneOutcome(Mechanism):
 
     @override
     def tally(self, reports: Reports) -> NDArray[np.int64]:
-        """Count the reports of each outcome, int64[outcomes]."""
+        """Return the number of reports of each outcome, int64[outcomes]."""
         return np.bincount(known(from_bytes(reports), self.outcomes), minlength=self.outcomes).astype(np.int64)
 
     @override

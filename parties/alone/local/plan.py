@@ -44,7 +44,7 @@ class LocalPlan(Settings):
     reports: Annotated[int, Field(strict=True, ge=1)] | None = None
 
     def made(self) -> Mechanism:
-        """Return the mechanism; raise InputError if a setting is missing or impossible."""
+        """Return the mechanism that the plan describes; raise InputError if a setting is missing or impossible."""
         kind = MECHANISMS.find(self.mechanism)
         lasting = {"memoise": self.memoise} if "memoise" in kind.named() else {}
         mechanism = kind.of((self.model_extra or {}) | lasting)

@@ -67,7 +67,7 @@ class Wish:
 
     @property
     def is_empty(self) -> bool:
-        """True if nothing is overruled."""
+        """True if the operator has overruled no reading."""
         return self == Wish()
 
 

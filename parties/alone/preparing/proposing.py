@@ -241,9 +241,9 @@ def _short(number: float) -> str:
 
 
 def is_key(column: ColumnProfile) -> bool:
-    """Return whether nearly all cells differ, and are short texts or whole numbers that count or name rows.
+    """Return whether a column seems to identify rows: nearly all cells differ, and are short texts or whole numbers.
 
-    Numbers name rows if the column is called so, if nearly each number of a range occurs, or if all are long.
+    Numbers identify rows if the column's name says so, if nearly each number of a range occurs, or if all are long.
     """
     if column.reads not in ("text", "integer") or not _is_nearly_unique(column):
         return False

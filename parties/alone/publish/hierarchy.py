@@ -92,7 +92,7 @@ class Hierarchy:
 
 
 def build(column: str, paths: Sequence[Sequence[str]]) -> Hierarchy:
-    """Return the hierarchy of these paths.
+    """Return a generalisation hierarchy from the path of each value to the top.
 
     Args:
         column: name of the column

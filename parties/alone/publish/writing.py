@@ -159,7 +159,7 @@ class Finder:
         self._keys = keys[self._order]
 
     def find(self, codes: ValueCodes) -> Counts:
-        """Return the index of each column, int64[columns]; -1 if it is missing."""
+        """Return the position of each row of codes in the table of distinct rows, int64[rows]; -1 if it is missing."""
         if not len(self._keys):
             return np.full(codes.shape[1], -1, dtype=np.int64)
         keys = np.zeros(codes.shape[1], dtype=np.int64)

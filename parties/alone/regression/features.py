@@ -116,7 +116,7 @@ class Features:
         return tables
 
     def summed(self, tables: NDArray[Any], total: Any) -> NDArray[Any]:
-        """Return the sum of rows, each times a number, [number].
+        """Return the sum of all rows' feature vectors, each multiplied by the number of its row.
 
         Args:
             tables: sum of the numbers of the rows with each value, [values of all columns]

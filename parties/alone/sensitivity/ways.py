@@ -152,7 +152,7 @@ def by_smooth(table: Table, epsilon: Fraction, delta: Fraction, draw: Draw, copi
 
 
 def smooth_scale(table: Table, epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Return the scale of the noise in `by_smooth`: 2 SS / epsilon, with SS the smooth sensitivity.
+    """Return the scale of the noise in `by_smooth`: 2 SS / epsilon, where SS is the smooth sensitivity of the median.
 
     Args:
         table: The numbers and their bounds.

@@ -64,7 +64,7 @@ class Graph:
         return self._constants[-1].name
 
     def step(self, operator: str, *inputs: str, **options: Any) -> str:
-        """Return the output of an operator."""
+        """Add an operator to the graph, and return the name of its output."""
         from onnx import helper
 
         self._nodes.append(helper.make_node(operator, inputs, [f"n{len(self._nodes)}"], **options))

@@ -34,7 +34,7 @@ class Layout:
         return 1 + sum(len(h.values) for h in self.sensitive) + self.public
 
     def place(self, column: str) -> slice:
-        """Return the slice of a sensitive column's values; raise InputError for another column."""
+        """Return the columns of a count table that hold a sensitive column; raise InputError for another column."""
         start = 1
         for hierarchy in self.sensitive:
             if hierarchy.column == column:
@@ -51,7 +51,10 @@ class Layout:
 
 @dataclass(frozen=True, eq=False)
 class Classes:
-    """Counts of each class, int64[classes, columns], see `Layout`; a class without rows has public rows only."""
+    """Counts of rows of each class by sensitive value, int64[classes, columns]; `Layout` describes the columns.
+
+    A class without rows has rows of the public table only.
+    """
 
     counts: Counts
     layout: Layout

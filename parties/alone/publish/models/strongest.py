@@ -32,7 +32,7 @@ def surest(sure: Floats) -> Codes:
 
 
 def is_found(hits: int, tries: int, chance: float, attempts: int = 1) -> bool:
-    """Return whether there are more hits than chance explains.
+    """Return whether an attack has significantly more hits than chance gives.
 
     Args:
         hits: number of right guesses

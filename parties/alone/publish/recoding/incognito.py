@@ -14,7 +14,9 @@ from parties.alone.publish.recoding.lattice import Lattice, Node, Solutions, Tes
 
 
 def incognito(lattice: Lattice, passes: Test) -> Solutions:
-    """Return the nodes that pass a monotone test; columns outside a subset are tested at their top level.
+    """Return the nodes of a lattice that pass a monotone test, by Incognito's search over subsets of columns.
+
+    Columns outside a subset are tested at their top level.
 
     Args:
         lattice: the lattice

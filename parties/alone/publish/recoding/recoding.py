@@ -57,7 +57,7 @@ class Recoding:
 
     @classmethod
     def of(cls, plan: PublishPlan, levels: Sequence[int] | None, boxes: list[Box] | None) -> Recoding:
-        """Return the recoding of a plan.
+        """Return the recoding that a plan and the result of its algorithm define.
 
         Args:
             plan: the plan
@@ -92,7 +92,7 @@ class Recoding:
         return [validated(ModelPlan, model).made().words for model in self.of_both]
 
     def plans(self) -> dict[str, ColumnPlan]:
-        """Return the settings of each column."""
+        """Return the settings of each column in the form of a plan."""
         return {
             name: validated(ColumnPlan, {key: value for key, value in column.items() if key != "paths"})
             for name, column in self.columns.items()
