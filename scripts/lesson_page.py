@@ -21,13 +21,11 @@ from tests.support.places import ROOT
 PAGE = ROOT / "docs" / "lesson.md"
 HEAD = """# Lesson 9, step by step
 
-Lesson 9 of the Italian notes presents secure computation of two parties. `smc lesson` runs each of
-its protocols between two processes on this machine. They talk over gRPC with mutual TLS. Each
-process prints its own view: its input, the values that it computes, and all messages. Add `--json`
-for all values in full. `--left` and `--right` change the inputs.
-
-`python -m scripts.lesson_page` writes this page. It leaves out the lists of messages. The random
-values differ in each run of yours.
+Lesson 9 of the Italian lecture notes presents protocols for secure computation by two parties.
+`smc lesson` runs each protocol between two processes on this machine, over gRPC with mutual TLS.
+Each process prints its *view*: its input, the values that it computes, and all messages. `--left`
+and `--right` change the inputs. `--json` prints all values in full. This page shows the views
+without the messages; your random values differ. (`python -m scripts.lesson_page` writes it.)
 
 ```mermaid
 sequenceDiagram
@@ -58,37 +56,40 @@ sequenceDiagram
 | the same, on your own tables | `smc id3` |
 """
 TEXTS = {
-    "shares": """The notes write + for XOR. Each party splits its input into two random shares, keeps one and sends
-the other. Outside this lesson the engine saves that message: the owner's share is the input itself,
-and the other share is 0. That is as secure: AND gates mask each share, and an opened share follows
-from the result and the peer's own share.
+    "shares": """The notes write + for XOR. A *share* is one of two random values whose XOR is a secret. Each party
+splits its input into two shares, keeps one and sends the other. Outside this lesson the engine
+saves that message: the owner's share is the input itself, and the other share is 0. That is as
+secure: AND gates mask each share, and an opened share follows from the result and the peer's own
+share.
 
-The XOR of two inputs is a lesson and no secret: each party can compute the other input from the
-result and its own.""",
-    "and": """The sum c1 + c2 must be a b = (a1 + a2) (b1 + b2). Party 0 knows a1 and b1. It draws c1 at random and
-computes c2 for each of the four values of (a2, b2). Party 1 takes the row of its own shares by
-oblivious transfer. `--ot` chooses the transfer; `--ot trapdoor` is the notes' own, made secure
-against a receiver that leaves the protocol.""",
+The XOR itself is no secret: each party can compute the other's input from it and its own.""",
+    "and": """The parties need shares of a AND b: c1 + c2 = a b = (a1 + a2) (b1 + b2). Party 0 has a1 and b1. It
+draws c1 at random and computes c2 for each of the four values of (a2, b2). Party 1 takes the row of
+its own shares by *oblivious transfer*: party 0 does not learn the row, and party 1 learns no other
+row. `--ot` chooses the kind of transfer. `--ot trapdoor` is that of the notes, made secure against
+a receiver that leaves the protocol.""",
     "transfer": """This is the transfer of the notes, message by message. Their e is a function that hides a message:
 here the first byte of SHA-256. A modulus of 24 bits can be factored, so it needs `--toy`. Without
 `--toy` the modulus has 3072 bits.
 
-The protocol holds against a semi-honest receiver only. A receiver that applies f to all four values
-reads all four messages. The [transfer of the engine](protocols-engines.md) prevents this: the
-receiver sends one value, and the others follow from it.""",
-    "garbled": """A garbled circuit has a random label for each value of each wire. Party 0 garbles, party 1 evaluates.
+The protocol is secure only against a semi-honest receiver: one that follows the protocol. A
+receiver that applies f to all four values reads all four messages. The [transfer of the
+engine](protocols-engines.md) prevents this: the receiver sends one value, and the others follow
+from it.""",
+    "garbled": """A *garbled circuit* is an encrypted circuit: it has a random label for each value of each wire,
+and an encrypted table for each AND gate. Party 0 garbles, party 1 evaluates.
 [Half gates](protocols-engines.md) need two rows for an AND gate, where Yao's first table had four.
 XOR gates need none.""",
     "millionaires": """A trusted third party could take both numbers and name the richer one. The circuit
-reveals no more than this party would, and needs no such party. It compares two numbers
-of 32 bits and is garbled as the gate above.""",
-    "logarithm": """Step 3 of ID3 needs x ln x for x = x1 + x2, where each party knows one count. This lesson opens
-values that stay secret in ID3, so that you can follow them. [The engine](protocols.md) derives the
-cells, the terms and the fraction bits from the tolerance, here 0.001. It would take one term here. The
-lesson takes three, so that you see the series.""",
-    "id3": """The two tables are the halves of Quinlan's weather table. With `--left FILE` and `--right FILE` you give
-other rows of its five columns. Steps 1 and 2 are one circuit here: it finds the majority and whether
-one class is left. The notes compare fixed symbols instead.""",
+reveals no more than this party would, and needs no such party. It compares two numbers of 32 bits
+and is garbled like the gate above.""",
+    "logarithm": """Step 3 of ID3 needs x ln x for x = x1 + x2, where each party has one of the two counts. This lesson
+opens values that stay secret in ID3, so that you can follow them. [The protocol](protocols.md)
+derives the number of cells, terms and fraction bits from the tolerance, here 0.001. One term of the
+series would be enough here. The lesson takes three, so that you see the series.""",
+    "id3": """The two tables are the halves of Quinlan's weather table. With `--left FILE` and `--right FILE` you
+give other rows of its five columns. Steps 1 and 2 are one circuit here: it finds the majority and
+whether one class is left. The notes compare fixed symbols instead.""",
 }
 LEFT_OUT = ("messages",)
 

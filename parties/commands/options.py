@@ -113,7 +113,7 @@ _LINK = (
         metavar="HOST:PORT",
         help="Be party 0 and wait for the peer here; 0.0.0.0 = all of IPv4, [::] = IPv6 too.",
     ),
-    click.option("--connect", metavar="HOST:PORT", help="Be party 1 and dial the peer there."),
+    click.option("--connect", metavar="HOST:PORT", help="Be party 1 and connect to the peer there."),
     click.option("--wait", type=float, help=f"Seconds to wait for the peer  [{WAIT_SECONDS:g}]"),
     click.option(
         "--timeout", cls=Advanced, type=float, help=f"Seconds of silence that end the session  [{TIMEOUT_SECONDS:g}]"

@@ -57,7 +57,7 @@ def policy(
     ),
     ask: bool = option("Query the decision point of [decision] about the job too."),
 ) -> Report:
-    """Show the rules, and test them on a job: decision and reasons. Nothing is proposed or recorded.
+    """Show the rules by which your node decides on jobs, and test them on a job. Nothing is proposed or recorded.
 
     With --job, --json also shows the request to a decision point.
     """

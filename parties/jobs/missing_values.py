@@ -21,7 +21,7 @@ LEAVE_OUT: Missing = "leave out"
 
 def missing_values(where: str) -> AnyField:
     """Return the field `missing`; `where` says of which columns."""
-    words = f"Missing values {where}: 'leave out', as R and SciPy do, or count '?' as a 'value'"
+    words = f"Rows with a missing value {where}: leave them out, as R and SciPy do, or take '?' as a value"
     return public(LEAVE_OUT, "Missing values", words, advanced=True)
 
 

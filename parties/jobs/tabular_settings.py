@@ -23,7 +23,9 @@ class TabularSettings(KindSettings):
     """Settings for a party's own rows. A kind adds `max_rows` at the position it wants."""
 
     data: LocalPath | None = own_file("Rows", "Your rows, a CSV or Parquet file; private.", data=True)
-    schema_file: LocalPath | None = own_file("Schema", "The agreed schema.", alias="schema")  # `schema` is pydantic's
+    schema_file: LocalPath | None = own_file(
+        "Schema", "Public schema agreed with the peer: columns and values.", alias="schema"
+    )  # `schema` is pydantic's
     own_table: TableSettings | None = None  # table of party.toml with the rows; it has no flag
 
     @property

@@ -99,7 +99,7 @@ class Logins:
         return f"{origin}/login?token={link.token}"
 
     def sign_in(self, token: str) -> Login | None:
-        """Start a session for the token of a login link and use the token up; None if there is no such link (any more)."""
+        """Start a session for the token of a login link, which works once; None if there is no such link (any more)."""
         with self._lock:
             self._forget()
             used = [link for link in self._links if _same(link.token, token)]

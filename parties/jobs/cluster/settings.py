@@ -28,7 +28,7 @@ class ClusterSettings(DrawnSettings):
     method: Literal["grid", "in-process", "hybrid"] | None = public(
         None,
         "Method",
-        "grid = noisy counts of a grid; in-process = noisy rounds; hybrid = grid, then a round",
+        "grid = noisy counts of grid cells; in-process = noisy rounds of k-means; hybrid = a grid, then one round",
         none="grid up to four columns; beyond by epsilon and the row bound",
     )
     parts: Annotated[int, Field(strict=True, ge=2, le=1_000_000)] | None = public(

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 def recoded(unless: str = "") -> AnyField:
     """Return the field `recode`; `unless` names the setting that may replace it."""
-    help_text = "Quasi-identifiers to recode, separated by commas"
+    help_text = "Columns to recode, by which a reader could recognise people (quasi-identifiers), separated by commas"
     return public(None, "Recoded columns", help_text, column=True, unless=unless)
 
 
@@ -40,7 +40,7 @@ class RecodedSettings(ManyGatesSettings, TabularSettings):
     sensitive: Name | None = public(
         None, "Sensitive column", "Column that l and t protect; published unchanged", none="none", column=True
     )
-    k: models.K | None = models.fewest_rows(None, "each class of equal rows has at least k rows")
+    k: models.K | None = models.fewest_rows(None, "each class (rows equal in the recoded columns) has at least k rows")
     l: models.L = models.diverse("each class has at least l values of the sensitive column; 1 = no rule")  # noqa: E741
     diversity: models.Diversity = models.diversity("values")
     t: models.T = models.close(

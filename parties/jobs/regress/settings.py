@@ -46,10 +46,10 @@ class RegressSettings(BooleanSettings, TabularSettings):
     method: Method = public(
         "gradient",
         "Method",
-        "Place of the noise: gradients, output = final weights, choice of weights, or second "
-        "moments (least-squares, ridge)",
+        "gradient = noise on gradients; output = on the final weights; choice = weights chosen with noise; "
+        "least-squares, ridge = noise on second moments, for a target of numbers",
     )
-    loss: LossName = public("logistic", "Loss", "Loss function")
+    loss: LossName = public("logistic", "Loss", "Loss function: logistic, or huber = hinge loss with a rounded corner")
     huber: Annotated[float, Field(strict=True, gt=0, lt=1, allow_inf_nan=False)] = public(
         0.5,
         "Huber's width",
@@ -66,7 +66,7 @@ class RegressSettings(BooleanSettings, TabularSettings):
     epsilon: Epsilon | None = public(
         None,
         "Epsilon",
-        "Privacy loss: one row changes any result's probability at most by the factor e^epsilon",
+        "Privacy loss: one row changes any result's probability at most by the factor e^epsilon. Less = more noise",
     )
     delta: Delta | None = public(
         None, "Delta", "Probability that epsilon fails", none="at most 1 / (1,000 x rows of both)"

@@ -28,7 +28,9 @@ def neighbours() -> AnyField:
 
 def loss(unless: str = "") -> AnyField:
     """Return the field `epsilon`."""
-    help_text = "Privacy loss: one row changes any answer's probability at most by the factor e^epsilon"
+    help_text = (
+        "Privacy loss: one row changes any answer's probability at most by the factor e^epsilon. Less = more noise"
+    )
     return public(None, "Epsilon", help_text, unless=unless)
 
 
@@ -37,7 +39,7 @@ def condition() -> AnyField:
     return public(
         None,
         "Only rows where",
-        "Use only these rows, such as 'age in [young, middle] and sex = male'",
+        "Use only these rows, those that meet a condition such as 'age in [young, middle] and sex = male'",
         none="all rows",
         joined="; ",
         examples=["age in [young, middle] and sex = male"],
@@ -68,7 +70,7 @@ class ReleaseSettings(NoisySettings):
 
     epsilon: Epsilon | None = loss(unless="exact")
     exact: Annotated[bool, Field(strict=True)] = public(
-        False, "Exact", "Open the number without noise, instead of epsilon. Each party then learns the other's number"
+        False, "Exact", "Open the result without noise, instead of epsilon. Each party then learns the other's number"
     )
 
 

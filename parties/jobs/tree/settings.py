@@ -130,7 +130,7 @@ class Id3Settings(ExactSettings):
     epsilon: Epsilon | None = public(
         None,
         "Epsilon",
-        "Epsilon, the privacy loss of a row. All choices have noise; a smaller epsilon means more noise",
+        "Privacy loss of a row: all choices have noise; less = more noise",
         none="no noise",
     )
     support_epsilon: Annotated[Epsilon, Field(le=MOST_EPSILON)] | None = public(

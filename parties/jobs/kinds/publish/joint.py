@@ -42,8 +42,8 @@ class JointSettings(RecodedSettings):
 
 
 class PublishJoint(Recoded, StoppingKind):
-    """Find one recoding of the rows of both parties, so that each class of equal rows is large enough. No count is
-    shown.
+    """Find one recoding (coarser values) for the rows of both parties: each class of equal rows then has at least k
+    rows.
 
     Both learn the recoding, and nothing else. Each party then recodes and writes its own rows with smc publish
     apply.

@@ -59,8 +59,8 @@ class LatticeSettings(RecodedSettings):
 
 
 class PublishLattice(Recoded):
-    """Find one level of a public hierarchy for each column, so that each class of rows of both parties is large
-    enough.
+    """Find one level of a public hierarchy (coarser values) for each column, so that each class of equal rows of both
+    parties has k rows or more.
 
     Both learn the levels, and nothing else. Each party then recodes and writes its own rows with smc publish
     apply.
