@@ -55,12 +55,12 @@ BLOCK = 8  # instances; whole blocks cost as much in separate batches as in one
 
 
 def with_tree(engine: CountingEngine, problem: Problem, tree: Tree) -> None:
-    """Count the cost of the run that ends with this tree.
+    """Count the cost of a run whose result is a given tree.
 
     Args:
         engine: The engine that counts.
         problem: The public parameters, of one tree.
-        tree: The tree, decided everywhere.
+        tree: The final tree, without open nodes.
     """
     with_forest(engine, problem, (tree,))
 

@@ -163,7 +163,7 @@ class Questions:
         return len(self.asked) - len(self.middle)
 
     def of_columns(self, tree: Tree) -> Tree:
-        """Return a tree of questions in the form for sources of counts, see `Split.edge`."""
+        """Return a tree whose nodes ask by edges of columns, from a tree of question numbers; see `Split.edge`."""
         if not isinstance(tree, Split):
             return tree
         column, edge = self.asked[tree.attribute]

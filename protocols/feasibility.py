@@ -101,7 +101,9 @@ def rule(
 
 
 def by_place(engine: Engine, feasible: Bits, lengths: Indices) -> tuple[Bits, ...]:
-    """Return the verdicts by position among a node's attributes left, see `Ruling`.
+    """Return for each position among a node's remaining attributes whether the rules allow a split by this attribute.
+
+    See `Ruling`.
 
     Args:
         engine: The engine of this session.

@@ -47,7 +47,7 @@ QUANTILE_BITS = 16  # fraction bits of a quantile
 
 
 def fraction_bits(max_rows: int) -> int:
-    """Return F, the fraction bits of a quotient, for a bound on the rows of a party."""
+    """Return the number F of fraction bits of each quotient in the log-rank statistic."""
     return math.ceil((max_rows.bit_length() + 1) / 2) + 12
 
 

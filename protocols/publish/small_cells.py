@@ -54,7 +54,7 @@ States: TypeAlias = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class CellProblem:
-    """Public settings: `cells` of a table, including totals, and the rule for publishing a cell."""
+    """Public settings of a table with hidden small cells: the number of cells, with totals, and the rule for a cell."""
 
     cells: int
     max_rows: int  # upper bound on a party's rows
@@ -82,7 +82,7 @@ class CellProblem:
 
     @property
     def bits(self) -> int:
-        """Number of bits opened for a cell."""
+        """Number of bits that are opened for each cell."""
         return 1 if self.zeros == "hidden" else 2
 
 

@@ -174,7 +174,7 @@ def expected_noise(sigma: Fraction, cells: int) -> float:
 
 
 def candidates(plan: AimProblem, model: MarginalModel, state: State) -> list[int]:
-    """Return the numbers of the marginals that a round may choose, by the size of the resulting model.
+    """Return the numbers of the marginals that a round may choose: those after which the model stays small enough.
 
     The limit is the greatest model, times the share of rho that is spent. If no marginal fits, single columns may be
     chosen.
@@ -242,7 +242,7 @@ def compared(
     sigma: Fraction,
     epsilon: Fraction,
 ) -> tuple[Bits, Powers]:
-    """Return the secret scores of the candidates, [bits, candidates], and the weights of the choice.
+    """Return the secret scores of the candidate marginals, [bits, candidates], and the law by which one is chosen.
 
     Args:
         engine: Engine of this party. The peer must pass equal public arguments.

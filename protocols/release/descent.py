@@ -67,7 +67,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Descent:
-    """Public settings of a descent, equal at both parties; `variance` is that of the noise on each number."""
+    """Public settings of noisy gradient descent, equal at both parties; `variance` is that of each number's noise."""
 
     change: Change
     steps: int
@@ -129,7 +129,7 @@ class Descent:
         return min(max(counted / (steps * COUNTED), noise, 2 * self.least_rows, 1), 2 * self.max_rows)
 
     def weights(self, opened: Sequence[Sums]) -> Floats:
-        """Return the result, float64[d]: the mean of the last half of the path."""
+        """Return the learnt weights, float64[d]: the mean of the last half of the path."""
         last = self.path(opened)[1:][len(opened) // 2 :]
         found = np.zeros(self.numbers)
         for weights in last:

@@ -115,7 +115,7 @@ def check(scale: Fraction, security: int) -> None:
 
 @lru_cache(maxsize=256)
 def digits_below(scale: Fraction, security: int) -> int:
-    """Return the least k with alpha^(2^k) <= 2^-(security + 1).
+    """Return the number of binary digits of a geometric sample: the least k with alpha^(2^k) <= 2^-(security + 1).
 
     Args:
         scale: Sensitivity divided by epsilon, above 0.

@@ -63,7 +63,10 @@ class Ladder:
 
     @cached_property
     def thresholds(self) -> tuple[tuple[int, int], ...]:
-        """Probabilities of the third part, and of the second or third, times 2^security, for each LS."""
+        """Probabilities of the third part of the distribution, and of the second or third, for each local sensitivity.
+
+        They are multiplied by 2^security.
+        """
         with gmpy2.context(precision=self.security + GUARD_BITS):
             q = gmpy2.exp(-gmpy2.mpfr(gmpy2.mpq(self.epsilon)) / 2)
             here, near, far = (1 - q) ** 2, 2 * q * (1 - q), 2 * q**2
@@ -183,7 +186,7 @@ def plain(vertices: int, epsilon: Fraction, changes: int = 1) -> DiscreteLaplace
 
 
 def is_worth_it(vertices: int, epsilon: Fraction, changes: int = 1) -> bool:
-    """Return whether the ladder's error at LS = 1 is below that of plain noise, by public numbers.
+    """Return whether the ladder mechanism has a smaller error than plain noise at local sensitivity 1.
 
     Args:
         vertices: Number of vertices, 3 at least.

@@ -49,7 +49,9 @@ def noisy_sum_netlist(width: int, law: Law, form: Form = "size") -> Netlist:
 
 
 def noisy_sum(builder: Builder, width: int, law: Law) -> Integer:
-    """Add the sum of two integers with noise to a netlist, whose next inputs are these and the uniform bits.
+    """Add to a netlist the sum of two integers with noise.
+
+    The next inputs of the netlist are the two integers and the uniform bits of the noise.
 
     Args:
         builder: Builder of the netlist.

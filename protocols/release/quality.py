@@ -88,7 +88,7 @@ class Quality(ABC):
 
 
 class MaxQuality(Quality):
-    """Number of rows that are right if each value has its majority class."""
+    """Quality of a split: the number of rows whose class is the majority class of their value."""
 
     @property
     @override

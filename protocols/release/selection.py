@@ -148,7 +148,7 @@ def measure(
     epsilon: Fraction,
     cells: int | None = None,
 ) -> State:
-    """Open some marginals with noise and return them as measurements.
+    """Open marginals with Gaussian noise, and return them as measurements.
 
     Args:
         engine: Engine of this party. The peer must pass equal public arguments.

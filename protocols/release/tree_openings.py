@@ -31,7 +31,7 @@ class OpenedLevel:
     left: int  # largest number of remaining attributes of a node
 
     def bits(self, problem: Problem) -> Iterator[list[BitMatrix]]:
-        """Yield the opened bits, one list for each opening."""
+        """Yield the bits that a level opened, one list for each opening."""
         if self.choices is not None:
             yield [bitpack.from_integers(self.choices, index_width(problem.candidates(self.left)))]
         if self.labels:

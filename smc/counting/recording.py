@@ -42,9 +42,9 @@ def group(profile: Profile) -> Group:
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Disable the garbage collector's search for cycles in the block.
+    """Disable Python's garbage collector inside the `with` block.
 
-    The block makes many long-lived objects. The search would double its time.
+    The block makes many long-lived objects. The search for cycles would double its time.
     """
     was_enabled = gc.isenabled()
     gc.disable()

@@ -108,7 +108,7 @@ class CountingSession(Session):
         self.trace.append(("receive", size * self.times))
 
     def beside(self, seconds: float, what: str) -> None:
-        """Count computing time in the totals by kind of work, not in the trace.
+        """Add computing time to the totals of a kind of work, but not to the trace.
 
         Args:
             seconds: The time.

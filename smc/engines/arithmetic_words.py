@@ -79,7 +79,7 @@ class ArithmeticWords(Words):
 
     @override
     def add(self, left: Word, right: Word, width: int) -> Word:
-        """Add; local."""
+        """Return the sum of two words; it needs no message."""
         return Word(left.data + right.data, width)
 
     @override

@@ -23,7 +23,7 @@ ROOT = 0  # user id of root, who installs for all users
 
 
 class UnsafeError(Exception):
-    """File or folder that other users could have written."""
+    """Error for a file or folder that other users can write."""
 
 
 def _check(handle: int, path: Path, owners: Container[int]) -> None:

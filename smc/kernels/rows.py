@@ -71,7 +71,7 @@ def nearest(points, centroids, apart, chosen):  # type: ignore[no-untyped-def]
 
 
 def add_chosen(points, numbers, chosen, unit, sums):  # type: ignore[no-untyped-def]
-    """Add each point, times its number, to the sums of its centroid.
+    """Add the coordinates of each point to the sums of its centroid, as often as the point counts.
 
     Args:
         points: i64[columns, rows].
@@ -88,7 +88,7 @@ def add_chosen(points, numbers, chosen, unit, sums):  # type: ignore[no-untyped-
 
 
 def look_up(codes, tables, starts, sums):  # type: ignore[no-untyped-def]
-    """Add to each row's sum the table entries of its codes.
+    """Add table entries to the sum of each row: one entry of each column, selected by the row's code.
 
     Args:
         codes: The code of each row in each column, i64[columns, rows].

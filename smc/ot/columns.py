@@ -118,7 +118,10 @@ class Layout:
         return rows.view(np.uint64)
 
     def weights(self, seed: bytes) -> Matrix:
-        """Return the weights of words in both hashes, uint64[2, words]; zero for words that are not sent."""
+        """Return the random weights by which the check sums up the words of a row, uint64[2, words].
+
+        They are zero for words that are not sent.
+        """
         weights = np.zeros((2, self.words), dtype=np.uint64)
         weights[:, : self.mask_word] = Prg(seed).words(2, self.mask_word)
         weights[0, self.mask_word] = weights[1, self.mask_word + 1] = 1
@@ -204,7 +207,7 @@ class ColumnSender(_Columns, Extension[Receiver], CorrelatedSender):
 
 
 class ColumnReceiver(_Columns, Extension[Sender], CorrelatedReceiver):
-    """Receiver of an extension by columns; runs the base OTs, as their sender, on first use."""
+    """Receiver of an OT extension by columns. In the base OTs, which run on first use, it is the sender."""
 
     batch = AHEAD * BATCH
     base_ot = EllipticSender

@@ -95,7 +95,7 @@ class EllipticSender(Sender):
 
     @override
     def begin(self) -> None:
-        """Send A."""
+        """Send this sender's public point A."""
         if not self.ready:
             public = np.empty(POINT, dtype=np.uint8)
             self._publish(public)
@@ -137,7 +137,7 @@ class EllipticReceiver(Receiver):
 
     @override
     def begin(self) -> None:
-        """Receive A."""
+        """Receive the sender's public point A."""
         if not self.ready:
             self._accept(self.session.receive(f"{self.name}.base.public", np.uint8, (POINT,)))
             self.ready = True

@@ -95,7 +95,7 @@ class IterationSchedule:
         self._left = 0
 
     def due(self, count: int) -> Iterator[tuple[int, Parameters, int]]:
-        """Yield the iterations to run now for `count` more OTs: number, parameters, trees kept for the next."""
+        """Yield the iterations to run now for `count` more OTs: number, parameters, and trees kept for the next one."""
         while self._left < count:
             here, reserved = parameters(self._number, self._sets), kept_trees(self._number, self._sets)
             yield self._number, here, reserved

@@ -305,7 +305,7 @@ def octets_of(sizes: Sizes) -> int:
 
 
 def parts(sizes: Sizes, start: int = 0, stop: int | None = None) -> list[tuple[int, slice]]:
-    """Return the OTs of a range, size by size.
+    """Return the OTs in a byte range of a row of strings, size by size.
 
     Args:
         sizes: (width, octets) of OTs in a row; see `Sender.random_strings`.

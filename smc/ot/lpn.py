@@ -52,7 +52,7 @@ class Parameters:
 
     @property
     def outputs(self) -> int:
-        """n: correlated OTs made."""
+        """Number n of correlated OTs that an iteration makes."""
         return self.trees << self.depth
 
     @property
