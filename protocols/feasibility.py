@@ -296,7 +296,13 @@ def _close(engine: Engine, problem: Problem, rows: Bits, classes: list[Bits], wh
     products = words.multiply(factors, 0, words.total(everyone, scales, everyone.width), wide)
 
     def sums(word: Word, blocks: Sequence[Sequence[int]], width: int) -> Word:
-        """Sum each list of blocks, group by group."""
+        """Return the sum of each list of blocks, for each group.
+
+        Args:
+            word: The addends, block by block.
+            blocks: Numbers of the blocks in each sum.
+            width: Bits of a sum.
+        """
         longest = max(len(line) for line in blocks)
         index = np.array([[*line, *[-1] * (longest - len(line))] for line in blocks])[:, None]
         members = np.where(index < 0, -1, index * batch + np.arange(batch)[:, None])

@@ -90,6 +90,12 @@ def pruned(tree: Tree, levels: Sequence[Verdicts]) -> Tree:
     height = heights(tree)
 
     def at(node: Tree, depth: int) -> Tree:
+        """Return a node with its branches pruned.
+
+        Args:
+            node: The node.
+            depth: Number of splits above it.
+        """
         if not isinstance(node, Split):
             return node
         children = tuple(at(child, depth + 1) for child in node.children)

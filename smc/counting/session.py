@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
+from typing_extensions import override
 
 from smc.agreement import DIGEST_BYTES, Size
 from smc.channel import Buffer, Channel
@@ -38,9 +39,11 @@ def no_values(kind: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
 class _NoChannel(Channel):
     """Channel without a peer."""
 
+    @override
     def send(self, step: str, payload: Buffer) -> None:
         raise RuntimeError("a counting session has no channel")
 
+    @override
     def receive(self, step: str, size: int) -> Buffer:
         raise RuntimeError("a counting session has no channel")
 

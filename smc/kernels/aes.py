@@ -93,7 +93,12 @@ def _next_key(typing: Any, key: Any, constant: Any) -> Any:
         words = vector_of(_I32, kind)
 
         def columns(value: Any, order: tuple[int, ...]) -> Any:
-            """Return the columns of each block in another order; -1 is a column of zeros."""
+            """Return the columns of each block in another order.
+
+            Args:
+                value: Blocks as vectors of four 32-bit columns.
+                order: Number of the source column of each column; -1 is a column of zeros.
+            """
             places = [
                 words.count if column < 0 else 4 * lane + column for lane in range(kind.lanes) for column in order
             ]

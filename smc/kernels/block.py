@@ -97,6 +97,14 @@ def pointer(context: Any, builder: Any, kind: types.Array, array: Any, offset: A
 def _loader(kind: BlockType) -> Any:
     @intrinsic
     def load(typing: Any, array: Any, offset: Any) -> Any:
+        """Return the blocks at an offset of an array.
+
+        Args:
+            typing: Passed by numba, not by the caller.
+            array: An array of u64.
+            offset: Words from the array's beginning.
+        """
+
         def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             place = pointer(context, builder, signature.args[0], *arguments, kind.lanes)
             return builder.load(place, align=8)
@@ -135,6 +143,13 @@ def join4(typing: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
 def _lane(number: int) -> Any:
     @intrinsic
     def lane(typing: Any, value: Any) -> Any:
+        """Return one block of four.
+
+        Args:
+            typing: Passed by numba, not by the caller.
+            value: A `Blocks4`.
+        """
+
         def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             return shuffle(builder, arguments[0], [2 * number, 2 * number + 1])
 
@@ -170,6 +185,14 @@ def store(typing: Any, array: Any, offset: Any, value: Any) -> Any:
 def _from_words(kind: BlockType) -> Any:
     @intrinsic
     def make(typing: Any, low: Any, high: Any) -> Any:
+        """Return the block of two words; `make4` repeats it four times.
+
+        Args:
+            typing: Passed by numba, not by the caller.
+            low: The low word, u64.
+            high: The high word, u64.
+        """
+
         def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             vector = ir.Constant(ir.VectorType(_I64, 2 * kind.lanes), None)
             for lane in range(2 * kind.lanes):
@@ -304,6 +327,13 @@ def same(typing: Any, value: Any, other: Any) -> Any:
 def _permutation(order: tuple[int, int]) -> Any:
     @intrinsic
     def permute(typing: Any, value: Any) -> Any:
+        """Return each block with its words in another order.
+
+        Args:
+            typing: Passed by numba, not by the caller.
+            value: A `Block` or a `Blocks4`.
+        """
+
         def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             lanes = signature.args[0].lanes
             return shuffle(builder, arguments[0], [2 * lane + word for lane in range(lanes) for word in order])
@@ -339,6 +369,14 @@ def halves(typing: Any, lows: Any, highs: Any) -> Any:
 def _shift(operation: str) -> Any:
     @intrinsic
     def shift(typing: Any, value: Any, distance: Any) -> Any:
+        """Return the blocks with each 64-bit word shifted, filled with zeros.
+
+        Args:
+            typing: Passed by numba, not by the caller.
+            value: A `Block` or a `Blocks4`.
+            distance: Number of bits.
+        """
+
         def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             kind = signature.args[0]
             vector = ir.Constant(vector_of(_I64, kind), None)
@@ -394,6 +432,14 @@ def test8(typing: Any, words: Any, masks: Any) -> Any:
 def _narrow_loader(kind: BlockType, item: ir.IntType) -> Any:
     @intrinsic
     def load_lows(typing: Any, array: Any, offset: Any) -> Any:
+        """Return blocks whose low parts come from an array, one item for each block; the rest is zero.
+
+        Args:
+            typing: Passed by numba, not by the caller.
+            array: An array of u64 or u8.
+            offset: Items from the array's beginning.
+        """
+
         def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
             place = builder.bitcast(builder.gep(data, [arguments[1]]), ir.VectorType(item, kind.lanes).as_pointer())
@@ -440,6 +486,14 @@ def store_lows(typing: Any, array: Any, offset: Any, value: Any) -> Any:
 def _binary(operation: str) -> Any:
     @intrinsic
     def compute(typing: Any, left: Any, right: Any) -> Any:
+        """Return the result of a bitwise operation on two values of one type.
+
+        Args:
+            typing: Passed by numba, not by the caller.
+            left: A `Block` or a `Blocks4`.
+            right: The second operand, of the same type.
+        """
+
         def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             return getattr(builder, operation)(*arguments)
 
@@ -470,6 +524,14 @@ def _product(left_word: int, right_word: int) -> Any:
 
     @intrinsic
     def multiply(typing: Any, left: Any, right: Any) -> Any:
+        """Return the carry-less product of a word of each block by a word of another.
+
+        Args:
+            typing: Passed by numba, not by the caller.
+            left: A `Block` or a `Blocks4`.
+            right: The second factor, of the same type.
+        """
+
         def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             lanes = signature.args[0].lanes
             name = "llvm.aarch64.neon.pmull64" if ARM else f"llvm.x86.pclmulqdq{'.512' * (lanes == 4)}"

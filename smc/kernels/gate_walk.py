@@ -83,6 +83,18 @@ def walk_by(run, run_four):  # type: ignore[no-untyped-def]
 
     @njit
     def walk(state, program, start, stop, keys, tweak, stride, more):  # type: ignore[no-untyped-def]
+        """Do gates of a program.
+
+        Args:
+            state: Values by slot, u64[slots, 2 instances]; changed in place.
+            program: The gates, i32[gates, 4].
+            start: The first gate.
+            stop: The gate after the last.
+            keys: Round keys of the hash.
+            tweak: The first AND gate's number.
+            stride: Numbers from an AND gate to the next.
+            more: Further arguments, passed to both functions.
+        """
         columns = state.shape[1]
         instances = columns >> 1
         single = instances == 1 and in_fours(4) == 4
