@@ -94,7 +94,7 @@ def passphrase_command(key: Path = argument(), passphrase_file: Path | None = _P
 @command("succeed", "smc identity succeed new.crt --until 2026-12-31 --config party.toml --out a.next", group)
 def succeed_command(
     certificate: Path = argument(),
-    until: datetime = option("Last day of the present certificate.", click.DateTime(["%Y-%m-%d"])),
+    until: datetime = option("Last day on which peers accept your present certificate.", click.DateTime(["%Y-%m-%d"])),
     config_file: Path | None = node_config,
     out: Path = option("New file with the signed statement, for the peers."),
     force: bool = FORCE,

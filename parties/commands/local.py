@@ -177,7 +177,9 @@ def decode_command(
     candidate_file: Path | None = option(
         "File of texts to look for, one per line (rappor, sketch).", flag="--candidates"
     ),
-    projected: bool = option("Add the nearest shares from 0 up with sum 1: less error, but biased."),
+    projected: bool = option(
+        "Print the nearest shares that are at least 0 and add up to 1 too: less error, but biased."
+    ),
     delta: float | None = option(
         "Print the privacy loss at this delta if somebody shuffles all reports. Nothing guarantees the shuffling.",
         click.FloatRange(0, 1, min_open=True, max_open=True),

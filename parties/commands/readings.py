@@ -21,7 +21,7 @@ class ReadingOptions:
     reading: tuple[str, ...] = option(
         "How to read a column, such as born=day-first; * for all; repeatable.", "COLUMN=READING"
     )
-    guess: bool = option("Take the first reading where several fit, and ask no question.")
+    guess: bool = option("Ask no question. Where several readings of a column fit, take the first.")
 
     def choices(self, status: console.StatusLine) -> Choices:
         """Return who chooses: these options, then whoever is at the terminal; without a terminal a table is refused."""

@@ -44,7 +44,7 @@ def alone(
     schema_file: Path = option("Public schema with their columns and values, a TOML file."),
     target: str | None = option("Class column; numbers for least squares and ridge  [target in the schema]", "COLUMN"),
     columns: str | None = option("Columns to predict from, comma-separated  [all of the schema]", "LIST"),
-    numeric: str | None = option("Columns that are numbers, bounded by their values in the schema.", "LIST"),
+    numeric: str | None = option("Columns that are numbers; their values in the schema are the public bounds.", "LIST"),
     method: Way | Method = option(
         "Place of the noise: objective, output, or second moments  [objective]",
         click.Choice(["objective", "output", *SQUARES]),

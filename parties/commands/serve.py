@@ -28,7 +28,8 @@ def serve(
     config_file: Path | None = option("party.toml: requests contain raw cells, spelled as in its table."),
     table: str | None = TABLE,
     host: str = option(
-        "Address to listen at; beyond this machine needs token and TLS  [127.0.0.1]", default="127.0.0.1"
+        "Address to listen at. If other machines can reach it, give --token-file and TLS too  [127.0.0.1]",
+        default="127.0.0.1",
     ),
     port: int = option("Port to listen at; 0 = any free port  [8400]", click.IntRange(0, 65535), default=8400),
     token_file: Path | None = option(

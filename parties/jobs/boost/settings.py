@@ -44,7 +44,7 @@ class BoostSettings(TabularSettings):
         "Number of boosting rounds: one tree each, or one per class of several",
         left_out=f"{MOST_ROUNDS}, or fewer, so that the splits open at most {DEFAULT_BITS:,} bits",
     )
-    depth: Annotated[int, Field(strict=True, ge=1, le=10)] = public(4, "Depth", "Depth of each tree")
+    depth: Annotated[int, Field(strict=True, ge=1, le=10)] = public(4, "Depth", "Levels of splits of each tree")
     bins: Annotated[int, Field(strict=True, ge=2, le=256)] = public(
         32,
         "Bins",

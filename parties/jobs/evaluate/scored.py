@@ -47,10 +47,14 @@ class TargetSettings(BooleanSettings, TabularSettings):
     scores: Name | None = public(None, "Scores", "Column of scores", none="those of the model", column=True)
     model_file: LocalPath | None = own_file("Model", "Model whose scores are judged, a JSON file.", alias="model")
     classifier: Annotated[str, Field(max_length=MOST_MODEL)] | None = public(
-        None, "Classifier", "Model whose scores are judged, as text", none="scores are a column", node=True
+        None,
+        "Classifier",
+        "Model whose scores are judged: the content of its JSON file",
+        none="scores are a column",
+        node=True,
     )
     bins: Annotated[int, Field(strict=True, ge=2, le=MOST_BINS)] = public(
-        20, "Bins", "Number of equal bins of a model's scores; a score column has the schema's"
+        20, "Bins", "Number of equal ranges (bins) for a model's scores. A score column has the ranges of the schema"
     )
 
 

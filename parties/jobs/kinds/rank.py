@@ -47,7 +47,7 @@ class RankSettings(DecisionSettings):
         "How a column is judged: iv = information value (two classes), chi2, mi = mutual information, or gini impurity",
     )
     first: Annotated[int, Field(strict=True, ge=1, le=64)] = public(
-        5, "How many", "Number of best columns to open, in order"
+        5, "How many", "Number of best columns to open, in their order"
     )
 
 

@@ -42,7 +42,7 @@ class JointTableSettings(BooleanSettings, TabularSettings):
     analyst: Annotated[str, Field(max_length=20_000)] | None = public(
         None,
         "Analyst",
-        "Certificate that the numbers are sealed to, as text",
+        "Certificate of the analyst, as text. The numbers are sealed to it, so only the analyst can read them",
         none="nobody: with epsilon, both see the numbers",
         node=True,
     )

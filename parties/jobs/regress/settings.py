@@ -39,7 +39,7 @@ class RegressSettings(BooleanSettings, TabularSettings):
     numeric: Columns | None = public(
         None,
         "Columns of numbers",
-        "Columns that are numbers, bounded by their values in the schema",
+        "Columns that are numbers; their values in the schema are the public bounds",
         none="all are categories",
         column=True,
     )

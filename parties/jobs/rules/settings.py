@@ -63,7 +63,7 @@ class RulesSettings(ManyGatesSettings, TabularSettings):
         none="yes or no for each set and rule, no numbers",
     )
     first: Annotated[int, Field(strict=True, ge=1, le=200)] | None = public(
-        None, "How many", "With epsilon: number of sets that are chosen", none=f"{FIRST} with epsilon"
+        None, "How many", "With epsilon: number of frequent sets to open", none=f"{FIRST} with epsilon"
     )
     missing: Missing = missing_values("in the columns")
     adjacency: Adjacency = neighbours()

@@ -30,7 +30,7 @@ class ReportSettings(TargetSettings, DrawnSettings):
     by: Name | None = public(
         None,
         "Groups",
-        "Column of groups: compares the scores of its first value with the others'",
+        "Column of two or more groups: the scores of its first value are compared with those of the others",
         none="none",
         column=True,
     )

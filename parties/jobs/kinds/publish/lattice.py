@@ -40,7 +40,8 @@ class LatticeSettings(RecodedSettings):
     rules: Annotated[str, Field(min_length=1, max_length=200_000)] | None = public(
         None,
         "Hierarchies",
-        "Hierarchies, such as: age ranges 5 10 20; zip prefixes 4 3; sex tree m < *, f < *",
+        "Hierarchy of each column, fine to coarse, such as: age ranges 5 10 20; zip prefixes 4 "
+        "3; sex tree m < *, f < *",
         none="a value becomes *",
         joined="; ",
         examples=["age ranges 5 10 20; zip prefixes 4 3"],
