@@ -65,7 +65,7 @@ _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 @click.option(
     "--function",
     metavar="NAME",
-    help=f"{', '.join(FUNCTIONS)}, or MODULE:FUNCTION of a block (blocks).",
+    help=f"With way blocks: function of a block, {', '.join(FUNCTIONS)} or MODULE:FUNCTION.",
 )
 @click.option("--out", type=FILE, help="Write the result as JSON.")
 @by_signature
