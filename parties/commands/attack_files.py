@@ -35,7 +35,10 @@ def names_of(text: str) -> list[str]:
 def cells_of(path: Path, config_file: Path | None, plan: PublishPlan | None = None) -> Columns:
     """Return the cells of a file in the form of publications: numbers with a point, `?` for missing values.
 
-    The spelling of the file is that of its table in party.toml, or else that of a plan.
+    Args:
+        path: The file.
+        config_file: party.toml, whose table of this file has its spelling; None without one.
+        plan: Plan with the spelling, if party.toml has none.
     """
     from parties.sources.cells import cells
 
@@ -56,10 +59,19 @@ def _cells_at(place: PlaceSettings) -> Columns:
 def cells_beside(
     release: Columns | AnyModel, path: Path, config_file: Path | None, plan: PublishPlan | None = None
 ) -> Columns:
-    """Return the cells of a file, see `cells_of`, to compare them with published rows or a model.
+    """Return the cells of a file in a form that can be compared with published rows or a model.
 
-    By the table in party.toml, or its only one if it has none there, cells become the categories of its schema, in
-    columns where those are what is published, or what the model asks for. `InputError` for a value outside the schema.
+    A table of party.toml maps the cells to categories of its schema: in columns that are published as categories, or
+    that the model needs. It is the table that reads the file, or the only one.
+
+    Args:
+        release: The published rows, or the model.
+        path: The file.
+        config_file: party.toml; None to read the cells by `cells_of`.
+        plan: Plan with the spelling, if there is no party.toml.
+
+    Raises:
+        InputError: A value is outside the schema.
     """
     from parties.models.load import columns_of, schema_for
     from parties.sources.labels import labelled
@@ -105,16 +117,30 @@ def _are(cells: Sequence[str], categories: Sequence[str]) -> bool:
 
 
 def column_of(table: Columns, name: str) -> list[str]:
-    """Return a column. `InputError` if there is none of this name."""
+    """Return a column of a table.
+
+    Args:
+        table: The table.
+        name: Name of the column.
+
+    Raises:
+        InputError: The table has no such column.
+    """
     table.require([name])
     return table.values[name]
 
 
 def check_shared(name: str, known: Iterable[str], published: Iterable[str], where: Path, others: str) -> None:
-    """Raise InputError if no known value occurs among the published ones: the attack could find nothing.
+    """Raise InputError if no known value of a column is published, because the attack could then find nothing.
 
-    If either side has no value at all, nothing is compared, and there is no error. `others` are further remedies for
-    the message.
+    If either side has no value at all, nothing is compared.
+
+    Args:
+        name: Name of the column.
+        known: Values that the attacker knows.
+        published: Published values.
+        where: File of the known rows, for the message.
+        others: Further remedies for the message.
     """
     mine, theirs = ({cell for cell in cells if cell != MISSING} for cells in (known, published))
     if mine and theirs and mine.isdisjoint(theirs):

@@ -76,7 +76,13 @@ def check(
 
 
 def findings(file: NodeFile, path: Path, wait: float) -> Iterator[Finding]:
-    """Run all checks one after the other; a failed check does not affect the next ones."""
+    """Return the findings of all checks. A failed check does not affect the next ones.
+
+    Args:
+        file: Settings of the node.
+        path: The file party.toml.
+        wait: Seconds to wait for the peer.
+    """
     from parties.node.peers import entries
 
     yield from doctor.machine(file.node.state)

@@ -20,9 +20,11 @@ def volume_of(cost: PredictedCost | Prediction) -> str:
 
 
 def expected(cost: PredictedCost | Prediction | None, decided: bool = True) -> str:
-    """Return the forecast cost of a job and its certainty as a phrase; if it is unknown, the reason. None: not counted.
+    """Return the forecast cost of a job and its certainty as a phrase.
 
-    If nothing is `decided`, the cost is that of one engine, and the link may choose another.
+    Args:
+        cost: The forecast; None if the job is too large to be counted in advance.
+        decided: Whether the engine is fixed; otherwise the cost is that of one engine, and the link may choose another.
     """
     if cost is None:
         return "the cost is not estimated: the question is too large to count in advance"

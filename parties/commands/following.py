@@ -15,9 +15,13 @@ FOLLOW = "Follow the job to its end; the exit code tells how it ended."
 
 
 def follow(node: NodeClient, job: JobView) -> JobView:
-    """Wait until the job has ended; print a permanent line for each new state and each level.
+    """Wait until a job has ended, and print a line for each new state and each level.
 
-    After an interrupt, the operator reads that the job continues.
+    After an interrupt, a line states that the job continues.
+
+    Args:
+        node: The node.
+        job: The job.
     """
     try:
         return _follow(node, job)

@@ -20,13 +20,23 @@ SHORT = 8  # digits of an identifier that are shown if no other job begins alike
 
 
 def shown(text: str, limit: int | None = None) -> str:
-    """Return the text on one line, without gaps or control characters of a terminal, cut to `limit` characters."""
+    """Return a text on one line, without gaps or control characters of a terminal.
+
+    Args:
+        text: The text.
+        limit: Maximum number of characters; None for any.
+    """
     line = " ".join(visible(text).split())
     return line if limit is None or len(line) <= limit else line[: limit - 1] + "…"
 
 
 def short(identifier: str, jobs: Sequence[JobView] = ()) -> str:
-    """Return the first digits of an identifier, enough to distinguish it from all other jobs."""
+    """Return the first digits of an identifier, as many as distinguish it from all other jobs.
+
+    Args:
+        identifier: Identifier of the job.
+        jobs: The other jobs.
+    """
     others = {job.id for job in jobs} - {identifier}
     length = next((n for n in range(SHORT, 32) if not any(other[:n] == identifier[:n] for other in others)), 32)
     return identifier[:length]
@@ -80,7 +90,10 @@ def moment(time: str) -> str:
 def sheet(job: JobView, width: int | None) -> Iterator[str]:
     """Yield the full description of a job, line by line: computation, tables, disclosure, cost, decisions.
 
-    Lines are folded to `width` and continue to the right of the names, so no text can imitate the next entry.
+    Args:
+        job: The job.
+        width: Characters of a line. Longer lines are folded and continue to the right of the names, so no text can
+            imitate the next entry. None: lines are not folded.
     """
     from rich.text import Text
 

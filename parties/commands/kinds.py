@@ -198,7 +198,12 @@ def options_of(options: list[Parameter]) -> Callable[[Command], Command]:
 
 
 def read_flags(options: list[Parameter], flags: Mapping[str, Any]) -> dict[str, Any]:
-    """Return flags in the form of settings: lists split at commas, `-` read from standard input, numbers parsed."""
+    """Return flags in the form of settings: lists split at commas, numbers parsed, `-` read from standard input.
+
+    Args:
+        options: Parameters of the kind.
+        flags: Values of the flags by key.
+    """
     read = dict(flags)
     for option in options:
         value = read.get(option.variable)
@@ -214,7 +219,15 @@ def read_flags(options: list[Parameter], flags: Mapping[str, Any]) -> dict[str, 
 
 
 def read_private(option: Parameter, text: str) -> Any:
-    """Return a typed private value; '-' reads it from standard input. Raise InputError if it is not valid."""
+    """Return a typed private value; `-` reads it from standard input.
+
+    Args:
+        option: The parameter.
+        text: The typed text.
+
+    Raises:
+        InputError: The value is not valid.
+    """
     if text == "-":
         text = typed_line("the private input")
     if option.type is not int:
@@ -226,7 +239,12 @@ def read_private(option: Parameter, text: str) -> Any:
 
 @contextmanager
 def missing_by_flag(options: Sequence[Parameter], others: Iterable[str] = ()) -> Iterator[None]:
-    """Name a missing setting of the block by its flag; `others` are keys of further flags."""
+    """Name a missing setting by its flag in errors inside the `with` block.
+
+    Args:
+        options: Parameters of the kind.
+        others: Keys of further flags.
+    """
     flags = {key: "--" + key.replace("_", "-") for key in others} | {option.key: option.flag for option in options}
     try:
         yield

@@ -115,7 +115,12 @@ def _digest(data: bytes) -> str:
 
 
 def accounts_of(state: Path, is_strict: bool = True) -> Accounts:
-    """Return the accounts of people in a state directory; not strictly, they may be others than the log has."""
+    """Return the accounts of operators in a state directory.
+
+    Args:
+        state: The directory.
+        is_strict: Whether they must be those whose digest the log has.
+    """
     return Accounts(state, _Logged(state / database.FILE_NAME, is_strict))
 
 

@@ -186,7 +186,12 @@ def _link_troubles(node: NodeClient, job: JobView | None = None) -> Iterator[str
 
 
 def told(job: JobView, wanted: State = "done") -> Report:
-    """Return the present state of the job; a failure if it has ended in another state than wanted."""
+    """Return a report on the present state of a job; a failure if the job has ended in another state than wanted.
+
+    Args:
+        job: The job.
+        wanted: State that means success.
+    """
     report = Report(job.model_dump(), is_foreign=True)
     report.failure = None if job.state == wanted else end_of(job)
     if report.failure is None:

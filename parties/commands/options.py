@@ -71,7 +71,12 @@ PARTY_FILE = Path("party.toml")
 
 
 def check_proposal(out: Path, remedy: str = "give another name") -> None:
-    """Raise InputError if the file exists: a proposal is completed by hand, and a new one would undo that."""
+    """Raise InputError if the file exists: people complete a proposal by hand, and a new one would undo their work.
+
+    Args:
+        out: The file.
+        remedy: Remedy for the message.
+    """
     if out.is_file():
         raise InputError(f"--out: {out} exists already and may have been edited by hand; {remedy}")
 
@@ -97,7 +102,13 @@ def required_party_file(path: Path | None, otherwise: str = "") -> Path:
 
 
 def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[Path | None], config_file: Path | None) -> None:
-    """Call `files.check_outputs`, with party.toml and all files that it names as further inputs."""
+    """Check all outputs before long work by `files.check_outputs`; party.toml and the files that it names are inputs.
+
+    Args:
+        outputs: Files to write, by their flags.
+        inputs: Further files that the command reads.
+        config_file: The file party.toml, if there is one.
+    """
     is_asked = any(path is not None for path in outputs.values())  # else what party.toml names need not be looked for
     named = files_of(config_file) if is_asked and config_file is not None else []
     files.check_outputs(outputs, [*inputs, *named])
@@ -178,9 +189,14 @@ def typed_line(what: str) -> str:
 
 
 def new_secret(what: str, path: Path | None) -> str:
-    """Return a new password or passphrase: the first line of a file, or what is typed twice, which is not shown.
+    """Return a new password or passphrase: the first line of a file, or a text that the user types twice, unseen.
 
-    Raise InputError if it is too short.
+    Args:
+        what: Name of the secret, for the prompt.
+        path: The file; None to ask at the terminal.
+
+    Raises:
+        InputError: The secret is too short.
     """
     from parties.operator.accounts import check_length
 
@@ -203,14 +219,31 @@ def _new_secret(what: str, path: Path | None) -> str:
 
 
 def known_table(name: str, tables: Collection[str]) -> str:
-    """Return the table that --table names; raise InputError if it is not one of these."""
+    """Return the name of the table that --table gives.
+
+    Args:
+        name: The name.
+        tables: Names of all tables.
+
+    Raises:
+        InputError: There is no such table.
+    """
     if name not in tables:
         raise InputError(f"--table: there is no table {quoted(name)}{instead(name, tables)}")
     return name
 
 
 def be_sure(lines: Sequence[str], question: str, undone: str) -> None:
-    """Raise InputError unless the user confirms: at a terminal by an answer, elsewhere by --yes."""
+    """Ask the user to confirm: at a terminal by an answer, elsewhere by --yes.
+
+    Args:
+        lines: Text above the question.
+        question: The question.
+        undone: Fact for the message if the user does not confirm.
+
+    Raises:
+        InputError: The user does not confirm.
+    """
     if not console.is_asked():
         raise InputError(f"{' '.join(lines)} Add --yes if you are sure")
     for number, line in enumerate(lines):
@@ -220,6 +253,11 @@ def be_sure(lines: Sequence[str], question: str, undone: str) -> None:
 
 
 def file_and_link(config_file: Path | None, flags: Mapping[str, Any]) -> tuple[PartyFile, LinkSettings]:
-    """Return the party's file, an empty one if there is none, and the link's settings: flags win."""
+    """Return the content of party.toml, empty without a file, and the settings of the link. Flags override the file.
+
+    Args:
+        config_file: The file.
+        flags: Values of flags by key.
+    """
     file = load(config_file)
     return file, merge(file.link, {name: flags[name] for name in LinkSettings.model_fields})

@@ -46,9 +46,17 @@ def check_new(
     force: bool,
     added_to: Mapping[str, Path | None] | None = None,
 ) -> None:
-    """Call `check_outputs`, and raise InputError if an output exists, unless `force` is set.
+    """Check all outputs by `check_outputs`, and that none exists already.
 
-    Files in `added_to` may exist.
+    Args:
+        outputs: Files to write, by their flags.
+        inputs: Files that the command reads.
+        config_file: The file party.toml, if there is one.
+        force: Whether existing files may be replaced.
+        added_to: Outputs that may exist, because they are extended.
+
+    Raises:
+        InputError: An output exists or cannot be written.
     """
     check_outputs({**outputs, **(added_to or {})}, inputs, config_file)
     for flag, path in outputs.items():
@@ -65,7 +73,12 @@ class Outputs:
 
     @classmethod
     def of(cls, kind: type[Kind], settings: KindSettings) -> Outputs:
-        """Return the outputs that a command's settings name."""
+        """Return the outputs that a command's settings name.
+
+        Args:
+            kind: The kind of job.
+            settings: Its settings.
+        """
         from parties.jobs.settings import parameters
 
         wanted = [parameter for parameter in parameters(kind.Settings) if parameter.role == "output"]
@@ -80,9 +93,17 @@ class Outputs:
         return Outputs(kind, self.paths)
 
     def check(self, inputs: Iterable[Path | None], config_file: Path | None, force: bool = False) -> None:
-        """Refuse, before all else, a file that cannot be written, is an input (party.toml names some), or needs more.
+        """Check all outputs before anything else is done.
 
-        An existing result is replaced by `force` only, because it may have cost a budget.
+        An existing result is replaced only with `force`, because it may have cost a budget.
+
+        Args:
+            inputs: Files that the command reads.
+            config_file: The file party.toml, whose files are inputs too.
+            force: Whether existing files may be replaced.
+
+        Raises:
+            InputError: A file cannot be written, is an input, or needs a library that is not installed.
         """
         for file in self.kind.files() if self.kind is not None else ():
             if file.option is not None and self.paths.get(file.option) is not None:
@@ -90,7 +111,15 @@ class Outputs:
         check_new({f"--{name}": path for name, path in self.paths.items()}, inputs, config_file, force)
 
     def write(self, document: dict[str, Any], report: Mapping[str, Any] | None) -> None:
-        """Write the requested files; raise InputError if a file cannot be written."""
+        """Write the requested files.
+
+        Args:
+            document: The result.
+            report: The cost report, if there is one.
+
+        Raises:
+            InputError: A file cannot be written.
+        """
         assert self.kind is not None
         for file in self.kind.files():
             path = self.paths.get(file.option or "")
@@ -101,7 +130,12 @@ class Outputs:
             files.write_text(report_path, json.dumps(report, indent=2) + "\n")
 
     def tell(self, text: str, report: Mapping[str, Any] | None) -> None:
-        """Print the result on standard output; written files and the cost, if any, on standard error."""
+        """Print the result on standard output, and the names of written files and the cost on standard error.
+
+        Args:
+            text: The result as text.
+            report: The cost report, if there is one.
+        """
         console.out.print(text, end="")
         written = [str(path) for path in self.paths.values() if path is not None]
         if written:

@@ -17,11 +17,18 @@ AnyTabular = TypeVar("AnyTabular", bound=TabularSettings)
 
 
 def on_table(settings: AnyTabular, named: str | None, typed: bool, tables: Mapping[str, TableSettings]) -> AnyTabular:
-    """Return what the file says of a kind, with a table's rows, and with its schema and bound unless others are said.
+    """Return the settings with the rows, the schema and the bounds of a table in party.toml.
 
-    `named` is the table that a flag names, `typed` says whether a flag names a file with rows. If that or the settings
-    say where the rows are, or there is no table, nothing is changed. `InputError` if it is not clear which table is
-    meant, or if only a node may read it.
+    Settings that the user has set stay. Nothing changes if the settings name the rows themselves, or without a table.
+
+    Args:
+        settings: Settings of the kind.
+        named: Table that --table names; None without the flag.
+        typed: Whether --data names a file with rows.
+        tables: All tables of party.toml.
+
+    Raises:
+        InputError: It is not clear which table is meant, or only a node may read it.
     """
     if named is not None and typed:
         raise InputError("--table: --data already names the rows; give one of them")
@@ -36,8 +43,14 @@ def on_table(settings: AnyTabular, named: str | None, typed: bool, tables: Mappi
 
 
 def check_file(data: Path | None, tables: Mapping[str, TableSettings]) -> None:
-    """`InputError` if a file with rows is what a table reads that has a budget, or leaves rows out: it would not count,
-    they would take part after all."""
+    """Raise InputError if --data names the file of a table that has a budget or leaves rows out.
+
+    Without this check, the job would not be charged, or the left-out rows would take part.
+
+    Args:
+        data: The file; None without --data.
+        tables: All tables of party.toml.
+    """
     if data is None:
         return
     place = PlaceSettings(source=str(data))
@@ -50,7 +63,12 @@ def check_file(data: Path | None, tables: Mapping[str, TableSettings]) -> None:
 
 
 def by_table(settings: AnyTabular, table: TableSettings) -> AnyTabular:
-    """Return the settings with a table's schema and bound, unless they say others."""
+    """Return the settings with a table's schema and bounds, where the user has set none.
+
+    Args:
+        settings: Settings of the kind.
+        table: The table.
+    """
     defaults = {"schema_file": table.schema_file, "max_rows": table.max_rows, "at_most": table.at_most}
     # A schema that stands beside `data` is that file's own.
     settled = settings.model_fields_set if settings.data is None else settings.model_fields_set - {"schema_file"}
@@ -61,9 +79,15 @@ def by_table(settings: AnyTabular, table: TableSettings) -> AnyTabular:
 
 
 def chosen(named: str | None, tables: Mapping[str, TableSettings], config_file: Path | None = None) -> str:
-    """Return the table that a flag names, or the only one, by name. `InputError` if it is not clear which is meant.
+    """Return the name of the table that a flag names, or of the only table.
 
-    It names the file that has the tables, if that is given.
+    Args:
+        named: The name; None without the flag.
+        tables: All tables of party.toml.
+        config_file: The file party.toml, for the message.
+
+    Raises:
+        InputError: It is not clear which table is meant.
     """
     if named is not None:
         return known_table(named, tables)

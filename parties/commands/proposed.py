@@ -137,7 +137,15 @@ def at_file(file: Path | None) -> AbstractContextManager[None]:
 
 
 def read_inputs(protocol: object, texts: tuple[str, ...]) -> Job:
-    """Return private inputs as typed; raise InputError with the name of a wrong one."""
+    """Return typed private inputs by name.
+
+    Args:
+        protocol: Name of the kind of job.
+        texts: The inputs as NAME=VALUE.
+
+    Raises:
+        InputError: An input is wrong; the message has its name.
+    """
     if not texts:
         return {}
     known = {parameter.key: parameter for parameter in private_parameters(kinds.find(str(protocol)).Settings)}

@@ -35,9 +35,13 @@ class PublicationLog:
         protection: Iterable[str] = (),
         out: Path | str | None = None,
     ) -> None:
-        """Put on record that these columns of a table (or of the one of this name) were written, and what was kept.
+        """Record that columns of a table were published.
 
-        `out`: the file, whose digest is kept, or the name of a table of the same database.
+        Args:
+            where: Place of the table, or its name.
+            columns: Published columns.
+            protection: Protections of the publication, such as k-anonymity.
+            out: The written file, whose digest is recorded, or the name of a table in the same database.
         """
         entry: dict[str, Any] = {"table": where if isinstance(where, str) else self._name(where)}
         entry |= {"columns": list(columns), "protection": list(protection)}
@@ -58,9 +62,16 @@ class Record:
 
     @contextmanager
     def of(self, what: str, table: str = "") -> Iterator[PublicationLog]:
-        """Open the log for one command, which can be written to when this begins. The node may be running.
+        """Yield the record of a publication, whose log is checked before the command begins.
 
-        `InputError` if party.toml or its log cannot be used, or if it has no table of the name `table`.
+        The node may be running.
+
+        Args:
+            what: Name of the command.
+            table: Name of the table; empty if the command has none.
+
+        Raises:
+            InputError: party.toml or its log cannot be used, or the table does not exist.
         """
         if self.config_file is None:
             if self.purpose is not None:
@@ -83,7 +94,15 @@ class Record:
 
 @contextmanager
 def log_of(file: NodeFile, check_end: bool = True) -> Iterator[tuple[sqlite3.Connection, AuditLog]]:
-    """Open a node's audit log to be written to, beside the node, if that is running. `InputError` if it cannot be."""
+    """Yield a node's audit log for writing. The node may be running.
+
+    Args:
+        file: Settings of the node.
+        check_end: Whether the end of the log is checked first.
+
+    Raises:
+        InputError: The log cannot be used.
+    """
     from parties.base.settings import required
     from parties.link.identity import load_identity
     from parties.node.records import AuditLog, database, sidecar_files

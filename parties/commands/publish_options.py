@@ -61,7 +61,12 @@ class HistoryOptions:
 
 
 def note_beginning(report: Report, history: History | None) -> None:
-    """Add a note if a history was empty, because the file's name may be mistyped."""
+    """Add a note to a report if the history of publications was empty, because its file name may be mistyped.
+
+    Args:
+        report: The report.
+        history: The history; None without one.
+    """
     if history is not None and not history.versions:
         report.note(f"{history.path} is new: earlier publications were not checked")
 
@@ -79,7 +84,12 @@ class Telling:
         return {"--report": self.report_file, "--page": self.page_file}
 
     def told(self, data: dict[str, Any], name: str) -> Report:
-        """Write the report on the rows of this name to its files, and return it."""
+        """Return the report on published rows, and write it to the requested files.
+
+        Args:
+            data: Content of the report.
+            name: Name of the rows, for the page.
+        """
         from parties.alone.publish.recoding.report import report_of, to_html
 
         report = report_of(data)

@@ -28,24 +28,47 @@ def paths(source: str) -> list[Path]:
 
 
 def opened(source: str, table: str | None, config_file: Path | None = None) -> RowQuery:
-    """Open the rows of a source, for `with`; raise InputError if there is no such table, or it cannot be read."""
+    """Return the opened rows of a source, for a `with` statement.
+
+    Args:
+        source: File, or URL of a database.
+        table: Table in the database; None for a file.
+        config_file: party.toml, whose table has the spelling of the rows.
+
+    Raises:
+        InputError: There is no such table, or it cannot be read.
+    """
     from parties.sources import open_rows
 
     return open_rows(chosen(source, table, config_file))
 
 
 def chosen(source: str, table: str | None, config_file: Path | None) -> PlaceSettings:
-    """Return where rows are, to be read as party.toml says, see `choose`. `InputError` as of `place`."""
+    """Return the place of rows, with the spelling and row filter of their table in party.toml.
+
+    Args:
+        source: File, or URL of a database.
+        table: Table in the database; None for a file.
+        config_file: party.toml; None for the one in this directory.
+
+    Raises:
+        InputError: As for `place` and `choose`.
+    """
     where = place(source, table)
     choose(where, config_file)
     return where
 
 
 def choose(place: PlaceSettings, config_file: Path | None) -> None:
-    """Read a place as a table of party.toml there is spelled, without rows that it leaves out; tell the owner how many.
+    """Give a place the spelling and row filter of its table in party.toml. Print the number of rows that are left out.
 
-    `InputError` if several tables are there that leave out different rows, or are spelled differently, or if one is the
-    answer to a query.
+    Args:
+        place: The place; changed.
+        config_file: party.toml; None for the one in this directory.
+
+    Raises:
+        InputError: Several tables at this place leave out different rows or have different spellings, or a table there
+            is the answer to a query.
     """
     from parties.party_file import load
     from parties.sources.places import same_place
@@ -96,7 +119,15 @@ def words_of(left_out: Sequence[int]) -> str:
 
 
 def place(source: str, table: str | None) -> PlaceSettings:
-    """Return where rows are. `InputError` names the flag, or the argument, by which a bad source or table was given."""
+    """Return the place of rows.
+
+    Args:
+        source: File, or URL of a database.
+        table: Table in the database; None for a file.
+
+    Raises:
+        InputError: The source or table is wrong; the message names the flag or argument.
+    """
     from parties.base.settings import validated
     from parties.sources import PlaceSettings
 

@@ -50,7 +50,13 @@ class Page:
         self._metrics: WebServer | None = None
 
     def start(self, operator: Operator, events: Events, failed: Callable[[str, str], None]) -> dict[str, str]:
-        """Start the servers; return the URLs of the page and of the figures."""
+        """Start the servers, and return the URLs of the page and of the figures.
+
+        Args:
+            operator: Calls of an operator.
+            events: News of the node.
+            failed: Called with a server's name and its error.
+        """
         self._accounts.all()  # otherwise no person could log in
         key = secrets.token_urlsafe(32)
         self._logins.failed = failed

@@ -92,7 +92,12 @@ class _Settings:
         self.parameters = [*inspect.signature(make).parameters.values()]
 
     def filling(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a function that is given these options for its parameter of this name."""
+        """Return a function whose parameter of this name is built from these options.
+
+        Args:
+            name: Name of the parameter.
+            function: Function of the command.
+        """
 
         @functools.wraps(function)
         def call(*args: Any, **given: Any) -> Any:

@@ -35,9 +35,22 @@ BREATH_SECONDS = 0.02  # pause after a change without a decision: other running 
 def ask(
     task: Kind, settings: KindSettings, config_file: Path | None, peer: str, purpose: str | None, wait: float
 ) -> JobResult:
-    """Ask the node, and follow the job to its end; `settings` have what was typed. Errors as `end_of` has them.
+    """Return the result of a job that runs through the node.
 
-    Raise LinkError if the peer has not decided in `wait` seconds: the job is then cancelled, as after an interrupt.
+    The node proposes the job, or accepts an equal proposal of the peer. If the peer has not decided in `wait`
+    seconds, the job is cancelled, as after an interrupt.
+
+    Args:
+        task: The task.
+        settings: Its settings, with typed private values.
+        config_file: The file party.toml of the node.
+        peer: Name of the peer; empty for the only one.
+        purpose: Purpose of the job.
+        wait: Seconds to wait for the peer's decision.
+
+    Raises:
+        LinkError: The peer has not decided in time.
+        SmcError: The job has ended without a result, see `end_of`.
     """
     node, typed, public = node_of(config_file, None), _given(settings, "private"), _given(task.settings, "public")
     head = {name: text for name, text in (("peer", peer), ("purpose", purpose)) if text}
