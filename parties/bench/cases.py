@@ -72,7 +72,7 @@ class Case:
         return f"{self.workload.name}, {self.profile}, batch {self.batch}"
 
     def suits(self, shape: LinkShape) -> bool:
-        """Return whether the case is measured on such a link."""
+        """Return whether the case is measured on a link of this shape."""
         low, high = self.rates
         return low <= (shape.rate or math.inf) <= high
 

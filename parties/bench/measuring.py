@@ -75,7 +75,7 @@ class Measurement:
 
 @dataclass(frozen=True)
 class Skipped:
-    """A case whose forecast on a link is too long."""
+    """Case that is not measured on a link, because its forecast is too long."""
 
     link: str
     protocol: str

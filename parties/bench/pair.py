@@ -56,7 +56,7 @@ def lead(directory: Path, arguments: Sequence[str], shape: LinkShape | None = No
 
 @contextmanager
 def beside(arguments: Sequence[str]) -> Iterator[Session]:
-    """Open party 0's session as `lead` does, in a temporary directory."""
+    """Yield party 0's session with a party in another process, as `lead` does, in a temporary directory."""
     with tempfile.TemporaryDirectory(prefix="smc-bench-") as name, lead(Path(name), arguments) as session:
         yield session
 

@@ -68,7 +68,7 @@ TITLES = {
 
 
 def render(document: Mapping[str, Any]) -> dict[str, str]:
-    """Return the plots for the measurements in a document: file name to SVG."""
+    """Return the plots of a document's measurements as SVG, by file name."""
     with style(STYLE):
         figures: dict[str, Figure] = {}
         if document.get("batches"):

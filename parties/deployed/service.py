@@ -42,7 +42,7 @@ log = logging.getLogger(__name__)
 
 
 class Predictor:
-    """A model and its columns. A row is an object of raw cells by column name."""
+    """Model with its columns. It predicts rows that are objects of raw cells by column name."""
 
     def __init__(self, model: AnyModel, asked: Mapping[str, Asked]) -> None:
         self.model, self.asked = model, asked

@@ -123,7 +123,7 @@ class GrpcChannel(Channel):
         self._stream.cancel()
 
     def close(self) -> None:
-        """Release the stream."""
+        """End the stream, and release its threads and buffers."""
         self._watchdog.stop()
         self._stream.outbox.close(discard=True)
 

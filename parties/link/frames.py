@@ -91,13 +91,13 @@ class Received(NamedTuple):
 
 
 class FrameReader:
-    """Parses the frames of the other direction and checks their numbers."""
+    """Parser of the frames from the peer, which checks their numbers."""
 
     def __init__(self) -> None:
         self._sequence = 0
 
     def read(self, data: bytes) -> Received:
-        """Return the frame in `data`."""
+        """Return the frame that serialised bytes contain."""
         fields, payload = _parted(data)
         try:
             frame = Frame.FromString(fields)

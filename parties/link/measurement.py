@@ -26,7 +26,7 @@ ROUND_TRIPS_OF_A_BURST = 3  # on a long link a burst may take this many round tr
 
 
 class MeteredChannel(Channel):
-    """A channel with its own meter: `cost` is the traffic since it was made."""
+    """Channel that counts its own traffic since it was made; `cost` has the totals."""
 
     def __init__(self, inner: Channel) -> None:
         self._inner = inner
@@ -54,13 +54,13 @@ class MeteredChannel(Channel):
 
     @property
     def cost(self) -> Cost:
-        """Bytes, messages, rounds and seconds."""
+        """Bytes, messages, rounds and seconds of this channel so far."""
         self._meter.report()  # records the seconds
         return self._meter.total
 
 
 def measuring_seconds(shape: LinkShape) -> float:
-    """Return the approximate duration of `measure` on such a link."""
+    """Return about how many seconds `measure` takes on a link of this rate and delay."""
     passing = 0.0 if shape.rate is None else 2 * 8 * LAST_BURST / shape.rate
     return (
         A_MEASUREMENT

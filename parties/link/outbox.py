@@ -19,7 +19,7 @@ class OutboxClosedError(Exception):
 
 
 class OutboxStuckError(Exception):
-    """The peer took nothing for a whole timeout."""
+    """Error if the peer has accepted no data for a whole timeout."""
 
 
 class Outbox:

@@ -38,7 +38,7 @@ def own_pace_of(ot: str) -> int:
 
 
 def own_pace_alone() -> int:
-    """Return this machine's pace on arrays of floating-point numbers, likewise."""
+    """Return the speed of this machine on arrays of floating-point numbers, from the cache or measured."""
     return _kept("pace-alone", lambda: _summing_seconds() / USUAL_SUMMING_SECONDS)
 
 
@@ -69,7 +69,7 @@ def rounded(times: float) -> int:
 
 
 def checked(pace: int) -> int:
-    """Return the pace. Raise ValueError if it is out of bounds."""
+    """Return a pace that lies within the bounds. Raise ValueError for any other."""
     if not LEAST <= pace <= MOST:
         raise ValueError(f"a pace is between {LEAST} and {MOST} hundredths of the usual machine's time, got {pace}")
     return pace

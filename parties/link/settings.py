@@ -73,7 +73,7 @@ def _ports(value: str) -> str:
 
 
 def port_range(value: str) -> range:
-    """Return the ports of a range. Raise ValueError if it is invalid."""
+    """Return the ports of a range FIRST-LAST. Raise ValueError if the text is invalid."""
     first, dash, last = value.partition("-")
     if not (dash and first.isdecimal() and last.isdecimal() and 1 <= int(first) <= int(last) <= 65535):
         raise ValueError(f"must be a range of ports such as 7100-7163, not {quoted(value)}")
@@ -81,7 +81,7 @@ def port_range(value: str) -> range:
 
 
 def link_shape(value: str) -> str:
-    """Check a link's shape, and return it in canonical form."""
+    """Return the rate and delay of an emulated link in canonical form. Raise ValueError if the text is invalid."""
     try:
         return str(LinkShape.parse(value))
     except InputError as error:

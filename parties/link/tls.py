@@ -36,7 +36,7 @@ def is_too_old(facts: Mapping[str, Sequence[bytes]]) -> bool:
 
 
 def version(facts: Mapping[str, Sequence[bytes]]) -> str:
-    """Return the version of a connection, for people, if gRPC reports it."""
+    """Return the TLS version of a connection as text for people; empty if gRPC does not report it."""
     return VERSION if _told(facts, "ssl_tls_version") == _NAME else ""
 
 

@@ -56,7 +56,7 @@ Wire: TypeAlias = grpc.Channel  # a connection to the peer, at the dialling end:
 
 @dataclass
 class Stream:
-    """One end of the stream: serialised frames in and out."""
+    """One end of a gRPC stream, through which serialised frames are sent and received."""
 
     incoming: Iterator[bytes]
     outbox: Outbox

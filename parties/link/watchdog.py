@@ -36,7 +36,7 @@ class Watchdog:
         self._since = math.inf
 
     def stop(self) -> None:
-        """Stop watching."""
+        """End the thread of the watchdog."""
         self._stopped.set()
 
     def _watch(self) -> None:

@@ -54,7 +54,7 @@ class NaiveBayesModel:
 
     @property
     def logarithms(self) -> dict[str, dict[str, list[float]]]:
-        """ln P(value | class) of every column and value, by class."""
+        """Logarithms of the probabilities P(value | class), for every column and value, by class."""
         return {column: self._logarithms(column) for column in self.columns}
 
     def _logarithms(self, column: str) -> dict[str, list[float]]:

@@ -56,7 +56,7 @@ class Column:
         return {edge: place for place, edge in enumerate(self.edges or (), 1)}
 
     def place(self, below: Any) -> int:
-        """Return the first bin that is not below an edge or a value."""
+        """Return the first bin that does not lie below an edge or a value."""
         return self.places[float(below)] if self.edges is not None else self.values[below]
 
 
@@ -96,12 +96,12 @@ class BoostedModel(Scored):
 
     @cached_property
     def choices(self) -> Sequence[Sequence[Choice | float]]:
-        """Trees as choices by the bins of columns, which end in numbers."""
+        """Trees in the form of choices by bins of columns, whose leaves are numbers."""
         return [[self._choice(tree) for tree in trees] for trees in self.rounds]
 
     @cached_property
     def compiled(self) -> Sequence[Sequence[Compiled]]:
-        """Trees as arrays."""
+        """Trees in the form of arrays, for fast prediction."""
         return [[compiled(tree) for tree in trees] for trees in self.choices]
 
     @override

@@ -20,7 +20,7 @@ from parties.tables.delimited import MISSING
 
 @dataclass(frozen=True)
 class Slope:
-    """A numeric column in the sum: weight (x - middle), for x within the bounds."""
+    """Numeric column of a linear model: it adds weight (x - middle) to the score, with x limited to the bounds."""
 
     weight: float
     middle: float
@@ -33,7 +33,7 @@ class Slope:
         return {}
 
     def added(self, x: float) -> float:
-        """Return the addition of a number."""
+        """Return the addend of a number to the score."""
         return self.weight * (min(max(x, self.least), self.greatest) - self.middle)
 
     def read(self, text: str) -> Sequence[float]:
@@ -59,7 +59,7 @@ Column: TypeAlias = Slope | Weights
 
 @dataclass(frozen=True)
 class LinearModel(Scored):
-    """Parts of a row's scores: the common start, and the columns' additions."""
+    """Linear model: each score of a row is a constant plus one addend for each column."""
 
     target: str
     classes: tuple[str, ...] | None

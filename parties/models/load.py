@@ -92,7 +92,7 @@ def numbers_of(model: AnyModel | Rules) -> tuple[str, ...]:
 
 
 def form_of(model: Classifier) -> Scored:
-    """Return a model as sums."""
+    """Return a model in the form of sums, by which all models predict."""
     return model.form if isinstance(model, bayes.NaiveBayesModel) else model
 
 

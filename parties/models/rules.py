@@ -80,7 +80,7 @@ class Rules:
 
 
 def words(items: Items) -> str:
-    """Return items as text for people."""
+    """Return items as text for people, such as `age=young and sex=male`."""
     return " and ".join(f"{name}={value}" for name, value in items)
 
 

@@ -32,7 +32,7 @@ class Scored(ABC):
     @property
     @abstractmethod
     def width(self) -> int:
-        """Number of scores of a row."""
+        """Number of scores that the model gives a row."""
 
     @abstractmethod
     def margins_of(self, cells: Mapping[str, NDArray[Any]], rows: int) -> Margins:
@@ -84,7 +84,7 @@ class Scored(ABC):
         return self.margins(rows)[0].tolist() if self.width == 1 else None
 
     def chances(self, margins: Margins) -> NDArray[np.float64]:
-        """Return the probability of every class, float64[rows, classes]."""
+        """Return the predicted probability of every class for each row, float64[rows, classes]."""
         if len(margins) == 1:
             margins = np.concatenate([np.zeros_like(margins), margins])
         margins = np.clip(margins, -1e300, 1e300)  # so that no difference of two is undefined

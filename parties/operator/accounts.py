@@ -51,7 +51,7 @@ _FILE: TypeAdapter[dict[str, Account]] = TypeAdapter(dict[Annotated[str, Field(p
 
 
 class AccountStorage(Protocol):
-    """Storage of the file of accounts, perhaps encrypted. Errors are InputError."""
+    """Reads and writes the accounts file, which may be encrypted. All errors are InputError."""
 
     def read(self, path: Path) -> bytes:
         """Return the file's content."""
@@ -69,7 +69,7 @@ class AccountStorage(Protocol):
 
 
 class Plain:
-    """Unencrypted storage."""
+    """Storage of an accounts file that is not encrypted."""
 
     def check_absent(self, path: Path) -> None:
         """Accept a missing file: there are no records to contradict it."""

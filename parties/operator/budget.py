@@ -21,7 +21,7 @@ class LeftFor(View):
 
     @property
     def words(self) -> str:
-        """The view as a phrase."""
+        """Phrase with the number of questions that the budget still allows."""
         return f"{self.times:,} {self.what}{'' if self.times == 1 else 's'} of epsilon {self.epsilon:g}"
 
 
@@ -72,7 +72,7 @@ class Price(View):
 
     @property
     def words(self) -> str:
-        """The price as a phrase."""
+        """Phrase that describes the privacy cost of a job."""
         at = f" at delta {self.at:.3g} (by Gaussian noise {self.rho:.4g})" if self.at else ""
         besides = f", delta {self.delta:.3g} besides" if self.delta else ""
         return f"epsilon {self.epsilon:.4g}{at}{besides}"

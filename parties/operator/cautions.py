@@ -60,7 +60,7 @@ def more_than_usual(operator: Operator, job: JobView) -> list[str]:
 
 
 def question(job: JobView) -> str:
-    """Return the sentence before these reasons."""
+    """Return the sentence before the reasons why a job reveals more than earlier ones."""
     return f"This reveals more than the jobs done on {job.table} so far:"
 
 

@@ -122,7 +122,7 @@ class JobView(View):
 
     @property
     def waits_for_us(self) -> bool:
-        """True if it waits for this operator's decision."""
+        """True if the job waits for this operator's decision."""
         return self.state == "waiting" and self.ours.verdict == "waiting"
 
     @property
@@ -132,7 +132,7 @@ class JobView(View):
 
     @property
     def needs_us(self) -> bool:
-        """True if this operator must act on it."""
+        """True if this operator must act on the job: decide, or type an input."""
         return self.waits_for_us or self.waits_for_input
 
     def stands(self, name: str) -> bool:
@@ -167,7 +167,7 @@ class JobResult(View):
         return self.document
 
     def fields(self) -> dict[str, Any]:
-        """Return all of it as one JSON object, the result under its noun."""
+        """Return the view as one JSON object, with the result under the noun of its kind."""
         rest = {
             name: value for name, value in dict(self).items() if name not in ("noun", "document", "protocol", "party")
         }
@@ -175,7 +175,7 @@ class JobResult(View):
 
 
 class PeerView(View):
-    """A peer of the node, and the link with it."""
+    """View of a peer, and of the link with it."""
 
     name: str
     fingerprint: str
@@ -191,7 +191,7 @@ class PeerView(View):
 
 
 class NodeView(View):
-    """The node itself."""
+    """View of the node."""
 
     name: str
     fingerprint: str
@@ -338,7 +338,7 @@ class Operator(Protocol):
 
     @needs("propose")
     def repeat(self, identifier: str) -> JobView:
-        """Propose the same job anew, under the present rules and budget."""
+        """Propose a job again, under the present rules and budget."""
 
     @needs("see")
     def result(self, identifier: str) -> JobResult:

@@ -25,7 +25,7 @@ acting: ContextVar[str] = ContextVar("acting", default="")  # the name under whi
 
 
 class NotAllowedError(InputError):
-    """A request that no role of this person permits."""
+    """Error for a request that no role of this person permits."""
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ LONGEST_SECONDS = 600.0  # that a command waits for a node
 
 
 class Starting:
-    """A node's mark, until `over` is called or the process ends."""
+    """Mark of a node that is starting. It lasts until `over` is called or the process ends."""
 
     def __init__(self, state: Path) -> None:
         self._path, self._file = state / FILE_NAME, -1

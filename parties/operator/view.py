@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict
 
 
 class View(BaseModel):
-    """A part of an operator's view."""
+    """Base of the objects that the operator's calls return."""
 
     # most commands need only a few of the views
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)

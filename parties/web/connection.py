@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 
 class Connection(H11Protocol):
-    """uvicorn's connection with these limits."""
+    """HTTP connection of uvicorn with deadlines for requests and answers."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -68,18 +68,18 @@ class Connection(H11Protocol):
         self._await_reader()
 
     def resume_writing(self) -> None:
-        """End that deadline: the reader has taken a part."""
+        """End the deadline of the answer, because the reader has taken a part."""
         super().resume_writing()
         self._forget_answer()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End all deadlines."""
+        """End all deadlines of the connection."""
         self._stop_waiting()
         self._forget_answer()
         super().connection_lost(exc)
 
     def shutdown(self) -> None:
-        """End with the server: answers are finished, except endless ones."""
+        """Stop with the server: answers are finished, except endless ones such as the stream of news."""
         super().shutdown()
         if self.cycle is not None and not self.cycle.response_complete and self.scope["path"] == ENDLESS:
             self.drop()

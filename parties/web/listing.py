@@ -52,7 +52,7 @@ class Choice:
 
     @classmethod
     def read(cls, fields: Mapping[str, str]) -> Choice:
-        """Read a query. An unknown state selects all jobs."""
+        """Return the choice that a URL query describes. An unknown state selects all jobs."""
         state = fields.get("state", "")
         words = " ".join(fields.get("q", "").split())[:LONGEST]
         sort = fields.get("sort", "")
@@ -85,7 +85,7 @@ class Choice:
 
     @property
     def narrows(self) -> bool:
-        """True if the choice omits jobs."""
+        """True if the choice leaves out jobs."""
         return bool(self.words or self.state)
 
     def takes(self, job: JobView) -> bool:

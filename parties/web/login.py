@@ -196,7 +196,7 @@ class Logins:
             return session
 
     def sign_out(self, session: Login) -> None:
-        """End a session."""
+        """End the session of a browser."""
         with self._lock:
             self._sessions = [other for other in self._sessions if other is not session]
 

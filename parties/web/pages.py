@@ -28,7 +28,7 @@ SEARCHED = 500  # entries at once
 
 
 class Pages:
-    """Every page that shows the node."""
+    """Handlers of all pages that show the node."""
 
     def __init__(self, renderer: Renderer, own: OwnTables) -> None:
         self._renderer, self._own = renderer, own

@@ -36,7 +36,7 @@ LONGEST_NUMBER = 40  # digits: Python refuses much longer numbers with a text of
 
 
 class Proposals:
-    """The form for a proposal, and its submission."""
+    """Handlers of the form for a proposal, and of its submission."""
 
     def __init__(self, renderer: Renderer, own: OwnTables) -> None:
         self._renderer, self._own = renderer, own
@@ -157,7 +157,7 @@ def read_field(field: Parameter, text: str) -> Any:
 
 
 def read_list(text: str) -> list[str]:
-    """Return names separated by commas or line ends."""
+    """Return the names in a text, which commas or line ends separate."""
     return [part.strip() for part in re.split(r"[,\n]", text) if part.strip()]
 
 

@@ -36,7 +36,7 @@ class Line:
 
 @dataclass(frozen=True)
 class TreeView:
-    """The page's view of a tree. `outline` is None if it is too large to list."""
+    """Content of the page about a tree. `outline` is None if the tree is too large to list."""
 
     target: str
     size: Size

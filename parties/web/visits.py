@@ -32,7 +32,7 @@ class Visit:
 
     @property
     def identifier(self) -> str:
-        """The job in the path."""
+        """Identifier of the job in the path of the request."""
         return str(self.request.path_params["id"])
 
     def check(self) -> None:

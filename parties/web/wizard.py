@@ -21,7 +21,7 @@ ACTIONS = ("show", "schema", "mapping", "write")
 
 
 class Wizard:
-    """The form for a table, and its submission."""
+    """Handlers of the form that prepares a table, and of its submission."""
 
     def __init__(self, tables: OwnTables, renderer: Renderer) -> None:
         self._tables, self._renderer = tables, renderer

@@ -91,7 +91,7 @@ def _withdrawn_by_us(job: JobView) -> bool:
 
 
 def nearness(job: JobView) -> int:
-    """Return the rank of a job that has not ended: running ones come first."""
+    """Return the position of an unfinished job in a list: running jobs come first."""
     return ("running", "interrupted", "queued", "waiting").index(job.state)
 
 
@@ -146,13 +146,13 @@ def when(at: str) -> str:
 
 
 def ago(at: str) -> str:
-    """Return how long ago a time was: `3 min ago`."""
+    """Return the time since a moment as text for people, such as `3 min ago`."""
     moment = _moment(at)
     return "" if moment is None else f"{duration((datetime.now(UTC) - moment).total_seconds())} ago"
 
 
 def duration(seconds: float) -> str:
-    """Return a time span for people, to about two figures."""
+    """Return a time span as text for people, with about two figures."""
     if seconds < 10:
         return f"{max(seconds, 0):.1f} s"
     for unit, length, until in (("s", 1, 120), ("min", 60, 7200), ("h", 3600, 172_800)):

@@ -93,7 +93,7 @@ class Compiled:
 
 
 def compiled(tree: Any) -> Compiled:
-    """Return the arrays of a tree of choices."""
+    """Return a tree in the form of arrays, for fast prediction."""
     columns: dict[str, int] = {}
     ends: list[Any] = []
     attribute: list[int] = []

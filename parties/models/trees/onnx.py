@@ -71,7 +71,7 @@ class Graph:
         return str(self._nodes[-1].output[0])
 
     def text(self, name: str) -> str:
-        """Return a column, text[rows, 1]."""
+        """Return the name of the output that holds a column as text[rows, 1]."""
         if name not in self._texts:
             place = self.constant([self._columns.index(name)])
             self._texts[name] = self.step("Gather", "X", place, axis=1)

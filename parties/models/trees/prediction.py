@@ -47,7 +47,7 @@ class Predicted:
     scores: tuple[float, float] | None = None  # the smallest and the largest
 
     def fields(self) -> dict[str, Any]:
-        """Return the group as plain JSON."""
+        """Return the figures of the group as plain JSON."""
         share = {"predicted": self.label, "rows": self.rows, "right": self.right, "share": self.right / self.rows}
         return share if self.scores is None else {**share, "scores": list(self.scores)}
 

@@ -28,7 +28,7 @@ MAX_DEPTH = 200  # well below Python's recursion limit for everything here that 
 
 
 class NoBranchError(InputError):
-    """A row has a value for which the tree has no branch."""
+    """Error for a row with a value for which the tree has no branch."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Leaf:
 
     @property
     def words(self) -> str:
-        """The class, with the description of its support."""
+        """Text of the leaf: its class, and the description of its support."""
         return self.label if self.support is None else f"{self.label}, {self.support.words(self.label)}"
 
 
@@ -85,7 +85,7 @@ class Split:
 
     @property
     def values(self) -> tuple[str, ...]:
-        """Values that lead to a subtree."""
+        """Values of the split's column, each of which leads to a subtree."""
         return self.order or tuple(self.branches)
 
     @property
@@ -94,7 +94,7 @@ class Split:
         return range(self.edge, len(self.order)) if self.edge > 0 else range(-self.edge, 1 - self.edge)
 
     def below(self, value: str) -> Node:
-        """Return the subtree for a value."""
+        """Return the subtree to which a value leads."""
         if not self.edge:
             return self.branches[value]
         first, second = self.branches.values()
@@ -150,7 +150,7 @@ class TreeFile:
 
     @property
     def trees(self) -> tuple[Node, ...]:
-        """All trees."""
+        """All trees in the file: one, or those of a forest."""
         return (self.tree, *self.others)
 
     def fields(self) -> dict[str, Any]:
@@ -217,7 +217,7 @@ def domains(trees: Sequence[Node]) -> dict[str, tuple[str, ...]]:
 
 
 def size(tree: Node) -> Size:
-    """Return the numbers of nodes, leaves and levels."""
+    """Return the numbers of nodes, leaves and levels of a tree."""
     nodes = places(tree)
     leaves = sum(isinstance(place.node, Leaf) for place in nodes)
     return Size(len(nodes), leaves, max(place.depth for place in nodes))
