@@ -81,7 +81,7 @@ class Gains:
 
     @property
     def point(self) -> int:
-        """Fraction bits of the sums that are compared."""
+        """Number of fraction bits of the sums of slopes and curvatures."""
         most = 2 * self.max_rows + math.ceil(2 * self.regularisation) + 1
         return min(WIDTH - most.bit_length(), FINE)
 

@@ -308,7 +308,7 @@ def _depth(problem: Problem) -> int:
 
 
 def mean_domain(problem: Problem) -> float:
-    """Return the geometric mean of the domains."""
+    """Return the geometric mean of the attributes' numbers of values."""
     return math.exp(sum(map(math.log, problem.domains)) / max(1, len(problem.domains)))
 
 

@@ -170,7 +170,7 @@ class Questions:
         return Split(column, tuple(map(self.of_columns, tree.children)), edge)
 
     def counts(self, tables: LevelCounts) -> LevelCounts:
-        """Return counts by questions from counts by columns."""
+        """Return counts by the questions' answers, computed from counts by the columns' values."""
         if not tables.values:
             return tables
         sums = [

@@ -59,7 +59,7 @@ class Ruling:
 
     @property
     def bits(self) -> tuple[Bits, ...]:
-        """Bits that decide which nodes are leaves."""
+        """Secret bits by which the circuit decides which nodes are leaves."""
         return (*self.candidates, *([] if self.root_feasible is None else [self.root_feasible]))
 
     @property

@@ -61,7 +61,7 @@ class Node:
     decided: Tree | None = None  # the tree below, once it has no open node; cached for the next levels
 
     def frozen(self) -> Tree:
-        """Return the tree below, with its open nodes."""
+        """Return the tree from this node on, with its open nodes."""
         if self.decided is not None:
             return self.decided
         if self.label is not None:
@@ -116,7 +116,7 @@ class Grower:
 
     @property
     def trees(self) -> Forest:
-        """The trees, with their open nodes."""
+        """Trees so far, with their open nodes."""
         return tuple(root.frozen() for root in self._roots)
 
     def levels(self, progress: OnLevel | None = None) -> Iterator[Level]:

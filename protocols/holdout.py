@@ -107,7 +107,7 @@ def pruned(tree: Tree, levels: Sequence[Verdicts]) -> Tree:
 
 
 def heights(tree: Tree) -> int:
-    """Return the number of levels with splits."""
+    """Return the number of levels of a tree that have splits."""
     return 1 + max(map(heights, tree.children)) if isinstance(tree, Split) else 0
 
 

@@ -23,7 +23,7 @@ KINDS = ("whether a node is a leaf", "class of a leaf", "attribute of a split")
 
 
 def index_width(count: int) -> int:
-    """Return the bits of an index below `count`."""
+    """Return the number of bits that hold an index below `count`."""
     return (count - 1).bit_length()
 
 

@@ -72,7 +72,7 @@ class Problem:
 
     @property
     def count_width(self) -> int:
-        """Bits of a count of the union."""
+        """Bits of a count of the rows of both parties."""
         return count_width(2 * self.max_rows)
 
     @property

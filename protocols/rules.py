@@ -76,17 +76,17 @@ class Rules:
 
     @property
     def any(self) -> bool:
-        """True if anything is ruled out."""
+        """True if any of k, l and t can forbid a leaf."""
         return self.k > 1 or self.diverse or self.close
 
     @property
     def diverse(self) -> bool:
-        """True if l rules anything out."""
+        """True if l can forbid a leaf."""
         return self.l > 1
 
     @property
     def close(self) -> bool:
-        """True if t rules anything out."""
+        """True if t can forbid a leaf."""
         return self.t < 1
 
     def check(self, classes: int, max_rows: int) -> None:

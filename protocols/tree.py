@@ -69,7 +69,7 @@ def open_depth(tree: Tree) -> int | None:
 
 
 def decided_levels(tree: Tree) -> int:
-    """Count the levels that are decided."""
+    """Return the number of levels that are decided."""
     depth = open_depth(tree)
     return depth if depth is not None else 1 + max(depth for _, depth in walk(tree))
 
@@ -102,7 +102,7 @@ def walk(tree: Tree, depth: int = 0) -> Iterator[tuple[Tree, int]]:
 
 
 def open_nodes(trees: Sequence[Tree]) -> int:
-    """Count the open nodes of some trees."""
+    """Return the number of open nodes of some trees."""
     waiting, count = list(trees), 0
     while waiting:
         node = waiting.pop()
@@ -121,7 +121,7 @@ def encode(tree: Tree) -> Any:
 
 
 def decode(value: Any) -> Tree:
-    """Return the inverse of `encode`."""
+    """Return the tree in a JSON document of `encode`."""
     if value is None:
         return Open()
     if isinstance(value, int):

@@ -71,11 +71,11 @@ class Agreement:
         self.note(step, None, {})
 
     def expect(self) -> None:
-        """Put a digest in front of the next message each way."""
+        """Put this party's digest in front of the next message in each direction, and compare the peer's."""
         self.is_told = self.is_heard = False
 
     def digest(self) -> bytes:
-        """Return the digest of everything noted."""
+        """Return the digest of all notes so far."""
         return b"".join(chain.digest()[:size] for chain, (_, size) in zip(self._chains, CHAINS, strict=True))
 
     def agreed(self) -> None:

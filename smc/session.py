@@ -131,7 +131,7 @@ class Session:
 
     @contextmanager
     def phase(self, name: str) -> Iterator[Cost]:
-        """Meter the enclosed work under `name`."""
+        """Count the cost of the `with` block under `name`."""
         with self.meter.phase(name) as cost:
             yield cost
 

@@ -103,7 +103,7 @@ class StatusLine:
             self.say(what)
 
     def say(self, what: str) -> None:
-        """Write a permanent line."""
+        """Write a line that stays above the status."""
         if self._status is not None:
             self._status.console.print(what)
         else:

@@ -32,7 +32,7 @@ class Rate:
             return True
 
     def back(self) -> None:
-        """Return one action that had no effect."""
+        """Give one action back, because it had no effect."""
         with self._lock:
             self._left += 1
 

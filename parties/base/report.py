@@ -74,7 +74,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of cells in their form for people."""
+    """Table for people: rows of cells as text."""
 
     columns: Sequence[Column]
     rows: Sequence[Sequence[str]]
@@ -119,7 +119,7 @@ class Part:
 
 @dataclass
 class Report:
-    """Report of a command."""
+    """Result of a command: a document, and its presentation as text, JSON, CSV and HTML."""
 
     data: Any = None
     is_foreign: bool = False  # True if other people wrote parts of it: characters that may mislead a reader are escaped

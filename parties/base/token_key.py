@@ -289,7 +289,7 @@ class TokenKey(ec.EllipticCurvePrivateKey):
         return _Session(session, private, known)
 
     def forget(self) -> None:
-        """Close the session; the next use opens another one."""
+        """Close the session with the token; the next use opens another one."""
         if self._open is not None:
             with suppress(Exception):  # the token may be gone
                 self._open.session.close()

@@ -55,7 +55,7 @@ def agreed(schema: Schema | Path | str | None) -> Schema | None:
 
 
 class Spelled(Columns):
-    """Rows in memory as text."""
+    """Rows in memory whose cells are text."""
 
     @override
     def where(self, row: int, column: str) -> str:

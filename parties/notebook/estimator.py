@@ -140,7 +140,7 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing, JointEstimator):  # 
 
     @property
     def tree_(self) -> Node:
-        """The tree."""
+        """Root of the learnt tree."""
         return self.tree_file_.tree
 
     def _settings(self) -> dict[str, Any]:

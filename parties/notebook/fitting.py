@@ -35,7 +35,7 @@ class Log(console.StatusLine):
         log.debug(what)
 
     def say(self, what: str) -> None:
-        """Log a message at the level of information."""
+        """Log a message at the level INFO."""
         log.info(what)
 
     def share(self, what: str, done: int, total: int) -> None:

@@ -37,12 +37,12 @@ class JointForestClassifier(JointID3Classifier):
 
     @property
     def trees_(self) -> tuple[Node, ...]:
-        """The trees."""
+        """Roots of the learnt trees."""
         return self.tree_file_.trees
 
     @property
     def tree_(self) -> Node:
-        """The trees as the branches of one tree, to be read."""
+        """Learnt trees as the branches of one tree, for display."""
         from parties.models.trees.reading import simplified
 
         return simplified(self.tree_file_)

@@ -31,7 +31,7 @@ Frame = nw.DataFrame[Any]
 
 
 def spell(cell: Any) -> str:
-    """Return the category of a cell."""
+    """Return the category of a cell as text."""
     if cell is None:
         return MISSING
     if isinstance(cell, np.generic):

@@ -45,7 +45,7 @@ class Note:
 
 @dataclass(frozen=True)
 class Merged:
-    """A schema made of two, and their differences."""
+    """Result of a merge: the schema, and the differences of the two proposals."""
 
     schema: Schema
     notes: tuple[Note, ...]

@@ -211,7 +211,7 @@ class FlagType(ColumnType):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Yes, then no."""
+        """Categories yes and no."""
         return tuple(FLAGS)
 
     @property
@@ -229,7 +229,7 @@ FLAGS = {"yes": ("yes", "y", "true", "t", "1"), "no": ("no", "n", "false", "f", 
 
 
 class OrderedType(ColumnType):
-    """Ordered cells, cut into ranges."""
+    """Type of a column of ordered cells, which are cut into ranges."""
 
     @property
     @abstractmethod
@@ -273,7 +273,7 @@ class NumberType(OrderedType):
     @property
     @abstractmethod
     def unit(self) -> Number:
-        """Smallest distance between two numbers."""
+        """Smallest distance between two numbers of the column."""
 
     @property
     def cuts(self) -> Cuts:
@@ -320,7 +320,7 @@ class IntegerType(NumberType):
 
     @property
     def unit(self) -> Number:
-        """Step; 1 by default."""
+        """Step between two numbers; 1 by default."""
         return self.step or 1
 
 
@@ -427,7 +427,7 @@ class KeyType(ColumnType):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """No labels."""
+        """Empty: a key column has no categories."""
         return ()
 
 
@@ -535,7 +535,7 @@ def range_labels(edges: Sequence[Fraction], unit: Number | None) -> tuple[str, .
 
 
 def days_of(day: date) -> int:
-    """Return the days since 1970-01-01."""
+    """Return a day as the number of days since 1970-01-01."""
     return (day - EPOCH).days
 
 

@@ -57,7 +57,7 @@ def next_boxes(boxes: Sequence[Box], level: Level) -> list[Box]:
 
 
 def whole(domains: Sequence[int]) -> Box:
-    """Return the box of all values."""
+    """Return the box that holds all value combinations."""
     return tuple((0, size) for size in domains)
 
 
@@ -120,5 +120,5 @@ def encode(cuts: Cuts) -> Any:
 
 
 def decode(value: Any) -> Cuts:
-    """Return the cuts of a document of `encode`."""
+    """Return the cuts in a JSON document of `encode`."""
     return tuple(tuple(None if cut is None else Cut(*cut) for cut in level) for level in value)

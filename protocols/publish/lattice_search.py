@@ -117,7 +117,7 @@ class Found:
         return len(self.answers) + (self.node is not None) + (self.published is not None)
 
     def first(self, steps: int) -> Found:
-        """Return the search after its first `steps` steps."""
+        """Return the state of the search after its first `steps` decisions."""
         if steps >= self.steps:
             return self
         if steps > len(self.answers):
@@ -238,7 +238,7 @@ def opened(columns: int, search: Found, step: int | None = None) -> dict[str, in
 
 
 def encode(search: Found) -> Any:
-    """Return a search as JSON."""
+    """Return the state of a search as JSON."""
     published = None if search.published is None else [int(bit) for bit in search.published]
     return {"answers": list(search.answers), "node": None if search.node is None else list(search.node)} | (
         {} if published is None else {"published": published}
@@ -246,7 +246,7 @@ def encode(search: Found) -> Any:
 
 
 def decode(value: Any) -> Found:
-    """Return the search of a document of `encode`."""
+    """Return the state of a search from a JSON document of `encode`."""
     node, published = value["node"], value.get("published")
     return Found(
         tuple(map(bool, value["answers"])),

@@ -60,7 +60,7 @@ class Coins:
         return self._common + sum(map(self._needed, self.thresholds))
 
     def toss(self, random: Integer) -> list[Wire]:
-        """Return the coins, from `bits` uniform wires."""
+        """Return the results of the coins as wires, computed from `bits` uniform wires."""
         if len(random) != self.bits:
             raise ValueError(f"these coins take {self.bits} uniform bits, got {len(random)}")
         common = first_ones(random[: self._common])

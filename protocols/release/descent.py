@@ -59,7 +59,7 @@ class Change:
 
     @property
     def squared(self) -> int:
-        """D^2, rounded up, in the units of the sums."""
+        """Square of the sensitivity D, rounded up, in the units of the sums."""
         norm = Fraction(self.norm, 1 << (FINE - COARSE))
         exact = max(2 * norm if self.replaced else Fraction(0), _root(norm**2 + COUNTED**2))
         return math.ceil((self.rows * exact + _root(Fraction(self.numbers))) ** 2)

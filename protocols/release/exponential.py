@@ -98,7 +98,7 @@ class Powers:
         return 2 * change * LN2 / (1 << self.fraction) + _slack(self.table)
 
     def last(self, candidates: int) -> int:
-        """Return T, and k as well: at least s + 1 + log2 n."""
+        """Return s + 1 + log2 n, rounded up, which serves as T and as k."""
         return self.security + 1 + (candidates - 1).bit_length()
 
 

@@ -43,12 +43,12 @@ class Ladder:
 
     @property
     def most(self) -> int:
-        """Greatest LS of a graph."""
+        """Greatest local sensitivity that a graph can have."""
         return self.vertices - 2
 
     @property
     def geometric(self) -> OneSidedGeometric:
-        """Law of a and b."""
+        """Distribution of the geometric samples a and b."""
         return OneSidedGeometric(2 / self.epsilon, self.security)
 
     @property
@@ -141,7 +141,7 @@ class Ladder:
         return below(rung, common)
 
     def error(self, common: int) -> float:
-        """Return the mean of |Y| at an LS."""
+        """Return the mean of |Y|, the error, at a local sensitivity."""
         q = math.exp(-float(self.epsilon) / 2)
         m = q / (1 - q)
         weights = (1 - q) ** 2, 2 * q * (1 - q) * common, 2 * q**2

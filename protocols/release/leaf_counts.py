@@ -26,7 +26,7 @@ from smc.errors import InputError
 
 
 def leaves_of(tree: Tree) -> int:
-    """Return the number of leaves."""
+    """Return the number of leaves of a tree."""
     return sum(isinstance(node, Leaf) for node, _ in walk(tree))
 
 

@@ -87,7 +87,7 @@ class Workload:
         return self.rows * self.change
 
     def price(self, sigma: Fraction) -> Fraction:
-        """Return the rho that a measurement spends."""
+        """Return the rho that a measurement with this noise spends."""
         return self.rows**2 * self.change / (2 * sigma**2)
 
     def sigma(self, rho: Fraction) -> Fraction:

@@ -59,7 +59,7 @@ class PublicTable(Law):
 
     @property
     def precision(self) -> int:
-        """Bits a of a coin."""
+        """Number a of bits of each coin."""
         return self.security + max(0, self.digits - 1).bit_length()
 
     @property

@@ -64,7 +64,7 @@ class Problem:
 
     @property
     def count_width(self) -> int:
-        """Bits of a count of the union."""
+        """Bits of a count of the rows of both parties."""
         return count_width(2 * self.max_rows)
 
     @property
@@ -103,5 +103,5 @@ class Problem:
 
     @property
     def beginning(self) -> Forest:
-        """Trees before any decision."""
+        """Trees before the first decision: one open node each."""
         return (Open(),) * self.trees

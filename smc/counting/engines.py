@@ -56,7 +56,7 @@ class CountingEngine(XorSharedEngine):
 
     @property
     def counted(self) -> CountingSession:
-        """The counting session."""
+        """Session that counts the messages of this engine."""
         assert isinstance(self.session, CountingSession)
         return self.session
 
@@ -200,7 +200,7 @@ class _CountingTripleGates(TripleGates):
 
 
 class CountingGmw(CountingEngine, GmwEngine):
-    """Counting engine of XOR shares."""
+    """Engine that counts the cost of the engine with XOR shares."""
 
     def _chunk(self, netlist: Netlist, inputs: Sequence[BitMatrix], batch: int) -> BitMatrix:
         rows = BatchLayout(batch)

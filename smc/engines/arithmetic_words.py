@@ -84,7 +84,7 @@ class ArithmeticWords(Words):
 
     @override
     def subtract(self, left: Word, right: Word, width: int) -> Word:
-        """Subtract; local."""
+        """Return the difference of two words; it needs no message."""
         return Word(left.data - right.data, width)
 
     @override
@@ -93,7 +93,7 @@ class ArithmeticWords(Words):
 
     @override
     def total(self, word: Word, groups: Groups, width: int) -> Word:
-        """Sum over groups; local."""
+        """Return the sum of each group of words; it needs no message."""
         self._engine.session.note("total", groups.astype("<i8").tobytes, groups=groups.shape)
         padded = np.append(word.data, np.uint64(0))  # member -1 is the last instance, which is zero
         return Word(padded[groups].sum(axis=1, dtype=np.uint64), width)

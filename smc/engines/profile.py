@@ -37,7 +37,7 @@ class Profile:
 
     @property
     def recipe(self) -> Recipe:
-        """Parts of the engine."""
+        """Description of the engine's parts."""
         return RECIPES[self.engine]
 
     @property

@@ -60,7 +60,7 @@ class Shared:
 
 @dataclass(frozen=True)
 class Done:
-    """Results of a piece, and their cost."""
+    """Message of a shard: the results of a piece, and their cost."""
 
     results: tuple[Any, ...]
     meter: Meter
@@ -68,7 +68,7 @@ class Done:
 
 @dataclass(frozen=True)
 class Failed:
-    """Exception that ended a piece."""
+    """Message of a shard: the exception that ended a piece."""
 
     error: Exception
 

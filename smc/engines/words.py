@@ -60,7 +60,7 @@ def whole(summands: NDArray[np.int64]) -> NDArray[np.uint64]:
 
 
 class Words(ABC):
-    """Arithmetic on batches of secret integers."""
+    """Interface for arithmetic on batches of secret integers."""
 
     prices: Prices
 

@@ -46,7 +46,7 @@ class BatchLayout:
         return (self.bits(gates) + 7) // 8
 
     def state(self, slots: int) -> State:
-        """Return a state with shares of 0."""
+        """Return the wires' shares at the start of a run: zeros, by slot."""
         return np.zeros((slots, -(-self.row_bytes // VECTOR_BYTES) * VECTOR_BYTES), dtype=np.uint8)
 
     def put(self, state: State, slots: Slots, bits: BitMatrix) -> None:

@@ -27,7 +27,7 @@ if not (_FEATURES.get("aes") or ARM):
 
 
 class BlockType(types.Type):
-    """Type of `lanes` 128-bit blocks side by side."""
+    """Numba type of one or more 128-bit blocks side by side; `lanes` is their number."""
 
     def __init__(self, lanes: int) -> None:
         self.lanes = lanes

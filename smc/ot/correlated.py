@@ -80,7 +80,7 @@ class _Hashing(Role):
 
 
 class CorrelatedSender(_Hashing, Sender):
-    """Sender of a protocol for correlated OT."""
+    """Sender of a protocol that makes correlated OTs; the other kinds of OT follow from these."""
 
     @abstractmethod
     @override
@@ -128,7 +128,7 @@ class CorrelatedSender(_Hashing, Sender):
 
 
 class CorrelatedReceiver(_Hashing, Receiver):
-    """Receiver of a protocol for correlated OT."""
+    """Receiver of a protocol that makes correlated OTs; the other kinds of OT follow from these."""
 
     @abstractmethod
     @override

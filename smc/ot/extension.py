@@ -57,7 +57,7 @@ class ExtensionSender(_Expecting, SoftSpokenSender):
 
 
 class ExtensionReceiver(_Expecting, SoftSpokenReceiver):
-    """Receiver of the default kind."""
+    """Receiver of the default OT extension, SoftSpoken."""
 
     few_ot = EllipticReceiver
 

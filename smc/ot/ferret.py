@@ -103,7 +103,7 @@ class IterationSchedule:
             self._number += 1
 
     def take(self, count: int) -> None:
-        """Record that `count` OTs are made."""
+        """Record that `count` OTs have been used."""
         self._left -= count
 
 
@@ -231,7 +231,7 @@ class _Check:
 
 
 class FerretSender(CorrelatedSender):
-    """Sender of Ferret."""
+    """Sender of silent OT by Ferret."""
 
     extension = SoftSpokenSender
 
@@ -244,7 +244,7 @@ class FerretSender(CorrelatedSender):
 
     @override
     def begin(self) -> None:
-        """Set up the extension."""
+        """Set up the OT extension that supplies the first iteration."""
         self._base.begin()
         self.ready = True
 
@@ -320,7 +320,7 @@ class FerretSender(CorrelatedSender):
 
 
 class FerretReceiver(CorrelatedReceiver):
-    """Receiver of Ferret."""
+    """Receiver of silent OT by Ferret."""
 
     batch = BATCH
     extension = SoftSpokenReceiver

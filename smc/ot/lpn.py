@@ -47,7 +47,7 @@ class Parameters:
 
     @property
     def leaves(self) -> int:
-        """Outputs a tree."""
+        """Number of outputs of each tree."""
         return 1 << self.depth
 
     @property

@@ -113,7 +113,7 @@ class TrapdoorSender(Sender):
 
     @override
     def begin(self) -> None:
-        """Publish the permutation, and show that it is one."""
+        """Send the RSA key, and prove that it defines a permutation."""
         if not self.ready:
             published = np.empty((1 + PROOF_VALUES, MODULUS_BYTES), dtype=np.uint8)
             self._publish(published)
@@ -165,7 +165,7 @@ class TrapdoorReceiver(Receiver):
 
     @override
     def begin(self) -> None:
-        """Receive the permutation."""
+        """Receive the sender's RSA key, and check the proof that it defines a permutation."""
         if not self.ready:
             shape = (1 + PROOF_VALUES, MODULUS_BYTES)
             self._accept(self.session.receive(f"{self.name}.trapdoor.modulus", np.uint8, shape))
