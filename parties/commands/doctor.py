@@ -109,7 +109,7 @@ def _caches() -> Finding:
 
 def _processor() -> Finding:
     """Check that the processor has AES, which all kernels need."""
-    from smc.kernels.native import described
+    from smc.kernels.processor import described
 
     if processor := described():
         name, has_aes = processor.get("model name", "unknown"), "aes" in processor.get("flags", "").split()

@@ -19,7 +19,6 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import os
-import platform
 import sys
 import tempfile
 import threading
@@ -33,7 +32,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from smc.kernels import objects
+from smc.kernels import objects, processor
 from smc.kernels.private_files import UnsafeError, lock, open_folder, read, write
 
 if TYPE_CHECKING:  # otherwise loaded on use: to compile, or for an object file in a form that `objects` cannot load
@@ -42,20 +41,10 @@ if TYPE_CHECKING:  # otherwise loaded on use: to compile, or for an object file 
 PACKAGE = __name__.rpartition(".")[0]
 # Modules from which the modules of kernels are built.
 SHARED_SOURCES = (
-    "aes",
-    "block",
-    "gate_walk",
-    "hash_keys",
-    "limits",
-    "linear_hash",
-    "native",
-    "target",
-    "transposition",
-)
+    "aes", "block", "gate_walk", "hash_keys", "limits", "linear_hash", "native", "processor", "transposition",
+)  # fmt: skip
 DIGEST_BYTES = 32
-CPUINFO = Path("/proc/cpuinfo")
-# properties of a processor in Linux's description
-DESCRIBED = ("vendor_id", "cpu family", "model", "model name", "stepping", "flags")
+READY = Path(__file__).parent / "ready"  # machine code of a wheel
 C_FUNCTIONS = ("memset", "memcpy", "memmove")  # LLVM replaces plain loops by calls of these functions
 ITEMS = {
     "u8": np.uint8, "i32": np.int32, "u32": np.uint32, "i64": np.int64, "u64": np.uint64, "f64": np.float64,
@@ -162,13 +151,11 @@ def _by_llvm(code: bytes, symbols: list[str]) -> Addresses:
 def _target_machine() -> llvm.TargetMachine:
     import llvmlite.binding as llvm
 
-    from smc.kernels import target
-
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     return llvm.Target.from_default_triple().create_target_machine(
-        cpu=target.cpu(),
-        features=target.features(),
+        cpu=processor.target_cpu(),
+        features=processor.target_features(),
         opt=3,
         reloc="default",
         codemodel="jitdefault",
@@ -203,15 +190,18 @@ def _file(module: str) -> str:
     """Return the name of the object file that is compiled on this machine."""
     import llvmlite
 
-    return f"{module}-{fingerprint(module, llvmlite.__version__, _processor())}.o"
+    return f"{module}-{fingerprint(module, llvmlite.__version__, processor.identity())}.o"
+
+
+def ready_file(module: str, level: processor.Level) -> str:
+    """Return the name of the object file that a wheel has for a level."""
+    return f"{module}-{level.name}-{fingerprint(module, level.name)}.o"
 
 
 def _files(module: str) -> Iterator[tuple[Path, str]]:
     """Yield folder and name of each file that may hold a module's code, the preferred one first."""
-    from smc.kernels import ready
-
-    if level := ready.level():
-        yield ready.FOLDER, ready.file_name(module, level)
+    if level := processor.level():
+        yield READY, ready_file(module, level)
     with suppress(ImportError):  # without a compiler nothing was compiled here
         name = _file(module)
         yield from ((directory, name) for directory in cache_directories())
@@ -273,29 +263,6 @@ def _source(module: str) -> bytes:
     assert spec is not None
     assert spec.origin is not None
     return Path(spec.origin).read_bytes()
-
-
-@cache
-def described() -> dict[str, str]:
-    """Return Linux's description of an x86-64 processor, by property; empty elsewhere, or if it cannot be read."""
-    if (sys.platform, platform.machine()) != ("linux", "x86_64"):
-        return {}
-    try:
-        first, _, _ = CPUINFO.read_text(encoding="utf-8", errors="replace").partition("\n\n")
-    except OSError:  # a service may lack access to it
-        return {}
-    lines = [line.partition(":") for line in first.splitlines()]
-    return {name.strip(): value.strip() for name, _, value in lines if name.strip() in DESCRIBED}
-
-
-@cache
-def _processor() -> str:
-    """Return the processor that LLVM compiles for: Linux's description on x86-64, else LLVM's, which is slow to get."""
-    if len(lines := described()) == len(DESCRIBED):
-        return repr(lines)
-    import llvmlite.binding as llvm
-
-    return repr((llvm.get_default_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()))
 
 
 def cache_directories() -> Iterator[Path]:

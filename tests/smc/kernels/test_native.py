@@ -20,7 +20,7 @@ from protocols.id3 import Problem, id3
 from smc import kernels
 from smc.engines import Profile, engine_of
 from smc.hashing import hash_keys, round_keys
-from smc.kernels import native, private_files, warm
+from smc.kernels import native, private_files, processor, warm
 from smc.local import run_local
 from tests.support.gate_hash import gate_hash
 from tests.support.waiting import PATIENCE
@@ -225,11 +225,11 @@ def test_no_writable_directory_is_no_reason_to_fail(tmp_path: Path, monkeypatch:
 
 def test_where_linux_describes_no_processor_llvm_does(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A service with ProcSubset=pid sees no such file; an unknown processor may be described in other words."""
-    named, described = native._processor.__wrapped__, native.described.__wrapped__
-    monkeypatch.setattr(native, "described", described)
+    named, described = processor.identity.__wrapped__, processor.described.__wrapped__
+    monkeypatch.setattr(processor, "described", described)
     (tmp_path / "other").write_text("flags: fp asimd\n")
     for path in (tmp_path / "none", tmp_path / "other"):
-        monkeypatch.setattr(native, "CPUINFO", path)
+        monkeypatch.setattr(processor, "CPUINFO", path)
         assert named() == repr(
             (llvm.get_default_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
         )

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from smc.kernels import native, ready
+from smc.kernels import native, processor, ready
 from tests.support.waiting import PATIENCE
 
-V4, V3 = ready.LEVELS
+V4, V3 = processor.LEVELS
 GARBLE = """
 import hashlib, sys, numpy as np
 from smc.circuit import Builder
@@ -39,8 +39,8 @@ FROM_A_WHEEL = """
 import sys
 from pathlib import Path
 sys.modules["numba"] = sys.modules["llvmlite"] = None
-from smc.kernels import ready
-ready.FOLDER, ready.level = Path(sys.argv[2]), lambda: ready.LEVELS[1]
+from smc.kernels import native, processor
+native.READY, processor.level = Path(sys.argv[2]), lambda: processor.LEVELS[1]
 """
 
 
@@ -64,27 +64,27 @@ def test_a_processor_without_wide_registers_computes_the_same(tmp_path: Path, sc
     ids=["all", "no VAES", "no AVX-512VL", "no AVX2", "no AES"],
 )
 def test_the_highest_level_of_a_processor(
-    monkeypatch: pytest.MonkeyPatch, without: str, level: ready.Level | None
+    monkeypatch: pytest.MonkeyPatch, without: str, level: processor.Level | None
 ) -> None:
     flags = " ".join(sorted(V4.flags - {without}))
-    monkeypatch.setattr(native, "described", lambda: {"flags": f"{flags} fpu"})
-    assert ready.level.__wrapped__() == level
+    monkeypatch.setattr(processor, "described", lambda: {"flags": f"{flags} fpu"})
+    assert processor.level.__wrapped__() == level
 
 
 def test_an_unknown_processor_has_no_level(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(native, "described", dict)
-    assert ready.level.__wrapped__() is None
+    monkeypatch.setattr(processor, "described", dict)
+    assert processor.level.__wrapped__() is None
 
 
 def test_code_of_other_sources_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ready, "FOLDER", tmp_path)
-    monkeypatch.setattr(ready, "level", lambda: V3)
+    monkeypatch.setattr(native, "READY", tmp_path)
+    monkeypatch.setattr(processor, "level", lambda: V3)
     monkeypatch.setattr(native, "cache_directories", list)
     tmp_path.chmod(0o700)
-    name = ready.file_name("labels", V3)
+    name = native.ready_file("labels", V3)
     (tmp_path / name).write_bytes(native.sealed(b"code"))
     assert native.is_compiled("labels")
     monkeypatch.setattr(native, "_source", lambda part: b"changed")
-    assert ready.file_name("labels", V3) != name
+    assert native.ready_file("labels", V3) != name
     monkeypatch.setattr(native, "_loaded", {})
     assert not native.is_compiled("labels")
