@@ -206,9 +206,9 @@ LOCK = $(SUPPLY)/bin/uv pip compile --quiet --universal --python-version 3.11 --
 	--custom-compile-command 'make lock' $(if $(UPGRADE),--upgrade)
 lock: $(SUPPLY)/.installed
 	$(LOCK) pyproject.toml --extra dev --group build --output-file requirements/dev.txt
-	$(LOCK) pyproject.toml --group build --constraint requirements/dev.txt --output-file requirements/core.txt
-	$(LOCK) pyproject.toml --extra node --group build --constraint requirements/dev.txt --output-file requirements/node.txt
-	$(LOCK) pyproject.toml --extra mysql --group build --constraint requirements/dev.txt --output-file requirements/mysql.txt
+	$(LOCK) pyproject.toml --extra compile --group build --constraint requirements/dev.txt --output-file requirements/core.txt
+	$(LOCK) pyproject.toml --extra compile --extra node --group build --constraint requirements/dev.txt --output-file requirements/node.txt
+	$(LOCK) pyproject.toml --extra compile --extra mysql --group build --constraint requirements/dev.txt --output-file requirements/mysql.txt
 	$(LOCK) --group supply --output-file requirements/supply.txt
 	$(LOCK) --group fuzz --output-file requirements/fuzz.txt
 

@@ -51,6 +51,8 @@ def build(commit: str, moment: str) -> tuple[str, bytes]:
     with tempfile.TemporaryDirectory() as place, tarfile.open(fileobj=BytesIO(_git("archive", commit))) as tree:
         source, made = Path(place, "source"), Path(place, "made")
         tree.extractall(source, filter="data")
+        compile_kernels = [sys.executable, "-m", "smc.kernels.ready", "smc/kernels/ready"]
+        subprocess.run(compile_kernels, check=True, cwd=source, env=os.environ | {"PYTHONPATH": str(source)})
         for folder, folders, files in os.walk(source):  # whatever the mask of who builds
             for entry in folders:
                 Path(folder, entry).chmod(0o755)

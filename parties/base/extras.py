@@ -19,6 +19,7 @@ DISTRIBUTION = "smc-two-party"  # `smc` on the package index is another project
 
 # The extra of each optional package, by its import name; the smallest one if several extras have it.
 EXTRA_OF = {
+    **dict.fromkeys(("numba", "llvmlite"), "compile"),
     **dict.fromkeys(("graphviz", "matplotlib"), "plots"),
     "opendp": "node",
     **dict.fromkeys(("starlette", "uvicorn", "jinja2", "httpx"), "node"),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Iterable
-from importlib.metadata import version
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ PACKAGES = ("numpy", "numba", "cryptography", "grpcio", "gmpy2", "pynacl")  # pa
 
 
 def facts(packages: Iterable[str] = PACKAGES) -> dict[str, Any]:
-    """Return the machine as a JSON object, with the versions of the given packages, which must be installed.
+    """Return the machine as a JSON object, with the versions of those of the given packages that are installed.
 
     `cores` are those that this process may use; `memory_gb` is main memory in 10^9 bytes, to one decimal.
     """
@@ -23,8 +24,14 @@ def facts(packages: Iterable[str] = PACKAGES) -> dict[str, Any]:
         "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1),
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
-        "packages": {name: version(name) for name in packages},
+        "packages": dict(_versions(packages)),
     }
+
+
+def _versions(packages: Iterable[str]) -> Iterator[tuple[str, str]]:
+    for name in packages:
+        with suppress(PackageNotFoundError):
+            yield name, version(name)
 
 
 def _processor(information: Path = Path("/proc/cpuinfo")) -> str:

@@ -109,8 +109,15 @@ def _caches() -> Finding:
 
 def _processor() -> Finding:
     """Check that the processor has AES, which all kernels need."""
-    import llvmlite.binding as llvm
+    from smc.kernels.processor import described
 
-    if llvm.get_host_cpu_features().get("aes") or llvm.get_default_triple().startswith(("aarch64", "arm64")):
-        return Finding(True, "processor", f"{llvm.get_host_cpu_name()} has AES")
+    if processor := described():
+        name, has_aes = processor.get("model name", "unknown"), "aes" in processor.get("flags", "").split()
+    else:
+        import llvmlite.binding as llvm
+
+        arm = llvm.get_default_triple().startswith(("aarch64", "arm64"))
+        name, has_aes = llvm.get_host_cpu_name(), arm or bool(llvm.get_host_cpu_features().get("aes"))
+    if has_aes:
+        return Finding(True, "processor", f"{name} has AES")
     return Finding(False, "processor", "has no AES instructions, which the kernels need: take another machine")

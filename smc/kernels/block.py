@@ -16,9 +16,10 @@ from numba.core import cgutils
 from numba.extending import intrinsic, models, overload, register_model
 
 from smc.errors import InputError
+from smc.kernels.processor import target_features
 
 _I8, _I32, _I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
-_FEATURES = llvm.get_host_cpu_features()
+_FEATURES = dict.fromkeys((name[1:] for name in target_features().split(",") if name.startswith("+")), True)
 ARM = llvm.get_default_triple().startswith(("aarch64", "arm64"))
 WIDE = bool(_FEATURES.get("vaes") and _FEATURES.get("avx512f"))
 WIDE_PRODUCTS = bool(_FEATURES.get("vpclmulqdq") and _FEATURES.get("avx512f"))

@@ -5,8 +5,9 @@ module loads the module's object file from the cache. If there is none, numba co
 file is written. A program whose kernels are compiled never imports numba, which would double its start-up time. It does
 not import LLVM either if `objects` can load the file. Kernels run without the interpreter lock.
 
-The file's name is a digest of the kernels' sources, of llvmlite's version (each line of numba has its own) and of the
-processor, so a change of any of them compiles anew. The file begins with the SHA-256 of the code, so a damaged file is
+A wheel brings such files for common processors (`smc.kernels.ready`). The name of every other file contains a digest of
+the kernels' sources, of llvmlite's version (each line of numba has its own) and of the processor, so a change of any of
+them compiles anew. The file begins with the SHA-256 of the code, so a damaged file is
 compiled anew too. It is read only if no user except this one and root could have written it (`private_files`): every
 user reads files that root has compiled, for example while installing. If neither the package's folder nor the user's
 cache can be written, the file goes to a folder of this user below the system's temporary directory. One process
@@ -18,7 +19,6 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import os
-import platform
 import sys
 import tempfile
 import threading
@@ -30,10 +30,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import llvmlite
 import numpy as np
 
-from smc.kernels import objects
+from smc.kernels import objects, processor
 from smc.kernels.private_files import UnsafeError, lock, open_folder, read, write
 
 if TYPE_CHECKING:  # otherwise loaded on use: to compile, or for an object file in a form that `objects` cannot load
@@ -41,11 +40,11 @@ if TYPE_CHECKING:  # otherwise loaded on use: to compile, or for an object file 
 
 PACKAGE = __name__.rpartition(".")[0]
 # Modules from which the modules of kernels are built.
-SHARED_SOURCES = ("aes", "block", "gate_walk", "hash_keys", "limits", "linear_hash", "native", "transposition")
+SHARED_SOURCES = (
+    "aes", "block", "gate_walk", "hash_keys", "limits", "linear_hash", "native", "processor", "transposition",
+)  # fmt: skip
 DIGEST_BYTES = 32
-CPUINFO = Path("/proc/cpuinfo")
-# properties of a processor in Linux's description
-DESCRIBED = ("vendor_id", "cpu family", "model", "model name", "stepping", "flags")
+READY = Path(__file__).parent / "ready"  # machine code of a wheel
 C_FUNCTIONS = ("memset", "memcpy", "memmove")  # LLVM replaces plain loops by calls of these functions
 ITEMS = {
     "u8": np.uint8, "i32": np.int32, "u32": np.uint32, "i64": np.int64, "u64": np.uint64, "f64": np.float64,
@@ -155,8 +154,8 @@ def _target_machine() -> llvm.TargetMachine:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     return llvm.Target.from_default_triple().create_target_machine(
-        cpu=llvm.get_host_cpu_name(),
-        features=llvm.get_host_cpu_features().flatten(),
+        cpu=processor.target_cpu(),
+        features=processor.target_features(),
         opt=3,
         reloc="default",
         codemodel="jitdefault",
@@ -172,10 +171,10 @@ def _machine_code(module: str) -> bytes:
         if (code := _stored(module, _silent)) is not None:  # another process has compiled it
             return code
         on_compile(module)
-        code = _compile(module)
+        code = compiled(module)
         for directory in cache_directories():
             try:
-                write(directory, _file(module), hashlib.sha256(code).digest() + code)
+                write(directory, _file(module), sealed(code))
                 break
             except (OSError, UnsafeError):
                 continue
@@ -188,13 +187,34 @@ def is_compiled(module: str) -> bool:
 
 
 def _file(module: str) -> str:
-    return f"{module}-{_fingerprint(module)}.o"
+    """Return the name of the object file that is compiled on this machine."""
+    import llvmlite
+
+    return f"{module}-{fingerprint(module, llvmlite.__version__, processor.identity())}.o"
+
+
+def ready_file(module: str, level: processor.Level) -> str:
+    """Return the name of the object file that a wheel has for a level."""
+    return f"{module}-{level.name}-{fingerprint(module, level.name)}.o"
+
+
+def _files(module: str) -> Iterator[tuple[Path, str]]:
+    """Yield folder and name of each file that may hold a module's code, the preferred one first."""
+    if level := processor.level():
+        yield READY, ready_file(module, level)
+    with suppress(ImportError):  # without a compiler nothing was compiled here
+        name = _file(module)
+        yield from ((directory, name) for directory in cache_directories())
+
+
+def sealed(code: bytes) -> bytes:
+    """Return the content of an object file: the digest of the code, and the code."""
+    return hashlib.sha256(code).digest() + code
 
 
 def _stored(module: str, refused: Callable[[str], None]) -> bytes | None:
-    """Return the object code of a module from the cache, or None; call `refused` for each file that is not read."""
-    name = _file(module)
-    for directory in cache_directories():
+    """Return the object code of a module from a file, or None; call `refused` for each file that is not read."""
+    for directory, name in _files(module):
         try:
             stored = read(directory, name)
         except UnsafeError as unsafe:
@@ -202,8 +222,7 @@ def _stored(module: str, refused: Callable[[str], None]) -> bytes | None:
             continue
         except OSError:
             continue
-        digest, code = stored[:DIGEST_BYTES], stored[DIGEST_BYTES:]
-        if hashlib.sha256(code).digest() == digest:
+        if sealed(code := stored[DIGEST_BYTES:]) == stored:
             return code
     return None
 
@@ -223,13 +242,18 @@ def _compiling() -> Iterator[None]:
         yield
 
 
-def _fingerprint(module: str) -> str:
-    """Return the inputs of the object code: sources, prototypes, compiler and processor."""
+def fingerprint(module: str, *target: str) -> str:
+    """Return a digest of what the object code is made from.
+
+    Args:
+        module: The module of the kernels; its sources and prototypes count.
+        target: Compiler and processor.
+    """
     state = hashlib.sha256()
     for part in (*SHARED_SOURCES, module):
         state.update(_source(part))
     prototypes = [(kernel.name, kernel.types) for kernel in Kernel.registry[module]]
-    state.update(repr((prototypes, llvmlite.__version__, _processor())).encode())
+    state.update(repr((prototypes, *target)).encode())
     return state.hexdigest()[:32]
 
 
@@ -239,20 +263,6 @@ def _source(module: str) -> bytes:
     assert spec is not None
     assert spec.origin is not None
     return Path(spec.origin).read_bytes()
-
-
-@cache
-def _processor() -> str:
-    """Return the processor that LLVM compiles for: Linux's description on x86-64, else LLVM's, which is slow to get."""
-    if (sys.platform, platform.machine()) == ("linux", "x86_64"):
-        with suppress(OSError):  # a service may lack access to it
-            first, _, _ = CPUINFO.read_text(encoding="utf-8", errors="replace").partition("\n\n")
-            lines = [line for line in first.splitlines() if line.partition(":")[0].strip() in DESCRIBED]
-            if len(lines) == len(DESCRIBED):
-                return "\n".join(lines)
-    import llvmlite.binding as llvm
-
-    return repr((llvm.get_default_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()))
 
 
 def cache_directories() -> Iterator[Path]:
@@ -266,7 +276,7 @@ def cache_directories() -> Iterator[Path]:
         yield Path(tempfile.gettempdir()) / f"smc-kernels-{os.geteuid()}"
 
 
-def _compile(module: str) -> bytes:
+def compiled(module: str) -> bytes:
     """Compile all kernels of a module to object code. Only this function needs numba."""
     import llvmlite.binding as llvm
 

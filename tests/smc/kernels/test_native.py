@@ -20,7 +20,7 @@ from protocols.id3 import Problem, id3
 from smc import kernels
 from smc.engines import Profile, engine_of
 from smc.hashing import hash_keys, round_keys
-from smc.kernels import native, private_files, warm
+from smc.kernels import native, private_files, processor, warm
 from smc.local import run_local
 from tests.support.gate_hash import gate_hash
 from tests.support.waiting import PATIENCE
@@ -84,7 +84,7 @@ def test_a_damaged_or_missing_file_is_compiled_anew(tmp_path: Path, monkeypatch:
     code = [b"machine code"]
     # Inside, since calls keep the code in memory, and real compiling takes long.
     monkeypatch.setattr(native, "cache_directories", lambda: [tmp_path / "new", tmp_path])
-    monkeypatch.setattr(native, "_compile", lambda module: code[0])
+    monkeypatch.setattr(native, "compiled", lambda module: code[0])
     monkeypatch.setattr(native, "on_compile", told.append)
     assert native._machine_code("labels") == b"machine code"
     (file,) = (tmp_path / "new").iterdir()
@@ -102,10 +102,10 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, list[s
     refused: list[str] = []
     folder = tmp_path / "cache"
     monkeypatch.setattr(native, "cache_directories", lambda: [folder])
-    monkeypatch.setattr(native, "_compile", lambda module: b"planted")
+    monkeypatch.setattr(native, "compiled", lambda module: b"planted")
     monkeypatch.setattr(native, "on_refusal", refused.append)
     assert native._machine_code("labels") == b"planted"
-    monkeypatch.setattr(native, "_compile", lambda module: b"own")
+    monkeypatch.setattr(native, "compiled", lambda module: b"own")
     assert native._machine_code("labels") == b"planted"
     return folder, refused
 
@@ -194,7 +194,7 @@ def test_an_unsafe_folder_without_code_is_passed_over_in_silence(
     shared.chmod(0o775)
     refused: list[str] = []
     monkeypatch.setattr(native, "cache_directories", lambda: [shared, own])
-    monkeypatch.setattr(native, "_compile", lambda module: b"code")
+    monkeypatch.setattr(native, "compiled", lambda module: b"code")
     monkeypatch.setattr(native, "on_refusal", refused.append)
     assert native._machine_code("labels") == b"code"
     assert refused == []
@@ -219,66 +219,20 @@ def test_no_writable_directory_is_no_reason_to_fail(tmp_path: Path, monkeypatch:
     file = tmp_path / "a file"
     file.write_text("")
     monkeypatch.setattr(native, "cache_directories", lambda: [file / "below"])
-    monkeypatch.setattr(native, "_compile", lambda module: b"code")
+    monkeypatch.setattr(native, "compiled", lambda module: b"code")
     assert native._machine_code("labels") == b"code"
-
-
-GARBLE = """
-import hashlib, sys, numpy as np
-from smc.circuit import Builder
-from smc.hashing import hash_keys
-from smc.primitives.prg import Prg
-from smc.yao.schemes import SCHEMES
-from smc.yao.walk import pieces
-
-builder = Builder()
-x, y = builder.input(8), builder.input(8)
-builder.output(x * y)
-netlist = builder.build()
-state = Prg(bytes(16)).words(netlist.slots, 2 * 21)
-delta = state[0, :2].copy()
-scheme = SCHEMES[sys.argv[2]]
-(piece,) = pieces(netlist, 21)
-tables = np.zeros(piece.rows * scheme.row_bytes, dtype=np.uint8)
-scheme.garble(state, piece, hash_keys(bytes(16)), 0, delta, Prg(bytes(16)), tables)
-print(hashlib.sha256(tables.tobytes() + state.tobytes()).hexdigest())
-"""
-PLAIN_PROCESSOR = """
-import sys
-from pathlib import Path
-import llvmlite.binding as llvm
-host = llvm.get_host_cpu_features()
-features = type(host)({name: on and not name.startswith(("avx512", "vaes")) for name, on in host.items()})
-llvm.get_host_cpu_features = lambda: features
-llvm.get_host_cpu_name = lambda: "generic"
-from smc.kernels import native
-native.cache_directories = lambda: [Path(sys.argv[1])]
-"""
 
 
 def test_where_linux_describes_no_processor_llvm_does(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A service with ProcSubset=pid sees no such file; an unknown processor may be described in other words."""
-    named = native._processor.__wrapped__
+    named, described = processor.identity.__wrapped__, processor.described.__wrapped__
+    monkeypatch.setattr(processor, "described", described)
     (tmp_path / "other").write_text("flags: fp asimd\n")
     for path in (tmp_path / "none", tmp_path / "other"):
-        monkeypatch.setattr(native, "CPUINFO", path)
+        monkeypatch.setattr(processor, "CPUINFO", path)
         assert named() == repr(
             (llvm.get_default_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
         )
-
-
-@pytest.mark.parametrize("scheme", ["half", pytest.param("three-halves", marks=pytest.mark.campaign)])
-def test_a_processor_without_wide_registers_computes_the_same(tmp_path: Path, scheme: str) -> None:
-    """The hash is one and the same code for both schemes."""
-
-    def run(program: str) -> str:
-        command = [sys.executable, "-c", program, str(tmp_path), scheme]
-        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE).stdout
-
-    here, there = run(GARBLE), run(PLAIN_PROCESSOR + GARBLE)
-    assert here == there
-    assert len(here.split()) == 1
-    assert len(list(tmp_path.iterdir())) == 2  # it did compile its own: the hash, and the scheme
 
 
 def test_two_processes_do_not_both_compile(tmp_path: Path) -> None:
@@ -290,7 +244,7 @@ def test_two_processes_do_not_both_compile(tmp_path: Path) -> None:
         "from smc.kernels import native\n"
         f"folder = Path({str(tmp_path / 'cache')!r})\n"
         "native.cache_directories = lambda: [folder]\n"
-        "native._compile = lambda module: time.sleep(1.0) or b'code'\n"
+        "native.compiled = lambda module: time.sleep(1.0) or b'code'\n"
         "native.on_compile = print\n"
         "sys.stdin.readline()\n"
         "assert native._machine_code('labels') == b'code'\n"
@@ -310,7 +264,7 @@ def test_a_lock_that_is_never_given_back_is_not_waited_for_forever(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(native, "cache_directories", lambda: [tmp_path])
-    monkeypatch.setattr(native, "_compile", lambda module: b"code")
+    monkeypatch.setattr(native, "compiled", lambda module: b"code")
     monkeypatch.setattr(private_files, "LOCK_SECONDS", 0.05)
     tmp_path.chmod(0o700)
     with native._compiling():
@@ -326,11 +280,11 @@ def test_without_a_home_or_a_package_to_write_in_the_temporary_directory_serves(
     monkeypatch.setattr(native, "__file__", str(tmp_path / "file" / "native.py"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     monkeypatch.setattr(native.tempfile, "tempdir", str(tmp_path / "tmp"))
-    monkeypatch.setattr(native, "_compile", lambda module: b"code")
+    monkeypatch.setattr(native, "compiled", lambda module: b"code")
     assert native._machine_code("labels") == b"code"
     (folder,) = (tmp_path / "tmp").iterdir()
     assert folder.stat().st_mode & 0o077 == 0
-    monkeypatch.setattr(native, "_compile", lambda module: b"other")
+    monkeypatch.setattr(native, "compiled", lambda module: b"other")
     assert native._machine_code("labels") == b"code"  # from there
     assert native.is_compiled("labels")
 
