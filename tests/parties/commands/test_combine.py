@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,33 @@ def test_trees_and_forests_vote(tmp_path: Path) -> None:
     split = {"attribute": "wind", "branches": {"weak": YES, "strong": NO}}
     forest = {key: value for key, value in tree(YES).items() if key != "tree"} | {"trees": [NO, split]}
     assert combined(tmp_path, tree(YES), forest)[1] == {**forest, "trees": [YES, NO, split]}
+
+
+def test_a_holder_of_all_days_learns_quinlans_tree_alone(tmp_path: Path) -> None:
+    bundled, rows, out = demo(), tmp_path / "all.csv", tmp_path / "tree.json"
+    rows.write_text(bundled.clinic_a.read_text() + bundled.clinic_b.read_text().partition("\n")[2])
+    own = ["--alone", "--plain", "--data", str(rows), "--schema", str(bundled.schema)]
+    assert cli.run(["id3", *own, "--splits", "multiway", "--out", str(out)]) == 0
+    days = json.loads(out.read_text())["tree"]
+    assert days["attribute"] == "outlook"
+    assert days["branches"]["overcast"] == YES
+    assert [days["branches"][value]["attribute"] for value in ("sunny", "rain")] == ["humidity", "wind"]
+
+
+def test_rules_of_own_rows_are_those_of_counting(tmp_path: Path) -> None:
+    bundled, out = demo(), tmp_path / "rules.json"
+    own = ["--alone", "--data", str(bundled.clinic_a), "--schema", str(bundled.schema), "--k", "1"]
+    assert cli.run(["rules", *own, "--max-length", "2", "--show", "all", "--lift", "0", "--out", str(out)]) == 0
+    header, *lines = (line.split(",") for line in bundled.clinic_a.read_text().split())
+    rows = [{f"{name}={value}" for name, value in zip(header, line, strict=True)} for line in lines]
+    items = {item for row in rows for item in row}
+
+    def count(*wanted: str) -> int:
+        return sum(set(wanted) <= row for row in rows)
+
+    expected = {(a, b) for a, b in permutations(items, 2) if count(a, b) >= max(1, 0.8 * count(a))}
+    found = json.loads(out.read_text())["rules"]
+    assert {(rule["if"][0], rule["then"][0]) for rule in found} == expected
 
 
 def test_the_trees_of_both_clinics_vote(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
