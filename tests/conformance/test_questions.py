@@ -242,7 +242,7 @@ def test_what_is_not_asked_alone(tmp_path: Path, capsys: pytest.CaptureFixture[s
         assert message in capsys.readouterr().err
     assert not (tmp_path / "r.json").exists()
     assert cli.run([*count, "--exact", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["numbers"][0]["value"] == 0
+    assert json.loads(capsys.readouterr().out)["numbers"][0]["value"] == 600
 
 
 def test_synthetic_rows_between_two_nodes(pair: Nodes) -> None:
