@@ -36,6 +36,7 @@ COMMANDS = {  # where each is, and its line in the list; the kinds of jobs come 
     "prepare": ("parties.commands.prepare:prepare", "Propose a schema and a mapping from a raw table."),
     "schema": ("parties.commands.alone:schema_command", "Propose a schema from a clean file, or merge two schemas."),
     "compare": ("parties.commands.compare:compare_command", "Compare a synthetic table with your rows."),
+    "combine": ("parties.commands.combine:combine", "Combine models that several holders learned alone."),
     "predict": ("parties.commands.alone:predict", "Apply a model to rows on this machine."),
     "export": ("parties.commands.export:export", "Export a model as SQL, ONNX or PMML."),
     "serve": ("parties.commands.serve:serve", "Serve a model over HTTP on this machine."),
@@ -88,7 +89,7 @@ FIRST = (
     "publish",
 )
 SECTIONS = {  # of the list of commands
-    "Models": ("export", "serve", "compare"),
+    "Models": ("combine", "export", "serve", "compare"),
     "A node's jobs": ("jobs", "show", "approve", "refuse", "cancel", "result", "web"),
     "A node's rules and records": ("policy", "budget", "audit", "operator", "forget", "rights", "breach"),
     "Your own data": ("schema", "blur", "reconstruct", "local", "attack"),

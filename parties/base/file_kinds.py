@@ -15,10 +15,11 @@ from smc.errors import InputError
 
 TREE, FOREST, LINEAR = "a tree", "a forest", "a linear model"
 BOOSTED, BAYES = "a model of boosted trees", "a naive Bayes model"
-RULES, SCHEMA, PARTY, CSV, JSON = "a file of rules", "a schema", "a party's file", "a CSV file", "a JSON file"
+RULES, CLUSTERS = "a file of rules", "a file of clusters"
+SCHEMA, PARTY, CSV, JSON = "a schema", "a party's file", "a CSV file", "a JSON file"
 SECRET = "a key or a certificate"
 # keys of JSON documents, in order of precedence
-OF_KEYS = {"intercept": LINEAR, "rules": RULES, "tree": TREE, "trees": FOREST, "classes": BAYES}
+OF_KEYS = {"intercept": LINEAR, "rules": RULES, "tree": TREE, "trees": FOREST, "clusters": CLUSTERS, "classes": BAYES}
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -44,19 +45,19 @@ def demo(svg: Path | None = option("Draw the tree as SVG."), force: bool = FORCE
     Outputs(Id3, {"svg": svg}).check([], None, force)
     with HeldDirectory("demo") as name:
         directory = Path(name)
-        chosen = {name.removeprefix("own_"): value for name, value in flags.items()}
+        chosen: dict[str, Any] = {name.removeprefix("own_"): value for name, value in flags.items()}
+        if chosen["ot"] == "trapdoor":  # each gate is an operation of RSA: few gates, and every core takes its part
+            chosen |= {"form": chosen["form"] or "size", "shards": min(MOST_SHARDS, os.cpu_count() or 1)}
         settings = merge(Id3Settings(), chosen | {"schema": bundled.schema, "plain": True, "max_rows": ROWS})
-        if settings.ot == "trapdoor":  # each OT is an operation of RSA: every core takes its part
-            settings = merge(settings, {"shards": min(MOST_SHARDS, os.cpu_count() or 1)})
         with console.progress("starting") as status:
             possible = [usual(settings)] if settings.engine != "auto" else contenders(integers=True)
             warm(kernels_of(possible), lambda done, total: status.share(NOTICE, done, total))
         if settings.engine != "auto":
-            console.err.print(f"forecast: about {duration(_forecast(settings))}")
+            console.err.print(f"forecast: about {duration(_forecast(settings, directory))}")
         job = ["--schema", str(bundled.schema), "--plain"]  # with seven rows each, rules would leave no tree
-        job += ["--max-rows", str(ROWS), *(["--shards", str(settings.shards)] if settings.shards else [])]
-        for name, value in flags.items():
-            job += [f"--{name.removeprefix('own_')}", value] if value is not None else []
+        job += ["--max-rows", str(ROWS)]
+        for name, value in chosen.items():
+            job += [f"--{name}", str(value)] if value is not None else []
         outputs = ["--out", str(directory / "tree.json"), "--report", str(directory / "cost.json")]
         outputs += ["--svg", str(svg), "--force"] if svg is not None else []
         commands = (
@@ -73,14 +74,22 @@ def demo(svg: Path | None = option("Draw the tree as SVG."), force: bool = FORCE
         console.out.print(f"\ndrawn in {svg}")
 
 
-def _forecast(settings: Id3Settings) -> float:
-    """Return the approximate seconds of the clinics' job on this machine."""
+def _forecast(settings: Id3Settings, directory: Path) -> float:
+    """Return the approximate seconds of the clinics' job on this machine; the tree of the bundled rows is public.
+
+    Args:
+        settings: Settings of the job.
+        directory: A folder for the rows of both.
+    """
     from parties.jobs.engine_selection import usual
-    from parties.jobs.inputs import Inputs
+    from parties.jobs.local_run import run_alone
     from parties.link.pace import USUAL, own_pace_of
     from smc.counting import forecast
     from smc.link_shape import LinkShape
 
     profile = usual(settings)
-    program = Id3.planned(settings).cost(Inputs(0)).program
+    bundled, rows = example.demo(), directory / "rows.csv"
+    rows.write_text(bundled.clinic_a.read_text() + bundled.clinic_b.read_text().partition("\n")[2])
+    joined, data, _ = Id3.alone(merge(settings, {"data": rows, "max_rows": 2 * ROWS}), 0)
+    program = Id3.planned(settings).with_result(run_alone(joined, data))
     return forecast(program, profile).seconds(LinkShape(), own_pace_of(profile.ot) / USUAL)

@@ -39,7 +39,7 @@ from smc.errors import InputError
 if TYPE_CHECKING:
     from smc.engines import Profile
 
-_ALONE = click.option("--alone", is_flag=True, help="Use only your rows, with the same noise and without a peer.")
+_ALONE = click.option("--alone", is_flag=True, help="Use only your rows, without a peer. Noise stays the same.")
 _NODE = click.option(
     "--node",
     is_flag=False,
@@ -132,7 +132,7 @@ def command_of(name: str) -> click.Command:
         if connection is None:
             from parties.jobs.local_run import run_alone
 
-            with console.progress("adding noise") as status:
+            with console.progress("computing") as status:
                 state = run_alone(task, data, lambda step: status.doing(step.words))
         else:
             with console.progress("counting") as status:

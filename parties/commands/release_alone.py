@@ -1,9 +1,9 @@
-"""`smc release alone`: the noisy median of your own numbers in six ways, without a peer."""
+"""`smc release alone`: the noisy median of your own numbers, or of a function of blocks of rows, in five ways."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from parties.jobs.release.noise import laplace
 from parties.jobs.small.programs import load_program
 from parties.jobs.spending import YOURS, exact
 from parties.sources.cells import cells
+from parties.tables import schema
 from protocols.release.promise import LEAST_EPSILON, MOST_EPSILON, check_delta
 from smc.errors import InputError
 
@@ -35,7 +36,6 @@ WAYS = {  # settings of each way besides epsilon
     "propose": ("delta", "bound"),
     "bound": ("delta",),
     "smooth": ("delta",),
-    "blocks": ("delta", "blocks", "function"),
 }
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 
@@ -45,7 +45,12 @@ _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
     epilog="Example:  smc release alone --data mine.csv --column visits --low 0 --high 30 --epsilon 1",
 )
 @click.option("--data", type=FILE, required=True, help="Your rows, a CSV file.")
-@click.option("--column", metavar="NAME", required=True, help="Column of whole numbers.")
+@click.option(
+    "--column", "columns", metavar="NAME", multiple=True, required=True, help="Column of whole numbers; repeatable."
+)
+@click.option(
+    "--schema", "schema_file", type=FILE, help="A column's values, if they are no numbers: their indices count."
+)
 @click.option("--low", type=int, help="Public lower bound; smaller numbers count as this bound.")
 @click.option("--high", type=int, help="Public upper bound; larger numbers count as this bound.")
 @click.option(
@@ -58,20 +63,21 @@ _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 @click.option(
     "--delta",
     type=Between(0, 1, min_open=True, max_open=True),
-    help="Probability that epsilon fails (propose, bound, smooth, blocks).",
+    help="Probability that epsilon fails (propose, bound, smooth).",
 )
 @click.option("--bound", type=int, help="With way propose: bound on the local sensitivity, which the rows must meet.")
-@click.option("--blocks", type=int, help="With way blocks: number of blocks that the rows are divided into.")
+@click.option("--blocks", type=int, help="With --function: number of blocks that the rows are divided into.")
 @click.option(
     "--function",
     metavar="NAME",
-    help=f"With way blocks: function of a block, {', '.join(FUNCTIONS)} or MODULE:FUNCTION.",
+    help=f"Function of a block: {', '.join(FUNCTIONS)}, or MODULE:FUNCTION.",
 )
 @click.option("--out", type=FILE, help="Write the result as JSON.")
 @by_signature
 def alone(
     data: Path,
-    column: str,
+    columns: tuple[str, ...],
+    schema_file: Path | None,
     low: int | None,
     high: int | None,
     way: str,
@@ -79,12 +85,15 @@ def alone(
     force: bool = FORCE,
     **flags: Any,
 ) -> Report:
-    """Compute the noisy median of your own numbers, without a peer.
+    """Compute the noisy median of your own numbers, or of a function's values of blocks of rows, without a peer.
 
     If in doubt, use the way choice, the exponential mechanism. It needs only epsilon, and is the most accurate. The
     other ways scale Laplace noise to a sensitivity of the median: the global one (global), a bound that you propose and
-    the rows must pass (propose), a private bound of the local one (bound), or the smooth one (smooth). The way blocks
-    computes any function on blocks of the rows, and uses the smooth sensitivity of the median of its values.
+    the rows must pass (propose), a private bound of the local one (bound), or the smooth one (smooth).
+
+    With --function and --blocks the rows are dealt to blocks, and the numbers are the function's values of the blocks
+    (sample and aggregate). A row is in one block, so each way protects it. The function takes a block int64[rows], or
+    int64[rows, columns] of several columns.
 
     Neighbouring tables differ by one replaced row. The guarantee covers the whole output. The output includes the exact
     number of rows.
@@ -92,22 +101,26 @@ def alone(
     if low is None or high is None:
         raise InputError("low and high: are missing; take the bounds from general knowledge, not from these rows")
     _check(way, flags)
+    if len(columns) > 1 and flags["function"] is None:
+        raise InputError("column: a median is of one column; give --function for several")
     epsilon, delta = exact(flags["epsilon"]), exact(flags["delta"] or 0)
-    check_new({"--out": out}, [data], None, force)
+    check_new({"--out": out}, [data, schema_file], None, force)
     with console.progress("reading") as status:
-        numbers = _numbers(data, column)
-        table = Table(numbers, low, high)
-        check_delta(flags["delta"] or 0, max(len(table), 2))
+        numbers = _numbers(data, columns, schema_file)
+        check_delta(flags["delta"] or 0, max(len(numbers), 2))
+        if flags["function"] is None:
+            table = Table(numbers[:, 0], low, high)
+        else:
+            own = numbers if len(columns) > 1 else numbers[:, 0]
+            table = block_table(own, _function(flags["function"]), flags["blocks"], low, high)
         if way == "propose" and not 1 <= flags["bound"] < table.most:
             raise InputError(f"bound: is {flags['bound']}, must be from 1 to {table.most - 1}, as the bounds allow")
-        if way == "blocks":
-            table = block_table(numbers, _function(flags["function"]), flags["blocks"], low, high)
         status.doing("adding noise")
         answer = _answer(table, way, epsilon, delta, flags)
-    about = {name: flags[name] for name in WAYS[way] if name != "delta"}
+    about = {name: flags[name] for name in ("bound", "blocks", "function") if flags[name] is not None}
     document = {
-        "question": "median" if way != "blocks" else flags["function"],
-        "column": column,
+        "question": flags["function"] or "median",
+        "column": ", ".join(columns),
         "way": way,
         **about,
         "epsilon": flags["epsilon"],
@@ -126,20 +139,29 @@ def alone(
 
 def _check(way: str, flags: Mapping[str, Any]) -> None:
     """Raise InputError for settings that the way lacks or does not use."""
-    for name in ("delta", "bound", "blocks", "function"):
+    if (flags["function"] is None) != (flags["blocks"] is None):
+        raise InputError("function: is computed on blocks; give --function with --blocks")
+    for name in ("delta", "bound"):
         if name in WAYS[way] and flags[name] is None:
             raise InputError(f"{name}: is missing; the way {way} needs it")
         if name not in WAYS[way] and flags[name] is not None:
             raise InputError(f"{name}: the way {way} does not use it; remove it")
 
 
-def _numbers(data: Path, column: str) -> NDArray[np.int64]:
-    read = cells(data)
-    read.require([column])
-    for row, cell in enumerate(read.values[column]):
-        if not _WHOLE.fullmatch(cell):
-            raise InputError(f"{read.where(row, column)}: {quoted(cell)} is not a whole number; correct the cell")
-    return np.array([int(cell) for cell in read.values[column]], dtype=np.int64)
+def _numbers(data: Path, columns: Sequence[str], schema_file: Path | None) -> NDArray[np.int64]:
+    """Return the numbers of all rows, int64[rows, columns]; a category of the schema counts as its index."""
+    read, domains = cells(data), {} if schema_file is None else schema.load(schema_file).attributes
+    read.require(columns)
+    numbers = np.empty((len(read.lines), len(columns)), dtype=np.int64)
+    for place, column in enumerate(columns):
+        domain = domains.get(column, ())
+        indices = {} if all(map(_WHOLE.fullmatch, domain)) else {value: index for index, value in enumerate(domain)}
+        for row, cell in enumerate(read.values[column]):
+            if cell not in indices and (indices or not _WHOLE.fullmatch(cell)):
+                what = "no value of the schema" if indices else "not a whole number"
+                raise InputError(f"{read.where(row, column)}: {quoted(cell)} is {what}; correct the cell")
+            numbers[row, place] = indices[cell] if indices else int(cell)
+    return numbers
 
 
 def _function(name: str) -> Any:
@@ -184,9 +206,7 @@ def _answered(document: Mapping[str, Any]) -> str:
     if document["value"] is None:
         return f"no answer: that one row could move the median by over {document['bound']} was not ruled out"
     what = (
-        "median"
-        if document["way"] != "blocks"
-        else f"{document['question']}, the median of {document['blocks']} blocks"
+        "median" if "blocks" not in document else f"{document['question']}, the median of {document['blocks']} blocks"
     )
     interval = f"   95 %, noise only: {document['low']} to {document['high']}" if "low" in document else ""
     return f"{what} of {document['column']}   {document['value']}{interval}"

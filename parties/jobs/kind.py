@@ -412,7 +412,7 @@ class Kind(ABC):
 
 
 class RunsAlone(Kind):
-    """A kind whose noise makes sense on the rows of one party."""
+    """A kind whose answer makes sense on the rows of one party."""
 
     @abstractmethod
     def of_nobody(self) -> Any:

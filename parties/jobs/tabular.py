@@ -149,6 +149,17 @@ class BySchema(Kind):
         domains = [sizes[name] for name in schema.features(target)]
         return RowCounts(domains, sizes[target], encoded.rows, encoded.classes), list(encoded.ignored)
 
+    def of_nobody(self) -> Any:
+        """Return the rows of a party without any, see `RunsAlone`."""
+        import numpy as np  # loads slowly
+
+        from protocols.counts import RowCounts
+
+        sizes = {name: len(values) for name, values in self.schema.attributes.items()}
+        domains = [sizes[name] for name in self.schema.features(self.target)]
+        empty = np.zeros((0, len(domains)), dtype=np.int64), np.zeros(0, dtype=np.int64)
+        return self.own_rows(RowCounts(domains, sizes[self.target], *empty))
+
     @classmethod
     @override
     def alone(cls, settings: KindSettings, party: int) -> tuple[Self, Any, list[str]]:

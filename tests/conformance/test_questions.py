@@ -235,13 +235,14 @@ def test_what_is_not_asked_alone(tmp_path: Path, capsys: pytest.CaptureFixture[s
     (tmp_path / "schema.toml").write_text(SCHEMA)
     count = ["release", "count", f"--data={tmp_path / 'all.csv'}", f"--schema={tmp_path / 'schema.toml'}", "--alone"]
     for more, message in (
-        (["--exact"], "alone: this answer has no noise"),
         (["--epsilon=1", "--listen=127.0.0.1:1"], "--alone: there is no peer and no link; remove --listen"),
         (["--epsilon=1", f"--report={tmp_path / 'r.json'}"], "--alone: there is no peer and no link"),
     ):
         assert cli.run([*count, *more]) == 2
         assert message in capsys.readouterr().err
     assert not (tmp_path / "r.json").exists()
+    assert cli.run([*count, "--exact", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["numbers"][0]["value"] == 600
 
 
 def test_synthetic_rows_between_two_nodes(pair: Nodes) -> None:

@@ -31,7 +31,16 @@ def test_the_lesson_shows_what_it_prints() -> None:
     assert shown(executed(LESSON)) == shown(json.loads(LESSON.read_text()))
 
 
-@pytest.mark.parametrize(("file", "most"), [(NOTEBOOK, 10_000), (LESSON, 25_000)])
+def test_the_picture_shows_what_each_party_sees() -> None:
+    notebook = json.loads(LESSON.read_text())
+    (output,) = next(cell["outputs"] for cell in notebook["cells"] if cell["id"] == "who")
+    discs = re.findall(r'cx="(\d+)" cy="(\d+)" r="7" fill="(#\w+)"', "".join(output["data"]["image/svg+xml"]))
+    values = ("a", "a1", "a2", "b", "b1", "b2", "c1", "c2", "c")
+    seen = [{values[(int(y) - 43) // 24] for x, y, _ in discs if int(x) == 110 + 90 * party} for party in (0, 1)]
+    assert seen == [{"a", "a1", "a2", "b1", "c1", "c2", "c"}, {"b", "b1", "b2", "a2", "c1", "c2", "c"}]
+
+
+@pytest.mark.parametrize(("file", "most"), [(NOTEBOOK, 10_000), (LESSON, 30_000)])
 def test_its_format(file: Path, most: int) -> None:
     text = file.read_text()
     notebook = json.loads(text)
@@ -51,3 +60,5 @@ def test_a_cell_shows_its_prints_and_its_last_value() -> None:
     assert printed["text"] == ["a\n", "b\n"]
     assert value["data"] == {"text/plain": ["3"]}
     assert outputs("None", names, 3) == []
+    picture = "class Picture:\n    def _repr_svg_(self):\n        return '<svg/>'\nPicture()"
+    assert outputs(picture, names, 4)[0]["data"]["image/svg+xml"] == ["<svg/>"]

@@ -29,6 +29,8 @@ def outputs(source: str, names: dict[str, Any], count: int) -> list[dict[str, An
         found.append({"name": "stdout", "output_type": "stream", "text": lines})
     if value is not None:
         data = {"text/plain": [repr(value)]}
+        if hasattr(value, "_repr_svg_"):
+            data["image/svg+xml"] = [value._repr_svg_()]
         found.append({"data": data, "execution_count": count, "metadata": {}, "output_type": "execute_result"})
     return found
 

@@ -1,4 +1,4 @@
-"""Six mechanisms for the median of one's own numbers, with proofs of their total cost.
+"""Five mechanisms for the median of one's own numbers, with proofs of their total cost.
 
 Notation: x ~ x' are tables that differ by one number replaced. q is the median, LS and GS its local and global
 sensitivity. X is noise of the discrete Laplace law of a scale. t(scale, delta) is the least integer with P(X >= t) <=
@@ -36,8 +36,8 @@ beta, but not for integer noise of a small scale. (Nissim, Raskhodnikova, Smith 
 is reduced by `SLACK` and SS increased by that part, more than their rounding errors.
 
 **blocks** (sample and aggregate): rows are dealt to m blocks without a look at them; any function of a block's rows
-gives a number; the median of the m numbers is published by `smooth`. One row is in one block, so one number changes:
-(epsilon, delta). See `parties.alone.sensitivity.blocks`.
+gives a number; the median of the m numbers is published by any of these ways. One row is in one block, so one number
+changes, and the cost is that of the way. See `parties.alone.sensitivity.blocks`.
 
 **choice** (exponential mechanism): each value v of the bounds has the score -max(numbers below v, numbers above v). The
 value with the greatest score plus one-sided geometric noise is published. A replaced number changes a score by 1 at

@@ -272,16 +272,6 @@ class Release(BySchema, RunsAlone):
     def own_rows(self, source: Rows) -> Any:
         return self.query.count(source)
 
-    @override
-    def of_nobody(self) -> Any:
-        """Count an empty table."""
-        from protocols.counts import RowCounts
-
-        sizes = {name: len(values) for name, values in self.schema.attributes.items()}
-        domains = [sizes[name] for name in self.schema.features(self.target)]
-        empty = np.zeros((0, len(domains)), dtype=np.int64), np.zeros(0, dtype=np.int64)
-        return self.own_rows(RowCounts(domains, sizes[self.target], *empty))
-
     @contextmanager
     @override
     def open(self, inputs: Inputs) -> Iterator[Opened]:

@@ -11,7 +11,7 @@ import numpy as np
 from typing_extensions import override
 
 from parties.base.text import listed, quoted, visible
-from parties.jobs.kind import Description, Document, File, Inputs, KindSettings, Opened
+from parties.jobs.kind import Description, Document, File, Inputs, KindSettings, Opened, RunsAlone
 from parties.jobs.missing_values import LEAVE_OUT, missing_clause, missing_fields, with_gaps
 from parties.jobs.release import presenting
 from parties.jobs.result_files import SVG
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 Items = tuple[int, ...]
 
 
-class RulesOfBoth(BySchema):
+class RulesOfBoth(BySchema, RunsAlone):
     """Association rules of both parties' rows: values that occur together, and rules that follow."""
 
     name, Settings = "rules", RulesSettings

@@ -13,7 +13,7 @@ from typing_extensions import override
 from parties.base.settings import merge
 from parties.base.text import listed, quoted
 from parties.jobs.inputs import Inputs, Opened
-from parties.jobs.kind import Counted, Description, Document, File, State, Step
+from parties.jobs.kind import Counted, Description, Document, File, RunsAlone, State, Step
 from parties.jobs.settings import ENGINE, KindSettings, public_parameters
 from parties.jobs.spending import KEPT_BY_NODES
 from parties.jobs.tabular import BySchema
@@ -33,7 +33,7 @@ OPTIONAL = ("at_most", "shards")  # in a specification only if they are given
 BY_SCHEMA = ("target", "columns")  # a specification gives these through its schema
 
 
-class JointTree(BySchema):
+class JointTree(BySchema, RunsAlone):
     """A decision tree, or several, of both parties' rows together."""
 
     name = "id3"

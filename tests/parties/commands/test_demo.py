@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -22,11 +23,11 @@ def test_a_party_that_fails_is_told_in_its_own_words() -> None:
         finish(process, "clinic-a")
 
 
-def test_a_demo_that_takes_minutes_is_foretold() -> None:
+def test_a_demo_that_takes_minutes_is_foretold(tmp_path: Path) -> None:
     """A private-key operation for each AND gate: the forecast is what stands before the run."""
     demo = {"schema": example.demo().schema, "plain": True, "max_rows": 7, "engine": "gmw"}
     slow, quick, cut = (
-        _forecast(merge(Id3Settings(), demo | {"ot": ot, "shards": shards}))
+        _forecast(merge(Id3Settings(), demo | {"ot": ot, "shards": shards}), tmp_path)
         for ot, shards in (("trapdoor", None), ("extension", None), ("trapdoor", 2))
     )
     assert slow > 20 * quick

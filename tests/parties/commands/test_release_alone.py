@@ -18,6 +18,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     grades = [18] * 400 + [17] * 50 + [40] * 51
     (tmp_path / "mine.csv").write_text("grade,name\n" + "".join(f"{grade},x\n" for grade in grades))
     (tmp_path / "ours.py").write_text("def third(rows):\n    return sorted(rows)[len(rows) // 3]\n")
+    (tmp_path / "schema.toml").write_text('[attributes]\nname = ["y", "z"]\n')
     return tmp_path
 
 
@@ -32,8 +33,10 @@ WAYS = [
     ("propose", "--epsilon 16 --delta 1e-6 --bound 3"),
     ("bound", "--epsilon 16 --delta 1e-6"),
     ("smooth", "--epsilon 16 --delta 1e-6"),
-    ("blocks", "--epsilon 16 --delta 1e-6 --blocks 51 --function mean"),
-    ("blocks", "--epsilon 16 --delta 1e-6 --blocks 21 --function ours:third"),
+    ("smooth", "--epsilon 16 --delta 1e-6 --blocks 51 --function mean"),
+    ("smooth", "--epsilon 16 --delta 1e-6 --blocks 21 --function ours:third"),
+    ("choice", "--epsilon 16 --blocks 51 --function mean"),
+    ("propose", "--epsilon 16 --delta 1e-6 --bound 3 --blocks 51 --function ours:third"),
 ]
 
 
@@ -60,6 +63,16 @@ def test_in_words(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == "median of grade   18\nway choice, epsilon 16 (replace), 501 rows\n"
 
 
+def test_a_function_of_several_columns_by_the_schema(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The grade of those named z, in blocks of ten rows: 25 at every block with one."""
+    (place / "mine.csv").write_text("grade,name\n" + "7,y\n25,z\n" * 250)
+    (place / "named.py").write_text("def of_z(rows):\n    return rows[rows[:, 1] == 1, 0].max(initial=0)\n")
+    flags = "--column grade --column name --schema schema.toml --blocks 50 --function named:of_z"
+    for way in ("choice", "propose --delta 1e-6 --bound 2", "smooth --delta 1e-6"):
+        assert alone(f"{BOUNDS} --epsilon 16 {flags} --way {way} --json") == 0
+        assert json.loads(capsys.readouterr().out)["value"] == 25
+
+
 def test_a_test_that_fails_says_so(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (place / "mine.csv").write_text("grade\n" + "0\n" * 25 + "30\n" * 26)
     assert alone(f"{BOUNDS} --epsilon 1 --delta 1e-9 --way propose --bound 2") == 0
@@ -82,12 +95,19 @@ WRONG = [
     (f"{BOUNDS} --epsilon 1 --way propose --delta 1e-6", "bound: is missing"),
     (f"{BOUNDS} --epsilon 1 --way propose --delta 1e-6 --bound -1", "bound: is -1, must be from 1 to 29"),
     (f"{BOUNDS} --epsilon 1 --way propose --delta 1e-6 --bound 30", "bound: is 30, must be from 1 to 29"),
-    (f"{BOUNDS} --epsilon 1 --way blocks --delta 1e-6 --blocks 502 --function mean", "502 blocks of 501 rows"),
+    (f"{BOUNDS} --epsilon 1 --blocks 502 --function mean", "502 blocks of 501 rows"),
     (
-        f"{BOUNDS} --epsilon 1 --way blocks --delta 1e-6 --blocks 5 --function men",
+        f"{BOUNDS} --epsilon 1 --blocks 5 --function men",
         "function: 'men' is unknown; give one of",
     ),
-    (f"{BOUNDS} --epsilon 1 --way blocks --delta 1e-6 --blocks 5 --function ours:no", "ours has no function 'no'"),
+    (f"{BOUNDS} --epsilon 1 --blocks 5 --function ours:no", "ours has no function 'no'"),
+    (f"{BOUNDS} --epsilon 1 --function mean", "function: is computed on blocks; give --function with --blocks"),
+    (f"{BOUNDS} --epsilon 1 --blocks 3", "function: is computed on blocks; give --function with --blocks"),
+    (f"{BOUNDS} --epsilon 1 --column grade --column name", "column: a median is of one column; give --function"),
+    (
+        f"{BOUNDS} --epsilon 1 --column name --schema schema.toml",
+        "line 2, column 'name': 'x' is no value of the schema",
+    ),
     (f"{BOUNDS} --epsilon 1 --column name", "line 2, column 'name': 'x' is not a whole number"),
     (f"{BOUNDS} --epsilon 1 --column grad", "lacks the column 'grad' (did you mean 'grade'?)"),
     (f"{BOUNDS} --epsilon 1 --out mine.csv", "mine.csv"),
