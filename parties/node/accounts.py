@@ -115,7 +115,7 @@ class Accounts:
     def price(self, record: Record) -> Price | None:
         """Return the price of a job on our table, forecast or charged; None if it spends nothing."""
         charged = record.charged
-        if not (uses := record.ours.proposal.task.disclosure.spends if charged is None else charged.uses):
+        if not (uses := record.task.disclosure.spends if charged is None else charged.uses):
             return None
         price = shown.price(self._account(record.table, ()), uses)
         at = None if charged is None else charged.stamp
@@ -166,11 +166,11 @@ class Accounts:
 
     def promised(self, record: Record) -> int:
         """Return the bits that a started job still needs at least, see `Bits.at_least`."""
-        return max(0, record.ours.proposal.task.disclosure.bits.at_least - sum(charge.bits for charge in record.bits))
+        return max(0, record.task.disclosure.bits.at_least - sum(charge.bits for charge in record.bits))
 
     def exposure(self, record: Record) -> Exposure | None:
         """Return the bits that a job's exact answers open of our table; None if it opens none."""
-        at_most, opened = record.ours.proposal.task.disclosure.bits.at_most, sum(charge.bits for charge in record.bits)
+        at_most, opened = record.task.disclosure.bits.at_most, sum(charge.bits for charge in record.bits)
         if at_most == 0 and not opened:
             return None
         return Exposure(at_most=at_most, opened=opened)
@@ -193,16 +193,14 @@ class Accounts:
             record: The job.
             price: Its price, from `price`.
         """
-        limits, spends = self.limits(record.table, record.peer), record.ours.proposal.task.disclosure.spends
+        limits, spends = self.limits(record.table, record.peer), record.task.disclosure.spends
         return shown.with_effect(price, limits, spends, *self._later(record, limits))
 
     def _later(self, record: Record, limits: Limits) -> tuple[Limits, int]:
         """Return a job's limits once all approved jobs are charged, and the number of those jobs."""
         approved = self._approved(record)
-        of_peer = [
-            use for job in approved if job.peer == record.peer for use in job.ours.proposal.task.disclosure.spends
-        ]
-        of_all = [use for job in approved for use in job.ours.proposal.task.disclosure.spends]
+        of_peer = [use for job in approved if job.peer == record.peer for use in job.task.disclosure.spends]
+        of_all = [use for job in approved for use in job.task.disclosure.spends]
         later = replace(limits, share=limits.share.with_uses(of_peer), table=limits.table.with_uses(of_all))
         return later, len(approved)
 
@@ -213,7 +211,7 @@ class Accounts:
             job
             for job in self._jobs.last(MOST_APPROVED, states=OPEN)
             if job.id != record.id and job.table in names and job.charged is None
-            if job.ours.verdict == "approved" and job.ours.proposal.task.disclosure.spends and not self.earlier(job)
+            if job.ours.verdict == "approved" and job.task.disclosure.spends and not self.earlier(job)
         ]
 
     def refusal(self, record: Record, besides: Iterable[Record] = ()) -> str:
@@ -223,7 +221,7 @@ class Accounts:
             record: The job.
             besides: Jobs under way that may still be charged, or open bits.
         """
-        task, besides = record.ours.proposal.task, list(besides)
+        task, besides = record.task, list(besides)
         promised = [(other, self.promised(other)) for other in besides]
         if not record.bits and (bits := task.disclosure.bits.at_least) and not self.bits_fit(record, bits, promised):
             return (
@@ -234,13 +232,11 @@ class Accounts:
             return ""
         names = self.names(record.table)
         others = [other for other in besides if other.charged is None and other.table in names]
-        peer_uses = [
-            use for other in others if other.peer == record.peer for use in other.ours.proposal.task.disclosure.spends
-        ]
+        peer_uses = [use for other in others if other.peer == record.peer for use in other.task.disclosure.spends]
         limits = self.limits(record.table, record.peer)
         if refusal := limits.share.refusal((*peer_uses, *spends)):
             return refusal
-        all_uses = [use for other in others for use in other.ours.proposal.task.disclosure.spends]
+        all_uses = [use for other in others for use in other.task.disclosure.spends]
         if not limits.is_table_binding or limits.table.fits((*all_uses, *spends)):
             return ""
         return f"the privacy budget of table {quoted(record.table)} does not allow the job"
@@ -259,7 +255,7 @@ class Accounts:
     def too_much(self, record: Record) -> str:
         """Return `refusal`, but empty for a noisy job that may repeat an earlier answer: its start decides."""
         refusal = self.refusal(record)
-        return "" if refusal and record.ours.proposal.task.disclosure.spends and self.earlier(record) else refusal
+        return "" if refusal and record.task.disclosure.spends and self.earlier(record) else refusal
 
     def too_much_beside(self, record: Record, running: Iterable[Record]) -> str:
         """Return the reason why a job that fits alone does not fit beside running jobs; empty in all other cases.
@@ -279,7 +275,7 @@ class Accounts:
             record: The job.
             why: Reason for which the job would be refused; empty if it would not.
         """
-        task = record.ours.proposal.task
+        task = record.task
         limits, earlier = self.limits(record.table, record.peer), self.earlier(record)
         repeated = earlier.job.id if task.disclosure.spends and earlier else ""
         later, _ = self._later(record, limits)
@@ -288,7 +284,7 @@ class Accounts:
 
     def terms(self, record: Record) -> Terms:
         """Return the terms on which a session of a job begins."""
-        if record.charged is not None or not record.ours.proposal.task.disclosure.spends:
+        if record.charged is not None or not record.task.disclosure.spends:
             return Terms()
         return Terms(self.earlier(record), self.refusal(record))
 
@@ -298,7 +294,7 @@ class Accounts:
         A job that already repeats an earlier one gets that one. None if our file does not state the version of the
         table.
         """
-        job, version = record.ours.proposal, self._offers.version(record.table)
+        job, version = record.proposal, self._offers.version(record.table)
         if not version:
             return None
         withdrawn = set(map(self._first, self._jobs.withdrawn()))
@@ -307,10 +303,10 @@ class Accounts:
             for candidate in self._jobs.answers(record, version)
             if candidate.id != job.id
             and record.repeats in ("", candidate.id)
-            and candidate.ours.proposal.specification == job.specification
+            and candidate.proposal.specification == job.specification
             and self._first(candidate) not in withdrawn
         )
-        return next((Earlier(candidate.ours.proposal, candidate.tree) for candidate in candidates), None)
+        return next((Earlier(candidate.proposal, candidate.tree) for candidate in candidates), None)
 
     def _first(self, record: Record) -> str:
         """Return the identifier of the job whose session computed a job's result, through all repetitions."""

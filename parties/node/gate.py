@@ -141,7 +141,7 @@ class Gate:
             record: The job.
             judgement: Our judgement.
         """
-        reason, job = judgement.reason, record.ours.proposal
+        reason, job = judgement.reason, record.proposal
         if judgement.verdict != "waiting":
             return decided(judgement.verdict, judgement.by, judgement.public, reason)
         if misfit := self.misfit(job, record.party):

@@ -174,7 +174,7 @@ class OperatorService(Operator):
         if wait:
             self._await(lambda: self._has_ended(record.id), wait)
             record = self._ledger.jobs.find(record.id)
-        view, task = self._view(record), record.ours.proposal.task
+        view, task = self._view(record), record.task
         if view.waits_for_us and task.reads_table:
             with suppress(InputError):  # its table has gone from party.toml
                 remarks = self._own_rows.remarks(record.id, task, self._ledger.runs.inputs(record))
@@ -264,7 +264,7 @@ class OperatorService(Operator):
         price, exposure = self._ledger.accounts.price(record), self._ledger.accounts.exposure(record)
         approvals = self._ledger.gate.approvals
         view = views.job_view(record, state, inputs, progress, self._predict, price, exposure, approvals)
-        if progress is None and record.ours.proposal.task.reads_table:
+        if progress is None and record.task.reads_table:
             self._views.put(record, state, view)
         return view
 

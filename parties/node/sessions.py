@@ -168,7 +168,7 @@ class Sessions:
         record, session = self._begin(identifier)
         try:
             options = self._options_for(record)
-            hello = hello_for(0, record.ours.proposal.job, options)
+            hello = hello_for(0, record.proposal.job, options)
         except InputError as error:
             self._end(identifier)
             raise RefusedError(str(error)) from None
@@ -199,7 +199,7 @@ class Sessions:
 
     def _dialled(self, record: Record) -> AbstractContextManager[Link]:
         """Dial for a session; a small session is another stream on the standing link's connection."""
-        options, proposal = self._options_for(record), record.ours.proposal
+        options, proposal = self._options_for(record), record.proposal
         cost = None if options.measure else predicted(proposal.task, self._runs.inputs(record), self._link)
         if cost is not None and (cost.most or cost.bytes) <= SMALL_BYTES:
             options = replace(options, connection=self._standing())
@@ -266,12 +266,12 @@ class Sessions:
     def _shards_of(self, identifier: str) -> tuple[int, int]:
         """Return the number of a job's shard processes, and the forecast of the bytes that they take."""
         record = self._jobs.known(identifier)
-        if record is None or (shards := shards_of(record.ours.proposal.specification)) == 1:
+        if record is None or (shards := shards_of(record.proposal.specification)) == 1:
             return 0, 0
-        return shards, shards * memory_of_shard(choice_for(record.ours.proposal.task, self._runs.inputs(record)))
+        return shards, shards * memory_of_shard(choice_for(record.task, self._runs.inputs(record)))
 
     def _options_for(self, record: Record) -> LinkOptions:
-        choice = choice_for(record.ours.proposal.task, self._runs.inputs(record))
+        choice = choice_for(record.task, self._runs.inputs(record))
         return replace(self._options, label=LABEL + record.id, wait=DIAL_SECONDS, measure=choice.profile is None)
 
     def _start(
@@ -282,7 +282,7 @@ class Sessions:
         cut: Callable[[str], object] | None = None,
     ) -> None:
         """Hand the session to a worker."""
-        job, identifier = record.ours.proposal, record.id
+        job, identifier = record.proposal, record.id
         tell = partial(self._heard, identifier, session)
         try:
             order = self._order(record)
@@ -298,8 +298,8 @@ class Sessions:
     def _order(self, record: Record) -> Order:
         """Return the worker's order for the job."""
         stored, terms = self._runs.openings(record.id), self._ledger.accounts.terms(record)
-        checkpoint = record.tree, record.profile, record.fingerprint
-        return Order(record.ours.proposal, self._runs.inputs(record), *checkpoint, self._who.identity, stored, terms)
+        checkpoint = record.tree, record.profile, record.participants["us"].rows
+        return Order(record.proposal, self._runs.inputs(record), *checkpoint, self._who.identity, stored, terms)
 
     def _end(self, identifier: str) -> None:
         """End the session: no session of this job is under way any more."""

@@ -39,9 +39,9 @@ def job_view(
         exposure: Bits that its exact answers open, if any.
         approvals: Number of our people who must approve a job that no rule decides.
     """
-    job, party = record.ours.proposal, record.party
+    job, party = record.proposal, record.party
     task = job.task
-    why = statement.why(record.ours, record.theirs, record.peer)
+    why = statement.why(record.statements, ["", record.peer])
     theirs_away = record.peer_waits and not record.ours.waits
     note = f"{record.peer} waits for its table" if theirs_away else record.note
     only_signature = lacks_signature(record, state) and not note
@@ -73,7 +73,7 @@ def job_view(
         cost=None if ended_badly else _cost(task, inputs, party, link),
         digest=job.digest,
         ours=_verdict(record.ours, record.reason).model_copy(update={"by": _by(record, approvals)}),
-        theirs=_verdict(record.theirs, ""),
+        theirs=_verdict(record.said_by("peer"), ""),
         progress=progress,
         ended_by=_ended_by(record, state),
         price=price,
@@ -115,11 +115,11 @@ def job_result(record: Record, state: State) -> JobResult:
     """Return the result of a job. Raise InputError if it is not done."""
     if state != "done":
         raise InputError(f"job {record.id[:8]} has no result: it is {state}; smc show {record.id[:8]} says more")
-    ours, theirs = record.ours.signed, record.theirs.signed if record.theirs is not None else None
+    ours, theirs = record.ours.signed, record.said_by("peer").signed
     assert ours is not None
     assert theirs is not None
     assert record.cost is not None
-    task = record.ours.proposal.task
+    task = record.task
     return JobResult(
         id=record.id,
         protocol=task.name,
@@ -168,9 +168,7 @@ def _by(record: Record, approvals: int) -> str:
     return f"{by} {names}" if names and by in ("operator", "proposer") else by
 
 
-def _verdict(side: Statement | None, reason: str) -> Verdict:
-    if side is None:
-        return Verdict(verdict="waiting")
+def _verdict(side: Statement, reason: str) -> Verdict:
     return Verdict(
         verdict=side.verdict, by=side.by, reason=reason or (side.why if side.verdict == "refused" else ""), at=side.at
     )

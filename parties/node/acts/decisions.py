@@ -43,7 +43,7 @@ class Decisions:
         Raise InputError as `propose` does, and if the job requires typed inputs.
         """
         record = self._jobs.find(beginning)
-        terms, who = record.ours.proposal, self._jobs.who(record)
+        terms, who = record.proposal, self._jobs.who(record)
         if asked(terms.task):
             raise InputError(f"job {record.id[:8]} needs a typed input; propose it with smc submit")
         if misfit := self._gate.misfit(terms, record.party):
@@ -55,7 +55,7 @@ class Decisions:
     def _proposed(
         self, draft: Record, who: PeerIdentity, typed: Mapping[str, Any], word: DecisionPointAnswer | None = None
     ) -> Record:
-        terms = draft.ours.proposal
+        terms = draft.proposal
         with self._log.writing():
             judgement = self._gate.judge(terms, who, "us", self._parts.around(draft), word)
             if judgement.ask is not None and (word is None or word.decision is not None):
@@ -73,7 +73,7 @@ class Decisions:
     def simulate(self, fields: dict[str, Any]) -> Simulation:
         """Return the effect of a job of ours on our table's budget; change nothing. Raise InputError if it is wrong."""
         _, who, draft = self._drafted(fields)
-        judgement = self._gate.judge(draft.ours.proposal, who, "us", self._parts.around(draft))
+        judgement = self._gate.judge(draft.proposal, who, "us", self._parts.around(draft))
         return self._accounts.simulated(draft, judgement.reason if judgement.verdict == "refused" else "")
 
     def _drafted(self, fields: dict[str, Any]) -> tuple[JobFile, PeerIdentity, Record]:
@@ -130,9 +130,9 @@ class Decisions:
             raise InputError(f"job {record.id[:8]} needs no typed input; remove it")
         if self._jobs.state(record) != "waiting" or record.ours.verdict != "waiting":
             raise InputError(f"job {record.id[:8]} does not wait for our consent: it is {self._described(record)}")
-        misfit = self._gate.misfit(record.ours.proposal, record.party) or ""
+        misfit = self._gate.misfit(record.proposal, record.party) or ""
         if verdict == "approved" and misfit:
-            misfit += self._gate.remedy(record.ours.proposal, record.party)
+            misfit += self._gate.remedy(record.proposal, record.party)
             raise InputError(f"this cannot run here: {misfit}; smc refuse {record.id[:8]} informs {record.peer}")
         if verdict == "approved" and (refusal := self._accounts.too_much(record)):
             raise InputError(refusal)
@@ -176,7 +176,7 @@ class Decisions:
             record = self._jobs.get(identifier)
             if not self._is_unasked(record):
                 return True
-            terms, who = record.ours.proposal, self._jobs.who(record)
+            terms, who = record.proposal, self._jobs.who(record)
             around = replace(self._parts.around(record), waiting=0)
             judgement = self._gate.judge(terms, who, record.proposed_by, around, word)
             if judgement.ask is not None and word is None:
@@ -227,7 +227,7 @@ class Decisions:
                 raise InputError(f"job {record.id[:8]} has no result to withdraw: it is {self._jobs.state(record)}")
             if record.ours.withdrawn is not None:
                 raise InputError(f"job {record.id[:8]}: its result is withdrawn already")
-            job, signed, reason = record.ours.proposal, record.ours.signed, why.strip()
+            job, signed, reason = record.proposal, record.ours.signed, why.strip()
             result = signed.result[job.task.about.noun]
             word = withdrawal(self._log.peers.identity, job.digest, result, reason[:MAX_LINE], now())
             who = self._jobs.who(record)
@@ -275,7 +275,7 @@ class Decisions:
 
     def _check_typed(self, record: Record, typed: Mapping[str, Any]) -> None:
         """Raise InputError unless the typed inputs are complete and valid."""
-        job, inputs = record.ours.proposal, self._offers.inputs(record.party, record.table, typed)
+        job, inputs = record.proposal, self._offers.inputs(record.party, record.table, typed)
         names = [parameter.key for parameter in asked(job.task)]
         if unknown := [name for name in typed if name not in names]:
             raise InputError(f"{unknown[0]}: the job does not ask for it")

@@ -87,19 +87,23 @@ class Hearing:
             return self._meet(theirs, who), True
         if record.peer != who.peer_name:
             raise ProtocolError("the peer's statement is about a job with another peer")
-        if record.ours.proposal != theirs.proposal:
+        if record.proposal != theirs.proposal:
             raise ProtocolError("the peer has changed a job after it was proposed")
-        done = self._jobs.state(record) == "done"
-        if record.theirs is not None and takes_back(_unsettled(record.theirs) if done else record.theirs, theirs):
+        done, former = self._jobs.state(record) == "done", record.participants["peer"].statement
+        if former is not None and takes_back(_unsettled(former) if done else former, theirs):
             raise ProtocolError("the peer contradicts its earlier statement about a job")
         if theirs.signed is not None and not record.sessions:
             raise ProtocolError("the peer has signed the result of a job that had no session here")
-        settled, former = record.ours.settled, record.theirs
+        settled = record.ours.settled
         if theirs != former and not done:
             record = self._hear_more(record, theirs)
         elif former is not None and theirs.settled and not former.settled:  # the peer knows that the job is done
-            record = self._jobs.apply(record, Unlogged({"theirs": former.model_copy(update={"settled": True})}))
-        if self._jobs.state(record) == "done" and _of_withdrawal(theirs) != _of_withdrawal(former):
+            record = self._jobs.apply(record, Unlogged({}, {"settled": True}, "peer"))
+        if (
+            self._jobs.state(record) == "done"
+            and former is not None
+            and _of_withdrawal(theirs) != _of_withdrawal(former)
+        ):
             record = self._hear_withdrawal(record, theirs, former)
         if settled and not self._jobs.has_ended(record):
             raise ProtocolError("the peer contradicts its statement that a job has ended")
@@ -174,16 +178,15 @@ class Hearing:
             self._parts.heads.keep(who, theirs.signed.evidence(who.signer(theirs.signed.is_signed_by) or who.peer))
         return self._jobs.apply(record, *news)
 
-    def _hear_withdrawal(self, record: Record, theirs: Statement, known: Statement | None) -> Record:
+    def _hear_withdrawal(self, record: Record, theirs: Statement, known: Statement) -> Record:
         """Take news of a result that both parties have: a withdrawal, or the receipt of ours."""
-        assert record.theirs is not None
         events: list[Event] = []
-        if theirs.withdrawn is not None and (known is None or known.withdrawn is None):
+        if theirs.withdrawn is not None and known.withdrawn is None:
             digest = theirs.proposal.digest
             events.append(withdrawn(self._jobs.who(record), "peer", digest, theirs.withdrawn))
         answer = {"heard": theirs.withdrawn is not None, "unheard": record.ours.unheard and not theirs.heard}
-        news = record.theirs.model_copy(update=_of_withdrawal(theirs))
-        return self._jobs.apply(record, *events, Unlogged({"theirs": news}, answer))
+        events += [Unlogged({}, _of_withdrawal(theirs), "peer"), Unlogged({}, answer)]
+        return self._jobs.apply(record, *events)
 
 
 def _unsettled(side: Statement) -> Statement:
@@ -191,10 +194,9 @@ def _unsettled(side: Statement) -> Statement:
     return side.model_copy(update={"settled": False})
 
 
-def _of_withdrawal(side: Statement | None) -> dict[str, Any]:
+def _of_withdrawal(side: Statement) -> dict[str, Any]:
     """Return the fields of a statement about the withdrawal of results."""
-    names = ("withdrawn", "unheard", "heard")
-    return {} if side is None else {name: getattr(side, name) for name in names}
+    return {name: getattr(side, name) for name in ("withdrawn", "unheard", "heard")}
 
 
 def _is_of(signed: Signed | None, job: Proposal) -> bool:

@@ -67,4 +67,4 @@ class Parts:
 
     def asked(self, record: Record) -> tuple[Proposal, PeerIdentity, Circumstances, Literal["us", "peer"]]:
         """Return the gate's arguments for a job."""
-        return record.ours.proposal, self.jobs.who(record), self.around(record), record.proposed_by
+        return record.proposal, self.jobs.who(record), self.around(record), record.proposed_by

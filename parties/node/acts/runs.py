@@ -111,7 +111,7 @@ class Runs:
     def missing(self, record: Record) -> list[str]:
         """Return the inputs that the operator still has to type for a job."""
         try:
-            return record.ours.proposal.task.missing(self.inputs(record))
+            return record.task.missing(self.inputs(record))
         except InputError:  # the table or circuit is missing: the session will report it
             return []
 
@@ -146,13 +146,14 @@ class Runs:
             tries = max(0, record.tries - self._spared[identifier])
             if profile and tries >= limit:
                 raise ProtocolError(f"{limit} sessions were cut short without progress: the job is not tried again")
-            job, who, version = record.ours.proposal, self._jobs.who(record), self._offers.version(record.table)
+            job, who, version = record.proposal, self._jobs.who(record), self._offers.version(record.table)
             address = self._parts.address(record.peer)
             started = kinds.Started(digest=job.digest, depth=depth, profile=profile, address=address)
             committed = []
             if both is not None:
-                commitment.check(both, record.peer_rows, job, who.peer)
-                committed = [] if record.peer_rows else [kinds.BothCommitted(ours=both.ours, theirs=both.theirs)]
+                known = record.participants["peer"].rows
+                commitment.check(both, known, job, who.peer)
+                committed = [] if known else [kinds.BothCommitted(ours=both.ours, theirs=both.theirs)]
             if profile and record.charged is None and (refusal := self._accounts.refusal(record)):
                 raise BudgetError(refusal)
             same = not record.sessions or record.version == version  # otherwise its answer belongs to no version
@@ -256,12 +257,12 @@ class Runs:
             record = self._checkpoint(record, state, total)
             if not record.repeats:  # a private kind that opens nothing would be free otherwise
                 record = self._charge(record)
-            job, current = record.ours.proposal, outcome.traffic(total)
+            job, current = record.proposal, outcome.traffic(total)
             result = outcome.result(job, job.task.states.decode(state), record.repeats)
             entry = {"outcome": result[job.task.about.noun], "opened": result["opened"], "repeats": record.repeats}
             spent, costs = outcome.added(record.spent, current), Unlogged({"cost": report, "current": current})
             record = self._jobs.apply(record, costs, kinds.Finished.model_validate({**entry, **spent}))
-            theirs = None if record.theirs is None else record.theirs.signed
+            theirs = record.said_by("peer").signed
             if theirs is not None and theirs.result != result:
                 record = self._jobs.apply(record, *failed(record, DIFFERENT, ProtocolError(DIFFERENT)))
             else:
@@ -387,7 +388,7 @@ class Runs:
 
         At a session's first step nothing is written and the disk is not waited for.
         """
-        task = record.ours.proposal.task
+        task = record.task
         stored, state = task.states.decode(record.tree), task.states.decode(encoded)
         steps = task.states.steps(state)
         common = min(task.states.steps(stored), steps)
@@ -406,7 +407,7 @@ class Runs:
 
     def _charge(self, record: Record) -> Record:
         """Charge the job's price to our table, unless it is charged already."""
-        if not record.ours.proposal.task.disclosure.spends or record.charged is not None:
+        if not record.task.disclosure.spends or record.charged is not None:
             return record
         return self._jobs.apply(record, *self._spendings.spent(record, self._offers.person(record.table)))
 
