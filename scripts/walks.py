@@ -143,7 +143,7 @@ def sends(step: str) -> Callable[[FrameType], bool]:
 
 def is_heard(frame: FrameType) -> bool:
     """Return whether a signature is kept because the peer's has come: the other party has kept both when it signed."""
-    return frame.f_back is not None and frame.f_back.f_code.co_name == "_hear_more"
+    return frame.f_back is not None and frame.f_back.f_code.co_name == "_heard"
 
 
 WALKS = (

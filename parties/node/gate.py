@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import wraps
-from typing import Any, Literal, TypeVar, cast
+from typing import Literal, Self
 
 from parties.base.text import listed
 from parties.jobs.kind import refusal
@@ -27,8 +26,6 @@ from parties.node.settings import NodeFile
 from parties.tables.toml_text import toml_key
 from smc.errors import InputError
 
-Done = TypeVar("Done")
-Call = TypeVar("Call", bound=Callable[..., Any])
 NO = "this node does not run it for you and gives no reason: ask its operator"  # the same text, whatever the reason
 
 
@@ -63,6 +60,26 @@ class AskFirstError(InputError):
     def __init__(self, request: Request) -> None:
         super().__init__("the job has changed while the decision point was asked: try again")
         self.request = request
+
+
+@dataclass
+class Attempt:
+    """A block that may raise `AskFirstError`, which ends the first attempt: `for attempt in attempts(): with attempt:`.
+
+    `word` is the answer of the decision point to the first attempt's `request`.
+    """
+
+    word: DecisionPointAnswer | None = None
+    request: Request | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        if self.word is not None or not isinstance(error, AskFirstError):
+            return False
+        self.request = error.request
+        return True
 
 
 class Gate:
@@ -123,16 +140,16 @@ class Gate:
         permitted = Judgement("approved", decision.by, decision.reason)
         return self._pointed(permitted, question, word, around)
 
-    def asking(self, act: Callable[[DecisionPointAnswer | None], Done]) -> Done:
-        """Call `act`; if the decision point must be asked first, ask it and call `act` again with its answer.
+    def attempts(self) -> Iterator[Attempt]:
+        """Yield an attempt at an act; if it shows that the decision point must be asked first, ask, and yield another.
 
-        The caller must hold no lock: an answer may take some seconds.
+        The caller must hold no lock around the loop: an answer may take some seconds.
         """
-        try:
-            return act(None)
-        except AskFirstError as first:
+        first = Attempt()
+        yield first
+        if first.request is not None:
             assert self._point is not None
-            return act(self._point.ask(first.request))
+            yield Attempt(self._point.ask(first.request))
 
     def decided(self, record: Record, judgement: Judgement) -> tuple[Event, ...]:
         """Return the events by which a job of the peer's gets this judgement.
@@ -248,16 +265,6 @@ class Gate:
 
     def _decision(self, request: Request) -> Decision:
         return decide(self._file.policy, request, self._file.combine(request.table))
-
-
-def asking(method: Call) -> Call:
-    """Wrap a method that has an argument `word` with `Gate.asking`; its object must have the gate as `_gate`."""
-
-    @wraps(method)
-    def call(self: Any, *given: Any, **named: Any) -> Any:
-        return self._gate.asking(lambda word: method(self, *given, **named, word=word))
-
-    return cast(Call, call)
 
 
 def _refused(by: str, reason: str, public: str | None = None) -> Judgement:

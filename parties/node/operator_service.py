@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,7 +20,6 @@ from parties.jobs.inputs import Inputs
 from parties.link import tls
 from parties.link.identity import Identity, fingerprint
 from parties.node import published, validity, views
-from parties.node.acts.decisions import Decisions
 from parties.node.acts.ledger import Ledger
 from parties.node.budget import shown
 from parties.node.contacts import REVOKED, Contact
@@ -50,14 +50,20 @@ MOST_WAITING = 16  # calls that wait for news at once: each holds a thread of th
 
 
 def _decision(
-    of: Callable[Concatenate[Any, Given], JobView], decide: Callable[Concatenate[Decisions, Given], Record]
+    of: Callable[Concatenate[Any, Given], JobView], method: str, **fixed: str
 ) -> Callable[Concatenate[OperatorService, Given], JobView]:
-    """Return a method of `Operator` as a call of `Decisions`, answered by the view of the job that it changes."""
+    """Return a call of `Operator` as that of a method of `Decisions`, answered by the view of the job that it changes.
+
+    Both have the same names of arguments; `fixed` are further ones.
+    """
+    signature = inspect.signature(of)
 
     @wraps(of)
     def call(self: OperatorService, /, *args: Given.args, **kwargs: Given.kwargs) -> JobView:
+        given = signature.bind(self, *args, **kwargs).arguments
         with recorded():
-            record = decide(self._ledger.decisions, *args, **kwargs)
+            decide = getattr(self._ledger.decisions, method)
+            record = decide(**{name: given[name] for name in given if name != "self"}, **fixed)
         return self._view(record)
 
     return call
@@ -89,15 +95,12 @@ class OperatorService(Operator):
         self._news, self._told = threading.Condition(), 0  # no other lock is taken under its lock
         self._places = threading.BoundedSemaphore(MOST_WAITING)
 
-    submit = _decision(Operator.submit, lambda decisions, job: decisions.propose(job))
-    approve = _decision(
-        Operator.approve,
-        lambda decisions, identifier, typed=None: decisions.decide(identifier, "approved", typed=typed),
-    )
-    refuse = _decision(Operator.refuse, lambda decisions, identifier, why: decisions.decide(identifier, "refused", why))
-    cancel = _decision(Operator.cancel, lambda decisions, identifier, why="": decisions.cancel(identifier, why))
-    withdraw = _decision(Operator.withdraw, lambda decisions, identifier, why: decisions.withdraw(identifier, why))
-    repeat = _decision(Operator.repeat, lambda decisions, identifier: decisions.repeat(identifier))
+    submit = _decision(Operator.submit, "propose")
+    approve = _decision(Operator.approve, "decide", verdict="approved")
+    refuse = _decision(Operator.refuse, "decide", verdict="refused")
+    cancel = _decision(Operator.cancel, "cancel")
+    withdraw = _decision(Operator.withdraw, "withdraw")
+    repeat = _decision(Operator.repeat, "repeat")
 
     def tell(self) -> None:
         """Wake the waiting calls: something may have changed."""

@@ -37,7 +37,6 @@ from parties.node.log.store import Record
 from parties.node.openings import Leaving, Written
 from parties.node.pauses import Pauses
 from parties.node.peers import PeerIdentity
-from parties.node.point.xacml import DecisionPointAnswer
 from parties.node.prediction import predicted
 from parties.node.progress import Running
 from parties.node.records.sealed import errors
@@ -240,28 +239,31 @@ class Sessions:
 
     def _begin(self, identifier: str) -> tuple[Record, Running]:
         try:
-            return self._ledger.gate.asking(partial(self._begin_with, identifier))
+            for attempt in self._ledger.gate.attempts():
+                with attempt, self._lock:
+                    shards = self._room_for(identifier)
+                    if (record := self._runs.begin(identifier, self._peer, attempt.word)) is None:
+                        raise RefusedError("the rules do not allow it now")
+                    begun = record, Running(shards=shards)
+                    self._running[identifier] = begun[1]
+            return begun
         except InputError as error:
             raise RefusedError(str(error)) from None
 
-    def _begin_with(self, identifier: str, word: DecisionPointAnswer | None) -> tuple[Record, Running]:
-        with self._lock:
-            if self._stopping.is_set():
-                raise RefusedError("the node is stopping")
-            if why := lapsed(self._who):
-                raise RefusedError(why)
-            if identifier in self._running or len(self._running) >= self._limit:
-                raise RefusedError("the node has no room for a session now")
-            shards = self._shards_of(identifier)
-            others = [session.shards for session in self._running.values()]
-            if why := too_large(*shards, (sum(one[0] for one in others), sum(one[1] for one in others)), self._limits):
-                self._unbegun[identifier] = why
-                raise RefusedError(why)
-            record = self._runs.begin(identifier, self._peer, word)
-            if record is None:
-                raise RefusedError("the rules do not allow it now")
-            session = self._running[identifier] = Running(shards=shards)
-        return record, session
+    def _room_for(self, identifier: str) -> tuple[int, int]:
+        """Return the shards of a job and their bytes. Raise RefusedError if there is no room for its session now."""
+        if self._stopping.is_set():
+            raise RefusedError("the node is stopping")
+        if why := lapsed(self._who):
+            raise RefusedError(why)
+        if identifier in self._running or len(self._running) >= self._limit:
+            raise RefusedError("the node has no room for a session now")
+        shards = self._shards_of(identifier)
+        others = [session.shards for session in self._running.values()]
+        if why := too_large(*shards, (sum(one[0] for one in others), sum(one[1] for one in others)), self._limits):
+            self._unbegun[identifier] = why
+            raise RefusedError(why)
+        return shards
 
     def _shards_of(self, identifier: str) -> tuple[int, int]:
         """Return the number of a job's shard processes, and the forecast of the bytes that they take."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import TypeAlias
 
 from parties.link import tls
 from parties.node.accounts import Accounts
@@ -18,7 +18,10 @@ from parties.node.log.store import Record
 from parties.node.offers import Offers
 from parties.node.peers import PeerIdentity
 from parties.node.proposal import Proposal
+from parties.node.records.kinds import Side
 from parties.node.typed_inputs import TypedInputs
+
+Question: TypeAlias = tuple[Proposal, PeerIdentity, Circumstances, Side]  # arguments of the gate
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,6 @@ class Parts:
             post_quantum=None if link.group is None else link.group in tls.POST_QUANTUM,
         )
 
-    def asked(self, record: Record) -> tuple[Proposal, PeerIdentity, Circumstances, Literal["us", "peer"]]:
+    def asked(self, record: Record) -> Question:
         """Return the gate's arguments for a job."""
         return record.proposal, self.jobs.who(record), self.around(record), record.proposed_by

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from parties.jobs.inputs import Inputs
 from parties.node import commitment
-from parties.node.acts.parts import Parts
+from parties.node.acts.parts import Parts, Question
 from parties.node.budget.account import BudgetError
 from parties.node.commitment import Commitments
 from parties.node.counting import BitsError
@@ -72,37 +72,33 @@ class Runs:
                 raise InputError(f"the job is {state}")
             if record.ours.waits:
                 raise InputError("the job waits for its table")
-            if why := self._parts.heads.rolled_back():
-                self._not_now(record, why)
+            asked, charged = self._parts.asked(record), record.charged is not None
+            why, refusal = self._parts.heads.rolled_back() or self._not_allowed(record, asked), ""
+            if not why and not charged and not (refusal := self._accounts.too_much(record)):
+                why = self._accounts.too_much_beside(record, map(self._jobs.get, self._jobs.running))
+                why = why and f"another job under way may need the remaining budget: {why}"
+            if refusal:
+                record = self._refuse(record, refusal)
+            elif why := why or self._gate.objection(*asked, word):
+                if record.note != why:
+                    self._jobs.apply(record, Unlogged({"note": why}))
                 return None
-            by_rule = record.ours.by not in (OPERATOR, PROPOSER)
-            asked = self._parts.asked(record)
-            decision = self._gate.allows_now(*asked)
-            if decision.is_past_consent or (by_rule and decision.effect != "permit"):
-                self._not_now(record, decision.reason)
-                return None
-            if missing := self.missing(record):
-                remedy = f"smc approve {record.id[:8]} --input {missing[0]}=VALUE"
-                self._not_now(record, f"needs {', '.join(missing)} to be typed: {remedy}")
-                return None
-            refused = None
-            if record.charged is None:
-                if why := self._accounts.too_much(record):
-                    refused = self._refuse(record, why)
-                elif why := self._accounts.too_much_beside(record, map(self._jobs.get, self._jobs.running)):
-                    self._not_now(record, f"another job under way may need the remaining budget: {why}")
-                    return None
-            if refused is None:
-                if why := self._gate.objection(*asked, word):
-                    self._not_now(record, why)
-                    return None
+            else:
                 if record.ours.end == "computed":
                     self._unsigned[identifier] += 1
                 self._jobs.running.add(identifier)
-        if refused is not None:
-            self._jobs.tell(refused)
-            return None
-        return self._jobs.tell(record, say=False)
+        self._jobs.tell(record, say=bool(refusal))
+        return None if refusal else record
+
+    def _not_allowed(self, record: Record, asked: Question) -> str:
+        """Return why our rules or a missing input keep a job from running now; empty if nothing does."""
+        decision, by_rule = self._gate.allows_now(*asked), record.ours.by not in (OPERATOR, PROPOSER)
+        if decision.is_past_consent or (by_rule and decision.effect != "permit"):
+            return decision.reason
+        if missing := self.missing(record):
+            remedy = f"smc approve {record.id[:8]} --input {missing[0]}=VALUE"
+            return f"needs {', '.join(missing)} to be typed: {remedy}"
+        return ""
 
     def inputs(self, record: Record) -> Inputs:
         """Return this party's inputs to a job. Raise InputError if its table no longer exists."""
@@ -419,11 +415,6 @@ class Runs:
                 return
             record = self._jobs.apply(record, Unlogged({"note": note}, {"waits": what}))
         self._jobs.tell(record, say=news)
-
-    def _not_now(self, record: Record, why: str) -> None:
-        """Note for our operator why a job must not run now."""
-        if record.note != why:
-            self._jobs.apply(record, Unlogged({"note": why}))
 
     def _refuse(self, record: Record, why: str) -> Record:
         return self._jobs.apply(record, Unlogged({"note": ""}), *decided("refused", BUDGET, why))
