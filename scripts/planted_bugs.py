@@ -47,7 +47,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
     ),
     (
         "parties/node/acts/runs.py",
-        ("tests/parties/node/test_rollback.py",),
+        ("tests/parties/node/starting/test_rollback.py",),
         [("why, refusal = self._parts.heads.rolled_back() or", 'why, refusal = "" or')],
     ),
     (
@@ -1306,7 +1306,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
-        "parties/node/accounts.py",
+        "parties/node/acts/accounts.py",
         ("tests/parties/node/test_peers.py",),
         [
             ("return share.fits(bits + of_peer) and whole", "return whole"),
@@ -1314,8 +1314,8 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
-        "parties/node/counting.py",
-        ("tests/parties/node/test_counting.py",),
+        "parties/node/exchanges/counting.py",
+        ("tests/parties/node/exchanges/test_counting.py",),
         [
             ("both = (fits, bool(theirs)) if", "both = (fits, fits) if"),
         ],
@@ -1496,8 +1496,8 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         [("if node.cancel(job.id, THE_SAME).begun:", "if not node.cancel(job.id, THE_SAME):")],
     ),
     (
-        "parties/node/sessions.py",
-        ("tests/parties/node/test_sessions.py",),
+        "parties/node/links/sessions.py",
+        ("tests/parties/node/links/test_sessions.py",),
         [("isinstance(error, InputError) and not isinstance(error, PastBitsError)", "isinstance(error, InputError)")],
     ),
     (
@@ -1560,8 +1560,8 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         [("bits=len(columns) * first.bit_length()", "bits=first.bit_length()")],
     ),
     (
-        "parties/node/accounts.py",
-        ("tests/parties/node/test_counting.py",),
+        "parties/node/acts/accounts.py",
+        ("tests/parties/node/exchanges/test_counting.py",),
         [
             ("self.bits_fit(record, bits, promised)", "self.bits_fit(record, bits, [])"),
             ("bits.at_least - sum(charge.bits for charge in record.bits))", "bits.at_least)"),
@@ -1569,7 +1569,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
     ),
     (
         "parties/node/acts/runs.py",
-        ("tests/parties/node/test_counting.py",),
+        ("tests/parties/node/exchanges/test_counting.py",),
         [
             ("max(reserved, self._accounts.promised(other))", "reserved"),
             ("max(reserved, self._accounts.promised(other))", "self._accounts.promised(other)"),
@@ -1599,13 +1599,13 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
-        "parties/node/accounts.py",
-        ("tests/parties/node/test_accounts.py",),
+        "parties/node/acts/accounts.py",
+        ("tests/parties/node/acts/test_accounts.py",),
         [("self._groups.get(table, frozenset({table}))", "frozenset({table})")],
     ),
     (
-        "parties/node/rollback.py",
-        ("tests/parties/node/test_rollback.py",),
+        "parties/node/starting/rollback.py",
+        ("tests/parties/node/starting/test_rollback.py",),
         [(" or table.same_rows_as in tables", "")],
     ),
     (  # what holds a peer to oblivious transfer

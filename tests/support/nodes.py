@@ -13,7 +13,7 @@ from typing import Any
 from parties.jobs.tree.result import named
 from parties.link.identity import create
 from parties.models.trees.tree import to_json
-from parties.node.readiness import ALIVE_SECONDS
+from parties.node.exchanges.readiness import ALIVE_SECONDS
 from parties.operator.client import NodeClient
 from parties.operator.interface import ENDED, JobView
 from parties.sources.cells import load

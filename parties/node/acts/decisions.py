@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 from parties.jobs.kind import asked
 from parties.node import proposal
+from parties.node.acts.gate import AskFirstError
 from parties.node.acts.parts import Parts
 from parties.node.acts.runs import Runs
-from parties.node.gate import AskFirstError
 from parties.node.log.job_events import Event, Unlogged, decided, proposed, sizes, withdrawn
 from parties.node.log.jobs import now
 from parties.node.log.statement import MAX_LINE, OPERATOR, PROPOSER, Statement

@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from parties.link.identity import fingerprint
-from parties.node import limits
+from parties.node.acts import limits
+from parties.node.acts.limits import ExcessError, Refusals, Tally
 from parties.node.acts.parts import Parts
 from parties.node.acts.runs import DIFFERENT
-from parties.node.limits import ExcessError, Refusals, Tally
 from parties.node.log.job_events import Event, Unlogged, both_signed, failed, heard, proposed, withdrawn
 from parties.node.log.statement import BY_NODE, Statement, takes_back
 from parties.node.log.store import Record, is_held

@@ -7,8 +7,9 @@ from datetime import datetime
 from typing import TypeAlias
 
 from parties.link import tls
-from parties.node.accounts import Accounts
-from parties.node.gate import Circumstances, Gate
+from parties.node.acts.accounts import Accounts
+from parties.node.acts.gate import Circumstances, Gate
+from parties.node.acts.typed_inputs import TypedInputs
 from parties.node.log.heads import Heads
 from parties.node.log.job_index import day_of_approval
 from parties.node.log.jobs import Jobs
@@ -19,7 +20,6 @@ from parties.node.offers import Offers
 from parties.node.peers import PeerIdentity
 from parties.node.proposal import Proposal
 from parties.node.records.kinds import Side
-from parties.node.typed_inputs import TypedInputs
 
 Question: TypeAlias = tuple[Proposal, PeerIdentity, Circumstances, Side]  # arguments of the gate
 

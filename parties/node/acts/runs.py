@@ -6,16 +6,16 @@ from collections import Counter
 from typing import Any, Literal
 
 from parties.jobs.inputs import Inputs
-from parties.node import commitment
 from parties.node.acts.parts import Parts, Question
 from parties.node.budget.account import BudgetError
-from parties.node.commitment import Commitments
-from parties.node.counting import BitsError
+from parties.node.exchanges import commitment
+from parties.node.exchanges.commitment import Commitments
+from parties.node.exchanges.counting import BitsError
+from parties.node.exchanges.openings import Leaving, Stored, Written
 from parties.node.log import outcome
 from parties.node.log.job_events import Unlogged, both_signed, decided, failed
 from parties.node.log.statement import BUDGET, OPERATOR, PROPOSER
 from parties.node.log.store import Record
-from parties.node.openings import Leaving, Stored, Written
 from parties.node.point.xacml import DecisionPointAnswer
 from parties.node.records import kinds
 from parties.tables.unfit import without_cells

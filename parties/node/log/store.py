@@ -17,8 +17,8 @@ from parties.jobs import kinds
 from parties.jobs.kind import Kind
 from parties.node.budget.account import Charge
 from parties.node.budget.bits import BitsCharge
+from parties.node.exchanges.openings import Leaving, Stored, Written
 from parties.node.log.statement import Statement
-from parties.node.openings import Leaving, Stored, Written
 from parties.node.proposal import Proposal
 from parties.node.records import Withdrawal
 from parties.node.records.kinds import Side

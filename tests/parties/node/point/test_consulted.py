@@ -16,9 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parties.link.identity import Identity
-from parties.node import executor
+from parties.node.acts.gate import Circumstances, Gate, Judgement
 from parties.node.acts.parts import PeerLink
-from parties.node.gate import Circumstances, Gate, Judgement
+from parties.node.links import executor
 from parties.node.log.statement import Statement
 from parties.node.log.store import Record
 from parties.node.offers import Offer, Offers
