@@ -54,7 +54,9 @@ schema = "schema.toml"
 
 
 # The command `smc`, of which no node pauses long before it dials again: a test waits for that each time one was away.
-DIALLING_SOON = "from parties import cli; from parties.node import control; control.LONGEST_PAUSE = 0.5; cli.main()"
+DIALLING_SOON = (
+    "from parties import cli; from parties.node.links import control; control.LONGEST_PAUSE = 0.5; cli.main()"
+)
 
 
 class NodeProcess:

@@ -139,13 +139,13 @@ class Decisions:
         if refusal := self._accounts.too_much(record):
             raise InputError(refusal)
         question = self._parts.asked(record)
-        decision = self._gate.allows_now(*question)
+        decision = self._gate.allows_now(question)
         if decision.is_past_consent:
             raise InputError(f"this cannot be approved: {decision.reason}")
         people = self._people(record)
         if self._lacks(people):
             return [self._approved(people[-1], len(people))], False
-        if objection := self._gate.objection(*question, word):
+        if objection := self._gate.objection(question, word):
             raise InputError(f"this cannot be approved: {objection}")
         by, reason = PROPOSER if record.proposed_by == "us" else OPERATOR, "" if word is None else said(word)
         return decided("approved", by, why.strip(), reason, acting.get()), True

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Literal, Self
+from typing import Literal, Self, TypeAlias
 
 from parties.base.text import listed
 from parties.jobs.kind import refusal
@@ -22,6 +22,7 @@ from parties.node.policy.decisions import Decision, decide
 from parties.node.policy.request import Request, request_for
 from parties.node.policy.rules import serves, unlimited
 from parties.node.proposal import Proposal
+from parties.node.records.kinds import Side
 from parties.node.settings import NodeFile
 from parties.tables.toml_text import toml_key
 from smc.errors import InputError
@@ -41,6 +42,9 @@ class Circumstances:
     tls: str | None = None  # version on the connection with the peer's node, if known
     key_exchange: str | None = None  # the group of its key exchange
     post_quantum: bool | None = None  # whether that group is post-quantum
+
+
+Question: TypeAlias = tuple[Proposal, PeerIdentity, Circumstances, Side]  # a job with all that its judge looks at
 
 
 @dataclass(frozen=True)
@@ -114,7 +118,7 @@ class Gate:
         """
         if (job.proposer == who.party) != (proposed_by == "us"):
             return _refused(BY_NODE, "this node does not know the job")  # the peer claims that we proposed it
-        question = request(job, who.party, proposed_by, self._file, who.acquaintance, around)
+        question = self._request((job, who, around, proposed_by))
         decision = self._decision(question)
         if proposed_by == "us":
             ours = self._of_ours(decision, self.misfit(job, who.party), around)
@@ -165,34 +169,15 @@ class Gate:
             reason += f"; it cannot run here: {misfit}{self.remedy(job, record.party)}"
         return (Unlogged({"reason": reason, "unasked": judgement.ask is not None}),)
 
-    def allows_now(
-        self, job: Proposal, who: PeerIdentity, around: Circumstances, proposed_by: Literal["us", "peer"]
-    ) -> Decision:
-        """Return the rules' present decision on a job that is about to be approved or run.
+    def allows_now(self, asked: Question) -> Decision:
+        """Return the rules' present decision on a job that is about to be approved or run."""
+        return self._decision(self._request(asked))
 
-        Args:
-            job: The job.
-            who: The link with the peer.
-            around: Circumstances of the job.
-            proposed_by: The proposer of the job.
-        """
-        return self._decision(request(job, who.party, proposed_by, self._file, who.acquaintance, around))
-
-    def objection(
-        self,
-        job: Proposal,
-        who: PeerIdentity,
-        around: Circumstances,
-        proposed_by: Literal["us", "peer"],
-        word: DecisionPointAnswer | None,
-    ) -> str:
+    def objection(self, asked: Question, word: DecisionPointAnswer | None) -> str:
         """Return the decision point's objection to a job that rules or operator allow; empty if it permits the job.
 
         Args:
-            job: The job.
-            who: The link with the peer.
-            around: Circumstances of the job.
-            proposed_by: The proposer of the job.
+            asked: The job.
             word: Answer of the decision point, if it was asked.
 
         Raises:
@@ -200,10 +185,14 @@ class Gate:
         """
         if self._point is None:
             return ""
-        question = request(job, who.party, proposed_by, self._file, who.acquaintance, around)
+        question = self._request(asked)
         if word is None or word.about != xacml.about(question):
             raise AskFirstError(question)
         return "" if word.permits else said(word)
+
+    def _request(self, asked: Question) -> Request:
+        job, who, around, proposed_by = asked
+        return request(job, who.party, proposed_by, self._file, who.acquaintance, around)
 
     def misfit(self, job: Proposal, party: int) -> str | None:
         """Return the reason why the job is impossible here under any rules; None if it is possible.

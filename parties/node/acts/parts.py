@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TypeAlias
 
 from parties.link import tls
 from parties.node.acts.accounts import Accounts
-from parties.node.acts.gate import Circumstances, Gate
+from parties.node.acts.gate import Circumstances, Gate, Question
 from parties.node.acts.typed_inputs import TypedInputs
 from parties.node.log.heads import Heads
 from parties.node.log.job_index import day_of_approval
@@ -17,11 +16,6 @@ from parties.node.log.pins import Pins
 from parties.node.log.spendings import Spendings
 from parties.node.log.store import Record
 from parties.node.offers import Offers
-from parties.node.peers import PeerIdentity
-from parties.node.proposal import Proposal
-from parties.node.records.kinds import Side
-
-Question: TypeAlias = tuple[Proposal, PeerIdentity, Circumstances, Side]  # arguments of the gate
 
 
 @dataclass(frozen=True)

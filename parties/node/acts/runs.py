@@ -6,7 +6,8 @@ from collections import Counter
 from typing import Any, Literal
 
 from parties.jobs.inputs import Inputs
-from parties.node.acts.parts import Parts, Question
+from parties.node.acts.gate import Question
+from parties.node.acts.parts import Parts
 from parties.node.budget.account import BudgetError
 from parties.node.exchanges import commitment
 from parties.node.exchanges.commitment import Commitments
@@ -79,7 +80,7 @@ class Runs:
                 why = why and f"another job under way may need the remaining budget: {why}"
             if refusal:
                 record = self._refuse(record, refusal)
-            elif why := why or self._gate.objection(*asked, word):
+            elif why := why or self._gate.objection(asked, word):
                 if record.note != why:
                     self._jobs.apply(record, Unlogged({"note": why}))
                 return None
@@ -92,7 +93,7 @@ class Runs:
 
     def _not_allowed(self, record: Record, asked: Question) -> str:
         """Return why our rules or a missing input keep a job from running now; empty if nothing does."""
-        decision, by_rule = self._gate.allows_now(*asked), record.ours.by not in (OPERATOR, PROPOSER)
+        decision, by_rule = self._gate.allows_now(asked), record.ours.by not in (OPERATOR, PROPOSER)
         if decision.is_past_consent or (by_rule and decision.effect != "permit"):
             return decision.reason
         if missing := self.missing(record):
@@ -293,8 +294,15 @@ class Runs:
         """Record that the job no longer waits for our table."""
         self._waits(identifier, "", "")
 
-    def failed(self, identifier: str, error: BaseException, public: str, by_rows: bool = False) -> None:
-        """End a job that cannot go on.
+    def failed(
+        self,
+        identifier: str,
+        error: BaseException,
+        public: str,
+        by_rows: bool = False,
+        tried: tuple[bool, Cost] | None = None,
+    ) -> None:
+        """End a job that cannot go on. After an error of unknown origin it goes on while it has tries left.
 
         Args:
             identifier: The job.
@@ -302,41 +310,19 @@ class Runs:
             public: The reason for the peer.
             by_rows: Whether our own rows may be the cause. The peer then learns something about them, so the job is
                 charged.
+            tried: After an error of unknown origin: whether the session has begun, and already counts as a try; and its
+                cost.
         """
+        begun, total = tried or (False, Cost())
         with self._log.writing():
             record = self._jobs.get(identifier)
             if self._jobs.has_ended(record):
                 return
-            record = self._jobs.apply(record, Unlogged({"note": without_cells(error)}))
-            if by_rows:
-                record = self._charge(record)
-            record = self._jobs.apply(record, *failed(record, public, error))
-        self._jobs.tell(record)
-
-    def crashed(
-        self, identifier: str, error: BaseException, public: str, begun: bool, total: Cost, by_rows: bool
-    ) -> None:
-        """Record that a session ended by an error of unknown origin: the job goes on while it has tries left.
-
-        Args:
-            identifier: The job.
-            error: The error, for our operator.
-            public: The reason for the peer, if the job fails.
-            begun: Whether the session has begun, and already counts as a try.
-            total: Cost of the session.
-            by_rows: Whether our own rows may be the cause. The peer then learns something about them, so the job is
-                charged.
-        """
-        with self._log.writing():
-            record = self._jobs.get(identifier)
-            if self._jobs.has_ended(record):
-                return
-            tries = record.tries + (not begun)
-            is_over = tries >= self._offers.tries(record.table) and record.ours.end != "computed"
+            tries = record.tries + (tried is not None and not begun)
+            is_over = tried is None or (tries >= self._offers.tries(record.table) and record.ours.end != "computed")
             current = outcome.traffic(total) if begun else record.current
-            record = self._jobs.apply(
-                record, Unlogged({"note": without_cells(error), "current": current, "tries": tries})
-            )
+            noted = {"note": without_cells(error), "current": current, "tries": tries}
+            record = self._jobs.apply(record, Unlogged(noted))
             if by_rows:
                 record = self._charge(record)
             if is_over:

@@ -396,7 +396,7 @@ class Sessions:
                 is_ours = isinstance(error, MachineError)
                 public = "an error in its own input" if is_ours else "internal error"
                 by_rows = session.linked and not is_ours
-                self._runs.crashed(identifier, error, public, session.begun, session.cost, by_rows)
+                self._runs.failed(identifier, error, public, by_rows, (session.begun, session.cost))
         if session.begun:
             self._events.session_ended(time.monotonic() - session.started, session.cost)
 

@@ -250,7 +250,7 @@ def test_what_may_be_anybodys_fault_is_tried_again_and_its_stack_is_in_the_log(
         lines = [json.loads(line) for line in nodes.logs[1].getvalue().splitlines()]
         stacks = [line["stack"] for line in lines if line["event"] == "session failed"]
         assert len(stacks) == 2
-        assert all(stack.startswith("node/test_sessions.py:") and " run < " in stack for stack in stacks)
+        assert all(stack.startswith("links/test_sessions.py:") and " run < " in stack for stack in stacks)
         left[0] = 100
         failing = agreed(pair)
         nodes.bob.wake()
@@ -272,9 +272,8 @@ def test_what_a_machine_lacks_is_nothing_of_its_rows_and_costs_nothing(
     monkeypatch.setattr(sessions, "SHORTEST_PAUSE", 0.01)
     with running(tmp_path, parties, identities) as (pair, nodes):
         job, by_rows, ledger = agreed(pair), list[bool](), pair.parties[1].ledger
-        failed, crashed = ledger.runs.failed, ledger.runs.crashed
-        monkeypatch.setattr(ledger.runs, "failed", lambda *told: (by_rows.append(told[-1]), failed(*told)))
-        monkeypatch.setattr(ledger.runs, "crashed", lambda *told: (by_rows.append(told[-1]), crashed(*told)))
+        failed = ledger.runs.failed
+        monkeypatch.setattr(ledger.runs, "failed", lambda *told: (by_rows.append(told[3]), failed(*told)))
         nodes.bob.start()
         eventually(lambda: pair.parties[1].state(job) == "failed")
         assert set(by_rows) == {charged}
