@@ -1476,6 +1476,14 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
+        "parties/node/log/statement.py",
+        ("tests/parties/node/log/test_statement.py",),
+        [
+            ("if len(made) == len(statements) and all(", "if all("),
+            ("if len(made) < len(statements) or any(", "if any("),
+        ],
+    ),
+    (
         "parties/node/log/store.py",
         ("tests/parties/node/test_four_eyes.py",),
         [("return not is_held(record) and (record.ours.unheard", "return (record.ours.unheard")],
