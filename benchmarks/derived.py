@@ -24,14 +24,15 @@ from parties.bench import machine
 from parties.bench.json_rows import json_rows
 from parties.jobs import kinds
 from parties.link import identity
-from parties.node import records, views
+from parties.node import records
+from parties.node.acts.gate import Gate
 from parties.node.acts.ledger import Ledger
-from parties.node.gate import Gate
+from parties.node.acts.typed_inputs import TypedInputs
+from parties.node.desk import views
+from parties.node.desk.operator_service import OperatorService
 from parties.node.offers import Offer, Offers
-from parties.node.operator_service import OperatorService
 from parties.node.peers import PeerIdentity, Peers
 from parties.node.settings import NodeFile
-from parties.node.typed_inputs import TypedInputs
 from parties.operator.interface import OPEN
 from parties.sources.settings import TableSettings
 from parties.tables.schema import Schema

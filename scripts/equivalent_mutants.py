@@ -25,14 +25,14 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
             "the number answered at once is a matter of patience",
         ),
     ),
-    "parties/node/own_rows.py": (
+    "parties/node/desk/own_rows.py": (
         (
             "SECONDS = 3.0 # that an operator waits for it at first",
             "SECONDS = (3.0 + 1) # that an operator waits for it at first",
             "a second more or less is a matter of patience",
         ),
     ),
-    "parties/node/pauses.py": (
+    "parties/node/links/pauses.py": (
         (
             "return time.monotonic() < self._pauses.get(identifier, (0.0, 0.0))[0]",
             "return time.monotonic() < self._pauses.get(identifier, (0.0, (0.0 + 1)))[0]",
@@ -72,7 +72,7 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
             "this decides how often jobs kept long enough are sought; days decide which these are",
         ),
     ),
-    "parties/node/sessions.py": (
+    "parties/node/links/sessions.py": (
         (
             "self._idle.wait_for(lambda: not self._running, timeout=5)",
             "self._idle.wait_for(lambda: not self._running, timeout=(5 + 1))",
@@ -86,7 +86,7 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
             "the number handed on at once is a matter of memory: all are handed on, in their order",
         ),
     ),
-    "parties/node/validity.py": (
+    "parties/node/links/validity.py": (
         (
             'before, at = warned.get(name, ("", 0.0))',
             'before, at = warned.get(name, ("", (0.0 + 1)))',

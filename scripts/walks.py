@@ -143,7 +143,7 @@ def sends(step: str) -> Callable[[FrameType], bool]:
 
 def is_heard(frame: FrameType) -> bool:
     """Return whether a signature is kept because the peer's has come: the other party has kept both when it signed."""
-    return frame.f_back is not None and frame.f_back.f_code.co_name == "_hear_more"
+    return frame.f_back is not None and frame.f_back.f_code.co_name == "_heard"
 
 
 WALKS = (
@@ -183,24 +183,24 @@ WALKS = (
         "A proposal",
         "`NodeClient.submit`; both signatures are in both logs",
         43,
-        (Hop("parties/operator/client.py", "_call.request"), Hop("parties/node/control.py", "Control._converse")),
+        (Hop("parties/operator/client.py", "_call.request"), Hop("parties/node/links/control.py", "Control._converse")),
         (
             Point("parties/operator/client.py", "_call.request", "a job file", calls("submit")),
             Point("parties/operator/client.py", "NodeClient._ask", "a request"),
             Point("parties/web/api.py", "_endpoint.handle", "handed to a thread"),
             Point("parties/node/proposal.py", "propose", "a job in public terms"),
             Point("parties/node/log/jobs.py", "Jobs.apply", "in our log"),
-            Point("parties/node/control.py", "Control.say", "handed to the thread that speaks to the peer"),
+            Point("parties/node/links/control.py", "Control.say", "handed to the thread that speaks to the peer"),
             Point("parties/node/acts/hearing.py", "Hearing.statement", "a statement"),
             Point("smc/session.py", "Session.send", "sent", sends("statement")),
             Point("parties/node/log/jobs.py", "Jobs.apply", "in the peer's log"),
             Point("parties/operator/client.py", "_call.request", "the peer's operator consents", calls("approve")),
             Point("parties/node/log/jobs.py", "Jobs.apply", "consent, in the peer's log"),
             Point("parties/node/acts/runs.py", "Runs.begin", "a session"),
-            Point("parties/node/executor.py", "Worker.__init__", "an order to a worker"),
-            Point("parties/node/executor.py", "run", "run by a worker"),
+            Point("parties/node/links/executor.py", "Worker.__init__", "an order to a worker"),
+            Point("parties/node/links/executor.py", "run", "run by a worker"),
             Point("parties/node/log/node_log.py", "NodeLog.sign", "a result that is signed"),
-            Point("parties/node/control.py", "Control.say", "handed to the thread that speaks to the peer"),
+            Point("parties/node/links/control.py", "Control.say", "handed to the thread that speaks to the peer"),
             Point("parties/node/log/job_events.py", "both_signed", "both signatures, in a log", is_heard),
         ),
         proposed,

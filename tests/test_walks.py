@@ -58,7 +58,7 @@ def test_no_walk_is_longer_than_before_and_none_comes_back_to_a_room(written: st
     [
         pytest.param("Engine.both\n", "Engine.boths\n", id="a wrong hop"),
         pytest.param("Decisions.propose, ", "Decisions.repeat, ", id="another function that is there"),
-        pytest.param("Hearing.hear, Hearing._heard", "Hearing._heard, Hearing.hear", id="out of order"),
+        pytest.param("Hearing.hear, Hearing._meet", "Hearing._meet, Hearing.hear", id="out of order"),
         pytest.param("**A count**, 1", "**A count**, 2", id="miscounted"),
         pytest.param("protocols/id3.py   ", "protocols/tree.py  ", id="another file"),
         pytest.param("  = category numbers", "", id="a point left out"),

@@ -384,7 +384,8 @@ def accept_rollback_command(
     charged. Use --lost, --lost-delta and --lost-bits to charge less. Before you accept, revoke again the certificates
     whose revocation your log has lost. The node may be running.
     """
-    from parties.node import peers, rollback
+    from parties.node import peers
+    from parties.node.starting import rollback
 
     with records.writing() as (log, file):
         open_ones = [fields for fields in log.rollbacks() if peer in (None, fields["peer"])]

@@ -189,8 +189,8 @@ def _clock(file: NodeFile) -> Finding:
 def _state(file: NodeFile) -> Finding:
     """Open the node's state as a start would, but read-only."""
     from parties.commands.log_writing import accounts_of
-    from parties.node import upgrade
     from parties.node.records.database import STATE
+    from parties.node.starting import upgrade
 
     try:
         if (number := upgrade.opened(file)) == STATE:  # a start first upgrades an older state

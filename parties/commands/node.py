@@ -38,8 +38,8 @@ def node(
     from parties.base.bounds import raise_descriptors
     from parties.commands.serving import Page
     from parties.node import settings
-    from parties.node.beginning import passing_troubles
     from parties.node.service import Node
+    from parties.node.starting.beginning import passing_troubles
 
     path = required_party_file(config_file, ", or write one with smc init")
     file = settings.load(path)
@@ -75,7 +75,7 @@ def node(
 
 def _tell_upgrade(file: NodeFile, as_json: bool) -> None:
     """Print the findings of a start of this release; raise InputError with the obstacle, if there is one."""
-    from parties.node import upgrade
+    from parties.node.starting import upgrade
 
     with console.progress("reading the state"):
         found_state = upgrade.check(file)

@@ -105,7 +105,8 @@ def _request(
     link: Mapping[str, Any],
 ) -> Request:
     """Return the request that the node would make for this job."""
-    from parties.node import gate, peers, proposal
+    from parties.node import peers, proposal
+    from parties.node.acts import gate
     from parties.node.offers import Offers
 
     job = proposal.read_job(fields)

@@ -14,17 +14,18 @@ from parties.link.identity import fingerprint
 from parties.link.listening import Port
 from parties.link.options import KEEPALIVE_SECONDS
 from parties.link.settings import MIB
+from parties.node.acts.gate import Gate
 from parties.node.acts.ledger import Ledger
-from parties.node.beginning import claim, refuse_changed_records, try_tables
+from parties.node.acts.typed_inputs import TypedInputs
 from parties.node.budget import same_rows
-from parties.node.contacts import REVOKED, Contacts
+from parties.node.desk.operator_service import OperatorService, recorded
 from parties.node.events import Events, LogLevel
-from parties.node.gate import Gate
 from parties.node.health import Health
+from parties.node.links.contacts import REVOKED, Contacts
+from parties.node.links.validity import Watch, warning
 from parties.node.log.node_log import ClosedError
 from parties.node.log.store import lacks_signature
 from parties.node.offers import Offers
-from parties.node.operator_service import OperatorService, recorded
 from parties.node.peers import Peers, reached
 from parties.node.point.asking import Asking
 from parties.node.point.decision_point import DecisionPoint
@@ -34,8 +35,7 @@ from parties.node.records.database import STATE
 from parties.node.records.sealed import errors
 from parties.node.settings import DAY_SECONDS, NodeFile
 from parties.node.shipping.shipper import Shipper
-from parties.node.typed_inputs import TypedInputs
-from parties.node.validity import Watch, warning
+from parties.node.starting.beginning import claim, refuse_changed_records, try_tables
 from parties.operator.interface import ENDED, Operator, State
 from smc import __version__
 from smc.errors import InputError

@@ -11,17 +11,15 @@ import json
 import logging
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeAlias, get_args
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 from parties.operator.interface import LONGEST_WAIT, NotRecordedError, Operator, State
 from parties.operator.people import UNNAMED, NotAllowedError, Person, as_person
@@ -75,36 +73,28 @@ def routes(
     ]
     api = Starlette(
         routes=[
-            Route(path, _endpoint(lambda: as_person(operator, who()), call, arguments, status), methods=[method])
+            Route(path, _endpoint(lambda: as_person(operator, who()), call, arguments, status, key), methods=[method])
             for method, path, status, call, arguments in calls
         ],
-        middleware=[Middleware(_Guard, key=key)],
-        exception_handlers={HTTPException: _refused},
+        exception_handlers={HTTPException: partial(_refused, key)},
     )
     return [Mount("/api", app=api)]
 
 
-class _Guard:
-    """Admits requests with the key, whatever their path."""
-
-    def __init__(self, app: ASGIApp, key: str) -> None:
-        self._app = app
-        self._expected = f"Bearer {key}".encode()
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers = Headers(scope=scope)
-        app = self._app
-        if not LOOPBACK.fullmatch(headers.get("host", "")):
-            app = _error(403, "the API is for this machine: call it as localhost, 127.0.0.1 or [::1]")
-        elif not hmac.compare_digest(headers.get("authorization", "").encode("latin-1"), self._expected):
-            app = _error(401, "the key is missing or wrong: it is in api.json in the node's state directory")
-        await app(scope, receive, send)
+def _stranger(request: Request, key: str) -> Response | None:
+    """Return the answer to a request from elsewhere or without the key, whatever its path; None for any other."""
+    if not LOOPBACK.fullmatch(request.headers.get("host", "")):
+        return _error(403, "the API is for this machine: call it as localhost, 127.0.0.1 or [::1]")
+    given = request.headers.get("authorization", "").encode("latin-1")
+    if not hmac.compare_digest(given, f"Bearer {key}".encode()):
+        return _error(401, "the key is missing or wrong: it is in api.json in the node's state directory")
+    return None
 
 
 def _endpoint(
-    operator: Callable[[], Operator], call: Call, arguments: Sequence[Argument], status: int
+    operator: Callable[[], Operator], call: Call, arguments: Sequence[Argument], status: int, key: str
 ) -> Callable[[Request], Any]:
-    """Return a handler that makes the (blocking) call in a thread and answers with its outcome."""
+    """Return a handler that makes the (blocking) call in a thread and answers a caller with the key by its outcome."""
 
     def answer(request: Request, body: bytes) -> Response:
         try:
@@ -122,6 +112,8 @@ def _endpoint(
             return _error(500, "internal error")
 
     async def handle(request: Request) -> Response:
+        if (refusal := _stranger(request, key)) is not None:
+            return refusal
         body = await _body(request)
         return await run_in_threadpool(answer, request, body)
 
@@ -232,10 +224,12 @@ def _id(request: Request, _: Fields) -> str:
     return identifier
 
 
-def _refused(_: Request, error: Exception) -> Response:
+def _refused(key: str, request: Request, error: Exception) -> Response:
     """Return the answer to an unknown path or method, or to a request that is too long."""
     assert isinstance(error, HTTPException)
-    return _error(error.status_code, "there is no such path" if error.status_code == 404 else error.detail)
+    return _stranger(request, key) or _error(
+        error.status_code, "there is no such path" if error.status_code == 404 else error.detail
+    )
 
 
 def _error(status: int, line: str) -> Response:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from parties.link.identity import load_certificate
-from parties.node.published import is_registered_by
+from parties.node.desk.published import is_registered_by
 from parties.operator.budget import Registered
 from parties.tables import example
 from tests.support.coins import PLACE, noted

@@ -82,7 +82,7 @@ def test_the_tests_are_those_of_the_folder_that_mirrors_the_package() -> None:
     near = mirror_of("parties/node")
     assert "tests/parties/node/acts/test_ledger.py" in near
     assert "tests/parties/node/test_node_process.py" not in near, "it is slow, and of no module"
-    assert {"tests/parties/node/test_accounts.py", "tests/parties/node/point/test_consulted.py"} <= set(near)
+    assert {"tests/parties/node/test_peers.py", "tests/parties/node/point/test_consulted.py"} <= set(near)
     assert "tests/parties/node/records/test_chain.py" not in near
 
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from parties.jobs.kind import digest
-from parties.node.executor import Event, Finished, Leaving, Order, Reached, Written
-from parties.node.openings import Stored
+from parties.node.exchanges.openings import Stored
+from parties.node.links.executor import Event, Finished, Leaving, Order, Reached, Written
 from smc.channel import Channel, MemoryChannel
 from tests.support.workers import Heard, Noted, Trouble, peace, worked
 

@@ -15,7 +15,7 @@ from parties.link.identity import load_identity, read_certificate
 from parties.link.opening import Link, open_link
 from parties.link.options import LinkOptions
 from parties.link.transport import tls_name
-from parties.node import control
+from parties.node.links import control
 from parties.node.log import heads
 from parties.node.log.statement import Statement
 from parties.node.proposal import Proposal

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parties.node.openings import WrittenFirst
+from parties.node.exchanges.openings import WrittenFirst
 from smc.channel import Buffer, Channel, MemoryChannel
 from smc.errors import LinkError
 from smc.primitives.bits import unpack

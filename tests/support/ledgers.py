@@ -12,18 +12,18 @@ from typing import Any, cast
 from parties.jobs.kinds.id3 import Id3
 from parties.jobs.tree.settings import Id3Settings
 from parties.link.identity import Identity
+from parties.node.acts.gate import Gate
 from parties.node.acts.ledger import Ledger
-from parties.node.gate import Gate
+from parties.node.acts.typed_inputs import TypedInputs
+from parties.node.exchanges.openings import Leaving, Written
 from parties.node.log.store import Record
 from parties.node.offers import Offer, Offers
-from parties.node.openings import Leaving, Written
 from parties.node.peers import PeerIdentity, Peers
 from parties.node.point.decision_point import DecisionPoint
 from parties.node.policy.rules import Rule
 from parties.node.records import connect
 from parties.node.records.database import STATE
 from parties.node.settings import LimitSettings, NodeFile, NodeSettings
-from parties.node.typed_inputs import TypedInputs
 from parties.sources.settings import BudgetSettings, TableSettings
 from parties.tables.schema import Schema
 from protocols.tree import Leaf, Open, Split, Tree

@@ -13,7 +13,7 @@ from typing import Any
 from parties.jobs.tree.result import named
 from parties.link.identity import create
 from parties.models.trees.tree import to_json
-from parties.node.readiness import ALIVE_SECONDS
+from parties.node.exchanges.readiness import ALIVE_SECONDS
 from parties.operator.client import NodeClient
 from parties.operator.interface import ENDED, JobView
 from parties.sources.cells import load
@@ -54,7 +54,9 @@ schema = "schema.toml"
 
 
 # The command `smc`, of which no node pauses long before it dials again: a test waits for that each time one was away.
-DIALLING_SOON = "from parties import cli; from parties.node import control; control.LONGEST_PAUSE = 0.5; cli.main()"
+DIALLING_SOON = (
+    "from parties import cli; from parties.node.links import control; control.LONGEST_PAUSE = 0.5; cli.main()"
+)
 
 
 class NodeProcess:

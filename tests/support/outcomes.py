@@ -9,10 +9,10 @@ from typing import Any, cast
 from parties.jobs.inputs import Inputs
 from parties.link.identity import Identity
 from parties.link.opening import Link
-from parties.node.executor import Event, Met, Order, run
-from parties.node.openings import Leaving
+from parties.node.exchanges.openings import Leaving
+from parties.node.exchanges.readiness import STEP, STILL
+from parties.node.links.executor import Event, Met, Order, run
 from parties.node.proposal import Proposal, propose, read_job
-from parties.node.readiness import STEP, STILL
 from parties.sources.settings import TableSettings
 from parties.tables.schema import Schema
 from smc.channel import Buffer, Channel

@@ -7,7 +7,7 @@ from typing import cast
 
 import pytest
 
-from parties.node.operator_service import OperatorService
+from parties.node.desk.operator_service import OperatorService
 from parties.operator import accounts
 from parties.operator.accounts import Account, Accounts, protected
 from parties.operator.interface import Role

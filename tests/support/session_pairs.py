@@ -11,9 +11,9 @@ from typing import Any
 from parties.base.address import Address
 from parties.link.identity import Identity
 from parties.link.listening import Port
-from parties.node import executor, sessions
 from parties.node.events import Events
-from parties.node.sessions import Sessions
+from parties.node.links import executor, sessions
+from parties.node.links.sessions import Sessions
 from tests.support.ledgers import TASK, Pair, paired
 
 

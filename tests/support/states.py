@@ -1,6 +1,6 @@
 """State directories as a release leaves them, for the tests of upgrades.
 
-    python -m tests.support.states tests/parties/node/states
+    python -m tests.support.states tests/parties/node/starting/states
 
 writes what the present code keeps, as SQL text under its number, with the certificate that the log is signed by. Made
 once a number: by the last commit that keeps it.

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from parties.link.opening import Link
-from parties.node.executor import Event, Order, Reached, Worker
+from parties.node.links.executor import Event, Order, Reached, Worker
 from smc.channel import Buffer, Channel, MemoryChannel, memory_pair
 from smc.errors import LinkError
 from smc.link_shape import LinkShape

@@ -1,1 +1,1 @@
-"""Decisions about which events happen to jobs: by the operator, by the peer's statements, and by sessions."""
+"""Decisions about which events happen to jobs, with the policy, limits and budgets on which they rest."""

@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 from parties.jobs.kind import asked
 from parties.node import proposal
+from parties.node.acts.gate import AskFirstError
 from parties.node.acts.parts import Parts
 from parties.node.acts.runs import Runs
-from parties.node.gate import AskFirstError, asking
 from parties.node.log.job_events import Event, Unlogged, decided, proposed, sizes, withdrawn
 from parties.node.log.jobs import now
 from parties.node.log.statement import MAX_LINE, OPERATOR, PROPOSER, Statement
@@ -31,19 +31,19 @@ class Decisions:
         self._parts, self._jobs, self._log, self._accounts = parts, parts.jobs, parts.jobs.log, parts.accounts
         self._gate, self._offers, self._inputs, self._runs = parts.gate, parts.offers, parts.inputs, runs
 
-    def propose(self, fields: dict[str, Any]) -> Record:
+    def propose(self, job: dict[str, Any]) -> Record:
         """Propose a job of ours. Raise InputError if it is wrong, or if one of our rules denies it."""
-        job, who, draft = self._drafted(fields)
-        self._check_typed(draft, job.typed)
-        return self._proposed(draft, who, job.typed)
+        file, who, draft = self._drafted(job)
+        self._check_typed(draft, file.typed)
+        return self._proposed(draft, who, file.typed)
 
-    def repeat(self, beginning: str) -> Record:
+    def repeat(self, identifier: str) -> Record:
         """Propose the same job anew as one of ours: the same specification, tables and purpose.
 
         Raise InputError as `propose` does, and if the job requires typed inputs.
         """
-        record = self._jobs.find(beginning)
-        terms, who = record.ours.proposal, self._jobs.who(record)
+        record = self._jobs.find(identifier)
+        terms, who = record.proposal, self._jobs.who(record)
         if asked(terms.task):
             raise InputError(f"job {record.id[:8]} needs a typed input; propose it with smc submit")
         if misfit := self._gate.misfit(terms, record.party):
@@ -51,29 +51,27 @@ class Decisions:
         copy = proposal.repeated(terms, record.party)
         return self._proposed(Record(proposed_by="us", peer=who.peer_name, ours=Statement(proposal=copy)), who, {})
 
-    @asking
-    def _proposed(
-        self, draft: Record, who: PeerIdentity, typed: Mapping[str, Any], word: DecisionPointAnswer | None = None
-    ) -> Record:
-        terms = draft.ours.proposal
-        with self._log.writing():
-            judgement = self._gate.judge(terms, who, "us", self._parts.around(draft), word)
-            if judgement.ask is not None and (word is None or word.decision is not None):
-                raise AskFirstError(judgement.ask)
-            if judgement.verdict != "approved":
-                raise InputError(f"this cannot be proposed: {judgement.reason}")
-            people, person = self._people(draft), acting.get()
-            begun = proposed(draft, who, self._parts.address(draft.peer), person)
-            reason = "" if word is None else said(word)
-            consent = () if self._lacks(people) else decided("approved", judgement.by, reason=reason, person=person)
-            record = self._jobs.apply(draft, begun, *consent)
-            self._inputs.put(terms.id, typed)
+    def _proposed(self, draft: Record, who: PeerIdentity, typed: Mapping[str, Any]) -> Record:
+        for attempt in self._gate.attempts():
+            with attempt, self._log.writing():
+                word = attempt.word
+                judgement = self._gate.judge(draft.proposal, who, "us", self._parts.around(draft), word)
+                if judgement.ask is not None and (word is None or word.decision is not None):
+                    raise AskFirstError(judgement.ask)
+                if judgement.verdict != "approved":
+                    raise InputError(f"this cannot be proposed: {judgement.reason}")
+                people, person = self._people(draft), acting.get()
+                begun = proposed(draft, who, self._parts.address(draft.peer), person)
+                reason = "" if word is None else said(word)
+                consent = () if self._lacks(people) else decided("approved", judgement.by, reason=reason, person=person)
+                record = self._jobs.apply(draft, begun, *consent)
+                self._inputs.put(record.id, typed)
         return self._jobs.tell(record)
 
     def simulate(self, fields: dict[str, Any]) -> Simulation:
         """Return the effect of a job of ours on our table's budget; change nothing. Raise InputError if it is wrong."""
         _, who, draft = self._drafted(fields)
-        judgement = self._gate.judge(draft.ours.proposal, who, "us", self._parts.around(draft))
+        judgement = self._gate.judge(draft.proposal, who, "us", self._parts.around(draft))
         return self._accounts.simulated(draft, judgement.reason if judgement.verdict == "refused" else "")
 
     def _drafted(self, fields: dict[str, Any]) -> tuple[JobFile, PeerIdentity, Record]:
@@ -85,14 +83,12 @@ class Decisions:
         terms = proposal.propose(job, self._offers.inputs(who.party, job.table or ""))
         return job, who, Record(proposed_by="us", peer=who.peer_name, ours=Statement(proposal=terms))
 
-    @asking
     def decide(
         self,
-        beginning: str,
+        identifier: str,
         verdict: Literal["approved", "refused"],
         why: str = "",
         typed: Mapping[str, Any] | None = None,
-        word: DecisionPointAnswer | None = None,
     ) -> Record:
         """Record the operator's verdict on a waiting job, with the inputs that the job asks the operator to type.
 
@@ -100,58 +96,65 @@ class Decisions:
         decision point, if there is one, must permit what becomes our consent.
 
         Args:
-            beginning: Beginning of the job's identifier.
+            identifier: Beginning of the job's identifier.
             verdict: The verdict.
             why: Reason for the peer.
             typed: The typed inputs, by name.
-            word: Answer of the decision point, if it was asked.
 
         Raises:
             InputError: The verdict is impossible, or the decision point objects; the job goes on waiting.
         """
-        with self._log.writing():
-            record, say = self._decided(self._jobs.find(beginning), verdict, why, typed or {}, word)
+        for attempt in self._gate.attempts():
+            with attempt, self._log.writing():
+                record, typed, say = self._jobs.find(identifier), typed or {}, True
+                if typed and not (verdict == "approved" and self._needs(record)):
+                    raise InputError(f"job {record.id[:8]} needs no typed input; remove it")
+                if verdict == "refused":
+                    events = self._refusal(record, why)
+                else:
+                    events, say = self._approval(record, why, typed, attempt.word)
+                    self._inputs.put(record.id, typed)
+                record = self._jobs.apply(record, *events)
         return self._jobs.tell(record, say)
 
-    def _decided(
-        self,
-        record: Record,
-        verdict: Literal["approved", "refused"],
-        why: str,
-        typed: Mapping[str, Any],
-        word: DecisionPointAnswer | None,
-    ) -> tuple[Record, bool]:
-        """Return the job after the verdict, and whether the peer must be told."""
-        if verdict == "approved" and self._needs(record):
+    def _refusal(self, record: Record, why: str) -> Sequence[Event]:
+        """Return the events by which the operator refuses a waiting job."""
+        self._check_waits(record)
+        misfit = self._gate.misfit(record.proposal, record.party)
+        why = why.strip() or misfit or "the operator gave no reason"
+        return decided("refused", OPERATOR, why, person=acting.get())
+
+    def _approval(
+        self, record: Record, why: str, typed: Mapping[str, Any], word: DecisionPointAnswer | None
+    ) -> tuple[Sequence[Event], bool]:
+        """Return the events by which the operator approves a job or types its inputs, and whether the peer is told."""
+        if self._needs(record):
             self._check_typed(record, typed)
             if record.ours.verdict == "approved":
-                return self._typed_again(record, typed), True
-        elif typed:
-            raise InputError(f"job {record.id[:8]} needs no typed input; remove it")
-        if self._jobs.state(record) != "waiting" or record.ours.verdict != "waiting":
-            raise InputError(f"job {record.id[:8]} does not wait for our consent: it is {self._described(record)}")
-        misfit = self._gate.misfit(record.ours.proposal, record.party) or ""
-        if verdict == "approved" and misfit:
-            misfit += self._gate.remedy(record.ours.proposal, record.party)
+                return self._typed_again(record), True
+        self._check_waits(record)
+        if misfit := self._gate.misfit(record.proposal, record.party):
+            misfit += self._gate.remedy(record.proposal, record.party)
             raise InputError(f"this cannot run here: {misfit}; smc refuse {record.id[:8]} informs {record.peer}")
-        if verdict == "approved" and (refusal := self._accounts.too_much(record)):
+        if refusal := self._accounts.too_much(record):
             raise InputError(refusal)
         question = self._parts.asked(record)
-        decision = self._gate.allows_now(*question)
-        if verdict == "approved" and decision.is_past_consent:
+        decision = self._gate.allows_now(question)
+        if decision.is_past_consent:
             raise InputError(f"this cannot be approved: {decision.reason}")
-        people = self._people(record if verdict == "approved" else None)
-        last = verdict == "approved" and not self._lacks(people)
-        if last and (objection := self._gate.objection(*question, word)):
+        people = self._people(record)
+        if self._lacks(people):
+            return [self._approved(people[-1], len(people))], False
+        if objection := self._gate.objection(question, word):
             raise InputError(f"this cannot be approved: {objection}")
-        if verdict == "approved":
-            self._inputs.put(record.id, typed)
-            if not last:
-                return self._jobs.apply(record, self._approved(people[-1], len(people))), False
-        why = why.strip() or (misfit or "the operator gave no reason" if verdict == "refused" else "")
-        by = PROPOSER if (verdict, record.proposed_by) == ("approved", "us") else OPERATOR
-        reason = said(word) if word is not None and last else ""
-        return self._jobs.apply(record, *decided(verdict, by, why, reason, acting.get())), True
+        by, reason = PROPOSER if record.proposed_by == "us" else OPERATOR, "" if word is None else said(word)
+        return decided("approved", by, why.strip(), reason, acting.get()), True
+
+    def _check_waits(self, record: Record) -> None:
+        """Raise InputError unless a job waits for our consent."""
+        if (state := self._jobs.state(record)) != "waiting" or record.ours.verdict != "waiting":
+            described = "waiting for the peer's consent" if state == "waiting" else state
+            raise InputError(f"job {record.id[:8]} does not wait for our consent: it is {described}")
 
     def unasked(self) -> list[str]:
         """Return the jobs that our rules permit and the decision point has not decided."""
@@ -159,47 +162,40 @@ class Decisions:
             jobs = sorted(self._jobs.index.unasked.values(), key=lambda record: self._jobs.store.number(record.id))
             return [record.id for record in jobs if self._is_unasked(record)]
 
-    @asking
-    def settle(self, identifier: str, word: DecisionPointAnswer | None = None) -> bool:
-        """Ask the decision point about a job of the peer's that our rules permit, and act on its answer.
+    def settle(self, identifier: str) -> bool:
+        """Ask the decision point about a job of the peer's that our rules permit; return whether it has answered.
 
         Our rules are evaluated again, since they may depend on time. No lock is held during the request.
-
-        Args:
-            identifier: The job.
-            word: Answer of the decision point, if it was asked.
-
-        Returns:
-            Whether the decision point has answered.
         """
-        with self._log.writing():
-            record = self._jobs.get(identifier)
-            if not self._is_unasked(record):
-                return True
-            terms, who = record.ours.proposal, self._jobs.who(record)
-            around = replace(self._parts.around(record), waiting=0)
-            judgement = self._gate.judge(terms, who, record.proposed_by, around, word)
-            if judgement.ask is not None and word is None:
-                raise AskFirstError(judgement.ask)
-            unasked = judgement.ask is not None
-            if unasked and judgement.reason == record.reason:
-                return False
-            record = self._jobs.apply(record, *self._gate.decided(record, judgement))
+        for attempt in self._gate.attempts():
+            with attempt, self._log.writing():
+                record = self._jobs.get(identifier)
+                if not self._is_unasked(record):
+                    return True
+                terms, who = record.proposal, self._jobs.who(record)
+                around = replace(self._parts.around(record), waiting=0)
+                judgement = self._gate.judge(terms, who, record.proposed_by, around, attempt.word)
+                if judgement.ask is not None and attempt.word is None:
+                    raise AskFirstError(judgement.ask)
+                unasked = judgement.ask is not None
+                if unasked and judgement.reason == record.reason:
+                    return False
+                record = self._jobs.apply(record, *self._gate.decided(record, judgement))
         self._jobs.tell(record, say=not unasked)
         return not unasked
 
     def _is_unasked(self, record: Record) -> bool:
         return record.unasked and record.ours.verdict == "waiting" and self._jobs.state(record) == "waiting"
 
-    def cancel(self, beginning: str, why: str = "") -> Record:
+    def cancel(self, identifier: str, why: str = "") -> Record:
         """End a job that has not ended.
 
         Args:
-            beginning: Beginning of the job's identifier.
+            identifier: Beginning of the job's identifier.
             why: Reason for the peer and the records.
         """
         with self._log.writing():
-            record = self._jobs.find(beginning)
+            record = self._jobs.find(identifier)
             if self._jobs.has_ended(record):
                 raise InputError(f"job {record.id[:8]} has ended already: it is {self._jobs.state(record)}")
             if record.ours.end == "computed":
@@ -209,11 +205,11 @@ class Decisions:
             record = self._jobs.apply(record, kinds.Cancelled.model_validate(entry))
         return self._jobs.tell(record)
 
-    def withdraw(self, beginning: str, why: str) -> Record:
+    def withdraw(self, identifier: str, why: str) -> Record:
         """Withdraw a result by a signed statement that both parties keep.
 
         Args:
-            beginning: Beginning of the job's identifier.
+            identifier: Beginning of the job's identifier.
             why: Reason for both parties' records.
 
         Raises:
@@ -222,25 +218,25 @@ class Decisions:
         if not why.strip():
             raise InputError("give a reason: a withdrawal is permanent, and both parties' records keep its reason")
         with self._log.writing():
-            record = self._jobs.find(beginning)
+            record = self._jobs.find(identifier)
             if self._jobs.state(record) != "done" or record.ours.signed is None:
                 raise InputError(f"job {record.id[:8]} has no result to withdraw: it is {self._jobs.state(record)}")
             if record.ours.withdrawn is not None:
                 raise InputError(f"job {record.id[:8]}: its result is withdrawn already")
-            job, signed, reason = record.ours.proposal, record.ours.signed, why.strip()
+            job, signed, reason = record.proposal, record.ours.signed, why.strip()
             result = signed.result[job.task.about.noun]
             word = withdrawal(self._log.peers.identity, job.digest, result, reason[:MAX_LINE], now())
             who = self._jobs.who(record)
             record = self._jobs.apply(record, withdrawn(who, "us", job.digest, word, acting.get()))
         return self._jobs.tell(record)
 
-    def _people(self, record: Record | None) -> tuple[str, ...]:
-        """Return the people behind a job, with the acting person; None stands for a refusal, which takes one person.
+    def _people(self, record: Record) -> tuple[str, ...]:
+        """Return the people behind a job, with the acting person.
 
         Each person counts once, and the proposer does not approve the job: raise InputError if another person must act.
         """
-        name, earlier = acting.get(), () if record is None else record.people
-        if record is not None and self._gate.approvals > 1:
+        name, earlier = acting.get(), record.people
+        if self._gate.approvals > 1:
             if not name:
                 raise InputError(
                     f"approvals = {self._gate.approvals}: needs operators with names; add them with smc operator add"
@@ -251,8 +247,8 @@ class Decisions:
                 raise InputError(f"{name} has {action} job {record.id[:8]}: another operator must approve it")
         return tuple(dict.fromkeys((*earlier, name) if name else earlier))
 
-    def _typed_again(self, record: Record, typed: Mapping[str, Any]) -> Record:
-        """Keep the inputs typed for an approved job. Raise InputError if only those behind the job may type them."""
+    def _typed_again(self, record: Record) -> Sequence[Event]:
+        """Return the events of inputs typed for an approved job. Raise InputError if another person must type them."""
         name, events = acting.get(), list[Event]([Unlogged({"note": ""})])
         if self._gate.approvals > 1:
             if name not in record.people:
@@ -260,8 +256,7 @@ class Decisions:
                     f"job {record.id[:8]} was approved by {', '.join(record.people)}: one of them must type it"
                 )
             events.insert(0, self._approved(name, len(record.people)))
-        self._inputs.put(record.id, typed)
-        return self._jobs.apply(record, *events)
+        return events
 
     def _approved(self, person: str, given: int) -> kinds.Approved:
         return kinds.Approved(person=person, given=given, needed=self._gate.approvals)
@@ -275,7 +270,7 @@ class Decisions:
 
     def _check_typed(self, record: Record, typed: Mapping[str, Any]) -> None:
         """Raise InputError unless the typed inputs are complete and valid."""
-        job, inputs = record.ours.proposal, self._offers.inputs(record.party, record.table, typed)
+        job, inputs = record.proposal, self._offers.inputs(record.party, record.table, typed)
         names = [parameter.key for parameter in asked(job.task)]
         if unknown := [name for name in typed if name not in names]:
             raise InputError(f"{unknown[0]}: the job does not ask for it")
@@ -284,7 +279,3 @@ class Decisions:
         if names:
             with job.task.open(inputs):
                 pass
-
-    def _described(self, record: Record) -> str:
-        state = self._jobs.state(record)
-        return "waiting for the peer's consent" if state == "waiting" else state

@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from parties.link.identity import fingerprint
-from parties.node import limits
+from parties.node.acts import limits
+from parties.node.acts.limits import ExcessError, Refusals, Tally
 from parties.node.acts.parts import Parts
 from parties.node.acts.runs import DIFFERENT
-from parties.node.limits import ExcessError, Refusals, Tally
 from parties.node.log.job_events import Event, Unlogged, both_signed, failed, heard, proposed, withdrawn
 from parties.node.log.statement import BY_NODE, Statement, takes_back
 from parties.node.log.store import Record, is_held
@@ -59,7 +59,8 @@ class Hearing:
             raise ProtocolError("the peer's signature under a withdrawal is wrong")
         try:
             with self._log.writing(), self._counted(peer, theirs.proposal.id):
-                record, answer = self._heard(theirs, who)
+                known = self._jobs.store.get(theirs.proposal.id)
+                record, answer = self._meet(theirs, who) if known is None else self._heard(known, theirs, who)
         except ExcessError as error:
             if self._jobs.store.get(theirs.proposal.id) is not None:
                 raise  # the peer repeats the statement on the next link
@@ -77,29 +78,36 @@ class Hearing:
         elif answer:
             self._jobs.speak(peer, theirs.proposal.id)
 
-    def _heard(self, theirs: Statement, who: PeerIdentity) -> tuple[Record | None, bool]:
-        """Take a statement; return the job that it changes, if any, and whether to answer the peer."""
-        record = self._jobs.store.get(theirs.proposal.id)
-        if record is None and theirs.proposal.id in self._parts.spendings.past.jobs:
-            self._hear_of_archived(theirs, who)
-            return None, not theirs.settled
-        if record is None:
-            return self._meet(theirs, who), True
+    def _heard(self, record: Record, theirs: Statement, who: PeerIdentity) -> tuple[Record | None, bool]:
+        """Take a statement about a known job; return the job if it changes, and whether to answer the peer."""
         if record.peer != who.peer_name:
             raise ProtocolError("the peer's statement is about a job with another peer")
-        if record.ours.proposal != theirs.proposal:
+        if record.proposal != theirs.proposal:
             raise ProtocolError("the peer has changed a job after it was proposed")
-        done = self._jobs.state(record) == "done"
-        if record.theirs is not None and takes_back(_unsettled(record.theirs) if done else record.theirs, theirs):
+        done, former = self._jobs.state(record) == "done", record.participants["peer"].statement
+        if former is not None and takes_back(_unsettled(former) if done else former, theirs):
             raise ProtocolError("the peer contradicts its earlier statement about a job")
         if theirs.signed is not None and not record.sessions:
             raise ProtocolError("the peer has signed the result of a job that had no session here")
-        settled, former = record.ours.settled, record.theirs
+        settled = record.ours.settled
         if theirs != former and not done:
-            record = self._hear_more(record, theirs)
+            news, ours = list(heard(record, theirs)), record.ours.signed
+            if theirs.signed is not None and ours is not None:
+                if theirs.signed.result != ours.result:
+                    news += failed(record, DIFFERENT, ProtocolError(DIFFERENT))
+                else:
+                    news.append(both_signed(who, ours, theirs.signed))
+                    self._parts.heads.keep(
+                        who, theirs.signed.evidence(who.signer(theirs.signed.is_signed_by) or who.peer)
+                    )
+            record = self._jobs.apply(record, *news)
         elif former is not None and theirs.settled and not former.settled:  # the peer knows that the job is done
-            record = self._jobs.apply(record, Unlogged({"theirs": former.model_copy(update={"settled": True})}))
-        if self._jobs.state(record) == "done" and _of_withdrawal(theirs) != _of_withdrawal(former):
+            record = self._jobs.apply(record, Unlogged({}, {"settled": True}, "peer"))
+        if (
+            self._jobs.state(record) == "done"
+            and former is not None
+            and _of_withdrawal(theirs) != _of_withdrawal(former)
+        ):
             record = self._hear_withdrawal(record, theirs, former)
         if settled and not self._jobs.has_ended(record):
             raise ProtocolError("the peer contradicts its statement that a job has ended")
@@ -107,30 +115,30 @@ class Hearing:
         answer = theirs.unheard or (record.ours.settled and not (settled and theirs.settled))
         return (None, False) if theirs == former and not answer else (record, answer)
 
-    def _meet(self, theirs: Statement, who: PeerIdentity) -> Record | None:
-        """Take a job that is new here: decide on it by our rules, or leave it to the operator.
+    def _meet(self, theirs: Statement, who: PeerIdentity) -> tuple[Record | None, bool]:
+        """Take a job that is not here: decide on it by our rules, or leave it to the operator.
 
-        Return None if it exceeds the limits, or the node refuses it by itself. Then only an answer is kept, and the
-        records count it.
+        Return no job if it is archived, exceeds the limits, or the node refuses it by itself. Then only an answer is
+        kept, and the records count it.
         """
         job, moment, name = theirs.proposal, datetime.now(UTC), who.peer_name
+        if job.id in self._parts.spendings.past.jobs:
+            self._hear_of_archived(theirs, who)
+            return None, not theirs.settled
         if theirs.settled and theirs.verdict != "refused" and theirs.end != "cancelled":
-            return None  # the peer has heard our refusal
+            return None, True  # the peer has heard our refusal
         if why := limits.excess(theirs, self._tally.of(name, moment), moment, self._gate.limits):
-            self._turn_away(theirs, who, why, why)
-            return None
+            return self._turn_away(theirs, who, why, why)
         self._tally.add(name, moment, 1, 0, self._gate.limits)
         if theirs.signed is not None:
             why = "it has had no session here"
-            self._turn_away(theirs, who, why, why)
-            return None
+            return self._turn_away(theirs, who, why, why)
         draft = Record(proposed_by="peer", peer=name, ours=Statement(proposal=job))
         judgement = self._gate.judge(job, who, "peer", self._parts.around(draft))
         if judgement.by == BY_NODE:
-            self._turn_away(theirs, who, judgement.reason, judgement.public)
-            return None
+            return self._turn_away(theirs, who, judgement.reason, judgement.public)
         begun = proposed(draft, who, self._parts.address(name))
-        return self._jobs.apply(draft, begun, *heard(draft, theirs), *self._gate.decided(draft, judgement))
+        return self._jobs.apply(draft, begun, *heard(draft, theirs), *self._gate.decided(draft, judgement)), True
 
     def _hear_of_archived(self, theirs: Statement, who: PeerIdentity) -> None:
         """Take a statement about an archived job: the only news can be the withdrawal of its result."""
@@ -149,11 +157,12 @@ class Hearing:
         ):
             self._log.audit.add(withdrawn(who, "peer", job.digest, theirs.withdrawn), job.id)
 
-    def _turn_away(self, theirs: Statement, who: PeerIdentity, why: str, public: str) -> None:
-        """Refuse a proposal that is not kept."""
+    def _turn_away(self, theirs: Statement, who: PeerIdentity, why: str, public: str) -> tuple[None, bool]:
+        """Refuse a proposal that is not kept, and return that the peer gets an answer."""
         self._refusals.put(theirs, public)
         fields = {"peer_fingerprint": fingerprint(who.peer), "why": why}
         self._log.add_folded("turned away", who.peer_name, fields)
+        return None, True
 
     @contextmanager
     def _counted(self, peer: str, identifier: str) -> Iterator[None]:
@@ -163,27 +172,15 @@ class Hearing:
         if size := self._jobs.store.size(identifier) - row + self._log.audit.bytes - log:
             self._tally.add(peer, datetime.now(UTC), 0, size, self._gate.limits)
 
-    def _hear_more(self, record: Record, theirs: Statement) -> Record:
-        """Take news of a job that is not done."""
-        news, ours = list(heard(record, theirs)), record.ours.signed
-        if theirs.signed is not None and ours is not None:
-            who = self._jobs.who(record)
-            if theirs.signed.result != ours.result:
-                return self._jobs.apply(record, *news, *failed(record, DIFFERENT, ProtocolError(DIFFERENT)))
-            news.append(both_signed(who, ours, theirs.signed))
-            self._parts.heads.keep(who, theirs.signed.evidence(who.signer(theirs.signed.is_signed_by) or who.peer))
-        return self._jobs.apply(record, *news)
-
-    def _hear_withdrawal(self, record: Record, theirs: Statement, known: Statement | None) -> Record:
+    def _hear_withdrawal(self, record: Record, theirs: Statement, known: Statement) -> Record:
         """Take news of a result that both parties have: a withdrawal, or the receipt of ours."""
-        assert record.theirs is not None
         events: list[Event] = []
-        if theirs.withdrawn is not None and (known is None or known.withdrawn is None):
+        if theirs.withdrawn is not None and known.withdrawn is None:
             digest = theirs.proposal.digest
             events.append(withdrawn(self._jobs.who(record), "peer", digest, theirs.withdrawn))
         answer = {"heard": theirs.withdrawn is not None, "unheard": record.ours.unheard and not theirs.heard}
-        news = record.theirs.model_copy(update=_of_withdrawal(theirs))
-        return self._jobs.apply(record, *events, Unlogged({"theirs": news}, answer))
+        events += [Unlogged({}, _of_withdrawal(theirs), "peer"), Unlogged({}, answer)]
+        return self._jobs.apply(record, *events)
 
 
 def _unsettled(side: Statement) -> Statement:
@@ -191,10 +188,9 @@ def _unsettled(side: Statement) -> Statement:
     return side.model_copy(update={"settled": False})
 
 
-def _of_withdrawal(side: Statement | None) -> dict[str, Any]:
+def _of_withdrawal(side: Statement) -> dict[str, Any]:
     """Return the fields of a statement about the withdrawal of results."""
-    names = ("withdrawn", "unheard", "heard")
-    return {} if side is None else {name: getattr(side, name) for name in names}
+    return {name: getattr(side, name) for name in ("withdrawn", "unheard", "heard")}
 
 
 def _is_of(signed: Signed | None, job: Proposal) -> bool:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Mapping
 
-from parties.node.accounts import Accounts
+from parties.node.acts.accounts import Accounts
 from parties.node.acts.decisions import Decisions
+from parties.node.acts.gate import Gate
 from parties.node.acts.hearing import Hearing
 from parties.node.acts.parts import Parts
 from parties.node.acts.runs import Runs
-from parties.node.gate import Gate
+from parties.node.acts.typed_inputs import TypedInputs
 from parties.node.log.heads import Heads
 from parties.node.log.jobs import Jobs
 from parties.node.log.node_log import NodeLog
@@ -19,7 +20,6 @@ from parties.node.log.retention import Retention
 from parties.node.log.spendings import Spendings
 from parties.node.offers import Offers
 from parties.node.peers import Peers
-from parties.node.typed_inputs import TypedInputs
 
 
 class Ledger:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
 
 from parties.link import tls
-from parties.node.accounts import Accounts
-from parties.node.gate import Circumstances, Gate
+from parties.node.acts.accounts import Accounts
+from parties.node.acts.gate import Circumstances, Gate, Question
+from parties.node.acts.typed_inputs import TypedInputs
 from parties.node.log.heads import Heads
 from parties.node.log.job_index import day_of_approval
 from parties.node.log.jobs import Jobs
@@ -16,9 +16,6 @@ from parties.node.log.pins import Pins
 from parties.node.log.spendings import Spendings
 from parties.node.log.store import Record
 from parties.node.offers import Offers
-from parties.node.peers import PeerIdentity
-from parties.node.proposal import Proposal
-from parties.node.typed_inputs import TypedInputs
 
 
 @dataclass(frozen=True)
@@ -65,6 +62,6 @@ class Parts:
             post_quantum=None if link.group is None else link.group in tls.POST_QUANTUM,
         )
 
-    def asked(self, record: Record) -> tuple[Proposal, PeerIdentity, Circumstances, Literal["us", "peer"]]:
+    def asked(self, record: Record) -> Question:
         """Return the gate's arguments for a job."""
-        return record.ours.proposal, self.jobs.who(record), self.around(record), record.proposed_by
+        return record.proposal, self.jobs.who(record), self.around(record), record.proposed_by

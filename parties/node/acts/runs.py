@@ -6,16 +6,17 @@ from collections import Counter
 from typing import Any, Literal
 
 from parties.jobs.inputs import Inputs
-from parties.node import commitment
+from parties.node.acts.gate import Question
 from parties.node.acts.parts import Parts
 from parties.node.budget.account import BudgetError
-from parties.node.commitment import Commitments
-from parties.node.counting import BitsError
+from parties.node.exchanges import commitment
+from parties.node.exchanges.commitment import Commitments
+from parties.node.exchanges.counting import BitsError
+from parties.node.exchanges.openings import Leaving, Stored, Written
 from parties.node.log import outcome
 from parties.node.log.job_events import Unlogged, both_signed, decided, failed
 from parties.node.log.statement import BUDGET, OPERATOR, PROPOSER
 from parties.node.log.store import Record
-from parties.node.openings import Leaving, Stored, Written
 from parties.node.point.xacml import DecisionPointAnswer
 from parties.node.records import kinds
 from parties.tables.unfit import without_cells
@@ -72,37 +73,33 @@ class Runs:
                 raise InputError(f"the job is {state}")
             if record.ours.waits:
                 raise InputError("the job waits for its table")
-            if why := self._parts.heads.rolled_back():
-                self._not_now(record, why)
+            asked, charged = self._parts.asked(record), record.charged is not None
+            why, refusal = self._parts.heads.rolled_back() or self._not_allowed(record, asked), ""
+            if not why and not charged and not (refusal := self._accounts.too_much(record)):
+                why = self._accounts.too_much_beside(record, map(self._jobs.get, self._jobs.running))
+                why = why and f"another job under way may need the remaining budget: {why}"
+            if refusal:
+                record = self._refuse(record, refusal)
+            elif why := why or self._gate.objection(asked, word):
+                if record.note != why:
+                    self._jobs.apply(record, Unlogged({"note": why}))
                 return None
-            by_rule = record.ours.by not in (OPERATOR, PROPOSER)
-            asked = self._parts.asked(record)
-            decision = self._gate.allows_now(*asked)
-            if decision.is_past_consent or (by_rule and decision.effect != "permit"):
-                self._not_now(record, decision.reason)
-                return None
-            if missing := self.missing(record):
-                remedy = f"smc approve {record.id[:8]} --input {missing[0]}=VALUE"
-                self._not_now(record, f"needs {', '.join(missing)} to be typed: {remedy}")
-                return None
-            refused = None
-            if record.charged is None:
-                if why := self._accounts.too_much(record):
-                    refused = self._refuse(record, why)
-                elif why := self._accounts.too_much_beside(record, map(self._jobs.get, self._jobs.running)):
-                    self._not_now(record, f"another job under way may need the remaining budget: {why}")
-                    return None
-            if refused is None:
-                if why := self._gate.objection(*asked, word):
-                    self._not_now(record, why)
-                    return None
+            else:
                 if record.ours.end == "computed":
                     self._unsigned[identifier] += 1
                 self._jobs.running.add(identifier)
-        if refused is not None:
-            self._jobs.tell(refused)
-            return None
-        return self._jobs.tell(record, say=False)
+        self._jobs.tell(record, say=bool(refusal))
+        return None if refusal else record
+
+    def _not_allowed(self, record: Record, asked: Question) -> str:
+        """Return why our rules or a missing input keep a job from running now; empty if nothing does."""
+        decision, by_rule = self._gate.allows_now(asked), record.ours.by not in (OPERATOR, PROPOSER)
+        if decision.is_past_consent or (by_rule and decision.effect != "permit"):
+            return decision.reason
+        if missing := self.missing(record):
+            remedy = f"smc approve {record.id[:8]} --input {missing[0]}=VALUE"
+            return f"needs {', '.join(missing)} to be typed: {remedy}"
+        return ""
 
     def inputs(self, record: Record) -> Inputs:
         """Return this party's inputs to a job. Raise InputError if its table no longer exists."""
@@ -111,7 +108,7 @@ class Runs:
     def missing(self, record: Record) -> list[str]:
         """Return the inputs that the operator still has to type for a job."""
         try:
-            return record.ours.proposal.task.missing(self.inputs(record))
+            return record.task.missing(self.inputs(record))
         except InputError:  # the table or circuit is missing: the session will report it
             return []
 
@@ -146,13 +143,14 @@ class Runs:
             tries = max(0, record.tries - self._spared[identifier])
             if profile and tries >= limit:
                 raise ProtocolError(f"{limit} sessions were cut short without progress: the job is not tried again")
-            job, who, version = record.ours.proposal, self._jobs.who(record), self._offers.version(record.table)
+            job, who, version = record.proposal, self._jobs.who(record), self._offers.version(record.table)
             address = self._parts.address(record.peer)
             started = kinds.Started(digest=job.digest, depth=depth, profile=profile, address=address)
             committed = []
             if both is not None:
-                commitment.check(both, record.peer_rows, job, who.peer)
-                committed = [] if record.peer_rows else [kinds.BothCommitted(ours=both.ours, theirs=both.theirs)]
+                known = record.participants["peer"].rows
+                commitment.check(both, known, job, who.peer)
+                committed = [] if known else [kinds.BothCommitted(ours=both.ours, theirs=both.theirs)]
             if profile and record.charged is None and (refusal := self._accounts.refusal(record)):
                 raise BudgetError(refusal)
             same = not record.sessions or record.version == version  # otherwise its answer belongs to no version
@@ -256,12 +254,12 @@ class Runs:
             record = self._checkpoint(record, state, total)
             if not record.repeats:  # a private kind that opens nothing would be free otherwise
                 record = self._charge(record)
-            job, current = record.ours.proposal, outcome.traffic(total)
+            job, current = record.proposal, outcome.traffic(total)
             result = outcome.result(job, job.task.states.decode(state), record.repeats)
             entry = {"outcome": result[job.task.about.noun], "opened": result["opened"], "repeats": record.repeats}
             spent, costs = outcome.added(record.spent, current), Unlogged({"cost": report, "current": current})
             record = self._jobs.apply(record, costs, kinds.Finished.model_validate({**entry, **spent}))
-            theirs = None if record.theirs is None else record.theirs.signed
+            theirs = record.said_by("peer").signed
             if theirs is not None and theirs.result != result:
                 record = self._jobs.apply(record, *failed(record, DIFFERENT, ProtocolError(DIFFERENT)))
             else:
@@ -296,8 +294,15 @@ class Runs:
         """Record that the job no longer waits for our table."""
         self._waits(identifier, "", "")
 
-    def failed(self, identifier: str, error: BaseException, public: str, by_rows: bool = False) -> None:
-        """End a job that cannot go on.
+    def failed(
+        self,
+        identifier: str,
+        error: BaseException,
+        public: str,
+        by_rows: bool = False,
+        tried: tuple[bool, Cost] | None = None,
+    ) -> None:
+        """End a job that cannot go on. After an error of unknown origin it goes on while it has tries left.
 
         Args:
             identifier: The job.
@@ -305,41 +310,19 @@ class Runs:
             public: The reason for the peer.
             by_rows: Whether our own rows may be the cause. The peer then learns something about them, so the job is
                 charged.
+            tried: After an error of unknown origin: whether the session has begun, and already counts as a try; and its
+                cost.
         """
+        begun, total = tried or (False, Cost())
         with self._log.writing():
             record = self._jobs.get(identifier)
             if self._jobs.has_ended(record):
                 return
-            record = self._jobs.apply(record, Unlogged({"note": without_cells(error)}))
-            if by_rows:
-                record = self._charge(record)
-            record = self._jobs.apply(record, *failed(record, public, error))
-        self._jobs.tell(record)
-
-    def crashed(
-        self, identifier: str, error: BaseException, public: str, begun: bool, total: Cost, by_rows: bool
-    ) -> None:
-        """Record that a session ended by an error of unknown origin: the job goes on while it has tries left.
-
-        Args:
-            identifier: The job.
-            error: The error, for our operator.
-            public: The reason for the peer, if the job fails.
-            begun: Whether the session has begun, and already counts as a try.
-            total: Cost of the session.
-            by_rows: Whether our own rows may be the cause. The peer then learns something about them, so the job is
-                charged.
-        """
-        with self._log.writing():
-            record = self._jobs.get(identifier)
-            if self._jobs.has_ended(record):
-                return
-            tries = record.tries + (not begun)
-            is_over = tries >= self._offers.tries(record.table) and record.ours.end != "computed"
+            tries = record.tries + (tried is not None and not begun)
+            is_over = tried is None or (tries >= self._offers.tries(record.table) and record.ours.end != "computed")
             current = outcome.traffic(total) if begun else record.current
-            record = self._jobs.apply(
-                record, Unlogged({"note": without_cells(error), "current": current, "tries": tries})
-            )
+            noted = {"note": without_cells(error), "current": current, "tries": tries}
+            record = self._jobs.apply(record, Unlogged(noted))
             if by_rows:
                 record = self._charge(record)
             if is_over:
@@ -387,7 +370,7 @@ class Runs:
 
         At a session's first step nothing is written and the disk is not waited for.
         """
-        task = record.ours.proposal.task
+        task = record.task
         stored, state = task.states.decode(record.tree), task.states.decode(encoded)
         steps = task.states.steps(state)
         common = min(task.states.steps(stored), steps)
@@ -406,7 +389,7 @@ class Runs:
 
     def _charge(self, record: Record) -> Record:
         """Charge the job's price to our table, unless it is charged already."""
-        if not record.ours.proposal.task.disclosure.spends or record.charged is not None:
+        if not record.task.disclosure.spends or record.charged is not None:
             return record
         return self._jobs.apply(record, *self._spendings.spent(record, self._offers.person(record.table)))
 
@@ -418,11 +401,6 @@ class Runs:
                 return
             record = self._jobs.apply(record, Unlogged({"note": note}, {"waits": what}))
         self._jobs.tell(record, say=news)
-
-    def _not_now(self, record: Record, why: str) -> None:
-        """Note for our operator why a job must not run now."""
-        if record.note != why:
-            self._jobs.apply(record, Unlogged({"note": why}))
 
     def _refuse(self, record: Record, why: str) -> Record:
         return self._jobs.apply(record, Unlogged({"note": ""}), *decided("refused", BUDGET, why))

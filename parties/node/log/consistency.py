@@ -15,7 +15,6 @@ from parties.node.budget.account import Charge
 from parties.node.budget.bits import BitsCharge
 from parties.node.log import outcome
 from parties.node.log.job_events import public, replayed
-from parties.node.log.statement import Statement
 from parties.node.log.store import Record
 from parties.operator.interface import AuditEntry
 
@@ -60,15 +59,12 @@ def _different(record: Record, entries: Sequence[AuditEntry]) -> Iterator[str]:
         name: value for name, value in present["parameters"].items() if name in proposed["parameters"]
     }
     yield from (name for name, value in present.items() if proposed.get(name) != value)
-    logged, silent = replayed(record, entries), Statement(proposal=record.ours.proposal)
-    sides = [
-        ("us", record.ours, logged.ours, record.fingerprint, logged.fingerprint),
-        ("peer", record.theirs or silent, logged.theirs or silent, record.peer_rows, logged.peer_rows),
-    ]
+    logged = replayed(record, entries)
+    sides = [(side, record.said_by(side), logged.said_by(side)) for side in record.participants]
     charged = [Charge.read(record.id, entry.fields) for entry in entries if entry.kind == "spent"]
     finished = _last(entries, "finished")
     pairs: list[tuple[str, Any, Any]] = [
-        *((f"the verdict ({party})", here.verdict, there.verdict) for party, here, there, *_ in sides),
+        *((f"the verdict ({party})", here.verdict, there.verdict) for party, here, there in sides),
         ("the people of ours who approved it", record.people, logged.people),
         ("its end", record.ours.end, logged.ours.end),
         ("what it has spent", _booked(filter(None, [record.charged])), _booked(charged)),
@@ -76,18 +72,21 @@ def _different(record: Record, entries: Sequence[AuditEntry]) -> Iterator[str]:
         ("the number of its sessions", record.sessions, logged.sessions),
     ]
     if logged.fingerprint:
-        pairs += [(f"the commitment to its rows ({party})", rows, known) for party, *_, rows, known in sides]
+        pairs += [
+            (f"the commitment to its rows ({party})", participant.rows, logged.participants[party].rows)
+            for party, participant in record.participants.items()
+        ]
     if _last(entries, "signed") is not None:
         pairs += [
-            (f"the signature under its result ({party})", here.signed, there.signed) for party, here, there, *_ in sides
+            (f"the signature under its result ({party})", here.signed, there.signed) for party, here, there in sides
         ]
     if finished is not None:
         pairs.append(("the job that it repeats", record.repeats, logged.repeats))
-    pairs += [(f"its withdrawal ({party})", here.withdrawn, there.withdrawn) for party, here, there, *_ in sides]
+    pairs += [(f"its withdrawal ({party})", here.withdrawn, there.withdrawn) for party, here, there in sides]
     yield from (name for name, here, there in pairs if here != there)
     opened = {entry.fields["depth"]: entry.fields["opened"] for entry in entries if entry.kind == "opened"}
     if not _is_result(record, opened, finished):
-        yield f"its {record.ours.proposal.task.about.noun}"
+        yield f"its {record.task.about.noun}"
 
 
 def _last(entries: Iterable[AuditEntry], kind: str) -> Mapping[str, Any] | None:
@@ -106,7 +105,7 @@ def _booked(charges: Iterable[Charge | BitsCharge]) -> list[Mapping[str, Any]]:
 
 def _is_result(record: Record, opened: Mapping[int, Any], finished: Mapping[str, Any] | None) -> bool:
     """Return whether the state on disk opened the values in the log, and led to the result that the log names."""
-    task = record.ours.proposal.task
+    task = record.task
     try:
         state = task.states.decode(record.tree)
         of_step = task.disclosure.opened
@@ -114,7 +113,7 @@ def _is_result(record: Record, opened: Mapping[int, Any], finished: Mapping[str,
             return False
         if finished is None:
             return True
-        result = outcome.result(record.ours.proposal, state)
+        result = outcome.result(record.proposal, state)
         return bool(result[task.about.noun] == finished["outcome"])
     except Exception:  # a forged state may raise anything in the code that reads it
         return False

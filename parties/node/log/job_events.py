@@ -25,14 +25,18 @@ from parties.operator.interface import ENDED, AuditEntry, State
 
 @dataclass(frozen=True)
 class Unlogged:
-    """Changes of a job that have no entry: new values of fields of its record, and of our statement."""
+    """Changes of a job that have no entry: new values of fields of its record, and of a participant's statement."""
 
     record: Mapping[str, Any]
-    ours: Mapping[str, Any] = field(default_factory=dict)
+    statement: Mapping[str, Any] = field(default_factory=dict)
+    of: Side = "us"
 
     def __post_init__(self) -> None:
-        unknown = self.record.keys() - Record.model_fields.keys() | self.ours.keys() - Statement.model_fields.keys()
-        if unknown:
+        known = (
+            (self.record.keys() - Record.model_fields.keys()),
+            (self.statement.keys() - Statement.model_fields.keys()),
+        )
+        if unknown := set().union(*known):
             raise TypeError(f"a job has no {unknown}")
 
 
@@ -50,42 +54,40 @@ def fold(record: Record, event: Event, at: str) -> Record:
     match event:
         case kinds.Proposed() | kinds.Approved():
             return _with_person(record, event.person)
-        case kinds.Decided(party="peer"):
-            return _theirs(record, verdict=event.verdict)
-        case kinds.Decided():
+        case kinds.Decided(party="us"):
             if (event.verdict, event.by) == ("refused", OPERATOR):
                 record = _changed(record, people=())  # a refusal is one person's
-            by = BY_NODE if event.by == BY_POINT else event.by  # the peer does not learn that there is a decision point
+            by = BY_NODE if event.by == BY_POINT else event.by  # no peer learns that there is a decision point
             record = _changed(_with_person(record, event.person), reason=event.reason, unasked=False)
-            return _ours(record, verdict=event.verdict, by=by, at=at)
+            return record.with_statement("us", verdict=event.verdict, by=by, at=at)
+        case kinds.Decided():
+            return record.with_statement(event.party, verdict=event.verdict)
         case Unlogged():
-            return _changed(_ours(record, **event.ours), **event.record)
+            return _changed(record.with_statement(event.of, **event.statement), **event.record)
         case kinds.Started():
             spent, started = outcome.added(record.spent, record.current), record.started_at or at
             record = _changed(record, sessions=record.sessions + 1, started_at=started, spent=spent, current={})
             return _changed(record, depth=event.depth, profile=event.profile or record.profile, note="")
         case kinds.BothCommitted():
-            return _changed(record, fingerprint=event.ours.rows, peer_rows=event.theirs.rows)
+            return record.with_rows("us", event.ours.rows).with_rows("peer", event.theirs.rows)
         case kinds.Charge():
             return _changed(record, charged=Charge.read(record.id, event.model_dump()))
         case kinds.BitsCharge():
             return _changed(record, bits=(*record.bits, BitsCharge.read(record.id, event.model_dump())))
         case kinds.Finished():
-            return _changed(_ours(record, end="computed"), repeats=event.repeats)
+            return _changed(record.with_statement("us", end="computed"), repeats=event.repeats)
         case kinds.BothSigned():
-            return _theirs(_ours(record, signed=event.ours), signed=event.theirs)
-        case kinds.Cancelled(by="peer"):
-            return _theirs(record, end="cancelled")
+            return record.with_statement("us", signed=event.ours).with_statement("peer", signed=event.theirs)
         case kinds.Cancelled():
-            return _ours(record, end="cancelled", why=event.why, signed=None)
-        case kinds.Failed(error=name) if name == PEER_FAILED:
-            return _theirs(record, end="failed")
+            own = {"why": event.why, "signed": None} if event.by == "us" else {}
+            return record.with_statement(event.by, end="cancelled", **own)
         case kinds.Failed():
-            return _ours(record, end="failed", why="", signed=None)
-        case kinds.Withdrawn(by="peer"):
-            return _theirs(record, withdrawn=event.word)
+            if event.error == PEER_FAILED:
+                return record.with_statement("peer", end="failed")
+            return record.with_statement("us", end="failed", why="", signed=None)
         case kinds.Withdrawn():
-            return _ours(record, withdrawn=event.word, unheard=True)
+            record = record.with_statement(event.by, withdrawn=event.word)
+            return record.with_statement("us", unheard=True) if event.by == "us" else record
     return record  # such as opened values: the checkpoint has them
 
 
@@ -97,7 +99,7 @@ def settled(record: Record, at: str) -> Record:
         at: Time of the end, ISO 8601 in UTC.
     """
     if base_state(record) in ENDED and record.ended_at is None:
-        return _changed(_ours(record, settled=True), ended_at=at)
+        return _changed(record.with_statement("us", settled=True), ended_at=at)
     return record
 
 
@@ -108,7 +110,7 @@ def replayed(record: Record, entries: Iterable[AuditEntry]) -> Record:
         record: The job on disk, for its proposal.
         entries: Its entries.
     """
-    logged = Record(proposed_by=record.proposed_by, ours=Statement(proposal=record.ours.proposal))
+    logged = Record(proposed_by=record.proposed_by, ours=Statement(proposal=record.proposal))
     for entry in entries:
         logged = fold(logged, kinds.FIELDS[entry.kind].model_validate(entry.fields), entry.at)
     return logged
@@ -121,11 +123,11 @@ def heard(record: Record, theirs: Statement) -> Iterator[Event]:
         record: The job.
         theirs: The statement.
     """
-    before = record.theirs
-    yield Unlogged({"theirs": theirs})
-    if theirs.verdict != "waiting" and (before is None or before.verdict != theirs.verdict):
+    before = record.said_by("peer")
+    yield Unlogged({}, dict(theirs), "peer")
+    if theirs.verdict != "waiting" and theirs.verdict != before.verdict:
         yield kinds.Decided(party="peer", verdict=theirs.verdict, by=theirs.by, reason=theirs.why)
-    if before is not None and before.end not in ("", "computed"):
+    if before.end not in ("", "computed"):
         return
     if theirs.end == "cancelled":
         yield kinds.Cancelled.model_validate({"by": "peer", "why": theirs.why, **sizes(record)})
@@ -210,12 +212,12 @@ def sizes(record: Record) -> dict[str, int]:
 
 def base_state(record: Record) -> State:
     """Return the state of a job as if no session were under way."""
-    return state(record.ours, record.theirs, False, record.sessions > 0)
+    return state(record.statements, False, record.sessions > 0)
 
 
 def public(record: Record) -> dict[str, Any]:
     """Return the public fields of a job and its proposer: the content of its entry `proposed`."""
-    job, party = record.ours.proposal, record.party
+    job, party = record.proposal, record.party
     parameters = job.task.parameters()
     return {
         "by": record.proposed_by,
@@ -233,15 +235,6 @@ def public(record: Record) -> dict[str, Any]:
 
 def _changed(record: Record, **changes: Any) -> Record:
     return record.model_copy(update=changes)
-
-
-def _ours(record: Record, **changes: Any) -> Record:
-    return _changed(record, ours=record.ours.model_copy(update=changes)) if changes else record
-
-
-def _theirs(record: Record, **changes: Any) -> Record:
-    theirs = record.theirs or Statement(proposal=record.ours.proposal)
-    return _changed(record, theirs=theirs.model_copy(update=changes))
 
 
 def _with_person(record: Record, person: str) -> Record:

@@ -129,7 +129,7 @@ def _queue(record: Record, present: State) -> Queue:
 
 
 def _question(record: Record, version: str) -> Question:
-    job = record.ours.proposal
+    job = record.proposal
     asked = dump([job.tables, job.specification]).encode()
     return record.peer, version, hashlib.sha256(asked).digest()
 

@@ -71,7 +71,7 @@ class Jobs:
             record: The job.
             content: SHA-256 of its lines in the archive file.
         """
-        job = record.ours.proposal
+        job = record.proposal
         fields = {"peer": record.peer, "protocol": job.task.name, "digest": job.digest, "table": record.table}
         self.log.audit.archive(record.id, {**fields, "content": content})
         self.store.remove(record.id)
@@ -187,7 +187,7 @@ class Jobs:
 
     def state(self, record: Record) -> State:
         """Return the state of a job."""
-        return state(record.ours, record.theirs, record.id in self.running, record.sessions > 0)
+        return state(record.statements, record.id in self.running, record.sessions > 0)
 
     def has_ended(self, record: Record) -> bool:
         """Return whether a job has ended."""

@@ -70,7 +70,7 @@ class Retention:
         moment = datetime.now(UTC)
         with self._log.reading():
             all_jobs = self._jobs.store.all()
-            begun = {job.id for job in all_jobs if job.sessions and job.ours.proposal.purpose in emergency}
+            begun = {job.id for job in all_jobs if job.sessions and job.proposal.purpose in emergency}
             reviewed = {entry.job for entry in self._log.audit.of_kind("reviewed")} if emergency else set()
             if not (leaving := due(all_jobs, days, moment, begun - reviewed)):
                 self._overwrite()

@@ -69,7 +69,7 @@ class Spendings:
     def released(self) -> list[Released]:
         """Return the charges of all jobs to our tables, archived ones included, oldest first."""
         charged = self._jobs.index.charged
-        tasks = ((job.ours.proposal, job.charged) for job in self._since(charged, charged, None))
+        tasks = ((job.proposal, job.charged) for job in self._since(charged, charged, None))
         own = [Released(job.task.name, job.digest, charge) for job, charge in tasks if charge is not None]
         return [*self.past.released, *own]
 
@@ -113,7 +113,7 @@ class Spendings:
             record: The job.
             person: Column or SQL that identifies a row's person; empty if none.
         """
-        who, uses = self._jobs.who(record), record.ours.proposal.task.disclosure.spends
+        who, uses = self._jobs.who(record), record.task.disclosure.spends
         charge = Charge(self._counts_from(record), record.table, who.peer_name, record.id, tuple(uses), person)
         peer_fields = {"table": record.table, "peer": who.peer_name, "peer_fingerprint": fingerprint(who.peer)}
         entry = {**peer_fields, "counts_from": charge.stamp, "uses": [use.entry() for use in uses], "person": person}
@@ -137,7 +137,7 @@ class Spendings:
         """Return the time from which a charge counts that is made now."""
         certificate = self._jobs.who(record).identity.certificate
         own_times = [self._log.audit.latest(), certificate.not_valid_before_utc, record.ours.at]
-        job_times = [record.ours.proposal.proposed_at, None if record.theirs is None else record.theirs.at]
+        job_times = [record.proposal.proposed_at, *(other.at for other in record.others if other is not None)]
         return stamp(datetime.now(UTC), own_times, job_times)
 
     def _since(

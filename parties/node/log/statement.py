@@ -1,12 +1,13 @@
-"""Statements of the two nodes about a job, and the job's state as a function of both.
+"""Statements of nodes about a job, and the job's state as a function of all of them.
 
 A statement is everything that one party has to say about a job: it is complete, and equal however often it is sent. So
 after a crash or a lost link the nodes need not agree on anything: each sends its statements again. The state of a job
-is a pure function of the two statements.
+is a pure function of the statements of its participants, however many there are.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError, model_validator
@@ -103,40 +104,40 @@ def takes_back(before: Statement, after: Statement) -> bool:
     )
 
 
-def state(ours: Statement, theirs: Statement | None, running: bool, begun: bool) -> State:
-    """Return the state of a job. A result that both have signed is done, whatever one party asks afterwards.
+def state(statements: Sequence[Statement | None], running: bool, begun: bool) -> State:
+    """Return the state of a job. A result that all have signed is done, whatever one party asks afterwards.
 
     Args:
-        ours: Our statement.
-        theirs: The peer's statement, if any.
+        statements: The statement of each participant; None if it has made none yet.
         running: Whether a session is under way.
         begun: Whether there has been a session.
     """
-    both = [ours] if theirs is None else [ours, theirs]
-    if len(both) == 2 and all(side.end == "computed" and side.signed is not None for side in both):
+    made = [side for side in statements if side is not None]
+    if len(made) == len(statements) and all(side.end == "computed" and side.signed is not None for side in made):
         return "done"
-    if any(side.end == "failed" for side in both):
+    if any(side.end == "failed" for side in made):
         return "failed"
-    if any(side.end == "cancelled" for side in both):
+    if any(side.end == "cancelled" for side in made):
         return "cancelled"
-    if any(side.verdict == "refused" for side in both):
+    if any(side.verdict == "refused" for side in made):
         return "refused"
     if running:
         return "running"
-    if len(both) < 2 or any(side.verdict == "waiting" for side in both):
+    if len(made) < len(statements) or any(side.verdict == "waiting" for side in made):
         return "waiting"
     return "interrupted" if begun else "queued"
 
 
-def why(ours: Statement, theirs: Statement | None, peer: str) -> str:
-    """Return the reason for which a job has ended, with the peer's name if the reason is the peer's.
+def why(statements: Sequence[Statement | None], names: Sequence[str]) -> str:
+    """Return the reason for which a job has ended, with the name of the participant that gives it.
+
+    Of several reasons the one of the last participant counts: ours comes first.
 
     Args:
-        ours: Our statement.
-        theirs: The peer's statement, if any.
-        peer: Name of the peer.
+        statements: The statement of each participant; None if it has made none yet.
+        names: The name of each participant; empty for us.
     """
-    for side, who in ((theirs, f"{peer}: "), (ours, "")):
+    for side, name in reversed(list(zip(statements, names, strict=True))):
         if side is not None and side.why and (side.end in ("failed", "cancelled") or side.verdict == "refused"):
-            return who + side.why
+            return f"{name}: {side.why}" if name else side.why
     return ""

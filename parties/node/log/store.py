@@ -6,18 +6,22 @@ import json
 import sqlite3
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterator
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from parties.base.settings import explained
 from parties.base.text import quoted
 from parties.jobs import kinds
+from parties.jobs.kind import Kind
 from parties.node.budget.account import Charge
 from parties.node.budget.bits import BitsCharge
+from parties.node.exchanges.openings import Leaving, Stored, Written
 from parties.node.log.statement import Statement
-from parties.node.openings import Leaving, Stored, Written
+from parties.node.proposal import Proposal
 from parties.node.records import Withdrawal
+from parties.node.records.kinds import Side
 from parties.operator.interface import State
 from smc.errors import InputError
 
@@ -44,8 +48,10 @@ class Record(BaseModel):
 
     `tree` is the checkpoint, the state as its kind encodes it (for ID3 a tree of indices). `version` is the version of
     our table's rows in party.toml when the first session began; empty if not stated. `fingerprint` is our commitment to
-    our rows; it also shows whether they have changed since. `note` is for this party's operator only. The statements
-    are what the parties have told each other.
+    our rows; it also shows whether they have changed since. `note` is for this party's operator only.
+
+    The fields of a participant are its statement and its commitment to its rows: `ours` and `fingerprint`, `theirs` and
+    `peer_rows`. The fold, the state and the index of jobs see them as `participants`.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -76,30 +82,93 @@ class Record(BaseModel):
     people: tuple[str, ...] = ()  # names of our people who proposed and approved it, in order, or who refused it
 
     @property
+    def proposal(self) -> Proposal:
+        """The job in public terms."""
+        return self.ours.proposal
+
+    @property
+    def task(self) -> Kind:
+        """The task of the job."""
+        return self.proposal.task
+
+    @property
     def id(self) -> str:
         """The job's identifier."""
-        return self.ours.proposal.id
+        return self.proposal.id
 
     @property
     def party(self) -> int:
         """Our number in the job."""
-        proposer = self.ours.proposal.proposer
+        proposer = self.proposal.proposer
         return proposer if self.proposed_by == "us" else 1 - proposer
 
     @property
     def table(self) -> str:
         """Our table; empty if the job needs none."""
-        return self.ours.proposal.tables[self.party]
+        return self.proposal.tables[self.party]
+
+    @property
+    def participants(self) -> dict[Side, Participant]:
+        """All participants, by the names that the log has for them; ours comes first."""
+        return {
+            side: Participant(getattr(self, statement), getattr(self, rows))
+            for side, (statement, rows) in _FIELDS.items()
+        }
+
+    @property
+    def statements(self) -> list[Statement | None]:
+        """The statement of each participant; None if it has made none yet."""
+        return [getattr(self, statement) for statement, _ in _FIELDS.values()]
+
+    @property
+    def others(self) -> list[Statement | None]:
+        """The statements of all participants but us."""
+        return self.statements[1:]
+
+    def said_by(self, side: Side) -> Statement:
+        """Return the statement of a participant; if it has made none yet, one that says nothing."""
+        return self.participants[side].statement or Statement(proposal=self.proposal)
+
+    def with_statement(self, side: Side, **changes: Any) -> Self:
+        """Return the job after a participant has changed its statement.
+
+        Args:
+            side: The participant.
+            changes: New values of fields of its statement.
+        """
+        if not changes:
+            return self
+        return self.model_copy(update={_FIELDS[side][0]: self.said_by(side).model_copy(update=changes)})
+
+    def with_rows(self, side: Side, rows: str) -> Self:
+        """Return the job after a participant has committed to its rows.
+
+        Args:
+            side: The participant.
+            rows: The commitment, in hexadecimal.
+        """
+        return self.model_copy(update={_FIELDS[side][1]: rows})
 
     @property
     def peer_waits(self) -> bool:
-        """True if the peer has stated that the job waits for something of its own."""
-        return self.theirs is not None and self.theirs.waits != ""
+        """True if another participant has stated that the job waits for something of its own."""
+        return any(other is not None and other.waits != "" for other in self.others)
+
+
+@dataclass(frozen=True)
+class Participant:
+    """What a participant has said about a job, and its commitment to its rows; None and empty before that."""
+
+    statement: Statement | None
+    rows: str
+
+
+_FIELDS: dict[Side, tuple[str, str]] = {"us": ("ours", "fingerprint"), "peer": ("theirs", "peer_rows")}
 
 
 def is_held(record: Record) -> bool:
-    """Return whether more of our people must approve a job of ours: until then the peer does not learn of it."""
-    return record.proposed_by == "us" and record.theirs is None and record.ours.verdict != "approved"
+    """Return whether more of our people must approve a job of ours: until then no other participant learns of it."""
+    return record.proposed_by == "us" and not any(record.others) and record.ours.verdict != "approved"
 
 
 def lacks_signature(record: Record, state: State) -> bool:
@@ -113,15 +182,14 @@ def lacks_signature(record: Record, state: State) -> bool:
 
 
 def has_news(record: Record) -> bool:
-    """Return whether the peer must still hear of a job: the job has no end, or the peer may not know it."""
-    settled = record.ours.settled and record.theirs is not None and record.theirs.settled
+    """Return whether another participant must still hear of a job: the job has no end, or some may not know it."""
+    settled = all(side is not None and side.settled for side in record.statements)
     return not is_held(record) and (record.ours.unheard or not settled)
 
 
-def withdrawals(record: Record) -> list[tuple[Literal["us", "peer"], Withdrawal]]:
+def withdrawals(record: Record) -> list[tuple[Side, Withdrawal]]:
     """Return the withdrawals of a job's result, each with its party."""
-    ours, theirs = record.ours.withdrawn, None if record.theirs is None else record.theirs.withdrawn
-    words: list[tuple[Literal["us", "peer"], Withdrawal | None]] = [("us", ours), ("peer", theirs)]
+    words = [(side, record.said_by(side).withdrawn) for side in record.participants]
     return [(side, word) for side, word in words if word is not None]
 
 
@@ -309,7 +377,8 @@ def _missing_kind(text: str) -> str:
 
 def _lean(record: Record) -> Record:
     """Return a job whose statements share one proposal object, which saves a quarter of the memory."""
-    ours, theirs = record.ours.proposal, record.theirs
-    if theirs is None or theirs.proposal is ours or theirs.proposal != ours:
-        return record
-    return record.model_copy(update={"theirs": theirs.model_copy(update={"proposal": ours})})
+    for side, participant in record.participants.items():
+        other = participant.statement
+        if other is not None and other.proposal is not record.proposal and other.proposal == record.proposal:
+            record = record.with_statement(side, proposal=record.proposal)
+    return record

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from parties.jobs.kind import Inputs
 from parties.jobs.kinds.release.count import Count
 from parties.link.identity import create
-from parties.node import executor
-from parties.node.executor import Order
-from parties.node.openings import Stored, WrittenFirst
+from parties.node.exchanges.openings import Stored, WrittenFirst
+from parties.node.links import executor
+from parties.node.links.executor import Order
 from parties.node.proposal import propose, read_job
 from parties.sources.settings import TableSettings
 from parties.tables.schema import Schema

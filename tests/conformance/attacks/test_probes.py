@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from parties.node import gate
+from parties.node.acts import gate
 from parties.node.log import node_log
 from parties.node.log.statement import Statement
 from parties.node.settings import LimitSettings

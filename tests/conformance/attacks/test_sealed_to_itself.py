@@ -19,7 +19,7 @@ from parties.alone.publish.sealing import sealed
 from parties.jobs.kinds.publish.joint_table import JointTable
 from parties.jobs.publish import analyst
 from parties.link.identity import Identity, create, load_identity, load_key
-from parties.node.gate import Circumstances, Gate, Judgement
+from parties.node.acts.gate import Circumstances, Gate, Judgement
 from parties.node.offers import Offer, Offers
 from parties.node.peers import PeerIdentity
 from parties.node.policy.rules import Rule

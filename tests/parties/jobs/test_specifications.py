@@ -15,7 +15,7 @@ from parties.jobs import kinds
 from parties.jobs.kind import Inputs, asked
 from parties.jobs.settings import public_parameters
 from parties.jobs.spending import ConcentratedLoss
-from parties.node.gate import Circumstances, request
+from parties.node.acts.gate import Circumstances, request
 from parties.node.log.statement import Statement
 from parties.node.peers import PeerDescription
 from parties.node.policy.decisions import decide

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from parties.link.identity import Identity
-from parties.node import operator_service, views
+from parties.node.desk import operator_service, views
+from parties.node.desk.operator_service import OperatorService
 from parties.node.events import Events
 from parties.node.log.job_events import Unlogged
-from parties.node.operator_service import OperatorService
 from parties.node.service import Node
 from parties.node.settings import load
 from parties.operator.interface import Operator

@@ -21,21 +21,21 @@ from parties.jobs.spending import PureLoss, exact
 from parties.link.identity import Identity, fingerprint
 from parties.link.listening import Port, RefusedError
 from parties.link.opening import open_link
+from parties.node.acts.gate import Gate
 from parties.node.acts.ledger import Ledger
+from parties.node.acts.typed_inputs import TypedInputs
 from parties.node.budget.account import Charge
 from parties.node.budget.bits import BitsCharge
 from parties.node.events import Events
-from parties.node.gate import Gate
+from parties.node.exchanges.openings import Leaving, Written
+from parties.node.links.sessions import Sessions
 from parties.node.log.statement import Statement
 from parties.node.offers import Offer, Offers
-from parties.node.openings import Leaving, Written
 from parties.node.peers import PeerIdentity, Peers, acquainted, misnamed, reached
 from parties.node.policy.rules import Rule
 from parties.node.records import connect
 from parties.node.service import Node
-from parties.node.sessions import Sessions
 from parties.node.settings import NodeFile, load
-from parties.node.typed_inputs import TypedInputs
 from parties.sources.settings import BudgetSettings, TableSettings
 from parties.tables.schema import Schema
 from smc.errors import InputError, LinkError, ProtocolError

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from parties.link.identity import Identity
-from parties.node.openings import Leaving, Written
+from parties.node.exchanges.openings import Leaving, Written
 from parties.node.policy.rules import Rule
 from parties.node.records import deferred_sync, marker
 from parties.sources.settings import BudgetSettings

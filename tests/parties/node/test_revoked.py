@@ -8,8 +8,8 @@ from typing import Any, cast
 import pytest
 
 from parties.link.listening import RefusedError
-from parties.node.contacts import REVOKED, Contact, Contacts
-from parties.node.operator_service import OperatorService
+from parties.node.desk.operator_service import OperatorService
+from parties.node.links.contacts import REVOKED, Contact, Contacts
 from parties.operator.people import acting
 from parties.web import words
 from smc.errors import InputError

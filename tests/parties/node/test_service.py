@@ -18,10 +18,11 @@ from parties.base.address import parse_address
 from parties.base.rate import Rate
 from parties.link.identity import Identity, fingerprint
 from parties.link.listening import RefusedError
-from parties.node import control, service, sessions
+from parties.node import service
 from parties.node.acts.parts import PeerLink
-from parties.node.contacts import Contacts
 from parties.node.events import Events
+from parties.node.links import control, sessions
+from parties.node.links.contacts import Contacts
 from parties.node.log.heads import Found
 from parties.node.service import Node, at_once
 from parties.node.settings import LimitSettings, NodeSettings, load

@@ -18,8 +18,9 @@ from pydantic import ValidationError
 from parties.commands.identity import group
 from parties.link.identity import Identity, create, fingerprint
 from parties.link.listening import RefusedError
-from parties.node import records, validity
-from parties.node.contacts import Contacts
+from parties.node import records
+from parties.node.links import validity
+from parties.node.links.contacts import Contacts
 from parties.node.peers import PeerIdentity, reached
 from parties.node.records import AuditLog
 from parties.node.records.signature import sign

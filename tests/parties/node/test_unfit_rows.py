@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from parties.jobs.inputs import AwayError
-from parties.node.executor import Order, opened
+from parties.node.links.executor import Order, opened
 from parties.sources.settings import TableSettings
 from parties.tables.unfit import UnfitError, without_cells
 from tests.support.ledgers import SCHEMA, Pair, agreed

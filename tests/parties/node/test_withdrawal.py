@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from parties.link.identity import Identity
+from parties.node.desk.views import job_result
 from parties.node.log.job_events import withdrawn
 from parties.node.log.statement import Statement
 from parties.node.records import withdrawal
-from parties.node.views import job_result
 from smc.errors import InputError, ProtocolError
 from tests.support.ledgers import Pair, agreed, propose
 

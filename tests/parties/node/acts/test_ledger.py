@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from parties.link.identity import Identity
-from parties.node.contacts import Contacts
 from parties.node.events import Events
+from parties.node.links.contacts import Contacts
 from parties.node.log.store import Store
 from parties.node.policy.rules import Rule
 from parties.operator.interface import ENDED

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from parties.jobs.kind import Bits, Disclosure
 from parties.jobs.spending import ConcentratedLoss, Loss, PureLoss, exact
-from parties.node.accounts import Accounts
+from parties.node.acts.accounts import Accounts
 from parties.node.budget import shown
 from parties.node.budget.account import Charge
 from parties.node.budget.bits import BitsCharge

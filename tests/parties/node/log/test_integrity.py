@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 
 from parties.cli import run
 from parties.link.identity import Identity
-from parties.node import settings, upgrade
+from parties.node import settings
 from parties.node.log import integrity
 from parties.node.log.jobs import Jobs
 from parties.node.log.node_log import NodeLog
@@ -23,6 +23,7 @@ from parties.node.peers import PeerIdentity, Peers
 from parties.node.records import AuditLog, database, seal
 from parties.node.records.marker import FILE_NAME as MARKER
 from parties.node.records.shipped import Shipped
+from parties.node.starting import upgrade
 from smc.errors import InputError
 from smc.meter import Cost
 from tests.support.ledgers import TASK, TREE, Pair, agreed, paired, propose

@@ -16,7 +16,7 @@ import pytest
 
 from parties.base import files
 from parties.commands.rights import _recipients
-from parties.node import published
+from parties.node.desk import published
 from parties.node.governance import activities, breaches
 from parties.node.log.retention import PATIENCE, Archived, due
 from parties.node.log.statement import Statement

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations, product
+from itertools import combinations, permutations, product
 from typing import Any
 
 import pytest
@@ -41,7 +41,7 @@ from tests.support.statements import says
 def test_the_state_follows_from_both_statements(
     ours: Statement, theirs: Statement | None, running: bool, begun: bool, expected: str
 ) -> None:
-    assert state(ours, theirs, running, begun) == expected
+    assert state([ours, theirs], running, begun) == expected
 
 
 def test_both_parties_see_the_same_end() -> None:
@@ -50,7 +50,7 @@ def test_both_parties_see_the_same_end() -> None:
         says(v, e) for v, e in product(("waiting", "approved", "refused"), ("", "cancelled", "failed", "computed"))
     ]
     for ours, theirs in product(every, every):
-        left, right = state(ours, theirs, False, True), state(theirs, ours, True, True)
+        left, right = state([ours, theirs], False, True), state([theirs, ours], True, True)
         assert left == right or not {left, right} & set(ENDED)
 
 
@@ -58,14 +58,29 @@ def test_no_session_without_both_consents() -> None:
     for verdict in ("waiting", "refused"):
         for begun, running in product((False, True), (False, True)):
             if not running:
-                assert state(says(), says(verdict), running, begun) not in ("queued", "interrupted")
-                assert state(says(verdict), says(), running, begun) not in ("queued", "interrupted")
+                assert state([says(), says(verdict)], running, begun) not in ("queued", "interrupted")
+                assert state([says(verdict), says()], running, begun) not in ("queued", "interrupted")
 
 
 def test_the_reason_names_who_gave_it() -> None:
-    assert why(says(), says("refused", why="not now"), "bert") == "bert: not now"
-    assert why(says("refused", why="not now"), says(), "bert") == "not now"
-    assert why(says(), says(), "bert") == ""
+    assert why([says(), says("refused", why="not now")], ["", "bert"]) == "bert: not now"
+    assert why([says("refused", why="not now"), says()], ["", "bert"]) == "not now"
+    assert why([says(), says()], ["", "bert"]) == ""
+
+
+def test_a_job_may_have_more_participants_than_two() -> None:
+    """A third one that makes the statement of another changes no state; while it has made none, the job waits."""
+    every = [None, *(says(v, e) for v, e in product(("waiting", "approved", "refused"), ("", "failed", "computed")))]
+    for statements in product(every, repeat=3):
+        for running, begun in product((False, True), repeat=2):
+            found = state(statements, running, begun)
+            assert {state(order, running, begun) for order in permutations(statements)} == {found}
+            assert state([*statements, statements[1]], running, begun) == found
+            made = [one for one in statements if one is not None]
+            if found in ("queued", "interrupted"):
+                assert [one.verdict for one in made] == ["approved"] * 3
+            assert (found == "done") == ([one.end for one in made] == ["computed"] * 3)
+    assert why([says(), says(), says("refused", why="not now")], ["", "bert", "cleo"]) == "cleo: not now"
 
 
 @pytest.mark.parametrize(
@@ -99,11 +114,11 @@ def test_bytes_that_are_no_statement_are_refused(data: bytes) -> None:
 
 def test_a_result_without_a_signature_is_none() -> None:
     done = says(end="computed").model_copy(update={"signed": None})
-    assert state(done, done, False, True) == "interrupted"
+    assert state([done, done], False, True) == "interrupted"
 
 
 def test_of_two_reasons_the_peers_is_told() -> None:
-    assert why(says(end="cancelled", why="ours"), says(end="failed", why="theirs"), "bert") == "bert: theirs"
+    assert why([says(end="cancelled", why="ours"), says(end="failed", why="theirs")], ["", "bert"]) == "bert: theirs"
 
 
 def test_what_was_said_is_not_unsaid() -> None:

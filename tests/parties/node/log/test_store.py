@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import product
 from typing import Any, Literal
 
@@ -32,3 +33,16 @@ def test_the_peer_has_heard_all_once_both_have_said_that_it_is_over() -> None:
         found = record("us", left.model_copy(update={"unheard": unheard}), right)
         assert has_news(found) == (unheard or not (ours and theirs))
     assert found.depth == 0, "nothing is decided before a session"
+
+
+def test_on_disk_a_job_has_named_fields_for_each_participant() -> None:
+    made = record("us", says(), says("refused")).with_rows("us", "aa").with_rows("peer", "bb")
+    row = json.loads(made.model_dump_json())
+    assert list(row)[:4] == ["proposed_by", "peer", "ours", "theirs"]
+    assert (row["ours"]["verdict"], row["fingerprint"]) == ("approved", "aa")
+    assert (row["theirs"]["verdict"], row["peer_rows"]) == ("refused", "bb")
+    assert "participants" not in row
+    assert Record.model_validate(row) == made
+    ours, theirs = made.participants.values()
+    assert (ours.statement, ours.rows, theirs.statement, theirs.rows) == (made.ours, "aa", made.theirs, "bb")
+    assert made.statements == [made.ours, made.theirs]

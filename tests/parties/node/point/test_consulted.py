@@ -16,10 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parties.link.identity import Identity
-from parties.node import executor
+from parties.node.acts.gate import Circumstances, Gate, Judgement
 from parties.node.acts.parts import PeerLink
-from parties.node.gate import Circumstances, Gate, Judgement
+from parties.node.links import executor
 from parties.node.log.statement import Statement
+from parties.node.log.store import Record
 from parties.node.offers import Offer, Offers
 from parties.node.peers import PeerIdentity
 from parties.node.point import asking, xacml
@@ -150,12 +151,20 @@ def test_no_consent_of_ours_without_a_permit(tmp_path: Path, identities: dict[st
         assert point.asked == []
 
 
+def begun(bob: Party, job: str) -> Record | None:
+    """Bob's node begins a session with alice's, and asks the point first if it must."""
+    for attempt in bob.ledger.gate.attempts():
+        with attempt:
+            record = bob.ledger.runs.begin(job, "alice", attempt.word)
+    return record
+
+
 def test_a_session_begins_with_a_permit_alone(tmp_path: Path, identities: dict[str, Identity]) -> None:
     """Each session asks anew; without a permit the job waits, and goes on when there is one."""
     point = Says("Permit")
     with bob_asks(tmp_path, identities, point, ()) as (pair, bob):
         job = agreed(pair)
-        begin = partial(bob.ledger.gate.asking, partial(bob.ledger.runs.begin, job, "alice"))
+        begin = partial(begun, bob, job)
         for decision in (*REFUSALS, None):
             point.decision = decision
             assert begin() is None
@@ -186,7 +195,7 @@ def test_the_lock_is_free_while_the_point_is_asked(tmp_path: Path, identities: d
         bob.ledger.decisions.settle(job)
         propose(pair, 1)
         pair.deliver()
-        assert bob.ledger.gate.asking(partial(bob.ledger.runs.begin, job, "alice")) is not None
+        assert begun(bob, job) is not None
         assert len(free) == len(point.asked) == 3
 
 

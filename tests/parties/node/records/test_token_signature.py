@@ -9,7 +9,7 @@ import pytest
 
 from parties.base.token_key import TokenError
 from parties.link.identity import Identity, create
-from parties.node.operator_service import recorded
+from parties.node.desk.operator_service import recorded
 from parties.node.peers import PeerIdentity
 from parties.node.records import AuditLog
 from parties.node.records.signature import ORDER, check_signature, sign

@@ -1,0 +1,214 @@
+"""Views of jobs for the operator, made from the ledger's records."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from parties.jobs.kind import Inputs, Kind, asked, people, shown_parameters
+from parties.node.exchanges import checkpoint, commitment, counting, readiness
+from parties.node.links import precheck
+from parties.node.log import statement
+from parties.node.log.statement import Statement
+from parties.node.log.store import Record, lacks_signature, withdrawals
+from parties.node.prediction import predicted
+from parties.operator.budget import Exposure, Price
+from parties.operator.interface import Asked, JobResult, JobView, PredictedCost, Progress, State, Verdict
+from smc.errors import InputError
+
+MOST_KEPT = 1000  # cached views
+
+
+def job_view(
+    record: Record,
+    state: State,
+    inputs: Inputs,
+    progress: Progress | None,
+    link: str,
+    price: Price | None = None,
+    exposure: Exposure | None = None,
+    approvals: int = 1,
+) -> JobView:
+    """Return a job as this party sees it.
+
+    Args:
+        record: The job.
+        state: Its state.
+        inputs: This party's inputs to it.
+        progress: Progress of a running session, if any.
+        link: Kind of link assumed by the predicted cost.
+        price: Privacy price of the job, if any.
+        exposure: Bits that its exact answers open, if any.
+        approvals: Number of our people who must approve a job that no rule decides.
+    """
+    job, party = record.proposal, record.party
+    task = job.task
+    why = statement.why(record.statements, ["", record.peer])
+    theirs_away = record.peer_waits and not record.ours.waits
+    note = f"{record.peer} waits for its table" if theirs_away else record.note
+    only_signature = lacks_signature(record, state) and not note
+    if only_signature:
+        note = f"computed here: only {record.peer}'s signature is missing"
+    ended_badly = state in ("refused", "cancelled", "failed")
+    return JobView(
+        id=record.id,
+        state=state,
+        proposed_by=record.proposed_by,
+        proposed_at=job.proposed_at.isoformat(),
+        ended_at=record.ended_at,
+        peer=record.peer,
+        protocol=task.name,
+        title=task.about.title,
+        question=task.disclosure.question or task.about.title.lower(),
+        purpose=job.purpose,
+        table=job.tables[party],
+        peer_table=job.tables[1 - party],
+        target=task.disclosure.subject,
+        columns=list(task.columns),
+        parameters=shown_parameters(task),
+        asked=[] if ended_badly or state == "done" else _asked(task, inputs),
+        reveals=[
+            *task.disclosure.reveals(record.peer),
+            *people(task),
+            *([f"It is exact, without noise: {task.disclosure.exact}."] if task.disclosure.exact else []),
+        ],
+        cost=None if ended_badly else _cost(task, inputs, party, link),
+        digest=job.digest,
+        ours=_verdict(record.ours, record.reason).model_copy(update={"by": _by(record, approvals)}),
+        theirs=_verdict(record.said_by("peer"), ""),
+        progress=progress,
+        ended_by=_ended_by(record, state),
+        price=price,
+        exact=bool(task.disclosure.exact),
+        withdrawn=_withdrawn(record),
+        people=list(record.people),
+        approvals=approvals,
+        begun=record.sessions > 0,
+        only_signature=only_signature,
+        exposure=exposure,
+        why=note if state in ("queued", "interrupted") else (record.ours.end == "failed" and record.note) or why,
+    )
+
+
+class ViewCache:
+    """Cached views of idle jobs: a page may show 200 of them every second while another job runs."""
+
+    def __init__(self) -> None:
+        self._cached: dict[str, tuple[Record, State, JobView]] = {}
+
+    def get(self, record: Record, state: State) -> JobView | None:
+        """Return the cached view of this very record; None if there is none.
+
+        Args:
+            record: The job.
+            state: Its state.
+        """
+        cached = self._cached.get(record.id)
+        return cached[2] if cached is not None and cached[0] is record and cached[1] == state else None
+
+    def put(self, record: Record, state: State, view: JobView) -> None:
+        """Cache the view of a job in place of its last one.
+
+        Args:
+            record: The job as stored.
+            state: Its present state.
+            view: The view of both.
+        """
+        if len(self._cached) >= MOST_KEPT:
+            self._cached.clear()
+        self._cached[record.id] = record, state, view
+
+
+def job_result(record: Record, state: State) -> JobResult:
+    """Return the result of a job.
+
+    Args:
+        record: The job as stored.
+        state: Its present state.
+
+    Raises:
+        InputError: The job is not done.
+    """
+    if state != "done":
+        raise InputError(f"job {record.id[:8]} has no result: it is {state}; smc show {record.id[:8]} says more")
+    ours, theirs = record.ours.signed, record.said_by("peer").signed
+    assert ours is not None
+    assert theirs is not None
+    assert record.cost is not None
+    task = record.task
+    return JobResult(
+        id=record.id,
+        protocol=task.name,
+        party=1 if record.party else 0,
+        noun=task.about.noun,
+        document=task.document(task.states.decode(record.tree)),
+        cost=record.cost,
+        opened=ours.result["opened"],
+        summary={"result": ours.result, "our_head": ours.head.model_dump(), "their_head": theirs.head.model_dump()},
+        our_signature=ours.signature,
+        their_signature=theirs.signature,
+        withdrawn=_withdrawn(record),
+    )
+
+
+def _withdrawn(record: Record) -> list[str]:
+    """Return the withdrawals of the result, with party, time and reason, a line each."""
+    names = {"us": "us", "peer": record.peer}
+    return [f"by {names[side]}, {word.at}: {word.why}" for side, word in withdrawals(record)]
+
+
+def _asked(task: Kind, inputs: Inputs) -> list[Asked]:
+    try:
+        missing = task.missing(inputs)
+    except InputError:  # the circuit is missing: the job cannot run anyway
+        return []
+    return [
+        Asked(name=parameter.key, title=parameter.title, help=parameter.help)
+        for parameter in asked(task)
+        if parameter.key in missing
+    ]
+
+
+def _ended_by(record: Record, state: State) -> Literal["", "us", "peer"]:
+    """Return the party whose statement ended the job, if it has not ended well; "us" if both did."""
+    if state not in ("refused", "cancelled", "failed"):
+        return ""
+    return "us" if record.ours.end == state or (state == "refused" and record.ours.verdict == state) else "peer"
+
+
+def _by(record: Record, approvals: int) -> str:
+    """Return the author of our decision, with known names; the statement for the peer has no names."""
+    by, names = record.ours.by, ", ".join(record.people)
+    if record.ours.verdict == "waiting":
+        return f"{len(record.people)} of {approvals}: {names}" if names else ""
+    return f"{by} {names}" if names and by in ("operator", "proposer") else by
+
+
+def _verdict(side: Statement, reason: str) -> Verdict:
+    return Verdict(
+        verdict=side.verdict, by=side.by, reason=reason or (side.why if side.verdict == "refused" else ""), at=side.at
+    )
+
+
+def _cost(task: Kind, inputs: Inputs, party: int, link: str) -> PredictedCost | None:
+    """Return the predicted cost of the job, with the sessions' own messages."""
+    forecast = predicted(task, inputs, link)
+    if forecast is None:
+        return None
+    parts = [
+        checkpoint,
+        *([readiness, commitment] if task.reads_table else []),
+        *([precheck] if task.disclosure.spends else []),
+    ]
+    one_step = task.disclosure.bits.at_least == task.disclosure.bits.at_most  # in any number of phases
+    parts += [counting] * (0 if task.disclosure.bits.at_most == 0 else 1 if one_step else len(forecast.steps))
+    extra = sum(part.BYTES for part in parts)
+    return PredictedCost(
+        estimate=forecast.estimate,
+        assumed=forecast.assumed,
+        profile=str(forecast.profile),
+        bytes=forecast.bytes + extra,
+        most=None if forecast.most is None else forecast.most + extra,
+        rounds=forecast.rounds[party] + sum(part.ROUNDS for part in parts),
+        seconds=forecast.seconds,
+        link=link,
+    )

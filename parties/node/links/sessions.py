@@ -1,0 +1,424 @@
+"""Start and end of sessions: the connecting node dials for each ready job, the listening node admits it.
+
+So one side alone decides the order, and two nodes with room for one session each cannot wait for each other. A broken
+session is tried again, from its last step, as soon as the peer is back. So is a session that ends by an error without
+proof that the peer or the job is at fault, as often as `tries` allows. Any other error ends the job.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
+from dataclasses import replace
+from functools import partial
+
+from parties.base.machine_failure import own_trouble
+from parties.jobs.engine_selection import choice_for, memory_of_shard
+from parties.jobs.inputs import AwayError, MachineError
+from parties.jobs.profiles import shards_of
+from parties.link.channel import PeerTroubleError
+from parties.link.listening import RefusedError, Take
+from parties.link.opening import Link, hello_for, link_over, open_link, outbox_for
+from parties.link.options import LinkOptions
+from parties.link.outbox import Outbox
+from parties.link.transport import Stream, Wire
+from parties.node.acts.ledger import Ledger
+from parties.node.acts.limits import too_large
+from parties.node.budget.account import BudgetError
+from parties.node.events import Events, stack_of
+from parties.node.exchanges.counting import PastBitsError
+from parties.node.exchanges.openings import Leaving, Written
+from parties.node.links import executor
+from parties.node.links.executor import (
+    Counted,
+    Event,
+    Finished,
+    Linked,
+    Met,
+    Order,
+    Preparing,
+    Reached,
+    Stopped,
+    Worker,
+)
+from parties.node.links.pauses import Pauses
+from parties.node.links.progress import Running
+from parties.node.links.validity import lapsed
+from parties.node.log import outcome
+from parties.node.log.node_log import ClosedError
+from parties.node.log.store import Record
+from parties.node.peers import PeerIdentity
+from parties.node.prediction import predicted
+from parties.node.records.sealed import errors
+from parties.node.settings import LimitSettings
+from parties.operator.interface import Progress
+from smc.errors import InputError, JobMismatchError, JointRefusalError, LinkError, ProtocolError
+
+LABEL = "job "
+DIAL_SECONDS = 10.0
+SHORTEST_PAUSE, LONGEST_PAUSE = 0.5, 15.0  # before a session is tried again
+SHORTEST_TABLE_PAUSE, LONGEST_TABLE_PAUSE = 2.0, 60.0  # before a table that was away is opened again
+LOOK_SECONDS = 1.0
+WORD_SECONDS = 1.0  # for the statement of a peer that dials already
+SMALL_BYTES = 1 << 20  # largest session on the standing link's connection, both ways: it delays nothing there
+
+
+class Sessions:
+    """The sessions of a node with one peer, at most `limit` at a time: so no peer takes another peer's room."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        who: PeerIdentity,
+        options: LinkOptions,
+        limit: int,
+        connected: Callable[[], bool],
+        events: Events,
+        link: str = "lan",  # kind of link assumed by predictions
+        standing: Callable[[], Wire | None] = lambda: None,  # the connection of the standing link
+        limits: LimitSettings | None = None,
+    ) -> None:
+        self._ledger, self._jobs, self._runs = ledger, ledger.jobs, ledger.runs
+        self._who, self._options = who, options
+        self._peer, self._limit, self._connected, self._events = who.peer_name, limit, connected, events
+        self._link, self._standing, self._limits = link, standing, limits or LimitSettings()
+        self._lock = threading.RLock()  # taken before the ledger's, never after
+        self._running: dict[str, Running] = {}
+        self._pauses = Pauses(SHORTEST_PAUSE, LONGEST_PAUSE)
+        self._table_pauses = Pauses(SHORTEST_TABLE_PAUSE, LONGEST_TABLE_PAUSE)
+        self._troubles: dict[str, str] = {}  # by job: trouble of this machine that ended its last session
+        self._unbegun: dict[str, str] = {}  # by job: reason why the last attempt to begin a session failed
+        self._opening: set[str] = set()  # jobs whose table was away and is being opened
+        self._wake = threading.Event()
+        self._stopping = threading.Event()
+        self._idle = threading.Condition(self._lock)
+        # of jobs; its lock is also taken before the ledger's, and no other lock after it
+        self._news = threading.Condition()
+
+    def start(self) -> None:
+        """Start to dial, if this is the connecting node, and to look for tables that are away."""
+        threading.Thread(target=self._look_for_tables, name="smc-away-tables", daemon=True).start()
+        if self._who.party == 1:
+            threading.Thread(target=self._dial_ready, name="smc-sessions", daemon=True).start()
+
+    def succeed(self, who: PeerIdentity) -> None:
+        """Use the peer's new certificate from the next session on."""
+        self._who, self._options = who, replace(self._options, peer=who.peer)
+
+    def wake(self) -> None:
+        """Check, after a change, whether a session can begin or must end.
+
+        It takes no lock of sessions: a caller may hold that of another peer's sessions, which may in turn call this.
+        """
+        self._wake.set()
+        with self._news:
+            self._news.notify_all()
+        for identifier, session in self._running.copy().items():  # a copy made in one step
+            record = self._jobs.known(identifier)
+            if record is not None and self._jobs.has_ended(record):
+                session.abort("the job was ended")
+
+    def forget(self, identifier: str) -> None:
+        """Forget the pauses of a job that has ended."""
+        self._pauses.forget(identifier)
+        self._table_pauses.forget(identifier)
+        self._unbegun.pop(identifier, None)
+
+    def why_not_begun(self, identifier: str) -> str:
+        """Return the reason why the last attempt to begin a job's session failed; empty if it has begun."""
+        return self._unbegun.get(identifier, "")
+
+    def progress(self, identifier: str) -> Progress | None:
+        """Return the progress of a running job; None if it is not running."""
+        with self._lock:
+            session = self._running.get(identifier)
+            return session.progress() if session is not None else None
+
+    def trouble(self, identifier: str) -> str:
+        """Return the trouble of this machine that ended the job's last session; empty if there was none."""
+        return self._troubles.get(identifier, "")
+
+    def all_progress(self) -> list[Progress]:
+        """Return the progress of each running job."""
+        with self._lock:
+            return [session.progress() for session in self._running.values()]
+
+    def stop(self, seconds: float, why: str = "the node is stopping") -> None:
+        """Begin no more sessions, let the running ones finish, then cut the others. They go on after a restart.
+
+        Args:
+            seconds: Time to finish.
+            why: Reason for the peer.
+        """
+        self._stopping.set()
+        self._wake.set()
+        deadline = time.monotonic() + seconds
+        with self._idle:
+            while self._running and (remaining := deadline - time.monotonic()) > 0:
+                self._idle.wait(remaining)
+            unfinished = list(self._running.values())
+        for session in unfinished:
+            session.abort(why)
+        with self._idle:
+            self._idle.wait_for(lambda: not self._running, timeout=5)
+
+    # The listening node.
+
+    def admit(self, identifier: str) -> tuple[Outbox, Take]:
+        """Admit the peer's node to a session of this job, for the port. Raise RefusedError if it cannot begin now."""
+        with self._lock:
+            older = self._running.get(identifier)
+        if older is not None:
+            older.abort("the peer has begun anew")
+            raise RefusedError("the session before is ending")
+        with self._news:  # the peer's consent may be on its way, on another stream
+            self._news.wait_for(lambda: not self._jobs.lacks_word(identifier), WORD_SECONDS)
+        record, session = self._begin(identifier)
+        try:
+            options = self._options_for(record)
+            hello = hello_for(0, record.proposal.job, options)
+        except InputError as error:
+            self._end(identifier)
+            raise RefusedError(str(error)) from None
+
+        def take(stream: Stream) -> None:
+            self._start(record, session, partial(link_over, stream, options, hello), lambda _: stream.cancel())
+
+        return outbox_for(options, hello), take
+
+    # The connecting node.
+
+    def _dial_ready(self) -> None:
+        while not self._stopping.is_set():
+            self._wake.wait(min(LOOK_SECONDS, self._pauses.left()))
+            self._wake.clear()
+            if not self._connected():
+                continue
+            for record in self._jobs.agreed(self._peer, "ready") if len(self._running) < self._limit else ():
+                if self._pauses.lasts(record.id):
+                    continue
+                try:
+                    record, session = self._begin(record.id)
+                except RefusedError:
+                    if len(self._running) >= self._limit:
+                        break
+                    continue
+                self._start(record, session, partial(self._dialled, record))
+
+    def _dialled(self, record: Record) -> AbstractContextManager[Link]:
+        """Dial for a session; a small session is another stream on the standing link's connection."""
+        options, proposal = self._options_for(record), record.proposal
+        cost = None if options.measure else predicted(proposal.task, self._runs.inputs(record), self._link)
+        if cost is not None and (cost.most or cost.bytes) <= SMALL_BYTES:
+            options = replace(options, connection=self._standing())
+        return open_link(options, proposal.job)
+
+    # Both nodes.
+
+    def _look_for_tables(self) -> None:
+        """Try repeatedly to open a table that is away, without a session; the peer learns when it is back."""
+        while not self._stopping.wait(LOOK_SECONDS):
+            with suppress(ClosedError):
+                for record in self._jobs.agreed(self._peer, "table"):
+                    if record.id in self._opening or self._table_pauses.lasts(record.id):
+                        continue
+                    self._opening.add(record.id)
+                    threading.Thread(target=self._open_table, args=(record,), name="smc-table", daemon=True).start()
+
+    def _open_table(self, record: Record) -> None:
+        try:
+            try:
+                with executor.opened(self._order(record)):
+                    pass
+            except AwayError as error:
+                self._table_away(record.id, error)
+            except Exception as error:
+                self._stopped(record.id, Running(linked=True), error)
+            else:
+                self._events.log("table there again", job=record.id)
+                self._runs.table_there(record.id)
+        except errors(ClosedError):
+            pass  # the node ends, or cannot write now
+        finally:
+            self._opening.discard(record.id)
+
+    def _table_away(self, identifier: str, error: AwayError) -> None:
+        self._table_pauses.put(identifier)
+        self._runs.table_away(identifier, str(error))
+
+    def _begin(self, identifier: str) -> tuple[Record, Running]:
+        try:
+            for attempt in self._ledger.gate.attempts():
+                with attempt, self._lock:
+                    shards = self._room_for(identifier)
+                    if (record := self._runs.begin(identifier, self._peer, attempt.word)) is None:
+                        raise RefusedError("the rules do not allow it now")
+                    begun = record, Running(shards=shards)
+                    self._running[identifier] = begun[1]
+            return begun
+        except InputError as error:
+            raise RefusedError(str(error)) from None
+
+    def _room_for(self, identifier: str) -> tuple[int, int]:
+        """Return the shards of a job and their bytes. Raise RefusedError if there is no room for its session now."""
+        if self._stopping.is_set():
+            raise RefusedError("the node is stopping")
+        if why := lapsed(self._who):
+            raise RefusedError(why)
+        if identifier in self._running or len(self._running) >= self._limit:
+            raise RefusedError("the node has no room for a session now")
+        shards = self._shards_of(identifier)
+        others = [session.shards for session in self._running.values()]
+        if why := too_large(*shards, (sum(one[0] for one in others), sum(one[1] for one in others)), self._limits):
+            self._unbegun[identifier] = why
+            raise RefusedError(why)
+        return shards
+
+    def _shards_of(self, identifier: str) -> tuple[int, int]:
+        """Return the number of a job's shard processes, and the forecast of the bytes that they take."""
+        record = self._jobs.known(identifier)
+        if record is None or (shards := shards_of(record.proposal.specification)) == 1:
+            return 0, 0
+        return shards, shards * memory_of_shard(choice_for(record.task, self._runs.inputs(record)))
+
+    def _options_for(self, record: Record) -> LinkOptions:
+        choice = choice_for(record.task, self._runs.inputs(record))
+        return replace(self._options, label=LABEL + record.id, wait=DIAL_SECONDS, measure=choice.profile is None)
+
+    def _start(
+        self,
+        record: Record,
+        session: Running,
+        dial: Callable[[], AbstractContextManager[Link]],
+        cut: Callable[[str], object] | None = None,
+    ) -> None:
+        """Hand the session to a worker."""
+        job, identifier = record.proposal, record.id
+        tell = partial(self._heard, identifier, session)
+        try:
+            order = self._order(record)
+            typical = predicted(job.task, order.inputs, self._link)
+            session.costs_of_steps = typical.steps if typical is not None else ()
+        except Exception as error:
+            tell(Stopped(error))
+            self._end(identifier)
+            return
+        session.worker = Worker(order, dial, tell, partial(self._end, identifier), cut)
+        session.worker.start()
+
+    def _order(self, record: Record) -> Order:
+        """Return the worker's order for the job."""
+        stored, terms = self._runs.openings(record.id), self._ledger.accounts.terms(record)
+        checkpoint = record.tree, record.profile, record.participants["us"].rows
+        return Order(record.proposal, self._runs.inputs(record), *checkpoint, self._who.identity, stored, terms)
+
+    def _end(self, identifier: str) -> None:
+        """End the session: no session of this job is under way any more."""
+        with self._idle:
+            del self._running[identifier]
+            self._idle.notify_all()
+        self._runs.over(identifier)
+
+    def _heard(self, identifier: str, session: Running, event: Event) -> None:
+        """Pass a worker's event on to the ledger. An error raised here ends the session."""
+        try:
+            match event:
+                case Linked(total):
+                    session.linked, session.cost = True, total
+                case Preparing(words):
+                    session.doing = words
+                case Met(step, profile, both, earlier):
+                    session.begun, session.first, session.started = True, step, time.monotonic()
+                    self._table_pauses.forget(identifier)
+                    self._unbegun.pop(identifier, None)
+                    self._runs.met(identifier, step, profile, both, earlier)
+                    session.counted = True
+                    self._troubles.pop(identifier, None)
+                    self._events.well()
+                    self._events.log("session began", job=identifier, depth=step, profile=profile)
+                case Reached():
+                    session.step = event
+                    self._runs.reached(identifier, event.state, event.total, event.step, event.bits)
+                    self._events.log("level", job=identifier, depth=event.step)
+                case Counted(step):
+                    self._runs.counted(identifier, step)
+                case Written():
+                    self._runs.write_opening(identifier, event)
+                case Leaving():
+                    session.leaving = True
+                    self._runs.opening_leaves(identifier, event)
+                case Finished(state, total, report):
+                    self._pauses.put(identifier, longer=not session.got_further)  # the peer's signature is on its way
+                    self._runs.computed(identifier, state, total, report)
+                    self._events.log("session finished", job=identifier, **outcome.traffic(total))
+                    self._events.session_ended(time.monotonic() - session.started, total)
+                case Stopped(error):
+                    self._stopped(identifier, session, error)
+        except ClosedError:
+            if not isinstance(event, Finished | Stopped):
+                raise  # the node has closed: the session ends
+
+    def _stopped(self, identifier: str, session: Running, error: BaseException) -> None:
+        """Record that a session ended by an error: the job goes on later, or it has failed."""
+        match error:
+            case ClosedError():
+                pass
+            case _ if why := self._own_trouble(error):  # a full disk, or a token that is away: the job goes on later
+                of_records = isinstance(error, errors())
+                self._events.log("records cannot be written" if of_records else "own trouble", job=identifier, why=why)
+                self._events.troubled(why)
+                self._troubles[identifier] = why
+                self._pauses.put(identifier)
+                self._not_a_try(identifier, session)
+            case AwayError():
+                self._events.log("table away", job=identifier)
+                self._broke(identifier, session, str(error), begun=False)
+                self._table_away(identifier, error)
+            case BudgetError():
+                self._events.log("job refused", job=identifier, by="budget")
+                self._runs.unpaid(identifier, str(error))
+            case ProtocolError() | JobMismatchError() | InputError() if not isinstance(error, MachineError):
+                self._events.log("job failed", job=identifier, error=type(error).__name__)
+                by_own_input = isinstance(error, InputError) and not isinstance(error, JointRefusalError)
+                public = "an error in its own input" if by_own_input else str(error)
+                by_rows = isinstance(error, InputError) and not isinstance(error, PastBitsError)
+                self._runs.failed(identifier, error, public, session.linked and by_rows)
+            case LinkError():
+                if isinstance(error, PeerTroubleError):
+                    self._not_a_try(identifier, session)
+                self._broke(identifier, session, session.why or str(error), session.begun)
+            case _:  # not known to be the fault of the peer or of the job
+                self._events.log("session failed", job=identifier, error=type(error).__name__, stack=stack_of(error))
+                self._pauses.put(identifier, longer=not session.got_further)
+                self._table_pauses.put(identifier)
+                is_ours = isinstance(error, MachineError)
+                public = "an error in its own input" if is_ours else "internal error"
+                by_rows = session.linked and not is_ours
+                self._runs.failed(identifier, error, public, by_rows, (session.begun, session.cost))
+        if session.begun:
+            self._events.session_ended(time.monotonic() - session.started, session.cost)
+
+    def _own_trouble(self, error: BaseException) -> str:
+        """Return the trouble of this machine that ended a session; empty if the session's own error or the peer did."""
+        if isinstance(error, AwayError | LinkError | JobMismatchError | BudgetError):
+            return ""
+        return own_trouble(error) or (str(error) if isinstance(error, errors()) else "")
+
+    def _not_a_try(self, identifier: str, session: Running) -> None:
+        """Do not count a session without progress of which no share has left: it opened nothing."""
+        if session.counted and not session.leaving and not session.got_further:
+            self._runs.spare(identifier)
+
+    def _broke(self, identifier: str, session: Running, why: str, begun: bool) -> None:
+        """Pause the job of a broken session, longer each time that the session made no progress."""
+        record = self._jobs.known(identifier)
+        if record is None or self._jobs.has_ended(record):
+            return
+        self._pauses.put(identifier, longer=not (begun and session.got_further))
+        if not begun:
+            self._unbegun[identifier] = why
+        else:
+            self._events.log("session broke", job=identifier, **outcome.traffic(session.cost))
+            self._runs.broke(identifier, why, session.cost)
