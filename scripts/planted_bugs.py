@@ -503,7 +503,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
-        "parties/jobs/conversion.py",
+        "parties/jobs/spending.py",
         ("tests/parties/jobs/test_conversion.py",),
         [
             ("(1 - 1 / a).ln() - (", "-("),
@@ -1191,7 +1191,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
     ),
     (
         "protocols/quantile.py",
-        ("tests/parties/jobs/inference/test_quantile.py",),
+        ("tests/parties/jobs/release/test_quantile.py",),
         [
             ("sides = b * up_to(candidates) - a * rows", "sides = b * up_to(candidates) - a * rows - 1"),
             ("return min(places - 1, (PARTS - 1) * rounds(places))", "return rounds(places)"),
@@ -1296,7 +1296,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
     ),
     (
         "protocols/ranking.py",
-        ("tests/parties/jobs/inference/test_rank.py",),
+        ("tests/parties/jobs/release/test_rank.py",),
         [
             (
                 "checked((2 * lines + (engine.party == 0)).T.ravel(), precision",
@@ -1502,12 +1502,12 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
     ),
     (
         "parties/link/opening.py",
-        ("tests/parties/jobs/test_sharding.py",),
+        ("tests/parties/jobs/execution/test_sharding.py",),
         [('return "LinkError: a shard has failed twice"', 'return f"LinkError: {error}"')],
     ),
     (
-        "parties/jobs/shard_processes.py",
-        ("tests/parties/jobs/test_ray_shards.py",),
+        "parties/jobs/execution/shard_processes.py",
+        ("tests/parties/jobs/execution/test_ray_shards.py",),
         [("if str(host) != session.host and not any(", "if False and not any(")],
     ),
     (
@@ -1556,7 +1556,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
     ),
     (
         "parties/jobs/kinds/rank.py",
-        ("tests/parties/jobs/inference/test_rank.py",),
+        ("tests/parties/jobs/release/test_rank.py",),
         [("bits=len(columns) * first.bit_length()", "bits=first.bit_length()")],
     ),
     (

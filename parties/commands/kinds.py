@@ -118,7 +118,7 @@ def command_of(name: str) -> click.Command:
             require_free(link.listen, shards if fixed else 0)
         inputs = [option.of(settings) for option in options if option.role == "file"]
         outputs.check([*inputs, link.identity, link.certificate, link.peer], config_file, force)
-        from parties.jobs.running import Connection, declining  # loads what reads keys: --help does without
+        from parties.jobs.execution.running import Connection, declining  # loads what reads keys: --help does without
 
         party = 0 if link.listen is not None else 1
         telling = nullcontext() if alone else declining(link)
@@ -130,13 +130,13 @@ def command_of(name: str) -> click.Command:
             console.err.print(remark)
         report = None
         if connection is None:
-            from parties.jobs.local_run import run_alone
+            from parties.jobs.execution.local_run import run_alone
 
             with console.progress("adding noise") as status:
                 state = run_alone(task, data, lambda step: status.doing(step.words))
         else:
             with console.progress("counting") as status:
-                from parties.jobs.engine_selection import choice_for  # the engines take their time to load
+                from parties.jobs.execution.engine_selection import choice_for  # the engines take their time to load
                 from parties.node.prediction import predicted
 
                 decided = choice_for(task, Inputs(party)).profile is not None

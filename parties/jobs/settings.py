@@ -7,7 +7,7 @@ all derived from these fields, through `parameters`. `public`, `private`, `own_f
 from __future__ import annotations
 
 import types
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -17,6 +17,9 @@ from pydantic import Field, model_validator
 from pydantic.fields import FieldInfo
 
 from parties.base.settings import LocalPath, Settings
+from parties.base.text import instead, listed, quoted
+from parties.sources.settings import TableSettings
+from smc.errors import InputError
 from smc.recipes import BOOLEAN_ENGINES, ENGINES, RECIPES, Form, Garbling, Gates, OTKind
 
 Role: TypeAlias = Literal["public", "private", "file", "output"]
@@ -321,3 +324,124 @@ def _type(annotation: Any) -> tuple[type, tuple[str, ...]]:
     if origin is tuple:
         return tuple, ()
     return (annotation if annotation in (int, float, bool, str, Path) else str), ()
+
+
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+Columns = Annotated[tuple[Name, ...], Field(min_length=1, max_length=64)]
+RowBound = Annotated[int, Field(strict=True, ge=1, le=2**31)]
+
+
+class TabularSettings(KindSettings):
+    """Settings for a party's own rows. A kind adds `max_rows` at the position it wants."""
+
+    data: LocalPath | None = own_file("Rows", "Your rows, a CSV or Parquet file; private.", data=True)
+    schema_file: LocalPath | None = own_file("Schema", "The agreed schema.", alias="schema")  # `schema` is pydantic's
+    own_table: TableSettings | None = None  # table of party.toml with the rows; it has no flag
+
+    @property
+    def together(self) -> int:
+        """Number of rows that noise hides together: the used rows of a person, or 1."""
+        return getattr(self, "at_most", None) or 1
+
+
+def file_of(path: Path | None, key: str) -> Path:
+    """Return the file in the setting `key`, `data` or `schema`. Raise InputError with the remedy if it is missing.
+
+    Args:
+        path: The value of the setting; None if it is missing.
+        key: Name of the setting, data or schema.
+    """
+    if path is None:
+        note = " (with --data its schema is not read)" if key == "schema" else ""
+        raise InputError(f"--{key} is missing: give the flag, or your rows as [tables.NAME] in --config{note}")
+    return path
+
+
+def own_table(settings: TabularSettings) -> TableSettings:
+    """Return the file in the settings as a table."""
+    data, schema_file = file_of(settings.data, "data"), file_of(settings.schema_file, "schema")
+    return TableSettings.model_construct(source=str(data), schema_file=schema_file)
+
+
+def row_bound() -> AnyField:
+    """Return the field `max_rows`."""
+    return public(MAX_ROWS, "Row bound", "Maximum rows of a party, public", advanced=True)
+
+
+def check_names(key: str, names: Collection[str], known: Collection[str]) -> None:
+    """Raise InputError if setting `key` names a column twice or one that the schema lacks.
+
+    Args:
+        key: Name of the setting, for the message.
+        names: Columns in the setting.
+        known: Columns of the schema.
+    """
+    for name in names:
+        if name not in known:
+            raise InputError(f"{key}: {quoted(name)} is not an attribute of the schema{instead(name, known)}")
+    if len(set(names)) < len(names):
+        raise InputError(f"{key}: name each column once, not {listed(names)}")
+
+
+K = Annotated[int, Field(strict=True, ge=1, le=2**32)]
+L = Annotated[float, Field(strict=True, ge=1, le=2**32, allow_inf_nan=False)]
+T = Annotated[float, Field(strict=True, gt=0, le=1, allow_inf_nan=False)]
+Diversity: TypeAlias = Literal["distinct", "entropy"]
+Distance: TypeAlias = Literal["variational", "ordered"]
+Against: TypeAlias = Literal["peer", "public"]
+
+
+def fewest_rows(default: int | None, promise: str, left_out: str = "") -> AnyField:
+    """Return the field `k`.
+
+    Args:
+        default: Default value; None if there is none.
+        promise: Meaning of k, for the help.
+        left_out: Effect of omitting k, if a value is chosen then.
+    """
+    return public(default, "k-anonymity", f"k-anonymity: {promise}", left_out=left_out)
+
+
+def diverse(promise: str) -> AnyField:
+    """Return the field `l`; `promise` is its meaning for the help."""
+    return public(1.0, "l-diversity", f"l-diversity: {promise}", advanced=True)
+
+
+def diversity(values: str) -> AnyField:
+    """Return the field for the diversity measure of `l`."""
+    return public("distinct", "Diversity", f"With l: count distinct {values}, or take their entropy", advanced=True)
+
+
+def close(promise: str) -> AnyField:
+    """Return the field `t`; `promise` is its meaning for the help."""
+    return public(1.0, "t-closeness", f"t-closeness: {promise}", advanced=True)
+
+
+def distance(values: str) -> AnyField:
+    """Return the field for the distance that `t` bounds."""
+    help_text = f"With t: distance of distributions; ordered = earth mover's, for {values} in order"
+    return public("variational", "Distance", help_text, advanced=True)
+
+
+def against(each: str, both: str) -> AnyField:
+    """Return the field `against`.
+
+    Args:
+        each: Promise that holds for each party's rows.
+        both: Promise that holds only for the rows of both parties together.
+    """
+    return public("peer", "Against", f"peer: {each}; public: {both}", advanced=True)
+
+
+MostBytes: TypeAlias = Annotated[int, Field(strict=True, ge=1, le=2**50)]
+
+
+def most_bytes_field(step: str) -> AnyField:
+    """Return the field `most_bytes` of a kind whose run may stop before the named step."""
+    return public(
+        None,
+        "Byte limit",
+        f"Stop before {step} once both directions sent more bytes",
+        none="4 times the forecast, and 100 MB at least",
+        advanced=True,
+    )

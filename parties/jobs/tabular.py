@@ -1,4 +1,4 @@
-"""Base class of jobs on rows: a public schema, a bound on the rows, and rows from a file or a table."""
+"""Base classes of jobs on rows: a public schema, bounds, and rows from a file or a table; runs that may stop early."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ import atexit
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from typing_extensions import override
 
+from parties.base.console import size
 from parties.base.text import listed
-from parties.jobs.kind import Document, Inputs, Kind, KindSettings, Opened
-from parties.jobs.settings import ENGINE, public_parameters
-from parties.jobs.tabular_settings import file_of, own_table
+from parties.jobs.kind import Document, Inputs, Kind, KindSettings, LargerThanForecastError, OnStep, Opened, Step
+from parties.jobs.settings import ENGINE, file_of, own_table, public_parameters
 from parties.tables import schema as schemas
 from parties.tables.schema import Schema
 from parties.tables.types import type_of
@@ -21,8 +22,11 @@ from smc.errors import InputError
 
 if TYPE_CHECKING:
     from protocols.counts import Rows
+    from smc.engines import Engine
 
 CELL_BYTES = 8  # approximate bytes of a cell in a file
+STOPPED_AT = 4  # times the forecast: twice the largest error measured for trees on public tables
+LEAST_STOP = 100_000_000  # bytes: a smaller run continues, unless its settings have a limit
 
 
 class BySchema(Kind):
@@ -199,3 +203,74 @@ class BySchema(Kind):
     def parameters(self) -> dict[str, Any]:
         """Join the names of several columns into one text."""
         return {name: ", ".join(v) if isinstance(v, tuple) else v for name, v in super().parameters().items()}
+
+
+class StoppingKind(BySchema):
+    """A kind whose settings have `most_bytes`. Its runs call `stopping`."""
+
+    enlarged: ClassVar[str]  # the object that may become larger than forecast, with its verb
+    smaller: ClassVar[str]  # advice on a smaller run
+
+    def stopping(self, engine: Engine, on_step: OnStep) -> OnStep:
+        """Return `on_step` for a run that stops before a step once it has cost more than allowed.
+
+        The cost follows from the opened values, and the limit is public. So both parties stop, and the stop reveals
+        nothing.
+
+        Args:
+            engine: Engine of the run; its session counts the bytes.
+            on_step: Called with each step.
+        """
+        total = engine.session.meter.total
+        already_spent = total.bytes_sent + total.bytes_received
+
+        def watched(step: Step) -> None:
+            self._stop_if_larger(total.bytes_sent + total.bytes_received - already_spent, step)
+            on_step(step)
+
+        return watched
+
+    def _stop_if_larger(self, spent: int, step: Step) -> None:
+        """Raise LargerThanForecastError if the run so far has cost more than allowed."""
+        allowed: int | None = getattr(self.settings, "most_bytes")  # noqa: B009 (of the kinds that have it)
+        if spent <= (allowed or LEAST_STOP):
+            return
+        if allowed is None:
+            if self.forecast is None or spent <= STOPPED_AT * self.forecast:
+                return
+            bound = f"forecast {size(self.forecast)}"
+        else:
+            bound = f"allowed {size(allowed)}"
+        more = f"allow more on both sides: --most-bytes {4 * spent} (most_bytes in a job), or {self.smaller}"
+        where = f"stopped before {step.words}"
+        problem = f"{self.enlarged} larger than forecast: {size(spent)} so far, {bound}; {where}; {more}"
+        raise LargerThanForecastError(problem, step.state, spent, self.allowing)
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether typical runs of such tasks are known."""
+        return True
+
+    @cached_property
+    def forecast(self) -> int | None:
+        """Bytes of a typical run in both directions, on the named profile, or on the first contender for "auto".
+
+        None if the job is too large to be counted, or no typical run is known.
+        """
+        if not ((cost := self.cost(Inputs())).is_countable and self.is_measured):
+            return None
+        from parties.jobs.execution.engine_selection import choice_for
+        from smc.counting import forecast
+
+        choice = choice_for(self, Inputs())  # cached: the choice was made before the run
+        if choice.forecasts:
+            return choice.forecasts[0].bytes
+        return forecast(cost.program, choice.possible[0]).bytes
+
+    def allowed_settings(self, most_bytes: int) -> Any:
+        """Return the settings with this limit."""
+        return self.settings.model_copy(update={"most_bytes": most_bytes})
+
+    def allowing(self, most_bytes: int) -> Self:
+        """Return the task with this limit of bytes, both directions together."""
+        return type(self)(self.allowed_settings(most_bytes), self.schema)

@@ -8,9 +8,8 @@ from pydantic import Field
 
 from parties.base.settings import AtMost, LocalPath
 from parties.jobs.release.settings import Delta, Epsilon, neighbours
-from parties.jobs.settings import of_people, output, public
+from parties.jobs.settings import Columns, Name, RowBound, TabularSettings, of_people, output, public, row_bound
 from parties.jobs.spending import Adjacency
-from parties.jobs.tabular_settings import Columns, Name, RowBound, TabularSettings, row_bound
 
 MOST_ROUNDS = 50  # default limit of the rounds
 DEFAULT_BITS = 3072  # bits that the splits may open by default: three quarters of a table's default bit budget

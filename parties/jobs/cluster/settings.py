@@ -7,8 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from parties.jobs.release.settings import DrawnSettings
-from parties.jobs.settings import public
-from parties.jobs.tabular_settings import Columns, Name
+from parties.jobs.settings import Columns, Name, public
 
 Bounds = Annotated[tuple[Name, ...], Field(min_length=1, max_length=64)]
 

@@ -39,9 +39,9 @@ from parties.jobs.release.noise import Noise, gauss
 from parties.jobs.release.settings import default_delta
 from parties.jobs.result_files import svg_file
 from parties.jobs.sentences import changed, nothing_else_of_rows
+from parties.jobs.settings import check_names
 from parties.jobs.spending import EXACT, KEPT_BY_NODES, ConcentratedLoss, exact
 from parties.jobs.tabular import BySchema
-from parties.jobs.tabular_settings import check_names
 from parties.tables.schema import Schema
 from parties.tables.types import NumberType, type_of
 from protocols.boosting import FINE, Gains, best_splits

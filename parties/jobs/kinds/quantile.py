@@ -17,9 +17,8 @@ from parties.jobs.release import presenting
 from parties.jobs.release.kind import Release
 from parties.jobs.release.question import Question
 from parties.jobs.release.ranges import Ranges, RoundedSettings
-from parties.jobs.settings import public
+from parties.jobs.settings import Name, public
 from parties.jobs.spending import exact
-from parties.jobs.tabular_settings import Name
 from smc.errors import InputError
 
 if TYPE_CHECKING:

@@ -15,8 +15,7 @@ from parties.jobs.release.kind import Release
 from parties.jobs.release.question import Question, own_vector
 from parties.jobs.release.reading import pairs
 from parties.jobs.release.settings import DecisionSettings, with_features
-from parties.jobs.settings import public
-from parties.jobs.tabular_settings import Columns, Name
+from parties.jobs.settings import Columns, Name, public
 from parties.tables.schema import Schema
 from smc.errors import InputError
 

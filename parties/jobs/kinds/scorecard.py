@@ -26,8 +26,7 @@ from parties.jobs.kind import Description, Document, File
 from parties.jobs.kinds.release.naive_bayes import NaiveBayes, NaiveBayesSettings
 from parties.jobs.release import presenting
 from parties.jobs.release.question import Question
-from parties.jobs.settings import output, public
-from parties.jobs.tabular_settings import Name
+from parties.jobs.settings import Name, output, public
 from parties.tables.types import NumberType, type_of
 from smc.errors import InputError
 

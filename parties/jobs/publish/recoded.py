@@ -12,11 +12,34 @@ from typing_extensions import override
 
 from parties.base.settings import AtMost, LocalPath, Settings, required
 from parties.base.text import listed, quoted
-from parties.jobs import privacy_models as models
 from parties.jobs.kind import Counted, Description, Document, Inputs
-from parties.jobs.settings import AnyField, ManyGatesSettings, of_people, output, own_file, public
+from parties.jobs.settings import (
+    Against,
+    AnyField,
+    Columns,
+    Distance,
+    Diversity,
+    K,
+    L,
+    ManyGatesSettings,
+    Name,
+    RowBound,
+    T,
+    TabularSettings,
+    against,
+    check_names,
+    close,
+    distance,
+    diverse,
+    diversity,
+    fewest_rows,
+    of_people,
+    output,
+    own_file,
+    public,
+    row_bound,
+)
 from parties.jobs.tabular import BySchema
-from parties.jobs.tabular_settings import Columns, Name, RowBound, TabularSettings, check_names, row_bound
 from parties.tables.schema import Schema
 from smc.errors import InputError
 
@@ -40,14 +63,12 @@ class RecodedSettings(ManyGatesSettings, TabularSettings):
     sensitive: Name | None = public(
         None, "Sensitive column", "Column that l and t protect; published unchanged", none="none", column=True
     )
-    k: models.K | None = models.fewest_rows(None, "each class of equal rows has at least k rows")
-    l: models.L = models.diverse("each class has at least l values of the sensitive column")  # noqa: E741
-    diversity: models.Diversity = models.diversity("values")
-    t: models.T = models.close("largest distance of a class's sensitive values from those of all rows")
-    distance: models.Distance = models.distance("values")
-    against: models.Against = models.against(
-        "k, l and t hold for each party's rows of a class", "for both parties' only"
-    )
+    k: K | None = fewest_rows(None, "each class of equal rows has at least k rows")
+    l: L = diverse("each class has at least l values of the sensitive column")  # noqa: E741
+    diversity: Diversity = diversity("values")
+    t: T = close("largest distance of a class's sensitive values from those of all rows")
+    distance: Distance = distance("values")
+    against: Against = against("k, l and t hold for each party's rows of a class", "for both parties' only")
     max_rows: RowBound = row_bound()
     at_most: AtMost | None = of_people()
     out: LocalPath | None = output("Write the recoding, for smc publish apply.")

@@ -7,11 +7,20 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from parties.base.settings import AtMost, LocalPath, Settings
-from parties.jobs.privacy_models import Against, against
 from parties.jobs.release.settings import Epsilon, neighbours
-from parties.jobs.settings import BooleanSettings, of_people, own_file, public
+from parties.jobs.settings import (
+    Against,
+    BooleanSettings,
+    Name,
+    RowBound,
+    TabularSettings,
+    against,
+    of_people,
+    own_file,
+    public,
+    row_bound,
+)
 from parties.jobs.spending import Adjacency
-from parties.jobs.tabular_settings import Name, RowBound, TabularSettings, row_bound
 
 
 class JointTableSettings(BooleanSettings, TabularSettings):

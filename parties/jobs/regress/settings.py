@@ -12,9 +12,18 @@ from parties.alone.regression.losses import Loss, LossName, loss
 from parties.alone.regression.minimiser import LEAST_HUBER, LEAST_LAMBDA
 from parties.base.settings import AtMost, LocalPath
 from parties.jobs.release.settings import Delta, Epsilon, default_delta, neighbours
-from parties.jobs.settings import BooleanSettings, of_people, output, public
+from parties.jobs.settings import (
+    BooleanSettings,
+    Columns,
+    Name,
+    RowBound,
+    TabularSettings,
+    of_people,
+    output,
+    public,
+    row_bound,
+)
 from parties.jobs.spending import Adjacency
-from parties.jobs.tabular_settings import Columns, Name, RowBound, TabularSettings, row_bound
 from protocols.release.promise import check_delta
 from smc.errors import InputError
 

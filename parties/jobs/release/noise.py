@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from parties.jobs.conversion import DECIMAL, rho_within
-from parties.jobs.spending import Adjacency, ConcentratedLoss, Loss, PureLoss
+from parties.jobs.spending import DECIMAL, Adjacency, ConcentratedLoss, Loss, PureLoss, rho_within
 
 if TYPE_CHECKING:
     from protocols.release.laws import Law

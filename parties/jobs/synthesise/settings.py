@@ -9,8 +9,7 @@ from pydantic import Field
 from parties.base.settings import LocalPath
 from parties.jobs.release.columns import Ways
 from parties.jobs.release.settings import Delta, NoisySettings
-from parties.jobs.settings import ManyGatesSettings, output, public
-from parties.jobs.tabular_settings import Columns
+from parties.jobs.settings import Columns, ManyGatesSettings, output, public
 
 MOST_CELLS = 1 << 17
 

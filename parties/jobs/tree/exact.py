@@ -10,7 +10,7 @@ from typing_extensions import override
 from parties.base.text import listed, quoted
 from parties.jobs.kind import Bits, Counted, Disclosure, OnStep, State, States
 from parties.jobs.sentences import nothing_else_of_rows
-from parties.jobs.stopping import StoppingKind
+from parties.jobs.tabular import StoppingKind
 from parties.jobs.tree import leaf_rules
 from parties.jobs.tree.joint import JointTree
 from parties.jobs.tree.result import indexed, named

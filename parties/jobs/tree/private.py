@@ -200,7 +200,7 @@ class PrivateTree(SeveralTrees):
     @property
     def least(self) -> int:
         """Bytes of the leaves alone in both directions, on the named profile, or on the first contender for "auto"."""
-        from parties.jobs import profiles
+        from parties.jobs.execution import profiles
         from protocols.tree import Leaf
         from smc.counting import forecast
 

@@ -7,11 +7,32 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from parties.base.settings import AtMost, Count, LocalPath, Settings
-from parties.jobs import privacy_models as models
-from parties.jobs.settings import AnyField, of_people, output, own_file, public
+from parties.jobs.settings import (
+    Against,
+    AnyField,
+    Distance,
+    Diversity,
+    K,
+    L,
+    MostBytes,
+    Name,
+    RowBound,
+    T,
+    TabularSettings,
+    against,
+    close,
+    distance,
+    diverse,
+    diversity,
+    fewest_rows,
+    most_bytes_field,
+    of_people,
+    output,
+    own_file,
+    public,
+    row_bound,
+)
 from parties.jobs.spending import Adjacency
-from parties.jobs.stopping import MostBytes, most_bytes_field
-from parties.jobs.tabular_settings import Name, RowBound, TabularSettings, row_bound
 from protocols.release.promise import LEAST_EPSILON, MOST_EPSILON
 
 Epsilon = Annotated[float, Field(strict=True, ge=LEAST_EPSILON, le=1000, allow_inf_nan=False)]
@@ -91,16 +112,12 @@ class ExactSettings(TabularSettings):
     plain: Annotated[bool, Field(strict=True)] = public(
         False, "Plain", "ID3 of Lindell and Pinkas, no minimum per leaf: a leaf may describe one person"
     )
-    k: models.K | None = models.fewest_rows(
-        None, "a leaf has at least k rows, or none", left_out="5; with plain or epsilon none"
-    )
-    l: models.L = models.diverse("the rows of a leaf have at least l classes")  # noqa: E741
-    diversity: models.Diversity = models.diversity("classes")
-    t: models.T = models.close("largest distance of a leaf's classes from those of all rows")
-    distance: models.Distance = models.distance("classes")
-    against: models.Against = models.against(
-        "k, l and t hold for each party's rows, k and l for both too", "for both only"
-    )
+    k: K | None = fewest_rows(None, "a leaf has at least k rows, or none", left_out="5; with plain or epsilon none")
+    l: L = diverse("the rows of a leaf have at least l classes")  # noqa: E741
+    diversity: Diversity = diversity("classes")
+    t: T = close("largest distance of a leaf's classes from those of all rows")
+    distance: Distance = distance("classes")
+    against: Against = against("k, l and t hold for each party's rows, k and l for both too", "for both only")
 
     @model_validator(mode="after")
     def _plain_has_no_rules(self) -> ExactSettings:

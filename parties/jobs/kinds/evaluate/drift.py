@@ -16,8 +16,7 @@ from parties.jobs.release.presenting import about, aligned, shown
 from parties.jobs.release.question import Question, own_vector
 from parties.jobs.release.reading import marginals
 from parties.jobs.release.settings import DecisionSettings
-from parties.jobs.settings import public
-from parties.jobs.tabular_settings import Columns
+from parties.jobs.settings import Columns, public
 from protocols import drift
 from smc.errors import InputError
 

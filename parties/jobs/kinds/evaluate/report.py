@@ -19,8 +19,7 @@ from parties.jobs.release.postprocessing import consistent
 from parties.jobs.release.presenting import INTERVAL, about, aligned, shown
 from parties.jobs.release.question import Part, Question, own_vector, sums
 from parties.jobs.release.settings import DrawnSettings
-from parties.jobs.settings import public
-from parties.jobs.tabular_settings import Name
+from parties.jobs.settings import Name, public
 from smc.errors import InputError
 
 

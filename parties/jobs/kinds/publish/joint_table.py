@@ -26,8 +26,8 @@ from parties.jobs.publish.table_layout import NAME, Layout
 from parties.jobs.publish.table_result import text
 from parties.jobs.publish.table_settings import JointTableExtra, JointTableSettings
 from parties.jobs.release import reading
+from parties.jobs.settings import check_names
 from parties.jobs.tabular import BySchema
-from parties.jobs.tabular_settings import check_names
 from parties.tables.schema import Schema
 from smc.errors import InputError
 

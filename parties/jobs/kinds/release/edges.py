@@ -33,8 +33,7 @@ from parties.jobs.release.question import Part, Question, own_vector, plain, sum
 from parties.jobs.release.reading import marginals
 from parties.jobs.release.settings import ReleaseSettings
 from parties.jobs.release.values import read
-from parties.jobs.settings import public
-from parties.jobs.tabular_settings import Columns
+from parties.jobs.settings import Columns, public
 
 if TYPE_CHECKING:
     from parties.jobs.kind import Document

@@ -22,9 +22,8 @@ from parties.jobs.release.postprocessing import consistent
 from parties.jobs.release.question import Part, Question, own_vector, sums
 from parties.jobs.release.reading import pairs
 from parties.jobs.release.settings import GaussianSettings, default_delta, with_features
-from parties.jobs.settings import public
+from parties.jobs.settings import Columns, Name, public
 from parties.jobs.spending import exact
-from parties.jobs.tabular_settings import Columns, Name
 from parties.tables.schema import Schema
 from smc.errors import InputError
 

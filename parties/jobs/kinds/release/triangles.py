@@ -20,9 +20,8 @@ from parties.jobs.release.noise import CONFIDENCE, laplace, private_bound, rungs
 from parties.jobs.release.question import Count, Question, number
 from parties.jobs.release.reading import pairs
 from parties.jobs.release.settings import Delta, GaussianSettings
-from parties.jobs.settings import public
+from parties.jobs.settings import Columns, public
 from parties.jobs.spending import exact
-from parties.jobs.tabular_settings import Columns
 from parties.tables.delimited import MISSING
 from smc.errors import InputError
 from smc.recipes import OTKind

@@ -16,9 +16,8 @@ from parties.jobs.release.kind import Release
 from parties.jobs.release.presenting import about, shown
 from parties.jobs.release.question import Question, own_vector
 from parties.jobs.release.settings import DecisionSettings
-from parties.jobs.settings import public
+from parties.jobs.settings import Name, public
 from parties.jobs.survive.times import TimesSettings, arm_column, times
-from parties.jobs.tabular_settings import Name
 from smc.errors import InputError
 
 if TYPE_CHECKING:

@@ -19,10 +19,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parties.base.address import Address
-from parties.jobs import ray_shards
+from parties.jobs.execution import ray_shards
+from parties.jobs.execution.ray_shards import OnRay, carried_to
+from parties.jobs.execution.shard_processes import Order, Processes, door, met_at
 from parties.jobs.inputs import MachineError
-from parties.jobs.ray_shards import OnRay, carried_to
-from parties.jobs.shard_processes import Order, Processes, door, met_at
 from protocols.cost_model import with_tree
 from protocols.id3 import Tree, id3
 from smc.counting import forecast

@@ -18,7 +18,7 @@ from parties.base import memory
 from parties.base.canonical import canonical
 from parties.base.console import size
 from parties.base.recent import ResultCache
-from parties.jobs import profiles
+from parties.jobs.execution import profiles
 from parties.jobs.inputs import Inputs, MachineError
 from parties.jobs.settings import ENGINE, EngineSettings
 from parties.link.measurement import measuring_seconds

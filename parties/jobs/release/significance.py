@@ -13,7 +13,9 @@ from pydantic import Field
 from typing_extensions import override
 
 from parties.jobs.kind import Document
-from parties.jobs.missing_values import (
+from parties.jobs.release import presenting
+from parties.jobs.release.kind import Release
+from parties.jobs.release.missing_values import (
     LEAVE_OUT,
     Missing,
     known_only,
@@ -23,8 +25,6 @@ from parties.jobs.missing_values import (
     missing_values,
     with_gaps,
 )
-from parties.jobs.release import presenting
-from parties.jobs.release.kind import Release
 from parties.jobs.release.noise import Noise
 from parties.jobs.release.predicates import Predicate
 from parties.jobs.release.question import Part, Question, sums

@@ -23,9 +23,9 @@ from cryptography.hazmat.primitives.serialization import Encoding
 
 from parties.base.address import Address
 from parties.base.token_key import TokenError
-from parties.jobs import shard_processes
+from parties.jobs.execution import shard_processes
+from parties.jobs.execution.shard_processes import Order, Processes, _context, _Dead, door, serve
 from parties.jobs.inputs import MachineError
-from parties.jobs.shard_processes import Order, Processes, _context, _Dead, door, serve
 from parties.link import opening
 from parties.link.identity import Identity
 from protocols.cost_model import with_tree
@@ -221,7 +221,7 @@ def _greet(listener: socket.socket) -> None:
 
 
 BEGINNING = """
-from parties.jobs.shard_processes import Processes
+from parties.jobs.execution.shard_processes import Processes
 
 if __name__ == "__main__":
     shards = object.__new__(Processes)
@@ -235,7 +235,7 @@ if __name__ == "__main__":
 UNTOLD = """
 import os
 from multiprocessing import forkserver
-from parties.jobs.shard_processes import _context
+from parties.jobs.execution.shard_processes import _context
 
 if __name__ == "__main__":
     process = _context().Process(target=os.getpid)

@@ -15,8 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parties.base.settings import merge
-from parties.jobs import engine_selection, kinds, profiles
-from parties.jobs.engine_selection import (
+from parties.jobs import kinds
+from parties.jobs.execution import engine_selection, profiles
+from parties.jobs.execution.engine_selection import (
     UNNOTICED,
     Choice,
     check_memory,
@@ -210,7 +211,7 @@ def test_a_command_is_foretold_without_announcements_which_a_node_makes() -> Non
 )
 def test_what_takes_minutes_is_warned_of(monkeypatch: pytest.MonkeyPatch, ot: str, bits: int, warns: bool) -> None:
     """An operation of RSA takes 3 s on the machine of the test, so 64 bits take minutes."""
-    monkeypatch.setattr("parties.jobs.engine_selection.own_pace_of", lambda _: 100_000)
+    monkeypatch.setattr("parties.jobs.execution.engine_selection.own_pace_of", lambda _: 100_000)
     settings = merge(Millionaires.Settings(), {"engine": "yao", "ot": ot, "bits": bits})
     warning = warning_of(choice_for(Millionaires(settings), Inputs()))
     assert warning.startswith(f"forecast for yao {ot} half: about ") is warns

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from opendp import combinators, domains, measurements, measures, metrics, mod
 
-from parties.jobs.conversion import best_order, loss_of_order, rho_within
+from parties.jobs.spending import best_order, loss_of_order, rho_within
 from tests.support.concentrated import epsilon_of_rho
 
 mod.enable_features("contrib", "honest-but-curious")

@@ -16,7 +16,7 @@ from parties.link.settings import LinkSettings, require_link
 from smc.errors import InputError, ProtocolError, SmcError
 
 if TYPE_CHECKING:  # slow imports happen where they are used, if possible while the peer is on its way
-    from parties.jobs.engine_selection import Choice
+    from parties.jobs.execution.engine_selection import Choice
     from parties.jobs.kind import Kind, State
     from parties.link.opening import Link
     from parties.link.options import LinkOptions
@@ -60,17 +60,17 @@ class Connection:
             LinkError: See `agreed`.
             JobMismatchError: See `agreed`.
         """
-        from parties.jobs.engine_selection import check_memory, choice_for, memory_of_shard
+        from parties.jobs.execution.engine_selection import check_memory, choice_for, memory_of_shard
+        from parties.jobs.execution.profiles import shards_of
         from parties.jobs.inputs import Inputs
         from parties.jobs.kind import digest
-        from parties.jobs.profiles import shards_of
 
         choice = choice_for(task, Inputs(self.party))
         try:
             if self._link.ray is None:
                 check_memory(choice)
             elif shards_of(task.specification()) > 1:
-                from parties.jobs.ray_shards import require_ray
+                from parties.jobs.execution.ray_shards import require_ray
 
                 require_ray()
         except InputError:
@@ -78,7 +78,7 @@ class Connection:
                 self.decline()
             raise
         with self.agreed(task.specification(), status, choice, lambda: code_of_kind(type(task))) as run:
-            from parties.jobs.sharding import sharded
+            from parties.jobs.execution.sharding import sharded
 
             note_code(run.session, task)
             if choice.profile is None:
@@ -138,7 +138,7 @@ class Connection:
             LinkError: The peer cannot be reached, or the link fails.
             JobMismatchError: The peer's job differs.
         """
-        from parties.jobs.engine_selection import agreed_fields, warning_of
+        from parties.jobs.execution.engine_selection import agreed_fields, warning_of
         from parties.link.opening import open_link
         from smc.kernels.warm import NOTICE
 

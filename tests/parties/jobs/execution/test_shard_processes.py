@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from parties.base.address import Address
-from parties.jobs import ray_shards, shard_processes, sharding
+from parties.jobs.execution import ray_shards, shard_processes, sharding
+from parties.jobs.execution.shard_processes import Order, Processes, _Dead, _plain, door
 from parties.jobs.inputs import MachineError
-from parties.jobs.shard_processes import Order, Processes, _Dead, _plain, door
 from parties.link.identity import Identity
 from parties.link.options import LinkOptions
 from smc.engines import Profile
@@ -237,7 +237,12 @@ def test_processes_are_forks_where_that_is_safe(
         shard_processes, "sys", SimpleNamespace(platform=platform, version_info=version, modules=modules)
     )
     assert shard_processes._context().name == method
-    expected = ["parties.jobs.fork_server", "parties.jobs.shard_processes", *shard_processes.COMMAND, "protocols.id3"]
+    expected = [
+        "parties.jobs.execution.fork_server",
+        "parties.jobs.execution.shard_processes",
+        *shard_processes.COMMAND,
+        "protocols.id3",
+    ]
     assert loaded == (expected if method == "forkserver" else [])
 
 

@@ -237,7 +237,7 @@ def _context() -> Any:
     temporary.ensure()  # directory of the server's socket
     context = multiprocessing.get_context("forkserver")
     protocols = [name for name in list(sys.modules) if name.startswith("protocols.")]
-    context.set_forkserver_preload(["parties.jobs.fork_server", __name__, *COMMAND, *protocols])
+    context.set_forkserver_preload(["parties.jobs.execution.fork_server", __name__, *COMMAND, *protocols])
     return context
 
 

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from parties.jobs.shard_processes import Processes
+from parties.jobs.execution.shard_processes import Processes
 from parties.link.opening import Link
 from smc.engines import Engine, Profile
 
@@ -29,7 +29,7 @@ def sharded(link: Link, engine: Engine, profile: Profile, memory: int = 0) -> It
     if link.options.ray is None:
         shards = Processes(link.session(), link.options, profile)
     else:
-        from parties.jobs.ray_shards import OnRay
+        from parties.jobs.execution.ray_shards import OnRay
 
         shards = OnRay(link.session(), link.options, profile, memory)
     engine.shards = shards
