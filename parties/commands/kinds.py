@@ -30,7 +30,7 @@ from parties.commands.outputs import FORCE, Outputs
 from parties.commands.signature import by_signature
 from parties.jobs import kinds
 from parties.jobs.inputs import Inputs
-from parties.jobs.kind import Kind, RunsAlone, people
+from parties.jobs.kind import Kind, people
 from parties.jobs.settings import Parameter, parameters
 from parties.link.settings import LinkSettings
 from protocols.release.promise import much
@@ -153,7 +153,7 @@ def command_of(name: str) -> click.Command:
     secret = f"\n\n{SEEN}" if "private" in roles else ""
     example = f"smc {name} {example_of(kind)}"
     command = options_of(options)(TABLE(run) if on_rows else run)
-    if issubclass(kind, RunsAlone) and "epsilon" in kind.Settings.model_fields:
+    if kind.runs_alone and "epsilon" in kind.Settings.model_fields:
         command = _ALONE(command)
     if is_typed:
         command = _NODE(_PURPOSE(command))

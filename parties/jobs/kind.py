@@ -231,6 +231,7 @@ class Kind(ABC):
     name: ClassVar[str]  # the command, the table of party.toml, the `protocol` of a specification
     about: ClassVar[Description]
     Settings: ClassVar[type[KindSettings]]
+    runs_alone: ClassVar[bool] = False  # whether its noise makes sense on the rows of one party
 
     def __init__(self, settings: KindSettings) -> None:
         self.settings = settings
@@ -373,6 +374,10 @@ class Kind(ABC):
         """
         yield Opened(dict(inputs.typed))
 
+    def of_nobody(self) -> Any:
+        """Return the data of a party without rows: the peer of a run on your rows alone, if it `runs_alone`."""
+        raise NotImplementedError(f"{self.name} needs two parties")
+
     @abstractmethod
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
         """Run the protocol from a state to the end. Return the result.
@@ -411,14 +416,6 @@ class Kind(ABC):
         return (File(f"{cls.about.noun}.json", "application/json", json_text, "out"),)
 
 
-class RunsAlone(Kind):
-    """A kind whose noise makes sense on the rows of one party."""
-
-    @abstractmethod
-    def of_nobody(self) -> Any:
-        """Return the data of a party without rows: the peer of a run on your rows alone."""
-
-
 def typed_value(kind: type[Kind], typed: Mapping[str, Any], key: str) -> Any:
     """Return a typed private input.
 
@@ -453,7 +450,6 @@ __all__ = [
     "KindSettings",
     "OnStep",
     "Opened",
-    "RunsAlone",
     "State",
     "States",
     "Step",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import atexit
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -15,6 +15,7 @@ from parties.base.console import size
 from parties.base.text import listed
 from parties.jobs.kind import Document, Inputs, Kind, KindSettings, LargerThanForecastError, OnStep, Opened, Step
 from parties.jobs.settings import ENGINE, file_of, own_table, public_parameters
+from parties.jobs.spending import KEPT_BY_NODES
 from parties.tables import schema as schemas
 from parties.tables.schema import Schema
 from parties.tables.types import type_of
@@ -36,7 +37,7 @@ class BySchema(Kind):
     """
 
     settings: Any
-    unread: ClassVar[str] = "not in the schema, ignored"  # message on a file's other columns
+    unread: ClassVar[str] = "not in the schema, ignored"  # message on a file's other columns; empty for none
 
     def __init__(self, settings: KindSettings, schema: Schema) -> None:
         """Store settings in canonical form and the schema of the columns that are read."""
@@ -153,21 +154,46 @@ class BySchema(Kind):
         domains = [sizes[name] for name in schema.features(target)]
         return RowCounts(domains, sizes[target], encoded.rows, encoded.classes), list(encoded.ignored)
 
+    def data_of(self, source: Any, secret: bytes) -> Any:
+        """Return the data that `run` takes. `secret` keys this party's random choices among its rows."""
+        return self.own_rows(source)
+
+    def notes(self, settings: Any, source: Any) -> list[str]:
+        """Return remarks on a command's task, a line each.
+
+        Args:
+            settings: The command's settings, as given.
+            source: This party's rows.
+        """
+        return [KEPT_BY_NODES] if self.disclosure.spends else []
+
     @classmethod
     @override
     def alone(cls, settings: KindSettings, party: int) -> tuple[Self, Any, list[str]]:
         """Return the task with this party's rows read from a file."""
-        task = cls.planned(settings)
+        task, inputs = cls.planned(settings), Inputs(party)
         ordered = Schema({name: task.schema.attributes[name] for name in task.columns})
         rows, ignored = task.rows_in_file(ordered, task.target)
-        return task, task.own_rows(rows), [f"{cls.unread}: {listed(ignored)}"] if ignored else []
+        unread = [f"{cls.unread}: {listed(ignored)}"] if ignored and cls.unread else []
+        return task, task.data_of(rows, inputs.secret), [*unread, *task.notes(settings, rows)]
+
+    def fingerprint(self, source: Any, data: Any) -> Callable[[bytes], bytes]:
+        """Return the keyed fingerprint by which a resumed session notices changed rows.
+
+        Args:
+            source: This party's rows.
+            data: The data that were made from them.
+        """
+        digest: Callable[[bytes], bytes] = source.fingerprint_of_rows if self.streamed else source.fingerprint
+        return digest
 
     @contextmanager
     @override
     def open(self, inputs: Inputs) -> Iterator[Opened]:
+        """Read the rows once; a session that is resumed uses the same data."""
         with inputs.counts(self.target, self.columns, self.schema, self.streamed) as source:
-            fingerprint = source.fingerprint_of_rows if self.streamed else source.fingerprint
-            yield Opened(self.own_rows(source), fingerprint)
+            data = self.data_of(source, inputs.secret)
+            yield Opened(data, self.fingerprint(source, data))
 
     @classmethod
     @override

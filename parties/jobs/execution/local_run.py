@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from parties.jobs.kind import Kind, OnStep, RunsAlone, State
+from parties.jobs.kind import Kind, OnStep, State
 from smc.engines import Profile, engine_of
 from smc.errors import InputError
 from smc.local import run_local
@@ -29,8 +29,6 @@ def run_alone(task: Kind, data: Any, on_step: OnStep = lambda step: None) -> Sta
     """
     if not task.disclosure.spends:
         raise InputError("alone: this answer has no noise; remove --alone")
-    if not isinstance(task, RunsAlone):
-        raise NotImplementedError(f"{task.name} needs two parties")
     no_rows = task.of_nobody()
 
     def party(session: Session) -> State:

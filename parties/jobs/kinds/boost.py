@@ -27,7 +27,6 @@ from parties.jobs.kind import (
     Document,
     File,
     Inputs,
-    KindSettings,
     OnStep,
     State,
     States,
@@ -40,7 +39,7 @@ from parties.jobs.release.settings import default_delta
 from parties.jobs.result_files import svg_file
 from parties.jobs.sentences import changed, nothing_else_of_rows
 from parties.jobs.settings import check_names
-from parties.jobs.spending import EXACT, KEPT_BY_NODES, ConcentratedLoss, exact
+from parties.jobs.spending import EXACT, ConcentratedLoss, exact
 from parties.jobs.tabular import BySchema
 from parties.tables.schema import Schema
 from parties.tables.types import NumberType, type_of
@@ -126,15 +125,11 @@ class Boost(BySchema):
         _ = task.features, task.gains, task.scaled
         return task
 
-    @classmethod
     @override
-    def alone(cls, settings: KindSettings, party: int) -> tuple[Boost, Any, list[str]]:
-        """Read the rows from --data."""
-        task, rows, remarks = super().alone(settings, party)
-        if settings.rounds is None:  # type: ignore[attr-defined]
-            remarks.append(f"{task.rounds} rounds: {task.told_of_splits}; --rounds says otherwise")
-        remark = f"exact, without noise, {task.most_bits:,} bits at most: {EXACT}" if task.exact else KEPT_BY_NODES
-        return task, rows, [*remarks, remark]
+    def notes(self, settings: Any, source: Any) -> list[str]:
+        rounds = [f"{self.rounds} rounds: {self.told_of_splits}; --rounds says otherwise"]
+        exact = [f"exact, without noise, {self.most_bits:,} bits at most: {EXACT}"] if self.exact else []
+        return [*(rounds if settings.rounds is None else []), *(exact or super().notes(settings, source))]
 
     @property
     @override

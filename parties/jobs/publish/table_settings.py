@@ -22,6 +22,8 @@ from parties.jobs.settings import (
 )
 from parties.jobs.spending import Adjacency
 
+NAME = "publish joint-table"
+
 
 class JointTableSettings(BooleanSettings, TabularSettings):
     """Settings of `smc publish joint-table`."""

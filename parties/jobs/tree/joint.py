@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -12,10 +11,9 @@ from typing_extensions import override
 
 from parties.base.settings import merge
 from parties.base.text import listed, quoted
-from parties.jobs.inputs import Inputs, Opened
+from parties.jobs.inputs import Inputs
 from parties.jobs.kind import Counted, Description, Document, File, State, Step
 from parties.jobs.settings import ENGINE, KindSettings, public_parameters
-from parties.jobs.spending import KEPT_BY_NODES
 from parties.jobs.tabular import BySchema
 from parties.jobs.tree import leaf_rules, result
 from parties.jobs.tree.settings import ExactSettings, Id3Extra, Id3Settings
@@ -110,25 +108,19 @@ class JointTree(BySchema):
         target = schema.choose_target(settings.target)
         return cls.checked(settings, _of_columns(settings, schema, target), target)
 
-    @classmethod
     @override
-    def alone(cls, settings: KindSettings, party: int) -> tuple[JointTree, Any, list[str]]:
-        """Read the rows from a file too, and remark on chosen settings."""
-        assert isinstance(settings, ExactSettings)
-        task = cls.planned(settings)
-        counts, ignored = task.rows_in_file(task.schema, task.target)
-        remarks = [f"not in the schema, ignored: {listed(ignored)}"] if ignored else []
-        if task.settings.max_depth != settings.max_depth:
-            chosen = f"at most {task.settings.max_depth} levels, chosen by public numbers"
+    def notes(self, settings: Any, source: Any) -> list[str]:
+        remarks = []
+        if self.settings.max_depth != settings.max_depth:
+            chosen = f"at most {self.settings.max_depth} levels, chosen by public numbers"
             remarks.append(f"{chosen}: --max-depth asks for more, or for fewer")
-        if task.settings.k not in (settings.k, None, 1):
-            remarks.append(f"k is {task.settings.k}, unless --k or --plain says otherwise")
-        remarks += ranges_as_classes(task.target, task.schema.attributes[task.target])
-        if task.disclosure.spends:
-            remarks.append(KEPT_BY_NODES)
-        if "epsilon" not in task.specified and leaf_rules.may_speak_of_one(task.settings):
+        if self.settings.k not in (settings.k, None, 1):
+            remarks.append(f"k is {self.settings.k}, unless --k or --plain says otherwise")
+        remarks += ranges_as_classes(self.target, self.schema.attributes[self.target])
+        remarks += super().notes(settings, source)
+        if "epsilon" not in self.specified and leaf_rules.may_speak_of_one(self.settings):
             remarks.append("leaves may speak of one person: --k or --l keeps them from it")
-        return task, task.own_rows(counts, Inputs().secret), [*remarks, *task.leaks(counts)]
+        return [*remarks, *self.leaks(source)]
 
     @override
     def remarks(self, inputs: Inputs) -> list[str]:
@@ -274,11 +266,9 @@ class JointTree(BySchema):
 
         return Asked(source, self.questions) if self.questions.runs else source
 
-    @contextmanager
     @override
-    def open(self, inputs: Inputs) -> Iterator[Opened]:
-        with inputs.counts(self.target, self.columns, self.schema) as source:
-            yield Opened(self.own_rows(source, inputs.secret), source.fingerprint)
+    def data_of(self, source: Any, secret: bytes) -> Any:
+        return self.own_rows(source, secret)
 
     @staticmethod
     def step(depth: int, nodes: int, state: State) -> Step:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -19,10 +18,7 @@ from parties.jobs.kind import (
     Document,
     File,
     Inputs,
-    KindSettings,
     OnStep,
-    Opened,
-    RunsAlone,
     State,
     States,
     Step,
@@ -45,7 +41,6 @@ from parties.jobs.regress.squares import Squares
 from parties.jobs.release.reading import fingerprint
 from parties.jobs.result_files import SVG
 from parties.jobs.sentences import changed
-from parties.jobs.spending import KEPT_BY_NODES
 from parties.jobs.tabular import BySchema
 from parties.tables.schema import Schema
 from parties.tables.types import NumberType, type_of
@@ -66,7 +61,7 @@ WAYS = {
 }
 
 
-class RegressJoint(BySchema, RunsAlone):
+class RegressJoint(BySchema):
     """Learn a linear classifier from the rows of both parties. Both learn its weights, found with noise.
 
     By gradient descent, each party sums the gradients of its own rows. Both learn the sums of the two, with
@@ -82,6 +77,7 @@ class RegressJoint(BySchema, RunsAlone):
         phases=True,
     )
     Settings = RegressSettings
+    runs_alone, unread = True, ""
     settings: RegressSettings
 
     # Making a task.
@@ -130,15 +126,9 @@ class RegressJoint(BySchema, RunsAlone):
             settings = settings.model_copy(update={"least_rows": table.least_rows})
         return super().proposed(settings, inputs)
 
-    @classmethod
     @override
-    def alone(cls, settings: KindSettings, party: int) -> tuple[RegressJoint, Any, list[str]]:
-        """Read the rows from --data."""
-        task = cls.planned(settings)
-        source, _ = task.rows_in_file(task.schema, task.target)
-        data = task.method.own(task.own_rows(source))
-        remark = KEPT_BY_NODES
-        return task, data, [f"by public numbers: {task.chosen}", remark]
+    def notes(self, settings: Any, source: Any) -> list[str]:
+        return [f"by public numbers: {self.chosen}", *super().notes(settings, source)]
 
     @property
     def chosen(self) -> str:
@@ -259,13 +249,14 @@ class RegressJoint(BySchema, RunsAlone):
     def of_nobody(self) -> Any:
         return self.method.own(None)
 
-    @contextmanager
     @override
-    def open(self, inputs: Inputs) -> Iterator[Opened]:
-        """Open the rows with their fingerprint: a resumed session must use equal rows."""
-        with inputs.counts(self.target, self.columns, self.schema, self.streamed) as source:
-            brought, digest = self.method.own(self.own_rows(source)), source.fingerprint_of_rows
-            yield Opened(brought, fingerprint(digest, brought) if isinstance(self.method, Squares) else digest)
+    def data_of(self, source: Any, secret: bytes) -> Any:
+        return self.method.own(self.own_rows(source))
+
+    @override
+    def fingerprint(self, source: Any, data: Any) -> Callable[[bytes], bytes]:
+        digest = source.fingerprint_of_rows
+        return fingerprint(digest, data) if isinstance(self.method, Squares) else digest
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
