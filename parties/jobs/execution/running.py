@@ -63,7 +63,7 @@ class Connection:
         from parties.jobs.execution.engine_selection import check_memory, choice_for, memory_of_shard
         from parties.jobs.execution.profiles import shards_of
         from parties.jobs.inputs import Inputs
-        from parties.jobs.kind import digest
+        from parties.jobs.kind import LargerThanForecastError, digest
 
         choice = choice_for(task, Inputs(self.party))
         try:
@@ -84,26 +84,20 @@ class Connection:
             if choice.profile is None:
                 on_engine(run.profile)
             with sharded(run.link, run.engine, run.profile, memory_of_shard(choice)):
-                state = self._run(task, data, run, status)
+                state = task.states.beginning
+                while True:
+                    try:
+                        state = task.run(run.engine, data, state, lambda step: status.doing(step.words))
+                        break
+                    except LargerThanForecastError as error:
+                        allowed = MORE * error.spent
+                        question = f"{error}\nGo on, up to {size(allowed)}? [y/N] "
+                        ours = status.asked(question, min(ANSWER_SECONDS, self._link.timeout / 2))
+                        with status.waiting("the peer is asked the same: waiting for its answer", self._link.timeout):
+                            if not _both_say_yes(run.session, ours):
+                                raise
+                        task, state = error.allowing(allowed), error.state
             return state, run.finish(digest(task, state))
-
-    def _run(self, task: Kind, data: Any, run: Run, status: StatusLine) -> State:
-        """Run a task to its end. If it becomes larger than forecast, it continues once both operators agree."""
-        from parties.jobs.kind import LargerThanForecastError
-
-        state = task.states.beginning
-        while True:
-            try:
-                return task.run(run.engine, data, state, lambda step: status.doing(step.words))
-            except LargerThanForecastError as error:
-                allowed = MORE * error.spent
-                question = f"{error}\nGo on, up to {size(allowed)}? [y/N] "
-                seconds = min(ANSWER_SECONDS, self._link.timeout / 2)
-                ours = status.asked(question, seconds)
-                with status.waiting("the peer is asked the same: waiting for its answer", self._link.timeout):
-                    if not _both_say_yes(run.session, ours):
-                        raise
-                task, state = error.allowing(allowed), error.state
 
     def _options(self) -> LinkOptions:
         from parties.link.options import options_of

@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     from parties.models.trees.tree import TreeFile
     from protocols.counts import Rows
     from protocols.problem import Problem
-    from protocols.tree import Forest as Trees
     from smc.counting import Program
-    from smc.engines import Engine, Profile
+    from smc.engines import Profile
 
 
 class Forest(SeveralTrees, ExactTree):
@@ -42,6 +41,7 @@ class Forest(SeveralTrees, ExactTree):
         "seed",
         *(name for name in ExactTree.specified if name not in ("t", "distance")),
     )
+    votes = True
     edges = None  # all, of which each node draws some
 
     @override
@@ -120,16 +120,6 @@ class Forest(SeveralTrees, ExactTree):
 
         drawn = Bootstrapped(self.domains, self.classes, source, self.settings.trees, secret)
         return self.by_questions(drawn)
-
-    @override
-    def grown(self, engine: Engine, data: Any, start: State, on_level: Any) -> State:
-        from protocols import id3
-
-        return id3.grown(engine, self.problem, data, on_level, start)
-
-    @override
-    def reached(self, trees: Trees) -> State:
-        return trees
 
     @override
     def tree_file(self, state: State) -> TreeFile:

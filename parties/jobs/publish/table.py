@@ -104,7 +104,7 @@ class TableOfBoth(BySchema):
     def check(self) -> None:
         """Raise InputError if the table or its numbers are too large, or if the summed values are not nonnegative
         numbers."""
-        if self.cells > MOST_CELLS:
+        if self.problem.cells > MOST_CELLS:
             raise InputError(f"a table of {self.cells} cells is too large: at most {MOST_CELLS}, totals too")
         for column in self.axes:
             if TOTAL in self.schema.attributes[column]:

@@ -20,7 +20,7 @@ from smc.errors import InputError
 if TYPE_CHECKING:
     from parties.models.trees.tree import TreeFile
     from protocols import id3
-    from protocols.grower import Level, OnLevel
+    from protocols.grower import Level
     from protocols.tree import Forest
     from smc.counting import Program
     from smc.engines import Engine, Profile
@@ -37,6 +37,7 @@ class ExactTree(JointTree, StoppingKind):
 
     enlarged, smaller = "the tree is", "ask for fewer --max-depth"
 
+    votes: ClassVar[bool] = False  # whether the result is several trees, each of rows of its own
     specified: ClassVar[tuple[str, ...]] = (
         "tolerance",
         "criterion",
@@ -226,31 +227,21 @@ class ExactTree(JointTree, StoppingKind):
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
-        """Grow the tree; `data` is a `protocols.counts.Counts`."""
+        """Grow the tree, or the trees; `data` is a `protocols.counts.Counts`, or counts of all trees."""
+        from protocols import id3
+        from protocols.counts import Unpartitioned
+
         watched = self.stopping(engine, on_step)
 
         def on_level(level: Level) -> None:
             watched(self.step(level.depth, level.nodes, self.reached(level.trees)))
 
-        return self.grown(engine, data, start, on_level)
-
-    def grown(self, engine: Engine, data: Any, start: State, on_level: OnLevel) -> State:
-        """Run the protocol, see `run`.
-
-        Args:
-            engine: Engine of the run.
-            data: This party's counts.
-            start: State to start from.
-            on_level: Called before each level.
-        """
-        from protocols import id3
-
-        return id3.id3(engine, self.problem, data, on_level, start)
+        counts, trees = (data, start) if self.votes else (Unpartitioned(data), (start,))
+        return self.reached(id3.grown(engine, self.problem, counts, on_level, trees))
 
     def reached(self, trees: Forest) -> State:
         """Return the state with these trees, which may have open nodes."""
-        (tree,) = trees
-        return tree
+        return trees if self.votes else trees[0]
 
     @property
     @override
