@@ -23,10 +23,18 @@ from pydantic import ValidationError
 from parties.base.canonical import canonical
 from parties.base.settings import Settings, merge, required
 from parties.jobs.inputs import Inputs, Opened
-from parties.jobs.result_files import Document, File, json_text
-from parties.jobs.sentences import of_people
+from parties.jobs.result_files import SVG, Document, Drawing, File, json_text, svg_file
+from parties.jobs.sentences import (
+    CONSTANT_AS_GOOD,
+    adjacency_of,
+    changed,
+    hidden,
+    nothing_else,
+    nothing_else_of_rows,
+    of_people,
+)
 from parties.jobs.settings import ENGINE, KindSettings, Parameter, private_parameters, public_parameters
-from parties.jobs.spending import Loss
+from parties.jobs.spending import EXACT, KEPT_BY_NODES, Adjacency, ConcentratedLoss, Loss, PureLoss, exact
 from smc.errors import InputError, JointRefusalError
 
 if TYPE_CHECKING:  # what takes its time to load is loaded where it is used: at best while the peer is on its way
@@ -437,23 +445,40 @@ def typed_value(kind: type[Kind], typed: Mapping[str, Any], key: str) -> Any:
     return value
 
 
-__all__ = [
+__all__ = [  # with the parts of other modules that a kind is made of
+    "CONSTANT_AS_GOOD",
+    "EXACT",
+    "KEPT_BY_NODES",
     "NO_BITS",
+    "SVG",
+    "Adjacency",
     "Bits",
+    "ConcentratedLoss",
     "Counted",
     "Description",
     "Disclosure",
     "Document",
+    "Drawing",
     "File",
     "Inputs",
     "Kind",
     "KindSettings",
+    "LargerThanForecastError",
+    "Loss",
     "OnStep",
     "Opened",
+    "PureLoss",
     "State",
     "States",
     "Step",
+    "adjacency_of",
+    "changed",
     "digest",
+    "exact",
+    "hidden",
+    "nothing_else",
+    "nothing_else_of_rows",
     "opened_steps",
+    "svg_file",
     "typed_value",
 ]

@@ -13,9 +13,18 @@ from typing_extensions import override
 
 from parties.base.console import size
 from parties.base.text import listed
-from parties.jobs.kind import Document, Inputs, Kind, KindSettings, LargerThanForecastError, OnStep, Opened, Step
+from parties.jobs.kind import (
+    KEPT_BY_NODES,
+    Document,
+    Inputs,
+    Kind,
+    KindSettings,
+    LargerThanForecastError,
+    OnStep,
+    Opened,
+    Step,
+)
 from parties.jobs.settings import ENGINE, file_of, own_table, public_parameters
-from parties.jobs.spending import KEPT_BY_NODES
 from parties.tables import schema as schemas
 from parties.tables.schema import Schema
 from parties.tables.types import type_of

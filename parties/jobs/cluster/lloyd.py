@@ -12,9 +12,9 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 from parties.base.arrays import Numbers
+from parties.jobs.kind import Adjacency
 from parties.jobs.release.noise import Noise, laplace
 from parties.jobs.release.question import Part
-from parties.jobs.spending import Adjacency
 from protocols.release.centroids import UNIT, Points
 
 if TYPE_CHECKING:

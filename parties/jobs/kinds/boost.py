@@ -20,7 +20,9 @@ from parties.jobs.boost.growing import Growing, OwnRows
 from parties.jobs.boost.objectives import OBJECTIVES, Objective
 from parties.jobs.boost.settings import DEFAULT_BITS, MOST_ROUNDS, BoostSettings
 from parties.jobs.kind import (
+    EXACT,
     Bits,
+    ConcentratedLoss,
     Counted,
     Description,
     Disclosure,
@@ -31,15 +33,16 @@ from parties.jobs.kind import (
     State,
     States,
     Step,
+    changed,
+    exact,
+    nothing_else_of_rows,
     opened_steps,
+    svg_file,
 )
 from parties.jobs.release import values
 from parties.jobs.release.noise import Noise, gauss
 from parties.jobs.release.settings import default_delta
-from parties.jobs.result_files import svg_file
-from parties.jobs.sentences import changed, nothing_else_of_rows
 from parties.jobs.settings import check_names
-from parties.jobs.spending import EXACT, ConcentratedLoss, exact
 from parties.jobs.tabular import BySchema
 from parties.tables.schema import Schema
 from parties.tables.types import NumberType, type_of

@@ -22,11 +22,10 @@ from parties.jobs.cluster.drawing import draw_svg
 from parties.jobs.cluster.lloyd import LEAST_ROUNDS, Lloyd, ends, least_count, planned, split, usual_rounds
 from parties.jobs.cluster.points import Axis, Grid, OwnPoints, usual_parts
 from parties.jobs.cluster.settings import ClusterSettings
-from parties.jobs.kind import Bits, Description, Disclosure, Document, OnStep, State, States, Step
+from parties.jobs.kind import Bits, Description, Disclosure, Document, OnStep, State, States, Step, exact
 from parties.jobs.release.kind import Release
 from parties.jobs.release.postprocessing import consistent
 from parties.jobs.release.question import Part, Question
-from parties.jobs.spending import exact
 from parties.tables.types import NumberType, decimal_text, exactly, type_of
 from protocols.release.centroids import UNIT, moved
 from smc.errors import InputError

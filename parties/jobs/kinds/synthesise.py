@@ -10,14 +10,24 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import override
 
 from parties.base.text import listed
-from parties.jobs.inputs import Inputs
-from parties.jobs.kind import Counted, Description, Disclosure, Document, File, OnStep, State, States, Step
+from parties.jobs.kind import (
+    Counted,
+    Description,
+    Disclosure,
+    Document,
+    File,
+    Inputs,
+    OnStep,
+    State,
+    States,
+    Step,
+    exact,
+)
 from parties.jobs.release.columns import check_cells, ordered
 from parties.jobs.release.kind import Release
 from parties.jobs.release.noise import Noise, gauss
 from parties.jobs.release.question import Question, own_vector
 from parties.jobs.release.reading import marginals
-from parties.jobs.spending import exact
 from parties.jobs.synthesise import result, rows
 from parties.jobs.synthesise.settings import SynthesiseSettings
 from parties.jobs.synthesise.state import GraphicalModel, Synthesis

@@ -13,13 +13,23 @@ import numpy as np
 from typing_extensions import override
 
 from parties.base.arrays import Numbers
-from parties.jobs.kind import NO_BITS, Counted, Disclosure, Document, Inputs, OnStep, State, Step
+from parties.jobs.kind import (
+    NO_BITS,
+    Counted,
+    Disclosure,
+    Document,
+    Inputs,
+    OnStep,
+    State,
+    Step,
+    exact,
+    hidden,
+    nothing_else_of_rows,
+)
 from parties.jobs.publish.table import TableOfBoth
 from parties.jobs.publish.table_settings import JointTableSettings
 from parties.jobs.release.noise import Noise, laplace
 from parties.jobs.release.question import number
-from parties.jobs.sentences import hidden, nothing_else_of_rows
-from parties.jobs.spending import exact
 from parties.tables.schema import Schema
 from smc.errors import InputError
 

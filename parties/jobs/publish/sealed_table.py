@@ -16,11 +16,10 @@ from parties.base.arrays import Numbers
 from parties.base.canonical import job_digest
 from parties.base.extras import install_line, installed
 from parties.base.settings import required
-from parties.jobs.kind import Bits, Counted, Disclosure, Document, Inputs, OnStep, State, Step
+from parties.jobs.kind import Bits, Counted, Disclosure, Document, Inputs, OnStep, State, Step, nothing_else_of_rows
 from parties.jobs.publish import analyst
 from parties.jobs.publish.table import TableOfBoth
 from parties.jobs.publish.table_settings import NAME, JointTableSettings
-from parties.jobs.sentences import nothing_else_of_rows
 from parties.tables.schema import Schema
 from smc.errors import InputError, JointRefusalError
 

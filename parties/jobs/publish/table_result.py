@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from parties.jobs.kind import Document
+from parties.jobs.kind import Document, adjacency_of
 from parties.jobs.release.presenting import aligned, amount, shown
-from parties.jobs.sentences import adjacency_of
 
 HIDDEN, SEALED = "x", "*"
 

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from parties.base.settings import AtMost, LocalPath, Settings
+from parties.jobs.kind import Adjacency
 from parties.jobs.release.settings import Epsilon, neighbours
 from parties.jobs.settings import (
     Against,
@@ -20,7 +21,6 @@ from parties.jobs.settings import (
     public,
     row_bound,
 )
-from parties.jobs.spending import Adjacency
 
 NAME = "publish joint-table"
 

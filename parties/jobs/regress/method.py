@@ -13,10 +13,9 @@ from typing_extensions import override
 
 from parties.alone.regression.features import Column, Features
 from parties.base.arrays import Floats
-from parties.jobs.kind import Document
+from parties.jobs.kind import ConcentratedLoss, Document, Loss, exact
 from parties.jobs.regress.settings import RegressSettings
 from parties.jobs.release.noise import Noise, gauss
-from parties.jobs.spending import ConcentratedLoss, Loss, exact
 from smc.errors import InputError
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from parties.alone.regression.features import Contrasts, Features
 from parties.alone.regression.losses import Loss, LossName, loss
 from parties.alone.regression.minimiser import LEAST_HUBER, LEAST_LAMBDA
 from parties.base.settings import AtMost, LocalPath
+from parties.jobs.kind import Adjacency
 from parties.jobs.release.settings import Delta, Epsilon, default_delta, neighbours
 from parties.jobs.settings import (
     BooleanSettings,
@@ -23,7 +24,6 @@ from parties.jobs.settings import (
     public,
     row_bound,
 )
-from parties.jobs.spending import Adjacency
 from protocols.release.promise import check_delta
 from smc.errors import InputError
 

@@ -19,16 +19,22 @@ from typing_extensions import override
 
 from parties.base.settings import required
 from parties.jobs.kind import (
+    EXACT,
     Bits,
     Counted,
     Disclosure,
     Document,
+    Drawing,
     File,
     Inputs,
     KindSettings,
     OnStep,
     State,
     Step,
+    exact,
+    hidden,
+    nothing_else_of_rows,
+    svg_file,
 )
 from parties.jobs.release import presenting, reading
 from parties.jobs.release.noise import Noise, gauss, laplace, noisy_max
@@ -36,10 +42,7 @@ from parties.jobs.release.predicates import Predicate, canonical_text, parse
 from parties.jobs.release.question import Question
 from parties.jobs.release.reading import Cells
 from parties.jobs.release.settings import ReleaseSettings, check_columns, check_privacy, names_in
-from parties.jobs.result_files import Drawing, svg_file
-from parties.jobs.sentences import hidden, nothing_else_of_rows
 from parties.jobs.settings import public_parameters
-from parties.jobs.spending import EXACT, exact
 from parties.jobs.tabular import BySchema
 from parties.tables.schema import Schema
 from smc.errors import InputError

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from parties.jobs.spending import DECIMAL, Adjacency, ConcentratedLoss, Loss, PureLoss, rho_within
+from parties.jobs.kind import Adjacency, ConcentratedLoss, Loss, PureLoss
+from parties.jobs.spending import DECIMAL, rho_within
 
 if TYPE_CHECKING:
     from protocols.release.laws import Law

@@ -9,8 +9,8 @@ from itertools import chain
 from typing import Any
 
 from parties.base.text import visible
+from parties.jobs.kind import CONSTANT_AS_GOOD, adjacency_of
 from parties.jobs.release.noise import CONFIDENCE
-from parties.jobs.sentences import CONSTANT_AS_GOOD, adjacency_of
 
 Document = Mapping[str, Any]
 INTERVAL = f"{CONFIDENCE:.0%}".replace("%", " %")

@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from parties.base.settings import AtMost, LocalPath
+from parties.jobs.kind import Adjacency
 from parties.jobs.settings import (
     AnyField,
     BooleanSettings,
@@ -19,7 +20,6 @@ from parties.jobs.settings import (
     public,
     row_bound,
 )
-from parties.jobs.spending import Adjacency
 from parties.tables.schema import Schema
 from protocols.release.promise import LEAST_EPSILON, MOST_EPSILON, check_delta
 from smc.errors import InputError

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 from typing_extensions import override
 
-from parties.jobs.kind import Document
+from parties.jobs.kind import Adjacency, Document
 from parties.jobs.release import presenting
 from parties.jobs.release.kind import Release
 from parties.jobs.release.missing_values import (
@@ -30,7 +30,6 @@ from parties.jobs.release.predicates import Predicate
 from parties.jobs.release.question import Part, Question, sums
 from parties.jobs.release.settings import DecisionSettings, Epsilon, neighbours
 from parties.jobs.settings import AnyField, public
-from parties.jobs.spending import Adjacency
 
 Alternative = Literal["two-sided", "greater", "less"]
 Reals = NDArray[np.float64]

@@ -10,14 +10,12 @@ import numpy as np
 from typing_extensions import override
 
 from parties.base.text import listed, quoted, visible
-from parties.jobs.kind import Description, Document, File
+from parties.jobs.kind import SVG, Description, Document, File, exact
 from parties.jobs.release import presenting
 from parties.jobs.release.missing_values import LEAVE_OUT, missing_clause, missing_fields, with_gaps
-from parties.jobs.result_files import SVG
 from parties.jobs.rules.drawing import draw_svg
 from parties.jobs.rules.settings import RulesSettings
 from parties.jobs.settings import check_names
-from parties.jobs.spending import exact
 from parties.jobs.tabular import BySchema
 from parties.tables.delimited import MISSING
 from parties.tables.schema import Schema

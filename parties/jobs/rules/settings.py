@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from parties.base.settings import AtMost, LocalPath
+from parties.jobs.kind import Adjacency
 from parties.jobs.release.missing_values import Missing, missing_values
 from parties.jobs.release.settings import Epsilon, neighbours
 from parties.jobs.settings import (
@@ -22,7 +23,6 @@ from parties.jobs.settings import (
     public,
     row_bound,
 )
-from parties.jobs.spending import Adjacency
 
 Share = Annotated[float, Field(strict=True, gt=0, le=1, allow_inf_nan=False)]
 MOST_CANDIDATES = 1 << 20

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from typing_extensions import override
 
 from parties.base.text import listed, quoted
-from parties.jobs.kind import Bits, Counted, Disclosure, OnStep, State, States
-from parties.jobs.sentences import nothing_else_of_rows
+from parties.jobs.kind import Bits, Counted, Disclosure, OnStep, State, States, nothing_else_of_rows
 from parties.jobs.tabular import StoppingKind
 from parties.jobs.tree import leaf_rules
 from parties.jobs.tree.joint import JointTree

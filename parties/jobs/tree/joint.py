@@ -11,8 +11,7 @@ from typing_extensions import override
 
 from parties.base.settings import merge
 from parties.base.text import listed, quoted
-from parties.jobs.inputs import Inputs
-from parties.jobs.kind import Counted, Description, Document, File, State, Step
+from parties.jobs.kind import Counted, Description, Document, File, Inputs, State, Step
 from parties.jobs.settings import ENGINE, KindSettings, public_parameters
 from parties.jobs.tabular import BySchema
 from parties.jobs.tree import leaf_rules, result

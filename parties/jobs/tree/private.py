@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import override
 
 from parties.base.console import size
-from parties.jobs.kind import NO_BITS, Counted, Disclosure, OnStep, State
-from parties.jobs.sentences import changed
-from parties.jobs.spending import Loss, PureLoss, exact
+from parties.jobs.kind import NO_BITS, Counted, Disclosure, Loss, OnStep, PureLoss, State, changed, exact
 from parties.jobs.tree import leaf_rules
 from parties.jobs.tree.settings import Id3Settings
 from parties.jobs.tree.several import SeveralTrees

@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from parties.base.settings import AtMost, Count, LocalPath, Settings
+from parties.jobs.kind import Adjacency
 from parties.jobs.settings import (
     Against,
     AnyField,
@@ -32,7 +33,6 @@ from parties.jobs.settings import (
     public,
     row_bound,
 )
-from parties.jobs.spending import Adjacency
 from protocols.release.promise import LEAST_EPSILON, MOST_EPSILON
 
 Epsilon = Annotated[float, Field(strict=True, ge=LEAST_EPSILON, le=1000, allow_inf_nan=False)]

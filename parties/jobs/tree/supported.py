@@ -14,10 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from typing_extensions import override
 
-from parties.jobs.kind import Bits, Disclosure, OnStep, State, Step
+from parties.jobs.kind import Bits, Disclosure, OnStep, PureLoss, State, Step, changed, exact, nothing_else_of_rows
 from parties.jobs.release.noise import Noise, laplace
-from parties.jobs.sentences import changed, nothing_else_of_rows
-from parties.jobs.spending import PureLoss, exact
 from parties.jobs.tree.result import indexed, indexed_counts, named
 from parties.jobs.tree.staged import LARGEST_PART, Staged, StagedTree
 

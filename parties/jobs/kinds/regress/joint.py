@@ -12,6 +12,7 @@ from typing_extensions import override
 from parties.alone.regression.features import Features
 from parties.jobs.kind import (
     NO_BITS,
+    SVG,
     Counted,
     Description,
     Disclosure,
@@ -22,6 +23,7 @@ from parties.jobs.kind import (
     State,
     States,
     Step,
+    changed,
     opened_steps,
 )
 from parties.jobs.regress import result
@@ -39,8 +41,6 @@ from parties.jobs.regress.reading import (
 from parties.jobs.regress.settings import SQUARES, RegressSettings, completed
 from parties.jobs.regress.squares import Squares
 from parties.jobs.release.reading import fingerprint
-from parties.jobs.result_files import SVG
-from parties.jobs.sentences import changed
 from parties.jobs.tabular import BySchema
 from parties.tables.schema import Schema
 from parties.tables.types import NumberType, type_of

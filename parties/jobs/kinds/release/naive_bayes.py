@@ -15,7 +15,7 @@ from pydantic import Field
 from typing_extensions import override
 
 from parties.base.arrays import Numbers
-from parties.jobs.kind import Description
+from parties.jobs.kind import Description, exact
 from parties.jobs.release.kind import Release
 from parties.jobs.release.noise import gauss, laplace
 from parties.jobs.release.postprocessing import consistent
@@ -23,7 +23,6 @@ from parties.jobs.release.question import Part, Question, own_vector, sums
 from parties.jobs.release.reading import pairs
 from parties.jobs.release.settings import GaussianSettings, default_delta, with_features
 from parties.jobs.settings import Columns, Name, public
-from parties.jobs.spending import exact
 from parties.tables.schema import Schema
 from smc.errors import InputError
 
